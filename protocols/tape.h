@@ -25,9 +25,11 @@ enum tape_noise { TAPE_BOX_MULLER, TAPE_DISCRETE };
 
 /* What making samples costs. */
 struct tape_cost {
-    size_t batch;    /* most samples at a time: a multiple of 128 */
-    unsigned rounds; /* of a batch; for discrete noise, of most */
-    double bytes;    /* for each sample, of a whole batch, by the server that sends most */
+    size_t batch; /* most samples at a time: a multiple of 128 */
+    struct tape_messages {
+        unsigned rounds; /* of a batch; for discrete noise, of most */
+        double bytes;    /* for each sample, of a whole batch, by the server that sends most */
+    } plain, proved;     /* proved: with a check, which is flushed behind the batch */
 };
 
 /*

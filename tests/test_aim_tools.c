@@ -143,12 +143,18 @@ TEST(plans_say_what_a_study_takes)
 {
     static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
     static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
-    static const char *const words[] = {
-        "attributes, at most",  " with the smaller ones they contain",
-        "then 3; each about 9", "model: about",
-        "as counts (",          "as records (",
-        "noise: at most",       "disk: servers 1 and 2",
-        "eps of round",         "study's own"};
+    static const char *const words[] = {"attributes, at most",
+                                        " with the smaller ones they contain",
+                                        "then 3; each about 9",
+                                        "model: about",
+                                        "as counts (",
+                                        "as records (",
+                                        "noise: at most",
+                                        "disk: servers 1 and 2",
+                                        "eps of round",
+                                        "study's own",
+                                        "15 with security: abort",
+                                        "(this study)"};
     struct outcome a;
     struct stage g;
     stage_new(&g, &o);

@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
+#include "mpc/check.h"
 #include "protocols/range.h"
 #include "tests/support_three.h"
 
@@ -43,10 +44,11 @@ static enum err play(struct party *p, void *shared)
         struct share64 taken CLEAN(share64_free) = {0};
         e = tape_reserve(p, &tape, s->kind, step->reserve);
         rounds = net_rounds(p->net) - before;
-        if (e == ERR_OK && (tape.reel[s->kind].made != step->made ||
-                            (s->noise == TAPE_DISCRETE ? rounds < step->batches * cost->rounds ||
-                                                             rounds % cost->rounds != 0
-                                                       : rounds != step->batches * cost->rounds)))
+        if (e == ERR_OK &&
+            (tape.reel[s->kind].made != step->made ||
+             (s->noise == TAPE_DISCRETE
+                  ? rounds < step->batches * cost->plain.rounds || rounds % cost->plain.rounds != 0
+                  : rounds != step->batches * cost->plain.rounds)))
             e = ERR_DATA;
         if (e == ERR_OK)
             e = share64_new(&taken, step->take);
@@ -96,7 +98,47 @@ TEST(a_batch_costs_what_is_stated)
             .step = {{1, 0, batch, 1}, {batch, batch, batch, 0}, {1, 1, batch + 5120, 1}}};
         assert_int_equal(batch % 128, 0);
         assert_int_equal(three_run(k, play, &s, NULL), ERR_OK);
-        assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / cost->bytes - 1) < 0.01);
+        assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / cost->plain.bytes - 1) <
+                    0.01);
+    }
+}
+
+struct proved {
+    enum tape_noise noise;
+    enum tape_kind kind;
+    uint64_t rounds;
+    double bytes[3]; /* a sample, by server */
+};
+
+/* A batch by servers that prove it. */
+static enum err make_proved(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    struct proved *s = shared;
+    const size_t batch = tape_cost(s->noise, s->kind)->batch;
+    struct tape tape CLEAN(tape_free);
+    tape_start(&tape, id, s->noise);
+    tape_plan(&tape, s->kind, batch);
+    TRY(check_new(p, &limits));
+    TRY(tape_reserve(p, &tape, s->kind, batch));
+    TRY(check_flush(p));
+    s->rounds = net_rounds(p->net);
+    s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)batch;
+    return ERR_OK;
+}
+
+TEST(a_batch_that_is_proved_costs_what_is_stated)
+{
+    static const struct proved kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
+                                          {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
+                                          {.noise = TAPE_DISCRETE, .kind = TAPE_GAUSS}};
+    for (size_t k = 0; k < 3; k++) {
+        struct proved s = kinds[k];
+        const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
+        assert_int_equal(three_run(k, make_proved, &s, NULL), ERR_OK);
+        assert_int_equal(s.rounds, stated->rounds);
+        assert_true(fabs(fmax(s.bytes[0], fmax(s.bytes[1], s.bytes[2])) / stated->bytes - 1) <
+                    0.01);
     }
 }
 
@@ -145,7 +187,8 @@ static enum err cut_and_return(struct party *p, void *shared)
         share64_free(&out);
     }
     c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
-    c->batches[p->index] = net_rounds(p->net) / tape_cost(TAPE_BOX_MULLER, TAPE_GAUSS)->rounds;
+    c->batches[p->index] = net_rounds(p->net) /
+                           tape_cost(TAPE_BOX_MULLER, TAPE_GAUSS)->plain.rounds;
     tape_free(&tape);
     return e;
 }

@@ -23,6 +23,9 @@ static const char help[] =
     "example:\n"
     "  trefoil plan study.yaml\n";
 
+#define ROUND_EXCHANGES 9 /* of a selection and its measurement, about */
+#define FLUSH_EXCHANGES 6 /* of a check more (mpc/check.h) */
+
 struct plan {
     struct study *study;
     struct bounds *bounds;
@@ -61,8 +64,9 @@ static void print_domain(const struct plan *p)
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
-    printf("rounds: the one-ways, then %u; each about 9 exchanges between the servers\n",
-           p->study->rounds);
+    printf("rounds: the one-ways, then %u; each about %u exchanges between the servers, and\n"
+           "  %u with security: abort\n",
+           p->study->rounds, ROUND_EXCHANGES, ROUND_EXCHANGES + FLUSH_EXCHANGES);
 }
 
 static int by_size(const void *a, const void *b)
@@ -169,27 +173,58 @@ static void print_uploads(const struct plan *p)
            words_bytes(all, disk));
 }
 
-#define SAMPLES_PER_S 200000.0 /* measured, of either kind: see bench/README.md */
-#define FAR_S 0.04             /* a round between servers in different countries */
+#define FAR_S 0.04 /* a round between servers in different countries */
+
+/* What servers send in a study of that security, and how many samples two cores make a second. */
+static const struct tape_messages *messages_of(const struct tape_cost *cost,
+                                               enum study_security security, double *samples_per_s)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        *samples_per_s = 200000; /* measured, of either kind: see bench/README.md */
+        return &cost->plain;
+    case STUDY_ABORT:
+        *samples_per_s = 60000;
+        return &cost->proved;
+    }
+    return NULL;
+}
+
+static uint64_t batches(uint64_t samples, const struct tape_cost *cost)
+{
+    return (samples + cost->batch - 1) / cost->batch;
+}
+
+/* How many exchanges noise takes, of how many bytes from each server, and how long. */
+static void print_messages(const struct plan *p, enum study_security security)
+{
+    const struct price_noise noise = price_noise(p->study);
+    const enum tape_noise kind = price_tape_noise(p->study);
+    const struct tape_cost *of_gauss = tape_cost(kind, TAPE_GAUSS),
+                           *of_gumbel = tape_cost(kind, TAPE_GUMBEL);
+    double per_s;
+    const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
+                               *gumbel = messages_of(of_gumbel, security, &per_s);
+    const uint64_t rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
+                            batches(noise.gumbel, of_gumbel) * gumbel->rounds;
+    const double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
+    char text[WORDS_SIZE];
+    printf("  %-12s %9" PRIu64 " %14s %12.0f s %12.0f s%s\n", study_security_word(security), rounds,
+           words_bytes((uint64_t)bytes, text), ceil((double)(noise.gauss + noise.gumbel) / per_s),
+           ceil((double)rounds * FAR_S), security == p->study->security ? "  (this study)" : "");
+}
 
 static void print_noise(const struct plan *p)
 {
-    const struct study *s = p->study;
-    const struct price_noise noise = price_noise(s);
-    const enum tape_noise kind = price_tape_noise(s);
-    const struct tape_cost *gauss = tape_cost(kind, TAPE_GAUSS),
-                           *gumbel = tape_cost(kind, TAPE_GUMBEL);
-    uint64_t rounds = (noise.gauss + gauss->batch - 1) / gauss->batch * gauss->rounds +
-                      (noise.gumbel + gumbel->batch - 1) / gumbel->batch * gumbel->rounds;
-    double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
-    char text[WORDS_SIZE];
-    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64 " Gumbels, in at most %" PRIu64
-           " exchanges\n  between the servers and %s from each to the others; %.0f s to make on\n"
-           "  two cores for all three servers, and %.0f s more of waiting where an exchange\n"
-           "  takes %.0f ms. Smaller selections take less\n",
-           noise.gauss, noise.gumbel, rounds, words_bytes((uint64_t)bytes, text),
-           ceil((double)(noise.gauss + noise.gumbel) / SAMPLES_PER_S), ceil((double)rounds * FAR_S),
-           1e3 * FAR_S);
+    const struct price_noise noise = price_noise(p->study);
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
+           " Gumbels; smaller selections take less.\n"
+           "Exchanges between the servers and what each sends, time on two cores for all\n"
+           "three servers, and more of waiting where an exchange takes %.0f ms:\n"
+           "  security     exchanges          bytes         time        waiting\n",
+           noise.gauss, noise.gumbel, 1e3 * FAR_S);
+    print_messages(p, STUDY_SEMI_HONEST);
+    print_messages(p, STUDY_ABORT);
 }
 
 /* --- what comes out -------------------------------------------------------------------------- */
