@@ -318,7 +318,10 @@ static inline enum err select_worst(void *self, struct aim_select *a)
 static inline enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    enum err e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
+    static const struct check_guard nobody;
+    enum err e = engine_check(p, w->s.study, &nobody);
+    if (e == ERR_OK)
+        e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
     if (w->coming == BETWEEN_ROUNDS)
         return e;
     for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)

@@ -233,6 +233,7 @@ static enum err make_noise(struct engine *g, enum cheat cheat)
     enum err e;
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
+    TRY(check_flush(g->party));
     if (cheat == OTHER_TAPE)
         g->tape.id[0] ^= 1;
     if (cheat == OTHER_NOISE)
@@ -365,6 +366,8 @@ static enum err play_one(struct party *p, void *shared)
     bytes_clear(&c->opened[i]);
     p->log = &log;
     e = put_on(&mask, c, cheat);
+    if (e == ERR_OK)
+        e = engine_check(p, c->s.study, &(const struct check_guard){0});
     if (e == ERR_OK)
         e = engine_new(&g, p, &mask.study, c->bounds, id, &log);
     if (e == ERR_OK)
@@ -523,10 +526,12 @@ static void expect_signatures(const struct stage *c, unsigned i)
     audit_file_free(&log);
 }
 
+static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
+
 /* A round that was played, and what it was at each step; `first` is what it opened. */
-static void play_and_keep(struct stage *c, struct bytes *first)
+static void play_and_keep_as(struct stage *c, const char *more, struct bytes *first)
 {
-    stage_new(c);
+    stage_of(c, more);
     c->keep = true;
     play(c, HONEST, 0);
     c->keep = false;
@@ -535,7 +540,13 @@ static void play_and_keep(struct stage *c, struct bytes *first)
         expect_signatures(c, i);
         assert_int_equal(keep_store(c, i, "opened"), ERR_OK);
     }
+    bytes_clear(first);
     bytes_put(first, c->opened[0].data, c->opened[0].size);
+}
+
+static void play_and_keep(struct stage *c, struct bytes *first)
+{
+    play_and_keep_as(c, NULL, first);
 }
 
 static void expect_answer(const struct stage *c, unsigned i, const struct bytes *first)
@@ -635,9 +646,10 @@ static void what_a_crash_left_opens_what_it_would_have(void **state)
     struct bytes first = {0};
     struct stage c;
     (void)state;
-    play_and_keep(&c, &first);
-    for (unsigned mix = 0; mix < 27; mix++) {
-        const unsigned at[] = {mix % 3, mix / 3 % 3, mix / 9};
+    for (unsigned k = 0; k < 2 * 27; k++) {
+        const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
+        if (mix == 0)
+            play_and_keep_as(&c, securities[k / 27], &first);
         unsigned indexed = 0, opened = 0;
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             indexed += at[i] > 0;
@@ -651,8 +663,57 @@ static void what_a_crash_left_opens_what_it_would_have(void **state)
             assert_int_equal(debits(&c, i), 1);
             assert_int_equal(c.openings[i], opened >= 2 ? 0 : indexed >= 2 ? 1 : 2);
         }
+        if (mix == 26)
+            stage_free(&c);
     }
     bytes_clear(&first);
+}
+
+/* Rounds of a selection, and then of a measurement. */
+static void rounds_of_both(const char *more, uint64_t rounds[2])
+{
+    struct stage c;
+    stage_of(&c, more);
+    rounds[0] = rounds_of(&c, 2);
+    c.sequence = 1;
+    c.candidates = 1;
+    c.measures = true;
+    rounds[1] = rounds_of(&c, 1);
+    stage_free(&c);
+}
+
+/* A selection takes a flush more, and a measurement, which multiplies nothing, none. */
+static void what_is_proved_takes_a_flush_more(void **state)
+{
+    static const char *const scores[][2] = {{"score: l1\n", "score: l1\nsecurity: abort\n"},
+                                            {"score: l2\n", "score: l2\nsecurity: abort\n"}};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        uint64_t without[2], with[2];
+        rounds_of_both(scores[k][0], without);
+        rounds_of_both(scores[k][1], with);
+        assert_int_equal(with[0], without[0] + 6);
+        assert_int_equal(with[1], without[1]);
+    }
+}
+
+/* What a server computes on is wrong, and then so is what it sends: nothing is opened. */
+static void wrong_counts_end_a_round_that_is_proved(void **state)
+{
+    struct stage c;
+    (void)state;
+    stage_of(&c, "security: abort\n");
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        play(&c, OTHER_COUNTS, who);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_CHEAT);
+            assert_int_equal(c.openings[i], 0);
+            assert_non_null(strstr(c.words[i], "sent something that does not fit (phase select"));
+        }
+    }
+    play(&c, HONEST, 0); /* which pays for what was opened by nobody */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(c.result[i], ERR_OK);
     stage_free(&c);
 }
 
@@ -924,6 +985,8 @@ int main(void)
         cmocka_unit_test(statements_cost_a_new_selection_no_round),
         cmocka_unit_test(noise_that_was_altered_is_not_used),
         cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
+        cmocka_unit_test(what_is_proved_takes_a_flush_more),
+        cmocka_unit_test(wrong_counts_end_a_round_that_is_proved),
         cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
         cmocka_unit_test(what_two_have_is_answered_without_the_third),
         cmocka_unit_test(two_that_have_the_index_open_no_other),

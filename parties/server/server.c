@@ -88,27 +88,10 @@ static enum err admit(struct server *s)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* Not everything that a run computes is proved yet, and nothing runs unproved that should be. */
-static enum err serves(const struct study *study, struct log *log)
-{
-    switch (study->security) {
-    case STUDY_SEMI_HONEST:
-        return ERR_OK;
-    case STUDY_ABORT:
-        break;
-    }
-    return log_fail(
-        log, ERR_STUDY,
-        "this version does not serve studies with security: %s yet; leave that line out "
-        "of the study file",
-        study_security_word(study->security));
-}
-
 /* What is in memory and on disk. */
 static enum err open_folder(struct server *s)
 {
     const struct study *study = s->o.study;
-    TRY(serves(study, s->o.log));
     TRY(bounds_new(&s->bounds, study, s->o.log));
     TRY(price_limits(study, &s->limits, s->o.log)); /* a study that cannot run takes no data */
     TRY(store_open(&s->store, s->o.folder, study, s->o.me, s->index, s->o.log));
