@@ -40,6 +40,8 @@ struct stage {
     pid_t pid[PEOPLE];
     char ledger[4096]; /* the text of the last entry of an undisturbed run */
     long syncs[PEOPLE], writes[PEOPLE];
+    bool proves; /* security: abort */
+    bool served; /* which this program serves */
 };
 
 static struct log quiet = {.level = LOG_ERROR};
@@ -297,7 +299,9 @@ static void check(struct stage *c)
         assert_string_equal(text, "3|");
         query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2, COUNT(entry) FROM rounds",
               text, sizeof text);
-        assert_string_equal(text, "1|1|0|");
+        assert_string_equal(text, c->proves ? "0|1|0|" : "1|1|0|");
+        query(db, "SELECT begun > 0, tries <= 2 * 3, failed FROM guard", text, sizeof text);
+        assert_string_equal(text, c->proves ? "1|1|0|" : "0|1|0|");
         query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
         assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
@@ -356,14 +360,23 @@ static void take_count(struct stage *c)
                   c->syncs[1], c->syncs[2], c->syncs[3], c->writes[0], c->writes[1], c->writes[2]);
 }
 
-static int stage_new(void **state)
+static int stage_of(void **state, bool proves)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = ROUNDS, .round_s = 1};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = ROUNDS,
+                                      .round_s = 1,
+                                      .more = proves ? "security: abort\n" : NULL};
     struct stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
+    c->proves = proves;
     *state = c;
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    start(c, 0);
+    wait_ready(c, 0);
+    c->served = support_contains(file(c, "server0.log"), "is ready");
+    if (c->proves && !c->served)
+        return 0;
+    for (unsigned i = 1; i < STUDY_SERVERS; i++) {
         start(c, i);
         wait_ready(c, i);
     }
@@ -381,6 +394,16 @@ static int stage_new(void **state)
     }
     take_count(c);
     return 0;
+}
+
+static int stage_new(void **state)
+{
+    return stage_of(state, false);
+}
+
+static int proving_stage_new(void **state)
+{
+    return stage_of(state, true);
 }
 
 static int stage_free(void **state)
@@ -471,6 +494,21 @@ static void a_disk_is_full_at_each_write(void **state)
             one(c, who, "write+", at);
 }
 
+/*
+ * Where servers prove what they compute, each check begins and ends on disk. One that was cut is a
+ * try, of which each fault costs few, and none fails.
+ */
+static void whoever_proves_is_killed_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    if (!c->served)
+        skip();
+    for (unsigned who = 0; who < STUDY_SERVERS; who++)
+        for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
+             at += is_long() ? 1 : 17)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,9 +518,13 @@ int main(void)
         cmocka_unit_test(a_sync_fails_at_each_step),
         cmocka_unit_test(a_disk_is_full_at_each_write),
     };
+    const struct CMUnitTest proving[] = {
+        cmocka_unit_test(whoever_proves_is_killed_at_each_step),
+    };
     if (getenv("TREFOIL") == NULL)
         setenv("TREFOIL", "build/gcc/trefoil", 1);
     if (getenv("TREFOIL_OUT") == NULL)
         setenv("TREFOIL_OUT", "build/gcc", 1);
-    return cmocka_run_group_tests(tests, stage_new, stage_free);
+    return cmocka_run_group_tests(tests, stage_new, stage_free) +
+           cmocka_run_group_tests(proving, proving_stage_new, stage_free);
 }
