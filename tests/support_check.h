@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#define PLAY_ROUNDS 64
+#define PLAY_ROUNDS 192
 #define PLAY_MESSAGES 3
 #define NOBODY 3
 
@@ -24,6 +24,7 @@ struct play {
     enum err (*alter)(struct play *play, const struct party_sent *at, void *p, size_t n);
     void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
+    unsigned sparse;
     struct check_guard guard[3]; /* that are told; zeros: none */
 
     /* what came of it, by server; sent as it was made, before it was altered */
@@ -32,7 +33,7 @@ struct play {
     struct bytes sent[3][PLAY_ROUNDS][2][PLAY_MESSAGES];
     struct party *party[3];                 /* while it runs */
     unsigned begun[3], ended[3], failed[3]; /* as told by the check's guard */
-    uint64_t rounds;
+    uint64_t rounds, before, between;       /* in all; as the job notes */
     unsigned altered;
     pthread_mutex_t lock; /* of sent */
 };
@@ -61,12 +62,15 @@ struct altering {
     enum net_peer to;
     size_t message, word;
     enum how how;
+    bool both;    /* of two messages that are the same: */
+    size_t other; /* the one to the other neighbour */
 };
 enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
 
 /*
  * Runs the model's job with each server as the cheat, and each message: its first, last and some
- * word are altered, each in one way, or in all where time allows.
+ * word are altered, each in one way, or in all where time allows; of a long job only each
+ * `sparse`-th time. What goes to both neighbours is altered alike too.
  */
 void play_sweep(const char *name, const struct play *model, bool may_go_on);
 

@@ -176,7 +176,6 @@ static const struct {
             {"bits to a number", join, 3, 0},
             {"coins", coins, 64, 0},
             {"argmax", argmax, 13, 0}};
-#define TOP_BIT_JOB 5
 #define BITS_JOB 6
 #define ARGMAX_JOB 9
 #define JOBS (sizeof jobs / sizeof *jobs)
@@ -246,40 +245,7 @@ static void what_is_input_must_be_right(void **state)
     play_free(&honest);
 }
 
-/* --- what a server sends to both -------------------------------------------------------------- */
-
-/* The same word of the first message to each neighbour, which is the same message. */
-static enum err alter_both(struct play *play, const struct party_sent *at, void *p, size_t n)
-{
-    struct altering a = *(const struct altering *)play->self;
-    struct play once = {.self = &a};
-    a.to = at->to;
-    TRY(play_alter_word(&once, at, p, n));
-    play->altered += once.altered;
-    return ERR_OK;
-}
-
-/* Another value shared, so that nobody hears anything else than the others. */
-static void what_is_known_must_be_right(void **state)
-{
-    struct play honest = honest_run(TOP_BIT_JOB, true);
-    (void)state;
-    for (unsigned cheat = 0; cheat < 3; cheat++)
-        for (size_t word = 0; word < honest.sent[cheat][0][0][0].size / 8; word++) {
-            struct altering a = {.word = word, .how = FLIP};
-            struct play play = {.job = honest.job,
-                                .n = honest.n,
-                                .limits = &limits,
-                                .cheat = cheat,
-                                .alter = alter_both,
-                                .self = &a};
-            play_run(&play);
-            assert_int_equal(play.altered, 2);
-            play_judge(&play, &honest, 0, "known", false);
-            play_free(&play);
-        }
-    play_free(&honest);
-}
+/* --- two versions of a component -------------------------------------------------------------- */
 
 /* Carries of two digits, whose first g is revealed. */
 static enum err reveal_carries(struct party *p, struct play *play)
@@ -376,7 +342,6 @@ int main(void)
         cmocka_unit_test(a_check_changes_nothing_that_is_opened),
         cmocka_unit_test(no_altered_word_opens_anything_else),
         cmocka_unit_test(what_is_input_must_be_right),
-        cmocka_unit_test(what_is_known_must_be_right),
         cmocka_unit_test(two_versions_of_a_component_do_not_leave),
         cmocka_unit_test(who_hangs_up_opens_nothing),
     };

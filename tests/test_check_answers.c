@@ -1,0 +1,316 @@
+/*
+ * Studies of answers under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
+ * a selection and a measurement. What is right is opened, in the rounds that are stated; whatever
+ * word a server alters, the two others open that or nothing.
+ */
+#include "tests/support_cmocka.h"
+
+#include "mpc/convert.h"
+#include "mpc/elementary.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "mpc/truncate.h"
+#include "protocols/discrete.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "protocols/measure.h"
+#include "protocols/select.h"
+#include "tests/support_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define N_MAX 300
+#define BITS 9
+
+static const struct check_limits limits;
+
+static const uint64_t *some_values(unsigned bits)
+{
+    static uint64_t values[65][N_MAX];
+    uint64_t seed = bits;
+    for (size_t i = 0; i < N_MAX; i++)
+        values[bits][i] = three_random(&seed) >> (64 - bits);
+    return values[bits];
+}
+
+static enum err open_and_note(struct party *p, struct play *play, struct share64 x)
+{
+    uint64_t out[N_MAX];
+    TRY(open_ring64(p, OPEN_MASKED, x, out));
+    bytes_put(&play->opened[p->index], out, x.n * sizeof *out);
+    return ERR_OK;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+/* Numbers of 60 bits, bits, and room for both kinds of results. */
+struct inputs {
+    struct share64 v, out;
+    struct share128 wide;
+    struct planes bits;
+};
+
+static enum err run_bits(struct party *p, struct inputs *in)
+{
+    TRY(convert_bit128(p, in->wide, planes_plane(&in->bits, 0)));
+    TRY(convert_bit64(p, in->out, planes_plane(&in->bits, 1)));
+    ring64_from128(in->v, in->wide);
+    ring64_add_scaled(in->out, in->v, 1000);
+    return ERR_OK;
+}
+
+static enum err run_truncate(struct party *p, struct inputs *in)
+{
+    TRY(truncate_signed_ring64(p, in->out, in->v, 7));
+    return truncate_signed_ring64(p, in->out, in->out, 40);
+}
+
+static enum err run_widen(struct party *p, struct inputs *in)
+{
+    TRY(truncate_widen64(p, in->wide, in->v));
+    TRY(truncate_signed_ring128(p, in->wide, in->wide, 70));
+    TRY(truncate_signed_ring128(p, in->wide, in->wide, 3));
+    ring64_from128(in->out, in->wide);
+    return ERR_OK;
+}
+
+/* Bits become numbers, these bits, and these are revealed: no share of two versions. */
+static enum err run_back(struct party *p, struct inputs *in)
+{
+    TRY(convert_bit64(p, in->out, planes_plane(&in->bits, 0)));
+    TRY(convert_to_bits(p, &in->bits, in->out));
+    return convert_to_ring64(p, in->out, &in->bits);
+}
+
+static enum err run_choose(struct party *p, struct inputs *in)
+{
+    size_t start[N_MAX + 1];
+    for (size_t k = 0; k <= in->out.n; k++) /* none, and some that parts cut */
+        start[k] = k < 2 ? 0 : k == in->out.n ? in->v.n : (in->v.n - 1) * (k - 1) / in->out.n;
+    return move_choose(p, in->out, planes_plane(&in->bits, 0), in->v, start);
+}
+
+static enum err run_circle(struct party *p, struct inputs *in)
+{
+    struct share128 sine;
+    TRY(party_share128(p, &sine, in->v.n));
+    TRY(elementary_circle(p, in->wide, sine, in->v));
+    ring128_add_scaled(in->wide, sine, 77777);
+    TRY(truncate_signed_ring128(p, in->wide, in->wide, 60));
+    ring64_from128(in->out, in->wide);
+    return ERR_OK;
+}
+
+static enum err with_inputs(struct party *p, struct play *play, size_t outputs,
+                            enum err (*run)(struct party *p, struct inputs *in))
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct inputs in = {0};
+    enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
+    if (e == ERR_OK)
+        e = three_share_planes(p, &in.bits, some_values(8), play->n, 8, 6);
+    if (e == ERR_OK)
+        e = party_share64(p, &in.out, outputs);
+    if (e == ERR_OK)
+        e = party_share128(p, &in.wide, play->n);
+    if (e == ERR_OK)
+        e = run(p, &in);
+    if (e == ERR_OK)
+        e = open_and_note(p, play, in.out);
+    share64_free(&in.v);
+    planes_free(&in.bits);
+    return scratch_done(p->scratch, mark, e);
+}
+
+#define JOB(name, outputs)                                                                         \
+    static enum err name(struct party *p, struct play *play)                                       \
+    {                                                                                              \
+        return with_inputs(p, play, outputs, run_##name);                                          \
+    }
+JOB(bits, play->n)
+JOB(truncate, play->n)
+JOB(widen, play->n)
+JOB(back, play->n)
+JOB(choose, 5)
+JOB(circle, play->n)
+
+/* --- a study ---------------------------------------------------------------------------------- */
+
+static enum err make_noise(struct party *p, struct play *play,
+                           enum err (*make)(struct party *p, struct share64 out))
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct share64 out;
+    enum err e;
+    TRY(party_share64(p, &out, play->n));
+    e = make(p, out);
+    if (e == ERR_OK)
+        e = check_flush(p);
+    if (e == ERR_OK)
+        e = open_and_note(p, play, out);
+    return scratch_done(p->scratch, mark, e);
+}
+
+static enum err gauss(struct party *p, struct play *play)
+{
+    return make_noise(p, play, gauss_sample);
+}
+
+static enum err gumbel(struct party *p, struct play *play)
+{
+    return make_noise(p, play, gumbel_sample);
+}
+
+static enum err discrete(struct party *p, struct play *play)
+{
+    return make_noise(p, play, discrete_sample);
+}
+
+/* Counts of two marginals, from their bits on, and a tape with some noise. */
+struct study {
+    struct counts *counts;
+    struct tape tape;
+};
+
+static enum err begin_study(struct party *p, struct study *s, bool squared)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    static const uint64_t cells[] = {5, 70, 2};
+    struct share64 x = {0}, noise = {0};
+    enum err e = counts_new(&s->counts, cells, 3, BITS);
+    tape_start(&s->tape, id, TAPE_BOX_MULLER);
+    for (size_t q = 0; e == ERR_OK && q < 3; q++) {
+        e = three_share64(p, &x, some_values(BITS), cells[q], q);
+        if (e == ERR_OK)
+            ring64_copy(counts_query(s->counts, q), x);
+        share64_free(&x);
+    }
+    for (unsigned kind = 0; e == ERR_OK && kind < TAPE_KINDS; kind++) {
+        e = three_share64(p, &noise, some_values(20), 80, kind);
+        if (e == ERR_OK)
+            e = tape_append(&s->tape, (enum tape_kind)kind, noise);
+        share64_free(&noise);
+    }
+    if (e == ERR_OK)
+        e = squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts);
+    return e == ERR_OK ? check_flush(p) : e;
+}
+
+static enum err select_and_measure(struct party *p, struct play *play, struct study *s,
+                                   bool squared)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
+    static const uint32_t measured[] = {0, 2};
+    uint64_t estimate[70], multiplier[3] = {3, 1, 2}, penalty[3] = {10, 20, 30};
+    struct score_candidate candidate[3];
+    struct select_request request = {3, candidate, multiplier, penalty, 30, 50, squared, seed};
+    int64_t values[7];
+    size_t index;
+    for (size_t i = 0; i < 70; i++)
+        estimate[i] = (i % 4) << (SCORE_BITS - 1);
+    for (size_t q = 0; q < 3; q++)
+        candidate[q] = (struct score_candidate){q, estimate};
+    play->before = net_rounds(p->net);
+    TRY(select_index(p, s->counts, &s->tape, &request, &index));
+    play->between = net_rounds(p->net);
+    bytes_put_u64(&play->opened[p->index], index);
+    TRY(measure_open(p, s->counts, &s->tape, measured, 2, 1 << 10, values));
+    bytes_put(&play->opened[p->index], values, sizeof values);
+    return ERR_OK;
+}
+
+static enum err play_study(struct party *p, struct play *play, bool squared)
+{
+    struct study s = {0};
+    enum err e = begin_study(p, &s, squared);
+    if (e == ERR_OK)
+        e = select_and_measure(p, play, &s, squared);
+    tape_free(&s.tape);
+    counts_free(&s.counts);
+    return e;
+}
+
+static enum err distances(struct party *p, struct play *play)
+{
+    return play_study(p, play, false);
+}
+
+static enum err squares(struct party *p, struct play *play)
+{
+    return play_study(p, play, true);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    enum err (*job)(struct party *p, struct play *play);
+    size_t n;
+    uint64_t more;   /* rounds that a check takes */
+    unsigned sparse; /* the sweep */
+    bool same;       /* the same is opened, whatever masks were drawn */
+    bool may_go_on;  /* a loser of a selection is another random number */
+} jobs[] = {{"bits as numbers", bits, 70, 6, 1, true, false},
+            {"truncation", truncate, 70, 8, 1, false, true},
+            {"widening", widen, 70, 9, 1, false, true},
+            {"numbers, bits and back", back, 3, 7, 3, true, false},
+            {"choice", choose, 200, 6, 1, true, false},
+            {"circle", circle, 3, 9, 2, false, true},
+            {"distances", distances, 0, 12, 7, true, true},
+            {"squares", squares, 0, 12, 5, true, true},
+            {"Gaussians", gauss, 2, 15, 31, false, true},
+            {"Gumbels", gumbel, 2, 12, 23, false, true},
+            {"discrete Gaussians", discrete, 2, 6, 37, false, false}};
+#define JOBS (sizeof jobs / sizeof *jobs)
+
+static struct play model_of(size_t k)
+{
+    return (struct play){.job = jobs[k].job,
+                         .n = jobs[k].n,
+                         .limits = &limits,
+                         .cheat = NOBODY,
+                         .sparse = jobs[k].sparse};
+}
+
+TEST(the_right_values_are_opened)
+{
+    (void)state;
+    for (size_t k = 0; k < JOBS; k++) {
+        struct play plain = model_of(k), checked = model_of(k);
+        plain.limits = NULL;
+        play_run(&plain);
+        play_run(&checked);
+        for (unsigned s = 0; s < 3 && jobs[k].same; s++)
+            assert_true(play_opened_all(&checked, &plain, s));
+        if (checked.rounds != plain.rounds + jobs[k].more)
+            fail_msg("%s: %lu rounds, not %lu and %lu", jobs[k].name, (unsigned long)checked.rounds,
+                     (unsigned long)plain.rounds, (unsigned long)jobs[k].more);
+        play_free(&plain);
+        play_free(&checked);
+    }
+}
+
+TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
+{
+    (void)state;
+    for (unsigned squared = 0; squared < 2; squared++) {
+        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        play_run(&plain);
+        play_run(&checked);
+        assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
+        assert_int_equal(checked.rounds - checked.between, plain.rounds - plain.between);
+        play_free(&plain);
+        play_free(&checked);
+    }
+}
+
+TEST(no_altered_word_opens_anything_else)
+{
+    (void)state;
+    for (size_t k = 0; k < JOBS; k++) {
+        const struct play model = model_of(k);
+        play_sweep(jobs[k].name, &model, jobs[k].may_go_on);
+    }
+}
