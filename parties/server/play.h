@@ -26,7 +26,8 @@
  * What two servers have opened is opened no more: the third takes the index, or the values, from
  * them. So nobody makes two others open a thing anew by claiming to lack it. Where two lack it, it
  * is opened again, and that has an end: after ROUND_ATTEMPTS attempts at any one server the round
- * is lost (ERR_LOST): paid for, and never answered.
+ * is lost (ERR_LOST): paid for, and never answered. Under a check it opens the same however often,
+ * and what is counted is checks (parties/server/guard.h).
  */
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H
