@@ -49,18 +49,19 @@ static void log_path(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
     snprintf(path + n, SUPPORT_PATH - n, "/audit.log");
 }
 
-static void bench_new(struct bench *b)
+static struct bench bench_new(void)
 {
+    struct bench b = {0};
     const struct support_options o = {.owners = 2};
-    memset(b, 0, sizeof *b);
-    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
         snprintf(name, sizeof name, "s%u.key", i);
-        support_study_file(&b->s, name, path);
-        assert_int_equal(identity_load(&b->server[i], path, &quiet), ERR_OK);
-        assert_int_equal(open_log(b, i), ERR_OK);
+        support_study_file(&b.s, name, path);
+        assert_int_equal(identity_load(&b.server[i], path, &quiet), ERR_OK);
+        assert_int_equal(open_log(&b, i), ERR_OK);
     }
+    return b;
 }
 
 static void bench_free(struct bench *b)
@@ -141,10 +142,9 @@ static enum err compare(struct bench *b, unsigned count, char *words, size_t siz
 
 TEST(logs_hold_alone_and_together)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f = NULL;
     char words[4096] = "", path[SUPPORT_PATH];
-    bench_new(&b);
     fill(&b);
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
@@ -175,11 +175,10 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
 /* Every byte, changed in two ways; every byte left out; every length. */
 TEST(no_byte_can_be_changed)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
     size_t step = getenv("TREFOIL_LONG") != NULL ? 1 : 7, newline;
-    bench_new(&b);
     fill(&b);
     log_path(&b, 0, path);
     assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
@@ -221,9 +220,8 @@ TEST(no_byte_can_be_changed)
  */
 TEST(a_log_written_anew_is_not_what_was_seen)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], words[4096];
-    bench_new(&b);
     fill(&b);
     log_path(&b, 2, path);
     audit_close(&b.audit[2]);
@@ -237,10 +235,9 @@ TEST(a_log_written_anew_is_not_what_was_seen)
 
 TEST(a_foreign_signature_is_not_kept)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
-    bench_new(&b);
     audit_head(b.audit[0], &head);
     assert_int_equal(audit_see(b.audit[1], 0, &head, signature), ERR_OK);
     assert_int_equal(audit_keep(b.audit[0], 2, &head, signature), ERR_AUTH); /* not server 2's */
@@ -252,10 +249,9 @@ TEST(a_foreign_signature_is_not_kept)
 
 TEST(half_a_line_of_a_crash_is_cut_off)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct bytes whole CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096];
-    bench_new(&b);
     fill(&b);
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);
@@ -281,10 +277,9 @@ TEST(half_a_line_of_a_crash_is_cut_off)
 /* A recovery explains why lines are missing that neighbours have seen; nothing else does. */
 TEST(a_recovery_explains_lost_lines)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct bytes before CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH], words[4096] = "";
-    bench_new(&b);
     sign_all(&b);
     log_path(&b, 0, path);
     assert_int_equal(file_read(path, 1 << 20, &before, &quiet), ERR_OK);
@@ -387,10 +382,9 @@ TEST(every_word_of_a_line_is_checked)
         "1 now caught run " RUN " round 1 check 3 phase noise",
         "1 now caught run " RUN " round 1 phase noise check 3 more",
     };
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], first[1024];
     const char *lines[2] = {first, first};
-    bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -422,9 +416,8 @@ TEST(the_first_line_is_checked)
         {" s2=", " s2=x s3="},
         {" server 0", " security abort server 0"},
     };
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], first[1024];
-    bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -441,12 +434,11 @@ TEST(the_first_line_is_checked)
 /* Signatures of heads that this log never had, or by others; and a total that falls. */
 TEST(what_a_line_claims_is_checked)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct audit_head head;
     uint8_t signature[64];
     char path[SUPPORT_PATH], first[1024], line[4][512], hex[129], at[65];
     const char *const forged[] = {first, line[0]};
-    bench_new(&b);
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     audit_head(b.audit[0], &head);
@@ -493,8 +485,8 @@ TEST(logs_that_do_not_belong_together_are_told)
     struct bench b, other CLEAN(bench_free);
     struct audit_file *f[3] = {NULL};
     struct audit_opening o = {.round = 3, .values = 4, .cost = 0, .spent = 9, .what = "sex"};
-    bench_new(&b);
-    bench_new(&other);
+    b = bench_new();
+    other = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
     assert_int_equal(audit_write(b.audit[0], &o), ERR_OK);
     o.values = 5;
@@ -532,11 +524,10 @@ TEST(openings_are_described)
         {"REJECT_BIT", "which of 13 tries for noise are kept"},
         {"SOMETHING", "13 values, SOMETHING"},
     };
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     char path[SUPPORT_PATH], words[4096] = "";
     FILE *out;
-    bench_new(&b);
     for (size_t i = 0; i < 4; i++)
         open_one(&b, 0, 3, reasons[i][0]);
     log_path(&b, 0, path);
@@ -593,9 +584,8 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
  */
 TEST(nothing_is_told_twice)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     char path[SUPPORT_PATH], words[8192] = "";
-    bench_new(&b);
     fill(&b);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "the chain holds"), 3);
@@ -629,9 +619,8 @@ TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
     static const char told[] = "round 4    check 3 failed, of phase noise: a server departed";
-    struct bench b;
+    struct bench b = bench_new();
     char words[8192];
-    bench_new(&b);
     fill(&b);
     assert_int_equal(audit_caught(b.audit[1], &caught), ERR_OK);
     describe_all(&b, words, sizeof words);
@@ -656,7 +645,7 @@ TEST(the_first_line_has_the_security)
     char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
     (void)state;
-    bench_new(&b);
+    b = bench_new();
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -684,7 +673,7 @@ TEST(the_first_line_has_the_security)
  */
 TEST(a_line_that_is_not_written_whole_is_taken_back)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct rlimit no, before;
     struct stat st;
     char path[SUPPORT_PATH], words[4096] = "";
@@ -692,7 +681,6 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     struct audit_opening o = {.what = "sex", .reason = "NOISY_MARGINAL"};
     FILE *half;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    bench_new(&b);
     log_path(&b, 0, path);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -726,8 +714,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
 TEST(what_is_no_file_is_no_log)
 {
     char said[1024] = "", path[SUPPORT_PATH];
-    struct bench b CLEAN(bench_free);
-    bench_new(&b);
+    struct bench b CLEAN(bench_free) = bench_new();
     audit_close(&b.audit[0]);
     log_path(&b, 0, path);
     assert_int_equal(unlink(path), 0);

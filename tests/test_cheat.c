@@ -116,7 +116,7 @@ TEST(a_server_that_cheats_ends_the_run)
         unsigned caught = 0;
         struct scene c;
         char says[64];
-        scene_new(&c, &o);
+        c = scene_new(&o);
         start_cheat(&c, cheat, &deeds[k]);
         share_everything(&c);
         expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
@@ -151,7 +151,7 @@ TEST(a_study_of_honest_servers_goes_well)
                                       .more = "security: abort\nmin_owners: 2\n"
                                               "late_uploads: join\n"};
     struct scene c;
-    scene_new(&c, &o);
+    c = scene_new(&o);
     for (unsigned i = 0; i < OWNERS - 1; i++)
         expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
     const char *const first[] = {

@@ -33,7 +33,7 @@ static void open_guard(struct watch *w, unsigned i)
 static void watch_new(struct watch *w)
 {
     memset(w, 0, sizeof *w);
-    bench_new(&w->b);
+    w->b = bench_new();
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         open_guard(w, i);
 }

@@ -34,8 +34,7 @@ static void restart(struct scene *c, unsigned server, unsigned lanes)
 TEST(servers_of_different_size_share_a_study)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = 3};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_lanes(&c, i, 3);
     for (unsigned i = 1; i < STUDY_SERVERS; i++) {
@@ -51,9 +50,8 @@ TEST(servers_of_different_size_share_a_study)
 TEST(a_run_goes_on_with_other_lanes)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c);
     assert_true(support_wait_for(file(&c, "run%u.log", 0), "\n1/3", 20));
@@ -120,9 +118,8 @@ TEST(a_lane_that_a_firewall_stops_is_named)
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
     const struct support_options o = {.owners = OWNERS, .round_s = 1, .lanes = 2};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t firewall;
-    scene_new(&c, &o);
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[0]), 0);
     c.s.host = SERVER;
@@ -147,8 +144,7 @@ TEST(lanes_without_ports_are_refused)
 {
     static const char *const wrong[] = {"0", "2", "17"};
     const struct support_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     for (size_t k = 0; k < 3; k++) {
         const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
                                  "--folder", file(&c, "other"), "--lanes", wrong[k],

@@ -101,7 +101,7 @@ TEST(the_plan_says_what_a_run_takes)
         if (size->domain != NULL && strcmp(size->domain, "many") == 0)
             o.domain = domain;
         snprintf(part, sizeof part, "    max_rows: %s\n    as: counts\n", size->rows);
-        scene_new(&c, &o);
+        c = scene_new(&o);
         if (size->pairs > 0)
             write_pairs(&c, size->pairs);
         share_everything(&c);

@@ -61,8 +61,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
 TEST(a_study_over_real_processes)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     tables_that_do_not_fit_stay(&c);
     /* the run needs everybody; it says who is missing, and costs nothing */
     assert_int_equal(share_own(&c, 0), 0);
@@ -110,8 +109,7 @@ TEST(rows_and_columns_over_real_processes)
         "    max_rows: 900\n    batch: city\n    columns: [sex, ward, bmi]\n", NULL};
     const struct support_options o = {
         .owners = OWNERS, .rounds = 3, .part = part, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
     /* two of three have uploaded, but one's columns wait for the rest of its rows */
@@ -131,8 +129,7 @@ TEST(records_are_counted_with_counts)
                                              {"auto", "records", "counts"}};
     const struct support_options o = {.owners = OWNERS, .rounds = 3};
     for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
-        struct scene c CLEAN(scene_free);
-        scene_new(&c, &o);
+        struct scene c CLEAN(scene_free) = scene_new(&o);
         for (unsigned i = 0; i < OWNERS; i++) {
             const char *const a[] = {
                 "share",  c.s.path, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i), "--as",
@@ -172,7 +169,7 @@ TEST(more_owners_than_are_added_up_at_once)
         snprintf(domain + n, sizeof domain - n, "  - {name: c%u, kind: integer, min: 0, max: 38}\n",
                  a);
     }
-    scene_new(&c, &o);
+    c = scene_new(&o);
     assert_true(MANY * study_upload_bytes(c.s.study, 0) > (8 << 20));
     for (unsigned i = 0; i < MANY; i++)
         assert_int_equal(share_own(&c, i), 0);
@@ -184,8 +181,7 @@ TEST(more_owners_than_are_added_up_at_once)
 TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "min_owners: 2\n"};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
     assert_true(support_contains(file(&c, "run%u.log", 0), "1 of 3 owners' rows are here"));
@@ -246,11 +242,10 @@ TEST(late_rows_join_a_run)
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
     char letters[512] = "";
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     struct table *some CLEAN(table_free) = NULL;
     size_t first, n;
     pid_t run;
-    scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     arguments[1] = c.s.path;
@@ -312,8 +307,7 @@ TEST(adding_up_is_told_by_tiles)
         .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = 1, .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
     {
         const char *const a[] = {"trefoil",         "run",   c.s.path,        "--key",
@@ -335,10 +329,9 @@ TEST(late_rows_join_between_two_commands)
                                       .rounds = 4,
                                       .epsilon = 35,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     char letters[64] = "";
     struct table *all;
-    scene_new(&c, &o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
@@ -370,8 +363,7 @@ TEST(late_rows_join_after_a_round_that_is_lost)
                                       .rounds = 4,
                                       .epsilon = 35,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(share_own(&c, 1), 0);
     expect_code(support_wait(start_run_of(&c, "--rounds=1"), 30), 0, file(&c, "run.log"));
@@ -398,11 +390,10 @@ TEST(late_rows_that_are_damaged_stop_no_run)
                                       .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes log CLEAN(bytes_clear) = {0};
     unsigned stumbles = 0;
     pid_t run;
-    scene_new(&c, &o);
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share_own(&c, i), 0);
     support_alter(
@@ -428,9 +419,8 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 TEST(other_terms_are_named)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     char altered[SUPPORT_PATH];
-    scene_new(&c, &o);
     altered_study(&c, "rounds: 3", "rounds: 4", altered);
     /* an owner whose study differs by one value */
     assert_int_equal(share(&c, 0, altered, file(&c, "o%u.csv", 0)), 3);

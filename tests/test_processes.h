@@ -64,23 +64,24 @@ static inline void expect_code(int code, int expected, const char *output)
     assert_int_equal(code, expected);
 }
 
-static inline void scene_new(struct scene *c, const struct support_options *o)
+static inline struct scene scene_new(const struct support_options *o)
 {
-    memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
-    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
-    for (unsigned i = 0; i < c->s.owners; i++) {
-        size_t batch = c->s.study->owner[i].batch; /* its owners have the same rows */
+    struct scene c = {0};
+    assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
+    assert_int_equal(table_new(&c.all, c.s.study->domain, 0), ERR_OK);
+    for (unsigned i = 0; i < c.s.owners; i++) {
+        size_t batch = c.s.study->owner[i].batch; /* its owners have the same rows */
         struct table *t = NULL;
-        assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * batch, 10 + batch),
+        assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch),
                          ERR_OK);
-        assert_int_equal(table_write_csv(file(c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
         if (batch == i)
-            assert_int_equal(central_append(c->all, t), ERR_OK);
+            assert_int_equal(central_append(c.all, t), ERR_OK);
         table_free(&t);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        start_server(c, i, c->s.path);
+        start_server(&c, i, c.s.path);
+    return c;
 }
 
 static inline void scene_free(struct scene *c)

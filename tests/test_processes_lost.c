@@ -22,8 +22,7 @@
 TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 3, .round_s = 3};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     support_kill(&c.server[2]);
     assert_int_equal(run_study(&c, "a.key", 0), 4);
@@ -61,7 +60,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
         pid_t run;
         char words[64];
-        scene_new(&c, &o);
+        c = scene_new(&o);
         share_everything(&c);
         run = start_run(&c, "out", NULL);
         assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
@@ -92,9 +91,8 @@ TEST(a_server_killed_in_the_middle_of_a_run)
 TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 60, .epsilon = 8};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
@@ -111,9 +109,8 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
 TEST(a_run_gives_up_and_goes_on_later)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 40, .round_s = 2, .epsilon = 8};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", "--wait=1");
     assert_true(support_wait_for(file(&c, "out.log"), "\n3/40 ", 20));
@@ -137,9 +134,8 @@ TEST(a_run_gives_up_and_goes_on_later)
 TEST(a_run_is_killed_and_extended)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 2};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "out", "--rounds=4");
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/12 ", 20));
@@ -172,10 +168,9 @@ TEST(an_interrupted_run_says_how_to_go_on)
     static const char before[] = "nothing that it spent is lost:\n  trefoil ";
     char command[4 * SUPPORT_PATH];
     struct bytes said CLEAN(bytes_clear) = {0};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     char *at;
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     signal(SIGHUP, SIG_IGN);
     run = start_run(&c, "it's out", "--rounds=6");
@@ -204,11 +199,10 @@ TEST(an_interrupted_run_says_how_to_go_on)
 TEST(a_refused_server_leaves_nothing)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
     int64_t when;
-    scene_new(&c, &o);
     {
         const char *const a[] = {"serve",    c.s.path,           "--key",    file(&c, "s%u.key", 0),
                                  "--folder", file(&c, "second"), "--listen", c.s.host,
@@ -237,10 +231,9 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     static const char option[] = "--continue ";
     char text[64] = "--continue=";
     struct bytes words = {0};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     const char *at;
     pid_t run;
-    scene_new(&c, &o);
     share_everything(&c);
     run = start_run(&c, "lost", "--rounds=5");
     assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
@@ -314,8 +307,7 @@ static int recover(struct scene *c, unsigned i)
 TEST(a_restored_server_is_refused_and_recovers)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
     assert_int_equal(support_stop(&c.server[1]), 0);
@@ -366,9 +358,8 @@ TEST(rows_that_a_restored_server_lacks_are_missed)
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     for (unsigned victim = 0; victim < STUDY_SERVERS; victim++) {
-        struct scene c CLEAN(scene_free);
+        struct scene c CLEAN(scene_free) = scene_new(&o);
         char words[256];
-        scene_new(&c, &o);
         expect_code(share_own(&c, 0), 0, file(&c, "share0.log"));
         expect_code(share_own(&c, 1), 0, file(&c, "share1.log"));
         assert_int_equal(support_stop(&c.server[victim]), 0);
@@ -427,9 +418,8 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
 TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 12, .round_s = 1, .connect_s = 1};
-    struct scene c CLEAN(scene_free);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     bool debited = false;
-    scene_new(&c, &o);
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[2]), 0);
     copy_folder(&c, "server2", "backup");
@@ -602,8 +592,7 @@ TEST(a_hostile_owner_is_named_and_left_out)
                                       .rounds = 24,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
-    struct scene c CLEAN(scene_free);
-    scene_new(&c, &o);
+    struct scene c CLEAN(scene_free) = scene_new(&o);
     what_an_owner_may_not_send_is_refused_by_name(&c);
     two_uploads_under_one_id(&c);
     assert_int_equal(share_own(&c, 0), 0);

@@ -195,7 +195,7 @@ static void scene_new(struct scene *c, const struct lie *lie)
 {
     memset(c, 0, sizeof *c);
     c->lie = lie;
-    bench_new(&c->b);
+    c->b = bench_new();
     assert_int_equal(price_limits(c->b.s.study, &c->limits, &quiet), ERR_OK);
     debit_small(c, 0, 0, lie->own, lie->run);
     for (unsigned peer = 0; peer < 2; peer++)

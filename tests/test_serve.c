@@ -51,16 +51,17 @@ static void start(struct house *h, unsigned i)
     start_with(h, i, h->s.path, "127.0.0.1");
 }
 
-static void house_new(struct house *h, const struct support_options *o)
+static struct house house_new(const struct support_options *o)
 {
-    memset(h, 0, sizeof *h);
-    assert_int_equal(support_study_new(&h->s, o, &quiet), ERR_OK);
-    h->status = support_ports(STUDY_SERVERS * STUDY_PORTS + STUDY_SERVERS);
-    h->status = (uint16_t)(h->status + STUDY_SERVERS * STUDY_PORTS);
-    for (unsigned i = 0; i < h->s.owners; i++) {
+    struct house h = {0};
+    assert_int_equal(support_study_new(&h.s, o, &quiet), ERR_OK);
+    h.status = support_ports(STUDY_SERVERS * STUDY_PORTS + STUDY_SERVERS);
+    h.status = (uint16_t)(h.status + STUDY_SERVERS * STUDY_PORTS);
+    for (unsigned i = 0; i < h.s.owners; i++) {
         assert_int_equal(
-            support_csv(in(h, "o%u.csv", i), h->s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
+            support_csv(in(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
     }
+    return h;
 }
 
 static void start_all(struct house *h)
@@ -146,10 +147,9 @@ static double metric(const struct house *h, unsigned server, const char *name)
 TEST(the_operator_sees_how_it_goes)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct bytes answer CLEAN(bytes_clear) = {0};
     const char *text;
-    house_new(&h, &o);
     start_all(&h);
     expect(ask(&h, 0, "GET /healthz", &answer), "HTTP/1.1 200");
     expect((const char *)answer.data, "\r\n\r\nok\n");
@@ -194,10 +194,9 @@ TEST(the_status_port_bears_what_comes)
 {
     const struct support_options o = {.owners = 1};
     char long_line[40000];
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct bytes answer CLEAN(bytes_clear) = {0};
     int idle[40];
-    house_new(&h, &o);
     start_all(&h);
     expect(ask(&h, 0, "GET /secret", &answer), "HTTP/1.1 404");
     expect(ask(&h, 0, "POST /metrics", &answer), "HTTP/1.1 405");
@@ -245,8 +244,7 @@ TEST(wrong_addresses_are_usage)
         {"--listen", "127.0.0.1:65532"}, {"--listen", "[::1"},        {"--listen", ":7100"},
     };
     const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free);
-    house_new(&h, &o);
+    struct house h CLEAN(house_free) = house_new(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         const char *const a[] = {
             "serve",          h.s.path,    "--key",
@@ -261,10 +259,9 @@ TEST(wrong_addresses_are_usage)
 TEST(a_server_may_listen_elsewhere)
 {
     const struct support_options o = {.owners = 1, .round_s = 1};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     char listen[64], from[64], to[64];
     uint16_t elsewhere;
-    house_new(&h, &o);
     elsewhere = support_ports(STUDY_PORTS);
     snprintf(listen, sizeof listen, "127.0.0.1:%u", elsewhere);
     start_with(&h, 0, h.s.path, listen);
@@ -280,10 +277,9 @@ TEST(a_server_may_listen_elsewhere)
 TEST(late_uploads_are_refused)
 {
     const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
     const char *late;
-    house_new(&h, &o);
     late = altered(&h, "deadlines: {", "deadlines: {uploads: 2026-01-01T00:00:00Z, ");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         start_with(&h, i, late, "127.0.0.1");
@@ -313,11 +309,10 @@ static enum err ask_status(struct support_caller *c)
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
     unsigned served = 0, refused = 0;
     enum err e = ERR_OK;
-    house_new(&h, &o);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 0);
     while (refused < 20 && served < 20000) {
@@ -343,9 +338,8 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
 TEST(an_upload_of_another_version_is_told_which_is_taken)
 {
     const struct support_options o = {.owners = 1};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct support_caller c CLEAN(support_caller_free);
-    house_new(&h, &o);
     start_all(&h);
     support_caller_new(&c, &h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_UPLOAD);
@@ -390,8 +384,7 @@ static void flip_byte(const char *path, long at)
 TEST(a_backup_of_a_running_server_comes_back)
 {
     const struct support_options o = {.owners = OWNERS, .round_s = 5};
-    struct house h CLEAN(house_free);
-    house_new(&h, &o);
+    struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
@@ -433,8 +426,7 @@ TEST(a_backup_of_a_running_server_comes_back)
 TEST(a_server_that_is_behind_is_refused)
 {
     const struct support_options o = {.owners = 1, .round_s = 5};
-    struct house h CLEAN(house_free);
-    house_new(&h, &o);
+    struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(two(&h, "backup", in(&h, "server1"), in(&h, "backup1")), 0);
@@ -524,8 +516,7 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
 TEST(neighbours_that_disagree_recover_nobody)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
-    struct house h CLEAN(house_free);
-    house_new(&h, &o);
+    struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
@@ -608,9 +599,8 @@ static int check_statement(struct house *h, const char *study, const char *state
 TEST(what_is_purged_is_gone_and_signed_for)
 {
     const struct support_options o = {.owners = 2, .round_s = 5};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
-    house_new(&h, &o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
@@ -653,10 +643,9 @@ TEST(what_is_purged_is_gone_and_signed_for)
 TEST(nothing_is_purged_before_its_time)
 {
     const struct support_options o = {.owners = 1, .more = "retain_days: 30\n"};
-    struct house h CLEAN(house_free);
+    struct house h CLEAN(house_free) = house_new(&o);
     struct bytes page = {0};
     double due;
-    house_new(&h, &o);
     start_all(&h);
     assert_true(metric(&h, 0, "trefoil_purge_due_timestamp_seconds") == 0);
     assert_int_equal(share(&h, 0), 0);

@@ -25,12 +25,11 @@ static enum err pass_on(struct store *s, const struct upload *u, size_t first, c
 
 TEST(uploads_come_back)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload_name *list = NULL;
     struct upload back;
     size_t count;
     bool complete, has[2];
-    bench_new(&b);
     for (unsigned i = 0; i < 3; i++) {
         struct upload first = b.parts[i];
         if (i == 2)
@@ -83,10 +82,9 @@ TEST(uploads_come_back)
 
 TEST(one_upload_an_owner_and_no_other_words)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload other;
     bool complete;
-    bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     other = b.parts[0];
     other.id[0] ^= 1;
@@ -102,11 +100,10 @@ TEST(one_upload_an_owner_and_no_other_words)
 
 TEST(a_batch_is_kept_whole_or_not_at_all)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload other, next;
     bool complete, has[2], found;
     const uint8_t first[UPLOAD_ID_SIZE] = {0};
-    bench_new(&b);
     other = b.parts[1];
     other.owner = 0;
     other.id[0] ^= 1;
@@ -138,14 +135,13 @@ static struct held entry_of(struct bench *b, unsigned server)
 /* A long vector comes in parts, in order; a restart forgets none; what does not fit begins anew. */
 TEST(a_vector_may_come_in_parts)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload head, back = {0};
     const uint8_t *p;
     size_t n;
     uint64_t held;
     bool complete, found;
     const uint8_t first_id[UPLOAD_ID_SIZE] = {0};
-    bench_new(&b);
     head = b.parts[1];
     head.has[1] = false;
     p = b.parts[1].vector.data;
@@ -207,14 +203,13 @@ static off_t log_size(struct bench *b)
 
 TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload other[3];
     struct bytes packed CLEAN(bytes_clear) = {0};
     struct held before, after;
     struct upload_name *list = NULL;
     size_t count;
     bool complete;
-    bench_new(&b);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
     assert_int_equal(upload_make(other, b.owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
@@ -267,11 +262,10 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 
 TEST(a_folder_belongs_to_one_server_and_study)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
     char path[SUPPORT_PATH];
     bool complete;
-    bench_new(&b);
     support_study_file(&b.s, "server0", path);
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
@@ -320,10 +314,9 @@ static const char *words_of_opening(struct bench *b, enum err expected)
 
 TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     bool complete, has[2];
     const char *words;
-    bench_new(&b);
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     store_close(&b.store[0]);
     support_alter(&b.s, 0, "PRAGMA user_version = 1000");
@@ -348,7 +341,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
 /* A program of another time stored it: what is sealed says which version it is of. */
 TEST(an_upload_of_another_version_is_not_read)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload_name *list = NULL;
     struct upload back;
     struct bytes plain CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
@@ -357,7 +350,6 @@ TEST(an_upload_of_another_version_is_not_read)
     char words[1024] = "";
     bool complete;
     size_t count;
-    bench_new(&b);
     memcpy(binding, b.parts[0].id, UPLOAD_ID_SIZE);
     binding[UPLOAD_ID_SIZE] = 1; /* the owner */
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);

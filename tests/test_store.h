@@ -26,27 +26,27 @@ static inline enum err open_store(struct bench *b, unsigned i)
                       &quiet);
 }
 
-static inline void bench_new(struct bench *b)
+static inline struct bench bench_new(void)
 {
+    struct bench b = {0};
     const struct support_options o = {.owners = 2};
     struct bytes packed = {0};
-    memset(b, 0, sizeof *b);
-    assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
+    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        assert_int_equal(identity_load(&b->server[i], support_path(&b->s, "s%u.key", i), &quiet),
+        assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
                          ERR_OK);
-        assert_int_equal(open_store(b, i), ERR_OK);
+        assert_int_equal(open_store(&b, i), ERR_OK);
     }
-    assert_int_equal(identity_load(&b->owner, support_path(&b->s, "o1.key"), &quiet), ERR_OK);
-    bytes_extend(&packed, study_upload_bytes(b->s.study, 1));
+    assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
+    bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
-    assert_int_equal(upload_make(b->parts, b->owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 b->s.study->terms.digest, study_upload_form(b->s.study, 1),
-                                 &packed),
+    assert_int_equal(upload_make(b.parts, b.owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     for (unsigned i = 0; i < 3; i++)
-        b->parts[i].owner = 1;
+        b.parts[i].owner = 1;
     bytes_clear(&packed);
+    return b;
 }
 
 static inline void bench_free(struct bench *b)

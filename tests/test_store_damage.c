@@ -211,10 +211,9 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
     const struct store_round r = round_of(1, 0);
     for (size_t k = 0; k < sizeof harms / sizeof *harms; k++) {
         const struct harm *h = &harms[k];
-        struct bench b CLEAN(bench_free);
+        struct bench b CLEAN(bench_free) = bench_new();
         bool complete;
         enum err e;
-        bench_new(&b);
         assert_int_equal(store_put(b.store[1], &b.parts[1], false, &complete), ERR_OK);
         assert_int_equal(debit(b.store[1], &r, 1), ERR_OK);
         support_alter(&b.s, 1, h->sql);
@@ -232,13 +231,12 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
  */
 TEST(parts_that_are_damaged_come_again)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct upload head;
     const uint8_t *p;
     size_t n;
     uint64_t held;
     bool complete;
-    bench_new(&b);
     head = b.parts[1];
     head.has[1] = false;
     p = b.parts[1].vector.data;
@@ -263,8 +261,7 @@ TEST(a_ledger_of_other_words_is_none)
     char sql[256];
     uint8_t head[32] = {0};
     int n = snprintf(sql, sizeof sql, "%s", entry_hex);
-    struct bench b CLEAN(bench_free);
-    bench_new(&b);
+    struct bench b CLEAN(bench_free) = bench_new();
     debit_times(&b, 1, 0, 1);
     store_chain("\1\2", 2, head);
     for (unsigned i = 0; i < 32; i++)
@@ -288,8 +285,7 @@ TEST(a_neighbours_debit_has_to_be_one)
     struct bytes garbage CLEAN(bytes_clear) = {0};
     uint8_t next[32] = {0};
     uint64_t count;
-    struct bench b CLEAN(bench_free);
-    bench_new(&b);
+    struct bench b CLEAN(bench_free) = bench_new();
     bytes_put_string(&garbage, "you owe me one");
     store_chain(garbage.data, garbage.size, next);
     assert_int_equal(ledger_new(&before, &limits, &quiet), ERR_OK);
@@ -308,10 +304,9 @@ TEST(a_neighbours_debit_has_to_be_one)
 
 TEST(folders_that_cannot_be_had)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct store *store = NULL;
     char path[SUPPORT_PATH], name[SUPPORT_PATH + 16], far[FILE_PATH + 16];
-    bench_new(&b);
     store_close(&b.store[0]);
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
@@ -381,10 +376,9 @@ static void write_log(struct bench *b, const char *text)
 /* Nothing is left behind by one that fails, so that the next may go well. */
 TEST(a_backup_that_is_none_is_not_restored)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct bytes text CLEAN(bytes_clear) = {0};
     char path[SUPPORT_PATH];
-    bench_new(&b);
     assert_int_equal(backup(&b, "server0", "bare"), ERR_OK); /* a server that never got so far */
     assert_int_equal(restore(&b, "bare", "empty"), ERR_OK);
     assert_false(there(&b, "empty/audit.log"));
@@ -417,10 +411,9 @@ TEST(a_backup_that_is_none_is_not_restored)
 
 TEST(a_backup_needs_places)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct store_contents contents;
     char far[FILE_PATH - 5];
-    bench_new(&b);
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = '\0';
     listen_from_here();

@@ -79,7 +79,7 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
             struct store_found found;
             struct bench b CLEAN(bench_free);
             struct meeting m = {.b = &b};
-            bench_new(&b);
+            b = bench_new();
             for (unsigned i = 0; i < 3; i++) {
                 debit_times(&b, i, 0, have >> i & 1 ? 3 : 2);
                 if (!(have >> i & 1))
@@ -121,7 +121,7 @@ TEST(ledgers_that_differ_by_more_are_refused)
     for (unsigned kind = 0; kind < 3; kind++) {
         struct bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
-        bench_new(&b);
+        b = bench_new();
         debit_times(&b, 0, 0, 3);
         debit_times(&b, 1, 0, 3);
         if (kind == 0) /* two behind: an old backup */
@@ -156,7 +156,7 @@ TEST(a_neighbour_cannot_give_budget_back)
         uint8_t next[32];
         struct bench b CLEAN(bench_free);
         struct meeting m = {.b = &b};
-        bench_new(&b);
+        b = bench_new();
         for (unsigned i = 0; i < 3; i++)
             debit_times(&b, i, 0, 2);
         assert_int_equal(store_ledger(b.store[0], &limits, &before, &head), ERR_OK);
@@ -181,8 +181,7 @@ TEST(an_altered_ledger_does_not_open)
         "UPDATE ledger SET head = zeroblob(32) WHERE number = 3",
     };
     for (size_t i = 0; i < sizeof harm / sizeof *harm; i++) {
-        struct bench b CLEAN(bench_free);
-        bench_new(&b);
+        struct bench b CLEAN(bench_free) = bench_new();
         debit_times(&b, 0, 0, 3);
         store_close(&b.store[0]);
         assert_int_equal(open_store(&b, 0), ERR_OK);
@@ -205,8 +204,7 @@ TEST(a_bound_range_is_refused_for_any_other_request)
 {
     const struct store_round first = round_of(1, 0);
     struct store_round other = first;
-    struct bench b CLEAN(bench_free);
-    bench_new(&b);
+    struct bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     other.request[0] ^= 1; /* the same round, another request */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
@@ -255,7 +253,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     uint8_t sealed[64] = {0};
     sqlite3_stmt *row;
     sqlite3 *db;
-    bench_new(&b);
+    b = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
     assert_int_equal(noise.size, 20);
@@ -311,8 +309,7 @@ TEST(attempts_are_counted_on_disk)
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct store_round staged;
     struct bytes entry CLEAN(bytes_clear) = {0};
-    struct bench b CLEAN(bench_free);
-    bench_new(&b);
+    struct bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     for (unsigned k = 1; k < 4; k++) {
@@ -344,14 +341,13 @@ TEST(attempts_are_counted_on_disk)
 /* A run is whose last bound round it is; a ledger that is taken over has that in it. */
 TEST(a_run_is_of_the_analyst_who_paid_last)
 {
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct store_round first = round_of(1, 0), second = round_of(1, 1), before = round_of(2, 0);
     struct ledger *empty CLEAN(ledger_free) = NULL;
     struct store_head head = {0};
     struct bytes entry CLEAN(bytes_clear) = {0};
     uint8_t next[32], analyst[32], own[32];
     bool known = true;
-    bench_new(&b);
     memset(first.analyst, 5, sizeof first.analyst);
     memset(second.analyst, 6, sizeof second.analyst);
     assert_int_equal(store_analyst(b.store[0], first.run, analyst, &known), ERR_OK);
@@ -385,9 +381,8 @@ TEST(a_run_is_of_the_analyst_who_paid_last)
 TEST(noise_of_an_older_store_is_taken_over)
 {
     const struct store_round first = round_of(1, 0);
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     struct bytes noise CLEAN(bytes_clear) = {0};
-    bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     store_close(&b.store[0]);
     support_alter(&b.s, 0,
@@ -407,9 +402,8 @@ TEST(what_is_staged_can_be_dropped)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
     struct bytes ids CLEAN(bytes_clear) = {0};
-    struct bench b CLEAN(bench_free);
+    struct bench b CLEAN(bench_free) = bench_new();
     uint32_t rounds;
-    bench_new(&b);
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(stage(b.store[0], &second), ERR_OK);
     {
@@ -605,7 +599,7 @@ TEST(who_leaves_gives_no_debit)
 {
     struct bench b CLEAN(bench_free);
     struct meeting m = {.b = &b};
-    bench_new(&b);
+    b = bench_new();
     for (unsigned i = 0; i < 3; i++)
         debit_times(&b, i, 0, i == 0 ? 3 : 2);
     assert_int_equal(three_run(1, leave, &m, NULL), ERR_OK);
