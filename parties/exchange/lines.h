@@ -1,4 +1,4 @@
-/* parties/exchange/lines.h - connections of owners, analysts and operators to the servers' gates. */
+/* parties/exchange/lines.h - how owners, analysts and operators reach the servers' gates. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_LINES_H
 #define TREFOIL_PARTIES_EXCHANGE_LINES_H
 

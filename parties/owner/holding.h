@@ -1,4 +1,4 @@
-/* parties/owner/holding.h - what a server says it holds of all owners' uploads, and that in words. */
+/* parties/owner/holding.h - what a server says it holds of all owners, and that in words. */
 #ifndef TREFOIL_PARTIES_OWNER_HOLDING_H
 #define TREFOIL_PARTIES_OWNER_HOLDING_H
 

@@ -1,4 +1,4 @@
-/* What a server's folder belongs to: a server, a study's terms, the roster that it last ran with. */
+/* What a server's folder belongs to: a server, a study's terms, the roster it last ran with. */
 #include "parties/store/store_private.h"
 #include "parties/study/roster.h"
 

@@ -1,5 +1,6 @@
 /*
- * parties/store/store_ledger.h - a server's privacy ledger: the rounds it has debited, what is left.
+ * parties/store/store_ledger.h - a server's privacy ledger: the rounds it has debited, and what is
+ * left.
  *
  * It is a chain of entries: head_n = SHA-256(head_(n-1), entry_n). An entry is the round as it was
  * bound, and the budget after it (docs/formats.md). Opening the store checks the whole chain.

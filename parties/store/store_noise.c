@@ -1,6 +1,6 @@
 #include "parties/store/store_private.h"
 
-/* In a table of its own: SQLite writes changed rows anew, and a round's row changes at each step. */
+/* In a table of its own: SQLite writes a changed row anew, and a round's changes at each step. */
 
 /* What shares of noise are sealed for. */
 static enum err binding_of(const struct store_round *round, struct bytes *out)

@@ -1,4 +1,4 @@
-/* The owners of a study file: the bounds of each, and batches with other columns of the same rows. */
+/* The owners of a study file: the bounds of each, and batches: columns of the same rows. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"

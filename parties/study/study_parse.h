@@ -19,7 +19,7 @@ struct reading {
 
 /* --- small parts, study_parse.c --------------------------------------------------------------- */
 
-/* Tells an error of aim/, which `quiet` took down (but lack of memory), at its place in the file. */
+/* Tells an error of aim/, which `quiet` took down (lack of memory aside), at its place. */
 enum err study_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
 
 enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
@@ -62,7 +62,7 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
 /* As many as the study has `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;
-/* Counts or records: what each owner is bounded by. Public values alone decide (study_uploads.c). */
+/* Counts or records, what each owner is bounded by: from public values (study_uploads.c). */
 enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
