@@ -76,7 +76,7 @@ enum err check_agree(struct party *p)
 static enum err flush_lane(void *self, struct party *lane, size_t k)
 {
     const struct check_ride *ride = k == 0 ? self : NULL;
-    if (ride == NULL && !check_notes(lane->check))
+    if (ride == NULL && !check_notes(lane->check) && !lane->check->owed)
         return check_agree_lane(lane);
     return check_flush_lane(lane, ride);
 }

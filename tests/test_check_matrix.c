@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "mpc/check_matrix.h"
+#include "mpc/check_private.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -296,6 +297,61 @@ static void sides_meet_once(void **state)
     scene_free(&s);
 }
 
+/* --- a flush ---------------------------------------------------------------------------------- */
+
+static enum err prove(struct party *p, void *shared)
+{
+    const struct check_limits limits = {.groups = 1};
+    struct scene *s = shared;
+    p->log->file = NULL;
+    TRY(check_new(p, &limits));
+    p->check->owed = true;
+    TRY(check_plans(p, &s->plans[p->index]));
+    TRY(check_matrices(p, &s->m[p->index]));
+    return check_clean(p) ? ERR_OK : ERR_FORMAT;
+}
+
+/* Errors that both holders of a component agree on: of z, of a factor, and of none. */
+static void a_flush_proves_pairs_and_products(void **state)
+{
+    static const struct {
+        uint16_t of_z, of_factor;
+    } errors[] = {{0, 0}, {1, 0}, {1 << 15, 0}, {0, 1}, {0, 1 << 15}};
+    (void)state;
+    for (size_t e = 0; e < SIZE(errors); e++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct scene *s = scene_new();
+            uint16_t *z = &s->z[k][77], *u = &s->x[k][word_of(1, SIDES, 4, 63)];
+            *z = (uint16_t)(*z + errors[e].of_z);
+            *u = (uint16_t)(*u + errors[e].of_factor);
+            assert_int_equal(three_run(3, prove, s, NULL), e == 0 ? ERR_OK : ERR_CHEAT);
+            scene_free(&s);
+        }
+}
+
+/* Matrices that do not fit their plans prove nothing, and a flush without them neither. */
+static enum err misuse(struct party *p, void *shared)
+{
+    const struct check_limits limits = {0};
+    struct scene *s = shared;
+    struct check_matrices m = s->m[p->index];
+    TRY(check_new(p, &limits));
+    TRY(check_plans(p, &s->plans[p->index]));
+    m.z.n--;
+    if (check_matrices(p, &m) != ERR_MISUSE)
+        return ERR_FORMAT;
+    p->check->owed = true;
+    return check_flush(p) == ERR_MISUSE && !check_clean(p) ? ERR_OK : ERR_FORMAT;
+}
+
+static void what_matrices_owe_nothing_else_proves(void **state)
+{
+    struct scene *s = scene_new();
+    (void)state;
+    assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
+    scene_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +361,8 @@ int main(void)
         cmocka_unit_test(wrong_sides_do_not),
         cmocka_unit_test(wrong_products_do_not),
         cmocka_unit_test(sides_meet_once),
+        cmocka_unit_test(a_flush_proves_pairs_and_products),
+        cmocka_unit_test(what_matrices_owe_nothing_else_proves),
     };
     return THREE_EACH_KERNEL(tests);
 }
