@@ -182,16 +182,17 @@ static void a_run_over_records_and_answers_equals_too(void **state)
     mpc_equals_plaintext(&mixed);
 }
 
+static const char *const columns[] = {
+    "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+    "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+
 /*
  * Rows and columns split: one owner of whole rows, and two that hold different columns of the same
  * rows, of which one has fewer, so that the last rows of the other count nowhere.
  */
 static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **state)
 {
-    static const char *const part[] = {
-        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
-        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
-    const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = part};
+    const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = columns};
     mpc_equals_plaintext(&split);
 }
 
@@ -201,9 +202,6 @@ static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **stat
  */
 static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
 {
-    static const char *const columns[] = {
-        "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
-        "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
     static const struct support_options data[] = {
         {.workload = "{all: 2}"},
         {.workload =
@@ -240,6 +238,20 @@ static void a_run_that_is_proved_equals_too(void **state)
                                             .workload = workload[k % 2]};
         mpc_equals_plaintext_as(&run, k < 3 ? (enum coming)k : AT_ONCE);
     }
+}
+
+/* And of records: beside answers, and with columns at several owners; late ones are added. */
+static void a_run_over_records_that_is_proved_equals_too(void **state)
+{
+    const struct support_options mixed = {.owners = OWNERS,
+                                          .rounds = 2,
+                                          .domain = wide_domain,
+                                          .workload = wide_workload,
+                                          .more = "security: abort\n"};
+    const struct support_options split = {
+        .owners = OWNERS, .rounds = 2, .part = columns, .more = "security: abort\n"};
+    mpc_equals_plaintext(&mixed);
+    mpc_equals_plaintext_as(&split, ONE_BY_ONE);
 }
 
 /* What a server has sent, in all phases. */
@@ -365,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
         cmocka_unit_test(every_noise_and_score_on_every_kind_of_data_equal_too),
         cmocka_unit_test(a_run_that_is_proved_equals_too),
+        cmocka_unit_test(a_run_over_records_that_is_proved_equals_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),
         cmocka_unit_test(a_run_whose_owners_come_between_rounds_equals_too),
         cmocka_unit_test(what_is_counted_is_not_counted_again),

@@ -441,38 +441,6 @@ static void a_file_that_is_too_large_or_absent_is_refused(void **state)
     assert_null(s);
 }
 
-/* What servers do with records they do not prove: such a study is refused, wherever it is read. */
-static void records_are_not_covered_by_abort(void **state)
-{
-    static const struct {
-        const char *find, *replace, *words;
-    } cases[] = {
-        {"max_rows: 500", "max_rows: 500, as: records",
-         "o0 sends records, which security: abort does not cover yet; use as: counts, or "
-         "security: semi-honest"},
-        {"{name: o0, max_rows: 500, key: @3}\n  - {name: o1, max_rows: 300",
-         "{name: o0, max_rows: 500, key: @3, batch: x, columns: [ward, age]}\n"
-         "  - {name: o1, batch: x, columns: [bmi, dose], max_rows: 500",
-         "use security: semi-honest for rows whose columns are at several owners"},
-    };
-    struct fixture *f = *state;
-    struct bytes abort_text CLEAN(bytes_clear) = edited(base_text, "rounds: 4",
-                                                        "rounds: 4\nsecurity: abort");
-    const char *text = (const char *)abort_text.data;
-    struct study *s;
-    assert_int_equal(parse_text(f, text, &s), ERR_OK);
-    assert_int_equal(s->security, STUDY_ABORT);
-    /* nor may an owner of counts send them, as it may elsewhere */
-    assert_int_not_equal(study_form_bytes(f->base, 0, 0), 0);
-    assert_int_equal(study_form_bytes(s, 0, 0), 0);
-    assert_int_equal(study_form_bytes(s, 0, 9), study_form_bytes(f->base, 0, 9));
-    study_free(&s);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct mistake m = {cases[i].find, cases[i].replace, cases[i].words};
-        assert_true(is_edit_refused(f, text, &m, "{name: o0"));
-    }
-}
-
 /* Two owners of a batch: what each lacks or both have, and bounds that differ. */
 static void a_batchs_owners_fit_together(void **state)
 {
@@ -598,7 +566,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mistake_has_its_place),
-        cmocka_unit_test(records_are_not_covered_by_abort),
         cmocka_unit_test(a_batchs_owners_fit_together),
         cmocka_unit_test(columns_apart_need_marginals_that_servers_can_count),
         cmocka_unit_test(whole_files_have_their_errors),

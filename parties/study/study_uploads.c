@@ -53,24 +53,12 @@ unsigned study_upload_form(const struct study *study, size_t owner)
     return study->owner[owner].records ? 0 : study->owner[owner].bits;
 }
 
-/* Whether the study's security is that of records, too; mpc/check.h does not cover them yet. */
-static bool covers_records(const struct study *study)
-{
-    switch (study->security) {
-    case STUDY_SEMI_HONEST:
-        return true;
-    case STUDY_ABORT:
-        return false;
-    }
-    return false;
-}
-
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
 {
     const struct study_owner *o = &study->owner[owner];
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
-    if (form != 0 || o->pad_to >> o->bits != 0 || !covers_records(study))
+    if (form != 0 || o->pad_to >> o->bits != 0)
         return 0;
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
@@ -93,14 +81,6 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
                               o->name);
         o->records = o->as == STUDY_RECORDS || o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
-        if (o->records && !covers_records(s))
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "%s sends records, which security: %s does not cover yet; use %s",
-                              o->name, study_security_word(s->security),
-                              o->columns < s->domain->attributes
-                                  ? "security: semi-honest for rows whose columns are at several "
-                                    "owners"
-                                  : "as: counts, or security: semi-honest");
     }
     return ERR_OK;
 }
