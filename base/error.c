@@ -21,8 +21,8 @@ static const char *const texts[ERR_COUNT] = {
     [ERR_MISUSE] = "used out of order, or after a failure; start a new session",
     [ERR_LOST] = "the round is lost: it stays debited and cannot be answered any more",
     [ERR_CHEAT] =
-        "a server departs from the protocol, or its memory is faulty; see the messages, and "
-        "what to do in docs/operating.md, When a check fails",
+        ("a server departs from the protocol, or its memory is faulty; see the messages, and "
+         "what to do in docs/operating.md, When a check fails"),
     [ERR_CRYPTO] = "a cryptographic operation failed; check the OpenSSL and libsodium installation",
 };
 
