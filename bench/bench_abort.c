@@ -2,18 +2,19 @@
  * bench/bench_abort.c - what security with abort costs: three processes over loopback TCP with
  * sealed links, with a check and without one in turn.
  *
- *   bench_abort [--json FILE] [--pairs N] [--only gates|study] [--smoke]
+ *   bench_abort [--json FILE] [--only NAME|study] [--pairs N] [--smoke]
  *
  * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
  * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
  * And a whole study: bench/abort_study.h.
  */
-#include "base/memory.h"
+#include "base/clock.h"
 #include "base/secret.h"
 #include "bench/abort_study.h"
 #include "bench/cpu.h"
-#include "mpc/bits.h"
+#include "bench/work.h"
 #include "mpc/check.h"
+#include "protocols/tape.h"
 #include "tests/support_forked.h"
 
 #include <stdio.h>
@@ -26,68 +27,135 @@
 
 static const char *const kernels[KERNELS] = {"avx2", "avx512"};
 
-struct board {
-    size_t n, pairs;
-    double cpu_s[KERNELS][PAIRS_MAX][2][3]; /* checked or not, by server */
-};
+/* --- what is measured ------------------------------------------------------------------------- */
 
-static enum err take(struct party *p, struct bits *x, size_t n)
+static enum err nothing(struct party *p, struct work *w)
 {
-    x->n = n;
-    x->a = memory_words(bits_words(n), sizeof *x->a);
-    x->b = memory_words(bits_words(n), sizeof *x->b);
-    return x->a == NULL || x->b == NULL ? ERR_NOMEM : party_random_bits(p, x);
-}
-
-static void give(struct bits *x)
-{
-    memory_free(&x->a);
-    memory_free(&x->b);
-}
-
-/* One run with or without the check; both holders of it go on when all are done. */
-static enum err run(struct party *p, struct check *check, const struct bits x[3], double *cpu)
-{
-    uint64_t zero = 0;
-    TRY(forked_barrier(p, &zero));
-    *cpu = cpu_s();
-    p->check = check;
-    TRY(bits_and(p, x[2], x[0], x[1]));
-    TRY(check_flush(p));
-    p->check = NULL;
-    TRY(forked_barrier(p, &zero));
-    *cpu = cpu_s() - *cpu;
+    (void)p;
+    (void)w;
     return ERR_OK;
 }
 
-static enum err all_runs(struct party *p, struct board *b, const struct bits x[3])
+static enum err make_noise(struct party *p, enum tape_kind kind, enum tape_noise noise, size_t n)
 {
-    static const struct check_limits limits;
-    struct check *check;
-    enum err e = check_new(p, &limits);
-    check = p->check;
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct tape tape;
+    tape_start(&tape, id, noise);
+    tape_plan(&tape, kind, n);
+    const enum err e = tape_reserve(p, &tape, kind, n);
+    tape_free(&tape);
+    return e;
+}
+
+static enum err run_gauss(struct party *p, struct work *w)
+{
+    return make_noise(p, TAPE_GAUSS, TAPE_BOX_MULLER, w->n);
+}
+
+static enum err run_discrete(struct party *p, struct work *w)
+{
+    return make_noise(p, TAPE_GAUSS, TAPE_DISCRETE, w->n);
+}
+
+static enum err run_gumbel(struct party *p, struct work *w)
+{
+    return make_noise(p, TAPE_GUMBEL, TAPE_BOX_MULLER, w->n);
+}
+
+#define NOISE "noise_"
+
+static const struct figure {
+    const char *name, *unit;
+    size_t n, smoke;
+    enum err (*prepare)(struct party *p, struct work *w);
+    enum err (*run)(struct party *p, struct work *w);
+} figures[] = {
+    {"and", "gates", 100000000, 100000, work_prepare_and, work_run_and},
+    {"mul64", "words", 1000000, 10000, work_prepare_words, work_run_multiply},
+    {"l1", "cells", 1000000, 10000, work_prepare_cached, work_run_distances},
+    {NOISE "gauss", "samples", 131072, 1024, nothing, run_gauss},
+    {NOISE "discrete", "samples", 131072, 1024, nothing, run_discrete},
+    {NOISE "gumbel", "samples", 131072, 1024, nothing, run_gumbel},
+};
+#define FIGURES (sizeof figures / sizeof *figures)
+
+struct sample {
+    double cpu_s[3], s; /* by server; at server 0 */
+};
+
+struct options {
+    const char *json, *only;
+    size_t pairs;
+    bool smoke;
+};
+
+/* In memory that the processes share. */
+struct board {
+    struct options options;
+    struct sample sample[FIGURES][KERNELS][PAIRS_MAX][2]; /* checked or not */
+};
+
+static bool is_asked(const struct options *o, const struct figure *f)
+{
+    return o->only == NULL || strcmp(o->only, f->name) == 0;
+}
+
+static size_t size_of(const struct options *o, const struct figure *f)
+{
+    return o->smoke ? f->smoke : f->n;
+}
+
+/* One run with or without the check; both holders of it go on when all are done. */
+static enum err run(struct party *p, struct check *check, const struct figure *f, struct work *w,
+                    struct sample *sample)
+{
+    uint64_t zero = 0;
+    double cpu, begin;
+    TRY(forked_barrier(p, &zero));
+    cpu = cpu_s();
+    begin = clock_now_s();
+    p->check = check;
+    TRY(f->run(p, w));
+    TRY(check_flush(p));
+    p->check = NULL;
+    TRY(forked_barrier(p, &zero));
+    sample->cpu_s[p->index] = cpu_s() - cpu;
+    if (p->index == 0)
+        sample->s = clock_now_s() - begin;
+    return ERR_OK;
+}
+
+static enum err run_in_turn(struct party *p, struct board *b, size_t figure, struct check *check)
+{
+    const struct figure *f = &figures[figure];
+    struct work w = {.n = size_of(&b->options, f)};
+    enum err e;
+    p->check = NULL;
+    e = f->prepare(p, &w);
     for (unsigned k = 0; e == ERR_OK && k < KERNELS; k++) {
         p->kernel = kernel_by_name(kernels[k]);
-        for (size_t i = 0; e == ERR_OK && p->kernel != NULL && i < 2 * (b->pairs + 1); i++) {
+        for (size_t i = 0; e == ERR_OK && p->kernel != NULL && i < 2 * (b->options.pairs + 1);
+             i++) {
             const size_t pair = i / 2 == 0 ? 0 : i / 2 - 1; /* the first warms up */
-            e = run(p, i % 2 == 0 ? NULL : check, x, &b->cpu_s[k][pair][i % 2][p->index]);
+            e = run(p, i % 2 == 0 ? NULL : check, f, &w, &b->sample[figure][k][pair][i % 2]);
         }
     }
-    p->check = check;
+    p->kernel = kernel_best(NULL);
+    work_free(&w);
     return e;
 }
 
 static enum err measure(struct party *p, void *shared)
 {
+    static const struct check_limits limits;
     struct board *b = shared;
-    struct bits x[3] = {{0}};
-    enum err e = ERR_OK;
-    for (unsigned k = 0; e == ERR_OK && k < 3; k++)
-        e = take(p, &x[k], b->n);
-    if (e == ERR_OK)
-        e = all_runs(p, b, x);
-    for (unsigned k = 0; k < 3; k++)
-        give(&x[k]);
+    struct check *check;
+    enum err e = check_new(p, &limits);
+    check = p->check;
+    for (size_t k = 0; e == ERR_OK && k < FIGURES; k++)
+        if (is_asked(&b->options, &figures[k]))
+            e = run_in_turn(p, b, k, check);
+    p->check = check;
     return e;
 }
 
@@ -99,104 +167,144 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static double all_three(const double cpu_s[3])
+static double median(double *x, size_t n)
 {
-    return cpu_s[0] + cpu_s[1] + cpu_s[2];
+    qsort(x, n, sizeof *x, ascending);
+    return x[n / 2];
 }
 
-/* Medians: of the ratio, and of nanoseconds a gate with a check. */
-static double ratio_of(const struct board *b, unsigned kernel, double *checked_ns)
+static double all_three(const struct sample *s)
 {
-    double ratio[PAIRS_MAX], ns[PAIRS_MAX];
-    for (size_t i = 0; i < b->pairs; i++) {
-        ratio[i] = all_three(b->cpu_s[kernel][i][1]) / all_three(b->cpu_s[kernel][i][0]);
-        ns[i] = 1e9 * all_three(b->cpu_s[kernel][i][1]) / (double)b->n;
+    return s->cpu_s[0] + s->cpu_s[1] + s->cpu_s[2];
+}
+
+/* Medians: of the ratio; and with a check of nanoseconds an item, and of items a second. */
+struct result {
+    double ratio, cpu_ns, per_s;
+};
+
+static struct result result_of(const struct board *b, size_t figure, unsigned kernel)
+{
+    const double items = (double)size_of(&b->options, &figures[figure]);
+    const size_t pairs = b->options.pairs;
+    double ratio[PAIRS_MAX], ns[PAIRS_MAX], per_s[PAIRS_MAX];
+    for (size_t i = 0; i < pairs; i++) {
+        const struct sample *s = b->sample[figure][kernel][i];
+        ratio[i] = all_three(&s[1]) / all_three(&s[0]);
+        ns[i] = 1e9 * all_three(&s[1]) / items;
+        per_s[i] = items / s[1].s;
     }
-    qsort(ratio, b->pairs, sizeof *ratio, ascending);
-    qsort(ns, b->pairs, sizeof *ns, ascending);
-    *checked_ns = ns[b->pairs / 2];
-    return ratio[b->pairs / 2];
+    return (struct result){median(ratio, pairs), median(ns, pairs), median(per_s, pairs)};
 }
 
-static void report(const struct board *b, FILE *f)
+/* Keys of one instruction set end in `of`. */
+static void write_result(FILE *f, const char *name, const struct result *r, const char *of)
 {
-    double ratio = 0, ns = 0;
+    fprintf(f,
+            "  \"%s_ratio%s\": %.6g,\n  \"%s_checked_cpu_ns%s\": %.6g,\n"
+            "  \"%s_checked_per_s%s\": %.6g,\n",
+            name, of, r->ratio, name, of, r->cpu_ns, name, of, r->per_s);
+}
+
+static void report_kernel(FILE *f, const struct board *b, unsigned kernel, const char *of)
+{
+    double noise = 0;
+    for (size_t k = 0; k < FIGURES; k++) {
+        struct result r;
+        if (!is_asked(&b->options, &figures[k]))
+            continue;
+        r = result_of(b, k, kernel);
+        if (strncmp(figures[k].name, NOISE, strlen(NOISE)) == 0 && r.ratio > noise)
+            noise = r.ratio;
+        if (*of != '\0')
+            printf("%-14s %10zu %-7s  %-6s  CPU with a check %.4g ns each, %.2f times that "
+                   "without; %.4g /s\n",
+                   figures[k].name, size_of(&b->options, &figures[k]), figures[k].unit,
+                   kernels[kernel], r.cpu_ns, r.ratio, r.per_s);
+        if (f != NULL)
+            write_result(f, figures[k].name, &r, of);
+    }
+    if (f != NULL && noise > 0)
+        fprintf(f, "  \"noise_ratio%s\": %.6g,\n", of, noise);
+}
+
+static void report(FILE *f, const struct board *b)
+{
+    unsigned best = KERNELS;
     for (unsigned k = 0; k < KERNELS; k++) {
+        char of[16];
         if (kernel_by_name(kernels[k]) == NULL)
             continue;
-        ratio = ratio_of(b, k, &ns);
-        printf("and  %10zu gates  %-6s  CPU with a check %.4f ns each, %.2f times that without\n",
-               b->n, kernels[k], ns, ratio);
-        if (f != NULL)
-            fprintf(f, "  \"and_ratio_%s\": %.6g,\n  \"and_checked_cpu_ns_%s\": %.6g,\n",
-                    kernels[k], ratio, kernels[k], ns);
+        snprintf(of, sizeof of, "_%s", kernels[k]);
+        report_kernel(f, b, best = k, of);
     }
-    if (f != NULL)
-        fprintf(f, "  \"and_ratio\": %.6g,\n  \"and_checked_cpu_ns\": %.6g,\n", ratio, ns);
+    if (f != NULL && best < KERNELS)
+        report_kernel(f, b, best, "");
 }
 
-static bool bench_gates(struct board *b, FILE *f)
+static bool bench_figures(struct board *b, FILE *f)
 {
     double peak_mib[3];
     if (!forked_run("bench_abort", measure, b, peak_mib))
         return false;
     printf("peak memory: %.0f, %.0f, %.0f MiB\n", peak_mib[0], peak_mib[1], peak_mib[2]);
-    report(b, f);
+    report(f, b);
     return true;
 }
 
-/* `only`: gates, study, or NULL for both. */
-static bool bench(struct board *b, const char *only, FILE *f, bool smoke)
+static bool bench(struct board *b, FILE *f)
 {
+    const struct options *o = &b->options;
+    const bool study = o->only == NULL || strcmp(o->only, "study") == 0;
     bool right = true;
     if (f != NULL)
-        fprintf(f, "{\n%s", smoke ? "  \"smoke\": true,\n" : "");
-    if (only == NULL || strcmp(only, "gates") == 0)
-        right = bench_gates(b, f);
-    if (only == NULL || strcmp(only, "study") == 0)
-        right = abort_study(f, b->pairs, smoke) && right;
+        fprintf(f, "{\n%s", o->smoke ? "  \"smoke\": true,\n" : "");
+    if (o->only == NULL || !study)
+        right = bench_figures(b, f);
+    if (study)
+        right = abort_study(f, o->pairs, o->smoke) && right;
     if (f != NULL)
         fprintf(f, "  \"kernel\": \"%s\"\n}\n", kernel_name());
     return right;
 }
 
+static bool parse(struct options *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const bool value = i + 1 < argc;
+        if (strcmp(argv[i], "--smoke") == 0)
+            o->smoke = true;
+        else if (value && strcmp(argv[i], "--json") == 0)
+            o->json = argv[++i];
+        else if (value && strcmp(argv[i], "--only") == 0)
+            o->only = argv[++i];
+        else if (value && strcmp(argv[i], "--pairs") == 0)
+            o->pairs = strtoul(argv[++i], NULL, 10);
+        else
+            return false;
+    }
+    o->pairs = o->smoke ? 1 : o->pairs;
+    return o->pairs > 0 && o->pairs <= PAIRS_MAX;
+}
+
 int main(int argc, char **argv)
 {
-    const char *json = NULL, *only = NULL;
     FILE *f = NULL;
-    bool smoke = false, right;
+    bool right;
     struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                            0);
     if (b == MAP_FAILED || secret_start() != ERR_OK)
         return 1;
-    b->n = 100000000;
-    b->pairs = 9;
-    for (int i = 1; i < argc; i++) {
-        const bool value = i + 1 < argc;
-        if (strcmp(argv[i], "--smoke") == 0)
-            smoke = true;
-        else if (value && strcmp(argv[i], "--json") == 0)
-            json = argv[++i];
-        else if (value && strcmp(argv[i], "--only") == 0)
-            only = argv[++i];
-        else if (value && strcmp(argv[i], "--pairs") == 0)
-            b->pairs = (size_t)strtod(argv[++i], NULL);
-        else {
-            fprintf(stderr, "usage: bench_abort [--json FILE] [--pairs N] [--only gates|study] "
-                            "[--smoke]\n");
-            return 2;
-        }
-    }
-    if (smoke) {
-        b->n = 100000;
-        b->pairs = 1;
-    }
-    if (b->pairs == 0 || b->pairs > PAIRS_MAX)
+    b->options.pairs = 5;
+    if (!parse(&b->options, argc, argv)) {
+        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study] [--pairs N] "
+                        "[--smoke]\n");
         return 2;
-    if (json != NULL && (f = fopen(json, "w")) == NULL) {
-        fprintf(stderr, "bench_abort: cannot write %s\n", json);
+    }
+    if (b->options.json != NULL && (f = fopen(b->options.json, "w")) == NULL) {
+        fprintf(stderr, "bench_abort: cannot write %s\n", b->options.json);
         return 1;
     }
-    right = bench(b, only, f, smoke);
+    right = bench(b, f);
     return (f == NULL || fclose(f) == 0) && right ? 0 : 1;
 }

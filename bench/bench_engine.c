@@ -14,38 +14,16 @@
 #include "base/secret.h"
 #include "bench/calibrate.h"
 #include "bench/cpu.h"
-#include "mpc/argmax.h"
-#include "mpc/cached.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "bench/work.h"
 #include "tests/support_forked.h"
-#include "tests/support_shares.h"
-#include "tests/test_netio.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define L1_BITS 17
-#define L1_CELLS 4096              /* of a marginal */
-#define L1_BATCH ((size_t)1 << 22) /* cells of one call */
-#define LARGE ((size_t)400 << 20)  /* bytes of input that are measured last */
+#define LARGE ((size_t)400 << 20) /* bytes of input that are measured last */
 
 /* --- what is measured ------------------------------------------------------------------------- */
-
-struct work {
-    size_t n;
-    struct bits bits[3];
-    struct share64 x, y, z;
-    struct share16 a, b, c;
-    struct planes planes;
-    struct cached *cached;
-    struct cached_span *spans;
-    uint64_t *estimates, *opened;
-    size_t index;
-};
 
 struct result {
     double per_s, cpu_s_per_million, bytes_per_item;
@@ -63,217 +41,69 @@ struct measurement {
     size_t item_bytes;         /* of an input, about */
 };
 
-static enum err random_bits(struct party *p, struct bits *x, size_t n)
-{
-    TRY(bits_new(x, n));
-    return party_random_bits(p, x);
-}
-
-static enum err random_words(struct party *p, struct share64 *x, size_t n)
-{
-    TRY(share64_new(x, n));
-    return party_random64(p, x);
-}
-
-static enum err random_words16(struct party *p, struct share16 *x, size_t n)
-{
-    struct share64 whole;
-    TRY(share16_new(x, n));
-    whole = (struct share64){(uint64_t *)(void *)x->a, (uint64_t *)(void *)x->b, n / 4};
-    return party_random64(p, &whole);
-}
-
-static enum err prepare_and(struct party *p, struct work *w)
-{
-    TRY(random_bits(p, &w->bits[0], w->n));
-    TRY(random_bits(p, &w->bits[1], w->n));
-    return bits_new(&w->bits[2], w->n);
-}
-
-static enum err run_and(struct party *p, struct work *w)
-{
-    return bits_and(p, w->bits[2], w->bits[0], w->bits[1]);
-}
-
-static enum err prepare_words(struct party *p, struct work *w)
-{
-    TRY(random_words(p, &w->x, w->n));
-    TRY(random_words(p, &w->y, w->n));
-    TRY(share64_new(&w->z, w->n));
-    TRY(bits_new(&w->bits[0], w->n));
-    w->opened = memory_words(w->n, sizeof *w->opened);
-    return w->opened == NULL ? ERR_NOMEM : ERR_OK;
-}
-
-static enum err run_multiply(struct party *p, struct work *w)
-{
-    return ring64_multiply(p, w->z, w->x, w->y);
-}
-
-static enum err run_open(struct party *p, struct work *w)
-{
-    return open_ring64(p, OPEN_MASKED, w->x, w->opened);
-}
-
-/* The difference, and its sign. */
-static enum err run_less(struct party *p, struct work *w)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        w->z.a[i] = w->x.a[i] - w->y.a[i];
-        w->z.b[i] = w->x.b[i] - w->y.b[i];
-    }
-    return compare_top_bit(p, w->bits[0], w->z, 64);
-}
-
-static enum err run_bit_to_ring(struct party *p, struct work *w)
-{
-    return convert_bit64(p, w->z, w->bits[0]);
-}
-
-static enum err prepare_matrix(struct party *p, struct work *w)
-{
-    TRY(random_words16(p, &w->a, w->n * w->n));
-    TRY(random_words16(p, &w->b, w->n * w->n));
-    return share16_new(&w->c, w->n * w->n);
-}
-
-static enum err run_matrix(struct party *p, struct work *w)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct share16 sides;
-    TRY(party_share16(p, &sides, w->n * w->n));
-    move_part_side(p, sides.a, w->a);
-    move_part_side(p, sides.b, w->b);
-    memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
-    move_part_matrix(p, w->c.a, sides.a, sides.b, w->n, w->n, w->n);
-    return scratch_done(p->scratch, mark,
-                        move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n, NULL));
-}
-
 static size_t cubed(size_t n)
 {
     return n * n * n;
 }
 
-/* Dense cells: every C above 1, uniform up to 2^17. The flags are made outside of the timing. */
-static enum err prepare_counts(struct party *p, struct work *w)
-{
-    uint64_t state = 7;
-    size_t spans = (w->n + L1_CELLS - 1) / L1_CELLS;
-    TRY(random_words(p, &w->x, w->n));
-    TRY(share64_new(&w->z, spans));
-    TRY(planes_new(&w->planes, L1_BITS, w->n));
-    struct bits all = planes_flat(&w->planes);
-    TRY(party_random_bits(p, &all));
-    w->estimates = memory_words(w->n, sizeof *w->estimates);
-    w->spans = memory_array(spans, sizeof *w->spans);
-    if (w->estimates == NULL || w->spans == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < w->n; i++)
-        w->estimates[i] = (2 << CACHED_GRID) +
-                          pattern_word(&state) % (((1 << 17) - 2) << CACHED_GRID);
-    for (size_t k = 0; k < spans; k++) {
-        size_t from = k * L1_CELLS, cells = w->n - from < L1_CELLS ? w->n - from : L1_CELLS;
-        w->spans[k] = (struct cached_span){from, cells, w->estimates + from};
-    }
-    return ERR_OK;
-}
-
-static enum err prepare_cached(struct party *p, struct work *w)
-{
-    TRY(prepare_counts(p, w));
-    return cached_new(p, &w->cached, w->x, &w->planes);
-}
-
-static enum err distances(struct party *p, struct work *w)
-{
-    for (size_t k = 0, batch; k < w->z.n; k += batch) {
-        batch = w->z.n - k < L1_BATCH / L1_CELLS ? w->z.n - k : L1_BATCH / L1_CELLS;
-        TRY(cached_distance(p, share64_view(w->z, k, batch), w->cached, w->spans + k));
-    }
-    return ERR_OK;
-}
-
-static enum err run_caching_and_distances(struct party *p, struct work *w)
-{
-    cached_free(&w->cached);
-    TRY(cached_new(p, &w->cached, w->x, &w->planes));
-    return distances(p, w);
-}
-
-/* Signed differences must fit in 64 bits. */
-static enum err prepare_values(struct party *p, struct work *w)
-{
-    uint64_t state = 3;
-    TRY(share64_new(&w->x, w->n));
-    for (size_t i = 0; i < w->n; i++)
-        ring64_add_public(p, share64_view(w->x, i, 1), pattern_word(&state) >> 2);
-    return ERR_OK;
-}
-
-static enum err run_argmax(struct party *p, struct work *w)
-{
-    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
-    return argmax_open(p, w->x, 64, seed, &w->index);
-}
-
-static void work_free(struct work *w)
-{
-    for (int i = 0; i < 3; i++)
-        bits_free(&w->bits[i]);
-    share64_free(&w->x);
-    share64_free(&w->y);
-    share64_free(&w->z);
-    share16_free(&w->a);
-    share16_free(&w->b);
-    share16_free(&w->c);
-    cached_free(&w->cached);
-    planes_free(&w->planes);
-    memory_free(&w->spans);
-    memory_free(&w->estimates);
-    memory_free(&w->opened);
-}
-
 static const struct measurement measurements[] = {
-    {"and", "gates", {10000, 1000000, 100000000, 1000000000}, prepare_and, run_and, NULL, 0},
+    {"and",
+     "gates",
+     {10000, 1000000, 100000000, 1000000000},
+     work_prepare_and,
+     work_run_and,
+     NULL,
+     0},
     {"mul64",
      "words",
      {10000, 100000, 1000000, 10000000, 100000000},
-     prepare_words,
-     run_multiply,
+     work_prepare_words,
+     work_run_multiply,
      NULL,
      8},
     {"open64",
      "words",
      {10000, 100000, 1000000, 10000000, 100000000},
-     prepare_words,
-     run_open,
+     work_prepare_words,
+     work_run_open,
      NULL,
      8},
-    {"lt64", "pairs", {10000, 100000, 1000000, 10000000}, prepare_words, run_less, NULL, 8},
+    {"lt64",
+     "pairs",
+     {10000, 100000, 1000000, 10000000},
+     work_prepare_words,
+     work_run_less,
+     NULL,
+     8},
     {"bit_to_ring64",
      "bits",
      {10000, 100000, 1000000, 10000000},
-     prepare_words,
-     run_bit_to_ring,
+     work_prepare_words,
+     work_run_bit_to_ring,
      NULL,
      8},
     {"l1",
      "cells",
      {10000, 100000, 1000000, 10000000, 100000000},
-     prepare_cached,
-     distances,
+     work_prepare_cached,
+     work_run_distances,
      NULL,
      8},
     {"l1_with_caching",
      "cells",
      {100000, 1000000, 10000000},
-     prepare_counts,
-     run_caching_and_distances,
+     work_prepare_counts,
+     work_run_caching_and_distances,
      NULL,
      8},
-    {"matmul", "16-bit multiply-adds", {128, 512, 1024}, prepare_matrix, run_matrix, cubed, 2},
-    {"argmax", "values", {100, 1000}, prepare_values, run_argmax, NULL, 8},
+    {"matmul",
+     "16-bit multiply-adds",
+     {128, 512, 1024},
+     work_prepare_matrix,
+     work_run_matrix,
+     cubed,
+     2},
+    {"argmax", "values", {100, 1000}, work_prepare_values, work_run_argmax, NULL, 8},
 };
 #define MEASUREMENTS (sizeof measurements / sizeof *measurements)
 

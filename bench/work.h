@@ -1,0 +1,43 @@
+/*
+ * bench/work.h - operations of the engine on inputs of one size: made once, and run as often as
+ * they are measured.
+ */
+#ifndef TREFOIL_BENCH_WORK_H
+#define TREFOIL_BENCH_WORK_H
+
+#include "mpc/cached.h"
+#include "mpc/party.h"
+
+struct work {
+    size_t n;
+    struct bits bits[3];
+    struct share64 x, y, z;
+    struct share16 a, b, c;
+    struct planes planes;
+    struct cached *cached;
+    struct cached_span *spans;
+    uint64_t *estimates, *opened;
+    size_t index;
+};
+
+void work_free(struct work *w);
+
+/* n random bits; words; n x n matrices; counts, and their cache; values to compare. */
+enum err work_prepare_and(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_words(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_matrix(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_counts(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_cached(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_values(struct party *p, struct work *w) MUST_CHECK;
+
+enum err work_run_and(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_multiply(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_open(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_less(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_bit_to_ring(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_matrix(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_distances(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_caching_and_distances(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_argmax(struct party *p, struct work *w) MUST_CHECK;
+
+#endif
