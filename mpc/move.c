@@ -52,10 +52,10 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
         const struct party_sent sent = {net_rounds(c->p->net), c->to, m, at};
         TRY(all[m].make(all[m].self, at, out, k));
-        if (all[m].both && c->to == NET_NEXT)
-            TRY(check_hear(c->p, c->p->index, out, k));
         if (tamper != NULL)
             TRY(tamper->alter(tamper->self, &sent, out, k));
+        if (all[m].both && c->to == NET_NEXT)
+            TRY(check_hear(c->p, c->p->index, out, k));
     }
     return ERR_OK;
 }

@@ -314,3 +314,34 @@ TEST(no_altered_word_opens_anything_else)
         play_sweep(jobs[k].name, &model, jobs[k].may_go_on);
     }
 }
+
+/* --- a carry that is wrong -------------------------------------------------------------------- */
+
+#define SHIFT 9
+
+static enum err run_once(struct party *p, struct inputs *in)
+{
+    return truncate_signed_ring64(p, in->out, in->v, SHIFT);
+}
+
+/* Of its part server 0 has other low bits, so other carries out of them, and nothing else. */
+static enum err run_lie(struct party *p, struct inputs *in)
+{
+    for (size_t i = 0; i < 64 && p->index == 0; i++)
+        in->v.a[i] ^= ((uint64_t)1 << SHIFT) - 1;
+    return run_once(p, in);
+}
+JOB(once, play->n)
+JOB(lie, play->n)
+
+TEST(carries_must_be_those_of_the_sum)
+{
+    struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct play play = {.job = lie, .n = 200, .limits = &limits};
+    (void)state;
+    play_run(&honest);
+    play_run(&play);
+    play_judge(&play, &honest, 0, "a carry", false);
+    play_free(&play);
+    play_free(&honest);
+}
