@@ -26,6 +26,7 @@ struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
     word128 *off[3][NUMBERS_RINGS]; /* bits stand first */
     size_t count[NUMBERS_RINGS];
+    size_t words[CHECK_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
 static word128 word_of(enum ring ring, const void *v, size_t i)
@@ -99,6 +100,8 @@ static enum err sit(struct party *p, void *shared)
         assert_int_equal(check_agree(p), ERR_OK);
         read_numbers(&p->check->numbers, f->off[p->index]);
         f->count[RING_BITS] = read_bits(&p->check->log, f->off[p->index][RING_BITS]);
+        for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+            f->words[l] = p->check->log.list[l].words;
         for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
             f->count[ring] = p->check->numbers.relations[ring];
     }
@@ -109,8 +112,8 @@ static enum err sit(struct party *p, void *shared)
     return e;
 }
 
-static void all_hold(enum err (*job)(struct party *p, const struct share64 *x,
-                                     const struct planes *bits))
+static struct found all_hold(enum err (*job)(struct party *p, const struct share64 *x,
+                                             const struct planes *bits))
 {
     struct found f = {.job = job};
     size_t all = 0;
@@ -130,6 +133,7 @@ static void all_hold(enum err (*job)(struct party *p, const struct share64 *x,
     assert_true(all > 0);
     for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
         memory_free(&f.off[k % 3][k / 3]);
+    return f;
 }
 
 /* --- protocols -------------------------------------------------------------------------------- */
@@ -228,6 +232,23 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
         e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
     cached_free(&kept);
     return scratch_done(p->scratch, mark, e);
+}
+
+static enum err top_bit(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    return compare_top_bit(p, planes_plane(bits, 0), *x, 46);
+}
+
+/* Five digits of 6 bits and three of 5. None of the relations can be left out. */
+TEST(a_top_bit_notes_what_its_digits_need)
+{
+    const size_t words = bits_words(N);
+    (void)state;
+    const struct found f = all_hold(top_bit);
+    const size_t carries = 1 + 45, values = 5 * (63 - 6) + 3 * (31 - 5), ands = 2 * 7 - 3;
+    assert_int_equal(f.words[1], (carries + values + ands) * words);
+    assert_int_equal(f.words[64], (5 + 4) * words);
+    assert_int_equal(f.words[32], (3 + 3) * words);
 }
 
 TEST(bits_become_numbers)
