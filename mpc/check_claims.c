@@ -133,103 +133,135 @@ static void add_summands128(uint64_t (*sum)[SUM], const struct check_record *r, 
 /* --- sums weighed by theta -------------------------------------------------------------------- */
 
 /*
- * For each digit of theta and each of its values: what all relations with that digit add up to, in
- * limbs, and their z. Indices are public.
+ * For each digit of theta and each of its values a line: what all relations with that digit add up
+ * to, in limbs, and both components of their z, each a word, or limbs of Z_2^128. Indices are
+ * public.
  */
+#define LINE 8 /* words; two for Z_2^128 */
+typedef uint64_t line_words __attribute__((vector_size(8 * LINE), aligned(8), may_alias));
+
 struct buckets {
-    size_t limbs;
-    uint64_t *sum;
-    word128 *z;
+    bool wide;
+    size_t words, limbs, z_limbs; /* of a line */
+    uint64_t *line;
 };
 
 static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
 {
     const size_t all = (size_t)DIGITS << 8;
-    b->limbs = ring == RING_128 ? LIMBS : LIMBS / 2;
-    b->sum = scratch_take(p->scratch, all * b->limbs, sizeof *b->sum);
-    b->z = scratch_take(p->scratch, all * 2, sizeof *b->z);
-    if (b->sum == NULL || b->z == NULL)
+    b->wide = ring == RING_128;
+    b->words = b->wide ? 2 * LINE : LINE;
+    b->limbs = b->wide ? LIMBS : LIMBS / 2;
+    b->z_limbs = b->wide ? LIMBS / 2 : 1;
+    b->line = scratch_take(p->scratch, all * b->words, sizeof *b->line);
+    if (b->line == NULL)
         return ERR_NOMEM;
-    memset(b->sum, 0, all * b->limbs * sizeof *b->sum);
-    memset(b->z, 0, all * 2 * sizeof *b->z);
+    memset(b->line, 0, all * b->words * sizeof *b->line);
     return ERR_OK;
 }
 
-static void put_sum(struct buckets *b, uint64_t theta, const uint64_t sum[SUM])
+static void put_line(struct buckets *b, uint64_t theta, const uint64_t line[2 * LINE])
 {
-    uint64_t limb[LIMBS];
-    for (size_t k = 0; k < b->limbs; k++) {
-        const size_t word = k * LIMB / 64, shift = k * LIMB % 64;
-        const uint64_t more = word + 1 < SUM && shift > 64 - LIMB ? sum[word + 1] : 0;
-        limb[k] = sum[word] >> shift;
-        if (shift > 64 - LIMB)
-            limb[k] |= more << (64 - shift);
-        limb[k] &= ((uint64_t)1 << LIMB) - 1;
-    }
     for (size_t d = 0; d < DIGITS; d++, theta >>= 8) {
-        uint64_t *bucket = b->sum + (d << 8 | (theta & 255)) * b->limbs;
-        for (size_t k = 0; k < b->limbs; k++)
-            bucket[k] += limb[k];
+        line_words *bucket = (void *)(b->line + (d << 8 | (theta & 255)) * b->words);
+        bucket[0] += *(const line_words *)(const void *)line;
+        if (b->wide)
+            bucket[1] += *(const line_words *)(const void *)(line + LINE);
     }
 }
 
-static void put_z(struct buckets *b, uint64_t theta, word128 za, word128 zb)
+static const uint64_t below_limb = ((uint64_t)1 << LIMB) - 1;
+
+static void to_limbs(uint64_t limb[LIMBS / 2], uint64_t low, uint64_t middle, uint64_t high)
 {
-    for (size_t d = 0; d < DIGITS; d++, theta >>= 8) {
-        word128 *bucket = b->z + (d << 8 | (theta & 255)) * 2;
-        bucket[0] += za;
-        bucket[1] += zb;
+    limb[0] = low & below_limb;
+    limb[1] = (low >> LIMB | middle << (64 - LIMB)) & below_limb;
+    limb[2] = middle >> (2 * LIMB - 64) & below_limb;
+    limb[3] = (middle >> (3 * LIMB - 64) | high << (128 - 3 * LIMB)) & below_limb;
+}
+
+/* 144 bits are four limbs. */
+static void put_sum(const struct buckets *b, uint64_t line[2 * LINE], const uint64_t sum[SUM])
+{
+    to_limbs(line, sum[0], sum[1], sum[2]);
+    if (b->wide)
+        to_limbs(line + LIMBS / 2, sum[2] >> 16 | sum[3] << 48, sum[3] >> 16 | sum[4] << 48,
+                 sum[4] >> 16);
+}
+
+static void put_z(const struct buckets *b, uint64_t line[2 * LINE], word128 za, word128 zb)
+{
+    uint64_t *z = line + b->limbs;
+    if (b->wide) {
+        to_limbs(z, (uint64_t)za, (uint64_t)(za >> 64), 0);
+        to_limbs(z + b->z_limbs, (uint64_t)zb, (uint64_t)(zb >> 64), 0);
+    } else {
+        z[0] = (uint64_t)za;
+        z[1] = (uint64_t)zb;
     }
+}
+
+static void add_sums(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
+                     uint64_t (*line)[2 * LINE])
+{
+    uint64_t sum[CLAIMS_TILE][SUM] = {{0}};
+    for (unsigned l = 0; l < r->products; l++)
+        (b->wide ? add_summands128 : add_summands64)(sum, r, l, at, n);
+    for (size_t i = 1; r->one && i < n; i++)
+        add_words(sum[0], SUM, sum[i], SUM);
+    for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
+        put_sum(b, line[i], sum[i]);
+}
+
+static void add_z(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
+                  uint64_t (*line)[2 * LINE])
+{
+    uint64_t room[2][CLAIMS_TILE];
+    const uint64_t *z[2] = {room[0], room[1]};
+    for (unsigned side = 0; !b->wide && side < 2; side++)
+        z[side] = claims_words(r->ring, r->z[side], at, n, room[side]);
+    for (size_t i = 0; i < n; i++)
+        put_z(b, line[i], b->wide ? word_at(r->z[0], at + i) : z[0][i],
+              b->wide ? word_at(r->z[1], at + i) : z[1][i]);
 }
 
 static void add_tile(struct buckets *b, const struct claims *c, const struct check_record *r,
                      size_t at, size_t n)
 {
     const uint64_t *theta = c->weight + r->relation + (r->one ? 0 : at);
-    uint64_t sum[CLAIMS_TILE][SUM] = {{0}}, room[2][CLAIMS_TILE];
-    for (unsigned l = 0; l < r->products; l++)
-        (r->ring == RING_128 ? add_summands128 : add_summands64)(sum, r, l, at, n);
-    for (size_t i = 1; r->one && i < n; i++)
-        add_words(sum[0], SUM, sum[i], SUM);
-    for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
-        put_sum(b, theta[i], sum[i]);
-    if (!r->has_z)
-        return;
-    if (r->ring == RING_128) {
-        for (size_t i = 0; i < n; i++)
-            put_z(b, theta[i], word_at(r->z[0], at + i), word_at(r->z[1], at + i));
-        return;
+    uint64_t line[CLAIMS_TILE][2 * LINE] = {{0}};
+    add_sums(b, r, at, n, line);
+    if (r->has_z)
+        add_z(b, r, at, n, line);
+    for (size_t i = 0; i < (r->one ? 1 : n); i++)
+        put_line(b, theta[i], line[i]);
+}
+
+/* A number of limbs that have been added up. */
+static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t limbs)
+{
+    memset(out, 0, words * sizeof *out);
+    for (size_t k = 0; k < limbs && k * LIMB / 64 < words; k++) {
+        const word128 part = (word128)limb[k] << k * LIMB % 64;
+        const uint64_t of[2] = {(uint64_t)part, (uint64_t)(part >> 64)};
+        add_words(out + k * LIMB / 64, words - k * LIMB / 64, of, 2);
     }
-    const uint64_t *za = claims_words(r->ring, r->z[0], at, n, room[0]);
-    const uint64_t *zb = claims_words(r->ring, r->z[1], at, n, room[1]);
-    for (size_t i = 0; i < n; i++)
-        put_z(b, theta[i], za[i], zb[i]);
 }
 
 /* Coefficient t: what stands in all buckets whose digit has its bit. */
 static void empty_buckets(const struct buckets *b, struct claims *c)
 {
     for (size_t t = 0; t < CLAIMS; t++) {
-        uint64_t *claim = c->claim[0] + t * c->words;
-        uint64_t limb[LIMBS] = {0};
-        word128 z[2] = {0, 0};
-        for (size_t digit = 0; digit < 256; digit++) {
-            const size_t at = (t / 8) << 8 | digit;
-            if ((digit >> t % 8 & 1) == 0)
-                continue;
-            for (size_t k = 0; k < b->limbs; k++)
-                limb[k] += b->sum[at * b->limbs + k];
-            z[0] += b->z[2 * at];
-            z[1] += b->z[2 * at + 1];
+        uint64_t line[2 * LINE] = {0};
+        for (size_t digit = 0; digit < 256; digit++)
+            for (size_t k = 0; k < b->words && (digit >> t % 8 & 1) != 0; k++)
+                line[k] += b->line[((t / 8) << 8 | digit) * b->words + k];
+        from_limbs(c->claim[0] + t * c->words, c->words, line, b->limbs);
+        for (unsigned side = 0; side < 2; side++) {
+            uint64_t z[2];
+            from_limbs(z, 2, line + b->limbs + side * b->z_limbs, b->z_limbs);
+            c->remainder[side][t] = -((word128)z[1] << 64 | z[0]);
         }
-        memset(claim, 0, c->words * sizeof *claim);
-        for (size_t k = 0; k < b->limbs && k * LIMB / 64 < c->words; k++) {
-            const word128 part = (word128)limb[k] << k * LIMB % 64;
-            const uint64_t words[2] = {(uint64_t)part, (uint64_t)(part >> 64)};
-            add_words(claim + k * LIMB / 64, c->words - k * LIMB / 64, words, 2);
-        }
-        c->remainder[0][t] = -z[0];
-        c->remainder[1][t] = -z[1];
     }
 }
 

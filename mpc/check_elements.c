@@ -32,8 +32,10 @@ static void residues(const struct prime *f, const struct check_record *r, const 
         x = claims_words(r->ring, v, at, n, room);
     for (size_t i = 0; r->ring == RING_128 && i < n; i++)
         room[i] = v == NULL ? 0 : prime_wide(f, ((const word128 *)v)[at + i]);
-    for (size_t i = 0; i < n; i++)
-        out[i] = w == NULL ? prime_short(f, x[i]) : prime_scaled(f, x[i], w[i], over[i]);
+    for (size_t i = 0; w == NULL && i < n; i++)
+        out[i] = prime_short(f, x[i]);
+    for (size_t i = 0; w != NULL && i < n; i++)
+        out[i] = prime_scaled(f, x[i], w[i], over[i]);
 }
 
 /* Some words of a record, word by word of all its products. */

@@ -77,34 +77,61 @@ static void points_of(const uint64_t x[PRIME_BLOCK], int64_t point[PRIME_POINTS 
 }
 
 /*
- * Of four columns the summands x_a (y_a + y_b) + x_b y_a are 8 products, each between -64 p^2 and
- * 64 p^2: with 512 p^2 added they are from 0 to 2^128.
+ * A summand by one product (docs/protocols.md): that of u, v is (n u_i + d u_(i+1)) (n v_i + d
+ * v_(i+1)) / n d, with n, d = 2, 1 at server 0; 1, 2 at 1; 1, -1 at 2. So n_j / d_j + d_(j-1) /
+ * n_(j-1) = 1. Sums are divided when they are complete.
  */
-static void add_points(struct numbers *n, const struct prime_block *block, uint64_t *sums)
+static uint64_t side_of(const struct numbers *n, uint64_t a, uint64_t b)
 {
     const struct prime *f = &n->field;
-    const word128 above = (word128)f->p * f->p << 9;
-    int64_t point[4][PRIME_POINTS * PRIME_COLUMNS];
-    uint64_t both[PRIME_BLOCK];
-    for (size_t i = 0; i < PRIME_BLOCK; i++)
-        both[i] = prime_add(f, block->x[2][i], block->x[3][i]);
-    points_of(block->x[0], point[0]);
-    points_of(block->x[1], point[1]);
-    points_of(block->x[2], point[2]);
-    points_of(both, point[3]);
+    const unsigned i = n->p->index;
+    return prime_below(f, i == 0 ? 2 * a + b : i == 1 ? a + 2 * b : a + (f->p - b));
+}
+
+static void divide_sums(const struct numbers *n, struct prime_sums *sums)
+{
+    const uint64_t p = n->field.p, by = n->p->index == 2 ? p - 1 : (p + 1) / 2;
+    uint64_t *words = sums->point;
+    for (size_t i = 0; i < sizeof *sums / sizeof *words; i++)
+        words[i] = prime_times(&n->field, words[i], by);
+}
+
+struct sides {
+    uint64_t u[PRIME_BLOCK], v[PRIME_BLOCK];
+};
+
+static void make_sides(const struct numbers *n, const struct prime_block *block, struct sides *s)
+{
+    for (size_t i = 0; i < PRIME_BLOCK; i++) {
+        s->u[i] = side_of(n, block->x[0][i], block->x[1][i]);
+        s->v[i] = side_of(n, block->x[2][i], block->x[3][i]);
+    }
+}
+
+/*
+ * Four products, each between -64 p^2 and 64 p^2: with 256 p^2 added they are from 0 to 2^127.
+ */
+static void add_points(const struct numbers *n, const struct sides *s, uint64_t *sums)
+{
+    const struct prime *f = &n->field;
+    const word128 above = (word128)f->p * f->p << 8;
+    int64_t u[PRIME_POINTS * PRIME_COLUMNS], v[PRIME_POINTS * PRIME_COLUMNS];
+    points_of(s->u, u);
+    points_of(s->v, v);
     for (size_t c = 0; c < PRIME_POINTS; c++) {
         word128 sum = above;
         for (size_t i = PRIME_COLUMNS * c; i < PRIME_COLUMNS * (c + 1); i++)
-            sum += (word128)((__int128)point[0][i] * point[3][i]) +
-                   (word128)((__int128)point[1][i] * point[2][i]);
+            sum += (word128)((__int128)u[i] * v[i]);
         sums[c] = prime_add(f, sums[c], prime_wide(f, sum));
     }
 }
 
 static void sum_block(struct numbers *n, const struct prime_block *block, size_t at, void *sums)
 {
+    struct sides s;
     (void)at;
-    add_points(n, block, sums);
+    make_sides(n, block, &s);
+    add_points(n, &s, sums);
 }
 
 static unsigned point_of_row(unsigned row)
@@ -146,26 +173,20 @@ static uint64_t value_at(const struct prime *f, const uint64_t values[PRIME_POIN
 
 /* --- folds ------------------------------------------------------------------------------------ */
 
-/* R V_a + U_a S of every row, this server's summands. */
-static void add_cross(struct numbers *n, const struct prime_block *block, size_t at,
-                      struct prime_sums *sums)
+/* R V_a + U_a S of every row, and R S. */
+static void add_cross(struct numbers *n, const struct sides *x, size_t at, struct prime_sums *sums)
 {
     const struct prime *f = &n->field;
-    uint64_t mask[4][PRIME_COLUMNS]; /* what goes with u_a, u_b, v_a, v_b */
-    for (size_t s = 0, i = at * PRIME_COLUMNS; s < PRIME_COLUMNS; s++, i++) {
-        mask[0][s] = prime_add(f, n->mask[1][0][i], n->mask[1][1][i]);
-        mask[1][s] = n->mask[1][0][i];
-        mask[2][s] = prime_add(f, n->mask[0][0][i], n->mask[0][1][i]);
-        mask[3][s] = n->mask[0][0][i];
-        sums->square = prime_add(f, sums->square,
-                                 prime_wide(f, (word128)n->mask[0][0][i] * mask[0][s] +
-                                                   (word128)n->mask[0][1][i] * n->mask[1][0][i]));
+    uint64_t r[PRIME_COLUMNS], s[PRIME_COLUMNS];
+    for (size_t k = 0, i = at * PRIME_COLUMNS; k < PRIME_COLUMNS; k++, i++) {
+        r[k] = side_of(n, n->mask[0][0][i], n->mask[0][1][i]);
+        s[k] = side_of(n, n->mask[1][0][i], n->mask[1][1][i]);
+        sums->square = prime_add(f, sums->square, prime_times(f, r[k], s[k]));
     }
     for (size_t a = 0; a < PRIME_ROWS; a++) {
         word128 sum = 0;
-        for (unsigned v = 0; v < 4; v++)
-            for (size_t s = 0; s < PRIME_COLUMNS; s++)
-                sum += (word128)block->x[v][a * PRIME_COLUMNS + s] * mask[v][s];
+        for (size_t k = 0, i = a * PRIME_COLUMNS; k < PRIME_COLUMNS; k++, i++)
+            sum += (word128)r[k] * x->v[i] + (word128)s[k] * x->u[i];
         sums->cross[a] = prime_add(f, sums->cross[a], prime_wide(f, sum));
     }
 }
@@ -173,8 +194,10 @@ static void add_cross(struct numbers *n, const struct prime_block *block, size_t
 static void sum_last_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
 {
     struct prime_sums *sums = arg;
-    add_points(n, block, sums->point);
-    add_cross(n, block, at, sums);
+    struct sides s;
+    make_sides(n, block, &s);
+    add_points(n, &s, sums->point);
+    add_cross(n, &s, at, sums);
 }
 
 static enum err draw_masks(struct numbers *n)
@@ -213,6 +236,7 @@ enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
     if (last)
         TRY(draw_masks(n));
     numbers_each_block(n, last ? sum_last_block : sum_block, &n->sums[0]);
+    divide_sums(n, &n->sums[0]);
     TRY(mask(n, n->sums[0].point, bytes / sizeof(uint64_t)));
     *beside = (struct beside){&n->sums[0], &n->sums[1], bytes};
     n->due = last ? NUMBERS_LAST : NUMBERS_FOLD;
