@@ -63,17 +63,11 @@ static enum err load_noise(struct round *r)
     return e == ERR_LOST ? ERR_OK : e;
 }
 
-/* Under a check what is opened is right, so that a round may be tried; checks are counted. */
-static bool is_guarded(const struct round *r)
-{
-    return r->p->engine->party->check != NULL;
-}
-
 static enum round_obstacle obstacle(const struct round *r, const struct store_found *found)
 {
     if (!r->noise || found->standing == STANDING_LOST)
         return ROUND_NO_NOISE;
-    if (!is_guarded(r) && found->attempts >= ROUND_ATTEMPTS)
+    if (found->attempts >= ROUND_ATTEMPTS)
         return ROUND_TRIED;
     return memcmp(found->round.uploads, r->p->uploads, sizeof r->p->uploads) == 0
                ? ROUND_READY
@@ -317,7 +311,8 @@ static enum err hear_confirmed(void *self)
     struct round *r = self;
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
-    if (!is_guarded(r))
+    /* under a check what is opened is right, however often: its guard counts instead */
+    if (r->p->engine->party->check == NULL)
         TRY(store_attempt(r->p->store, &r->round));
     /* what a round is asked for again costs nothing */
     openings_price(o, r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0,
