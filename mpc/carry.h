@@ -24,7 +24,7 @@ enum err carry_note(struct party *p, struct planes *a, struct planes *b,
 
 /*
  * Server j inputs the carries of a + b, of as many positions as c has, from 0 on.
- *   j -> j+1   c_i ^ F, 0 < i                               c.width - 1 bits a lane over all servers
+ *   j -> j+1   c_i ^ F, 0 < i                              c.width - 1 bits a lane over all servers
  */
 enum err carry_input(struct party *p, const struct planes *c, const struct planes *a,
                      const struct planes *b) MUST_CHECK;

@@ -57,6 +57,14 @@ void check_free(struct check **check);
 enum err check_flush(struct party *p) MUST_CHECK;
 
 /*
+ * Compares scripts, a round, where a server could have told the two others differently since they
+ * were compared: before a component leaves whose holders might not have the same, or another lane
+ * uses it. ERR_CHEAT as above.
+ *   all -> all    script                                    32 bytes each way
+ */
+enum err check_agree(struct party *p) MUST_CHECK;
+
+/*
  * Notes, where there is a check, what a move cannot know: the sum of at most `products` terms, as
  * in move_sums(), all of whose components the servers hold.
  */

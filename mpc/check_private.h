@@ -56,12 +56,7 @@ enum err check_hear(const struct party *p, unsigned from, const void *words,
                     size_t bytes) MUST_CHECK;
 enum err check_heard(const struct party *p) MUST_CHECK;
 
-/*
- * Compares scripts, a round, where somebody could have told the others differently since they were
- * compared: before a component leaves whose holders might not have the same.
- *   all -> all    script                                    32 bytes each way
- */
-enum err check_agree(struct party *p) MUST_CHECK;
+/* check_agree() of one lane. */
 enum err check_agree_lane(struct party *p) MUST_CHECK;
 
 /* Something does not fit: logs it, ends the session and gives ERR_CHEAT. */

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
-#include "mpc/check_private.h"
+#include "mpc/check.h"
 
 struct crew {
     size_t lanes;

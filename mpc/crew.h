@@ -48,9 +48,9 @@ enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *l
  * tiles' own places; what lives in its scratch ends with the tile. Without a crew, or for one tile,
  * everything runs on `p` itself.
  *
- * Under a check, lanes compare what they heard before (mpc/check.h), since a lane may use what
- * another one made. Once a lane fails, every lane of the three servers ends at its next round. The error is that of
- * the lane that failed by itself, not of one that was ended.
+ * Under a check, lanes compare what they heard before (check_agree()), since a lane may use what
+ * another one made. Once a lane fails, every lane of the three servers ends at its next round. The
+ * error is that of the lane that failed by itself, not of one that was ended.
  */
 enum err crew_run(struct party *p, size_t tiles,
                   enum err (*work)(void *self, struct party *lane, size_t tile),

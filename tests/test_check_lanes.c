@@ -1,8 +1,11 @@
-/* mpc/check.h on several lanes: each proves what it computed, and all have before one value opens. */
+/*
+ * mpc/check.h on several lanes: each proves what it computed, and all have before one value opens.
+ */
 #include "tests/support_cmocka.h"
 
 #include "mpc/bits.h"
 #include "mpc/check.h"
+#include "mpc/convert.h"
 #include "mpc/crew.h"
 #include "mpc/open.h"
 #include "tests/support_three.h"
@@ -113,4 +116,56 @@ TEST(a_lie_on_any_lane_opens_nothing)
                 assert_memory_equal(b.opened[s], nothing, sizeof nothing);
             }
     }
+}
+
+/* --- what one lane heard, and another one uses ------------------------------------------------ */
+
+struct passing {
+    struct bits x;
+    struct share64 number[TILES]; /* of each tile; tile i's is used by another lane */
+};
+
+static enum err make_numbers(void *self, struct party *lane, size_t tile)
+{
+    const struct passing *s = self;
+    return convert_bit64(lane, s->number[tile], (struct bits){s->x.a + tile, s->x.b + tile, 64});
+}
+
+static enum err use_numbers(void *self, struct party *lane, size_t tile)
+{
+    const struct passing *s = self;
+    const struct share64 other = s->number[(tile + 1) % TILES];
+    struct planes bits;
+    struct share64 out;
+    TRY(party_planes(lane, &bits, 1, 64));
+    TRY(party_share64(lane, &out, 64));
+    bits_copy(planes_flat(&bits), (struct bits){other.a, other.b, 64});
+    return convert_to_ring64(lane, out, &bits);
+}
+
+static enum err pass_on(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    struct bench *b = shared;
+    struct passing s = {{b->x, b->x, (size_t)64 * TILES}, {{0}}};
+    uint64_t before;
+    for (size_t i = 0; i < TILES; i++)
+        TRY(party_share64(p, &s.number[i], 64));
+    if (b->checked)
+        TRY(check_new(p, &limits));
+    TRY(crew_run(p, TILES, make_numbers, &s));
+    before = net_rounds(p->net);
+    TRY(crew_run(p, TILES, use_numbers, &s));
+    if (p->index == 0)
+        b->rounds = net_rounds(p->net) - before;
+    return check_flush(p);
+}
+
+TEST(lanes_compare_what_they_heard_before_others_use_it)
+{
+    struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
+    (void)state;
+    assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL), ERR_OK);
+    assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL), ERR_OK);
+    assert_int_equal(checked.rounds, plain.rounds + 1);
 }
