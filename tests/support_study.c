@@ -99,8 +99,12 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
     fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
     fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
-    fprintf(f, "budget: {epsilon: %g, delta: %g}\nrounds: %u\n", o->epsilon > 0 ? o->epsilon : 1.0,
-            o->delta > 0 ? o->delta : 1e-6, o->rounds > 0 ? o->rounds : 3);
+    fprintf(f, "budget: {epsilon: %g, delta: %g}\n", o->epsilon > 0 ? o->epsilon : 1.0,
+            o->delta > 0 ? o->delta : 1e-6);
+    if (o->annealed)
+        fprintf(f, "rounds: annealed\n");
+    else
+        fprintf(f, "rounds: %u\n", o->rounds > 0 ? o->rounds : 3);
     if (o->more != NULL)
         fprintf(f, "%s", o->more);
     fprintf(f, "deadlines: {connect: %u, round: %u}\n", o->connect_s > 0 ? o->connect_s : 3,

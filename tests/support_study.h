@@ -25,6 +25,7 @@ struct support_options {
     const char *domain; /* yaml; default: five attributes */
     const char *workload;
     unsigned rounds;
+    bool annealed; /* as many rounds as the budget allows */
     double epsilon, delta;
     unsigned round_s, connect_s; /* deadlines */
     const char *noise;
