@@ -221,6 +221,37 @@ static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
     }
 }
 
+/* An engine of a study that is proved has a party with a check, and no other has one. */
+static enum err make_engines(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    struct support_study *both = shared;
+    for (unsigned k = 0; k < 4; k++) {
+        const struct study *study = both[k % 2].study;
+        struct bounds *bounds CLEAN(bounds_free) = NULL;
+        struct engine *g CLEAN(engine_free) = NULL;
+        if (k == 2)
+            TRY(check_new(p, &limits));
+        TRY(bounds_new(&bounds, study, p->log));
+        if (engine_new(&g, p, study, bounds, (const uint8_t[TAPE_ID_SIZE]){1}, p->log) !=
+            ((k % 2 == 1) == (k >= 2) ? ERR_OK : ERR_MISUSE))
+            return ERR_DATA;
+    }
+    return ERR_OK;
+}
+
+static void an_engine_does_not_run_unproved(void **state)
+{
+    const struct support_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
+    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
+    struct support_study both[2];
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(support_study_new(&both[k], &o[k], &log), ERR_OK);
+    assert_int_equal(three_run(1, make_engines, both, NULL), ERR_OK);
+    for (unsigned k = 0; k < 2; k++)
+        support_study_free(&both[k]);
+}
+
 /* The same of studies whose servers prove what they compute: late uploads, replays, every kind. */
 static void a_run_that_is_proved_equals_too(void **state)
 {
@@ -376,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_run_over_records_and_answers_equals_too),
         cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
         cmocka_unit_test(every_noise_and_score_on_every_kind_of_data_equal_too),
+        cmocka_unit_test(an_engine_does_not_run_unproved),
         cmocka_unit_test(a_run_that_is_proved_equals_too),
         cmocka_unit_test(a_run_over_records_that_is_proved_equals_too),
         cmocka_unit_test(a_run_added_up_in_steps_equals_too),

@@ -19,14 +19,15 @@ struct lists {
     enum err result[STUDY_SERVERS];
     size_t kept[STUDY_SERVERS];
     uint8_t counted[STUDY_SERVERS][32];
+    uint64_t rounds[STUDY_SERVERS];
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that come then */
 };
 
 /* Owners whose uploads are of one size, so that servers can count one in place of the other. */
-static void open_stores(struct bench *b)
+static void open_stores(struct bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
-    const struct support_options o = {.owners = 2, .part = part};
+    const struct support_options o = {.owners = 2, .part = part, .more = more};
     assert_int_equal(support_study_new(&b->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16], path[SUPPORT_PATH];
@@ -55,11 +56,11 @@ static void make_part(struct lists *l, unsigned owner)
 }
 
 /* All hold both. */
-static void lists_new(struct lists *l)
+static void lists_new(struct lists *l, const char *more)
 {
     bool complete;
     memset(l, 0, sizeof *l);
-    open_stores(&l->b);
+    open_stores(&l->b, more);
     assert_int_equal(bounds_new(&l->bounds, l->b.s.study, &quiet), ERR_OK);
     for (unsigned o = 0; o < 2; o++) {
         make_part(l, o);
@@ -132,6 +133,7 @@ static enum err count(struct lists *l, struct engine *g, const struct session *s
                                 .log = &quiet};
     if (i == LIAR && l->lies) {
         TRY(lie(l, g->party->net));
+        TRY(check_alike(g->party, l->digest[0], sizeof l->digest[0]));
         TRY(tally_add(g->party, &g->tally, &l->parts[0][i], 1));
         return engine_finish(g);
     }
@@ -147,14 +149,20 @@ static enum err sit(struct party *p, void *shared)
     struct engine *g = NULL;
     enum err e = session_for_test(&session, p->index, 5);
     if (e == ERR_OK)
+        e = engine_check(p, l->b.s.study, &(const struct check_guard){0});
+    if (e == ERR_OK)
         e = engine_new(&g, p, l->b.s.study, l->bounds, (const uint8_t[TAPE_ID_SIZE]){1}, &quiet);
     if (e == ERR_OK)
         e = count(l, g, session);
     if (e == ERR_OK)
         e = draw(l, p);
+    l->result[p->index] = e;
+    l->rounds[p->index] = net_rounds(p->net);
+    if (e != ERR_OK)
+        net_abort(p->net);
     engine_free(&g);
     session_free(&session);
-    return e;
+    return ERR_OK;
 }
 
 /*
@@ -165,9 +173,11 @@ static void who_is_told_of_other_uploads_masks_with_other_streams(void **state)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
         struct lists l;
-        lists_new(&l);
+        lists_new(&l, NULL);
         l.lies = lies;
         assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_int_equal(l.result[i], ERR_OK);
         assert_int_equal(l.kept[1], lies ? 1 : 2);
         assert_int_equal(l.kept[2], l.kept[1]);
         assert_int_equal(memcmp(l.counted[1], l.counted[2], 32) != 0, lies);
@@ -176,10 +186,30 @@ static void who_is_told_of_other_uploads_masks_with_other_streams(void **state)
     }
 }
 
+/* With a check they notice: after the two exchanges of the lists comes that of what they count. */
+static void who_proves_does_not_count_other_uploads(void **state)
+{
+    for (unsigned lies = 0; lies < 2; lies++) {
+        struct lists l;
+        unsigned caught = 0;
+        lists_new(&l, "security: abort\n");
+        l.lies = lies;
+        assert_int_equal(three_run(5, sit, &l, NULL), ERR_OK);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            caught += i != LIAR && l.result[i] == ERR_CHEAT;
+            assert_int_equal(l.result[i] != ERR_OK, lies);
+            assert_true(lies ? l.rounds[i] <= 3 : l.rounds[i] > 3);
+        }
+        assert_true(lies ? caught > 0 : caught == 0);
+        lists_free(&l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_told_of_other_uploads_masks_with_other_streams),
+        cmocka_unit_test(who_proves_does_not_count_other_uploads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
