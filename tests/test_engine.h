@@ -140,7 +140,8 @@ struct seat {
 static inline enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 {
     TRY(tally_add(g->party, &g->tally, uploads, count));
-    return engine_finish(g);
+    TRY(engine_finish(g));
+    return check_clean(g->party) ? ERR_OK : ERR_MISUSE;
 }
 
 /* Seeds and vectors are secret. */
