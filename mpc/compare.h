@@ -18,9 +18,8 @@
  * - ceil(log2 D) ANDs; 1 + ceil(log2 D) rounds. At width 46 that is 14.3 bytes a lane and server,
  * or 36.7 where there are few lanes; at 64 it is 25.3.
  *
- * Under a check (mpc/check.h) positions go in pairs, of which each step can be checked:
- *   G = u1 t1 ^ (u1 u0) t0 ^ u0 (t1 t0)        P = (u1 u0) ^ u1 t0 ^ u0 t1 ^ (t1 t0)
- * With k = floor(width/2): 2k - 1 ANDs and a carry's, 2 + ceil(log2 k) rounds.
+ * Under a check (mpc/check.h) above 8192 lanes digits have up to 3 bits, so that a relation has 7
+ * products: above width 49 that is a round more. Some 250 bytes a lane go into its log then.
  */
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x,
                          unsigned width) MUST_CHECK;
