@@ -301,6 +301,42 @@ static int resume(const struct support_study *s, unsigned i)
     return support_run(file(s, "resume.log"), 30, a);
 }
 
+/* Killed at each sync, it has not let the server go on without a line in the audit log. */
+TEST(a_resumption_that_is_killed_is_told_or_not_made)
+{
+    static const char *const when[] = {"kill-before:", "kill-after:"};
+    int code = -1;
+    unsigned k;
+    for (k = 0; code != 0; k++) {
+        struct watch w;
+        char fault[32];
+        watch_new(&w);
+        support_alter(&w.b.s, 0, "UPDATE guard SET begun = 3, failed = 1");
+        audit_close(&w.audit[0]);
+        store_close(&w.b.store[0]);
+        snprintf(fault, sizeof fault, "%s%u", when[k % 2], 1 + k / 2);
+        support_preload();
+        setenv("FAULT", fault, 1);
+        setenv("FAULT_UNDER", file(&w.b.s, "server0/"), 1);
+        code = resume(&w.b.s, 0);
+        unsetenv("FAULT");
+        unsetenv("FAULT_UNDER");
+        support_unload();
+        open_guard(&w, 0);
+        assert_true(found(&w, 0).failed || lines_of(&w, 0, AUDIT_RESUMED) == 1);
+        if (code == 0)
+            assert_false(found(&w, 0).failed);
+        audit_close(&w.audit[0]);
+        store_close(&w.b.store[0]);
+        assert_int_equal(resume(&w.b.s, 0), 0);
+        open_guard(&w, 0);
+        expect(&w, 0, 3, 0, false);
+        assert_in_range(lines_of(&w, 0, AUDIT_RESUMED), 1, 2);
+        watch_free(&w);
+    }
+    assert_in_range(k, 5, 40); /* at each of its syncs, and then at none */
+}
+
 /* One that has stopped says so to the analyst, and goes on when its operator has said that it may. */
 TEST(a_server_that_stopped_serves_no_run)
 {
