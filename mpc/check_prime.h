@@ -2,8 +2,8 @@
  * mpc/check_prime.h - the part of a flush that proves claims on numbers, modulo a prime p; for
  * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
  *
- * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y; and so is a column
- * of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z, what all claims
+ * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y; and so is a
+ * column of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z, what all claims
  * come to at y. 64 elements are a block: 16 rows of 4 columns.
  */
 #ifndef TREFOIL_MPC_CHECK_PRIME_H
@@ -53,8 +53,8 @@ struct beside {
 };
 
 /*
- * With the first coin: weights and claims, which go beside. With each later coin what is due then: a
- * prime and a point; the points of folds. Nothing where nothing is noted.
+ * With the first coin: weights and claims, which go beside. With each later coin what is due then:
+ * a prime and a point; the points of folds. Nothing where nothing is noted.
  */
 enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside) MUST_CHECK;
 enum err numbers_coin(struct numbers *n, struct prg *weights) MUST_CHECK;
