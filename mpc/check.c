@@ -124,7 +124,7 @@ enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST])
     return EVP_Digest(p, bytes, digest, NULL, EVP_sha256(), NULL) == 1 ? ERR_OK : ERR_CRYPTO;
 }
 
-static enum err script_so_far(const struct check *c, uint8_t digest[CHECK_DIGEST])
+enum err check_script(const struct check *c, uint8_t digest[CHECK_DIGEST])
 {
     EVP_MD_CTX *copy = EVP_MD_CTX_new();
     const bool ok = copy != NULL && EVP_MD_CTX_copy_ex(copy, c->script) == 1 &&
@@ -198,7 +198,7 @@ enum err check_agree_lane(struct party *p)
     };
     if (!p->check->apart)
         return ERR_OK;
-    TRY(script_so_far(p->check, own));
+    TRY(check_script(p->check, own));
     TRY(move_round(p, &round));
     tell(p, came, sizeof came);
     return compare_scripts(p, own, came[NET_PREV], came[NET_NEXT]);
@@ -255,7 +255,7 @@ enum err check_coin(struct party *p, struct prg **weights)
     *weights = NULL;
     for (unsigned side = 0; side < 2; side++)
         TRY(prg_fill(p->prg[side][PRG_COIN], half[(i + side) % 3], sizeof half[0]));
-    TRY(script_so_far(p->check, sent[NET_NEXT].script));
+    TRY(check_script(p->check, sent[NET_NEXT].script));
     memcpy(sent[NET_PREV].script, sent[NET_NEXT].script, CHECK_DIGEST);
     memcpy(sent[NET_NEXT].half, half[i][0], HALF);
     memcpy(sent[NET_PREV].half, half[next][1], HALF);

@@ -395,5 +395,8 @@ enum err check_matrices(struct party *p, const struct check_matrices *m)
     bool whole = m->z.n == m->plans->cells;
     for (size_t k = 0; k < m->tiles; k++)
         whole = whole && m->tile[k].n % 64 == 0;
-    return whole ? flush(p, NULL, m) : ERR_MISUSE;
+    if (!whole)
+        return ERR_MISUSE;
+    TRY(check_say_lanes(p));
+    return flush(p, NULL, m);
 }

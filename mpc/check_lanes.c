@@ -72,6 +72,20 @@ enum err check_agree(struct party *p)
     return any_lane(p, is_apart) ? crew_each(p, agree_lane, NULL) : ERR_OK;
 }
 
+/*
+ * Lane 0 uses what others made, and a cheat could hold back their coins until lane 0 has opened what
+ * depends on it: so the scripts of all are in lane 0's.
+ */
+enum err check_say_lanes(const struct party *p)
+{
+    for (size_t k = 1; k < crew_lanes(p); k++) {
+        uint8_t digest[CHECK_DIGEST];
+        TRY(check_script(crew_lane(p, k)->check, digest));
+        TRY(check_say_opened(p, digest, sizeof digest));
+    }
+    return ERR_OK;
+}
+
 /* What rides, rides with lane 0's. */
 static enum err flush_lane(void *self, struct party *lane, size_t k)
 {
@@ -83,10 +97,11 @@ static enum err flush_lane(void *self, struct party *lane, size_t k)
 
 enum err check_flush_with(struct party *p, struct check_ride *ride)
 {
+    TRY(check_say_lanes(p));
     return crew_each(p, flush_lane, ride);
 }
 
 enum err check_flush(struct party *p)
 {
-    return check_clean(p) ? ERR_OK : crew_each(p, flush_lane, NULL);
+    return check_clean(p) ? ERR_OK : check_flush_with(p, NULL);
 }

@@ -48,6 +48,10 @@ enum err check_say(const struct party *p, enum check_step step, uint64_t a, uint
 enum err check_say_opened(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
 enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
 
+/* The digest of the script so far. Those of all lanes, before lane 0 proves what it noted. */
+enum err check_script(const struct check *c, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
+enum err check_say_lanes(const struct party *p) MUST_CHECK;
+
 /*
  * Words that server `from` sends to both others, as this one makes or receives them; and the end of
  * their round, when they go into the script. Without a check nothing happens.

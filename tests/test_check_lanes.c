@@ -8,8 +8,10 @@
 #include "mpc/convert.h"
 #include "mpc/crew.h"
 #include "mpc/open.h"
+#include "mpc/ring.h"
 #include "tests/support_three.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define WORDS 96
@@ -168,4 +170,117 @@ TEST(lanes_compare_what_they_heard_before_others_use_it)
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL), ERR_OK);
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL), ERR_OK);
     assert_int_equal(checked.rounds, plain.rounds + 1);
+}
+
+/* --- what one lane made, another uses --------------------------------------------------------- */
+
+#define COIN 2 /* lane 0's round of its flush's first coin; lane 1's is the one before */
+
+struct held {
+    unsigned cheat, failed; /* checks of the honest, lane 0's first */
+    bool more;              /* an honest server's lane 0 went on behind the coin */
+    uint64_t x[3 * 8], opened[3][64 * 24];
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+
+struct holder {
+    struct held *h;
+    unsigned index, lane;
+};
+
+static void tell(struct held *h, bool more)
+{
+    pthread_mutex_lock(&h->lock);
+    h->more = h->more || more;
+    h->failed += !more;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* On lane 1 the cheat tells one server something else, and holds its coin back while lane 0 goes on. */
+static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    const struct holder *who = self;
+    struct held *h = who->h;
+    const bool cheat = who->index == h->cheat;
+    (void)n;
+    if (!cheat && who->lane == 0 && at->round > COIN)
+        tell(h, true);
+    if (cheat && who->lane == 1 && at->round == 0 && at->to == NET_NEXT && at->message == 1)
+        ((uint8_t *)p)[7] ^= 0x80;
+    pthread_mutex_lock(&h->lock);
+    while (cheat && who->lane == 1 && at->round > 0 && !h->more && h->failed < 2)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    return ERR_OK;
+}
+
+static void on_failed(void *self)
+{
+    const struct holder *who = self;
+    if (who->index != who->h->cheat)
+        tell(who->h, false);
+}
+
+struct held_seat {
+    struct holder who[2];
+    struct party_tamper tamper[2];
+    struct bits x;
+    struct share64 out;
+};
+
+static enum err to_numbers(void *self, struct party *lane, size_t tile)
+{
+    const struct held_seat *s = self;
+    const size_t words = s->x.n / 128;
+    const struct bits x = {s->x.a + tile * words, s->x.b + tile * words, 64 * words};
+    lane->tamper = &s->tamper[tile];
+    return convert_bit64(lane, share64_view(s->out, tile * x.n, x.n), x);
+}
+
+static enum err use_both(struct party *p, void *shared)
+{
+    struct held *h = shared;
+    struct held_seat s = {.who = {{h, p->index, 0}, {h, p->index, 1}}};
+    const struct check_limits limits = {.guard = {.failed = on_failed, .self = &s.who[0]}};
+    struct planes x = {0};
+    enum err e = check_new(p, &limits);
+    for (unsigned lane = 0; lane < 2; lane++)
+        s.tamper[lane] = (struct party_tamper){.alter = hold, .self = &s.who[lane]};
+    p->log->file = NULL;
+    if (e == ERR_OK)
+        e = planes_new(&x, 1, sizeof h->x * 8);
+    if (e == ERR_OK)
+        e = share64_new(&s.out, x.n);
+    if (e == ERR_OK) {
+        s.x = planes_flat(&x);
+        memcpy(p->index == 0 ? x.a : x.b, h->x, p->index == 1 ? 0 : sizeof h->x);
+        e = crew_run(p, 2, to_numbers, &s);
+    }
+    if (e == ERR_OK)
+        e = ring64_multiply(p, s.out, s.out, s.out);
+    if (e == ERR_OK)
+        e = open_ring64(p, OPEN_MASKED, s.out, h->opened[p->index]);
+    planes_free(&x);
+    share64_free(&s.out);
+    return e;
+}
+
+TEST(no_lane_proves_what_it_made_of_two_versions)
+{
+    (void)state;
+    for (unsigned cheat = 0; cheat < 4; cheat++) {
+        struct held h = {.cheat = cheat, .x = {0x0123456789abcdef}};
+        enum err results[3];
+        pthread_mutex_init(&h.lock, NULL);
+        pthread_cond_init(&h.changed, NULL);
+        (void)three_run_lanes(7, 2, 64, use_both, &h, NULL, results);
+        for (unsigned s = 0; s < 3; s++)
+            if (s != cheat)
+                assert_int_equal(results[s], cheat < 3 ? ERR_CHEAT : ERR_OK);
+        assert_int_equal(h.more, cheat == 3);
+        pthread_mutex_destroy(&h.lock);
+        pthread_cond_destroy(&h.changed);
+    }
 }
