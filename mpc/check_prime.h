@@ -3,8 +3,8 @@
  * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y; and so is a
- * column of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z, what all claims
- * come to at y. 64 elements are a block: 16 rows of 4 columns.
+ * column of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z,
+ * what all claims come to at y. 64 elements are a block: 16 rows of 4 columns.
  */
 #ifndef TREFOIL_MPC_CHECK_PRIME_H
 #define TREFOIL_MPC_CHECK_PRIME_H
