@@ -87,7 +87,7 @@ enum err check_if_full(struct party *p)
 enum err check_fail(struct party *p, const char *what)
 {
     struct check *c = p->check;
-    c->failure = (struct check_failure){net_phase(p->net), c->flushes};
+    c->failure = (struct check_failure){true, net_phase(p->net), c->flushes};
     log_error(
         p->log,
         "server %u or %u sent something that does not fit (phase %s, check %lu: %s): one of them "

@@ -108,6 +108,7 @@ enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
 
 /* Where the first failure was: in which phase, and within or behind which flush of the session. */
 struct check_failure {
+    bool failed;
     enum net_phase phase;
     uint64_t check;
 };

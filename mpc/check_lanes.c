@@ -53,7 +53,7 @@ bool check_clean(const struct party *p)
 struct check_failure check_failure(const struct party *p)
 {
     struct check_failure first = {0};
-    for (size_t k = 0; p->check != NULL && k < crew_lanes(p) && first.check == 0; k++)
+    for (size_t k = 0; p->check != NULL && k < crew_lanes(p) && !first.failed; k++)
         first = crew_lane(p, k)->check->failure;
     return first;
 }

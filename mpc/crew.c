@@ -133,14 +133,15 @@ static void finish(struct errand *r, const struct party *first)
 }
 
 /*
- * A lane that was ended has ERR_PEER; the one that ended it often knows better. Neighbours who are
- * done with that lane already hear it on lane 0.
+ * A lane that was ended has ERR_PEER; the one that ended it often knows better. That a check failed
+ * is told whatever else went wrong. Neighbours who are done with that lane already hear it on
+ * lane 0.
  */
 static enum err worst(const struct errand *errand, size_t lanes)
 {
     enum err e = ERR_OK;
     for (size_t k = 0; k < lanes; k++)
-        if (e == ERR_OK || e == ERR_PEER)
+        if (e == ERR_OK || e == ERR_PEER || errand[k].result == ERR_CHEAT)
             e = errand[k].result != ERR_OK ? errand[k].result : e;
     if (e != ERR_OK)
         net_abort(errand[0].party->net);

@@ -163,6 +163,39 @@ static enum err pass_on(struct party *p, void *shared)
     return check_flush(p);
 }
 
+static enum err fail_twice(void *self, struct party *lane, size_t tile)
+{
+    (void)self;
+    (void)lane;
+    return tile == 0 ? ERR_RANGE : ERR_CHEAT;
+}
+
+static enum err be_caught_first(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    const uint8_t said = p->index == 0;
+    struct check_failure *failure = shared;
+    TRY(check_new(p, &limits));
+    net_enter(p->net, NET_COMPUTE);
+    TRY(check_alike(p, &said, 1));
+    if (crew_run(p, LANES, fail_twice, NULL) != ERR_CHEAT)
+        return ERR_DATA;
+    failure[p->index] = check_failure(p);
+    return crew_each(p, fail_twice, NULL) == ERR_CHEAT ? ERR_OK : ERR_DATA;
+}
+
+TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
+{
+    struct check_failure failure[3] = {{0}};
+    (void)state;
+    assert_int_equal(three_run_lanes(7, LANES, 4, be_caught_first, failure, NULL, NULL), ERR_OK);
+    for (unsigned s = 0; s < 3; s++) {
+        assert_true(failure[s].failed);
+        assert_int_equal(failure[s].phase, NET_COMPUTE);
+        assert_int_equal(failure[s].check, 0);
+    }
+}
+
 TEST(lanes_compare_what_they_heard_before_others_use_it)
 {
     struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "mpc/bits.h"
 #include "mpc/open.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
@@ -68,6 +69,7 @@ struct stage {
     /* of a round that is played */
     uint64_t seed; /* of the session: other streams, another tape */
     bool keep;     /* what is on disk before each opening */
+    bool owes;     /* something waits to be proved when a round begins */
     enum cheat cheat;
     unsigned who;
     uint32_t sequence;
@@ -302,6 +304,16 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
     return openings_audit(&k->play->openings, reason, values);
 }
 
+static enum err owe(struct party *p)
+{
+    const struct scratch_mark mark = scratch_mark(p->scratch);
+    struct planes x;
+    TRY(party_planes(p, &x, 1, 64));
+    bits_zero(planes_flat(&x));
+    return scratch_done(p->scratch, mark,
+                        bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x)));
+}
+
 static enum err draw(struct stage *c, struct party *p)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
@@ -378,6 +390,8 @@ static enum err play_one(struct party *p, void *shared)
         alter_counts(c, g);
     if (e == ERR_OK)
         e = make_noise(g, cheat);
+    if (e == ERR_OK && c->owes)
+        e = owe(p);
     if (e == ERR_OK)
         e = play_with(c, p, g, &mask, cheat, &log);
     c->result[i] = e;
@@ -717,6 +731,25 @@ static void wrong_counts_end_a_round_that_is_proved(void **state)
     stage_free(&c);
 }
 
+/* The round is not even staged. */
+static void no_round_begins_while_something_is_to_be_proved(void **state)
+{
+    struct store_found found;
+    struct stage c;
+    (void)state;
+    stage_of(&c, "security: abort\n");
+    c.owes = true;
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c.result[i], ERR_MISUSE);
+        assert_int_equal(c.openings[i], 0);
+        assert_int_equal(
+            store_find_round(c.store[i], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found), ERR_OK);
+        assert_int_equal(found.standing, STANDING_NONE);
+    }
+    stage_free(&c);
+}
+
 static const struct ruin {
     const char *others, *its; /* states of the round */
     const char *sql;          /* on its store */
@@ -987,6 +1020,7 @@ int main(void)
         cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
         cmocka_unit_test(what_is_proved_takes_a_flush_more),
         cmocka_unit_test(wrong_counts_end_a_round_that_is_proved),
+        cmocka_unit_test(no_round_begins_while_something_is_to_be_proved),
         cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
         cmocka_unit_test(what_two_have_is_answered_without_the_third),
         cmocka_unit_test(two_that_have_the_index_open_no_other),

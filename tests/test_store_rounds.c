@@ -498,7 +498,7 @@ TEST(one_server_can_refuse)
 
 /* What a server says that does not follow the protocol, in place of its part of three. */
 struct oddity {
-    enum { VERDICT, CONFIRM, LEDGER, LIST } kind;
+    enum { VERDICT, CAUGHT, CONFIRM, LEDGER, LIST } kind;
     enum err result[3];
     char words[3][512];
 };
@@ -525,7 +525,9 @@ static enum err be_odd(struct party *p, void *shared)
         uint8_t open[32];
     } card = {.entry_size = 1 << 20};
     const uint32_t many[] = {100001, STANDING_NONE};
-    struct round_statement own = {.verdict = i == 0 ? 200 : ERR_OK};
+    struct round_statement own = {.verdict = i != 0               ? ERR_OK
+                                             : o->kind == VERDICT ? 200
+                                                                  : ERR_CHEAT};
     struct round_talk talk = {.net = p->net, .log = &log};
     struct bytes last = {0}, staged = {0};
     const uint8_t signature[2][64] = {{0}};
@@ -533,7 +535,7 @@ static enum err be_odd(struct party *p, void *shared)
     struct round_uploads none = {0};
     bool adopt;
     enum err e;
-    if (o->kind == VERDICT)
+    if (o->kind <= CAUGHT)
         round_agree(&talk, &own);
     else if (o->kind == CONFIRM)
         round_confirm(&talk, i == 0 ? ERR_SYSTEM : ERR_OK, signature);
@@ -557,6 +559,7 @@ TEST(what_a_server_says_has_bounds)
         const char *says;
     } expected[] = {
         [VERDICT] = {ERR_FORMAT, ""},
+        [CAUGHT] = {ERR_FORMAT, ""}, /* the others have not caught anybody */
         [CONFIRM] = {ERR_SYSTEM, "server 0 refuses: "},
         [LEDGER] = {ERR_FORMAT, "server 0 says that its last debit has 1048576 bytes"},
         [LIST] = {ERR_FORMAT, ""},

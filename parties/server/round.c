@@ -113,7 +113,8 @@ static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 {
     if (verdict == ERR_OK)
         return ERR_OK;
-    if (verdict >= ERR_COUNT)
+    /* where a check fails the session ends, and nothing is stated any more */
+    if (verdict >= ERR_COUNT || verdict == ERR_CHEAT)
         return ERR_FORMAT;
     log_error(log, "server %u refuses: %s", server, error_text((enum err)verdict));
     return (enum err)verdict;
