@@ -216,7 +216,7 @@ static bool are_apart(const struct move_sums *sums)
     }
     for (size_t t = 0; t < all; t++) {
         const struct move_term *first = &sums->terms[t - t % sums->products], *at = &sums->terms[t];
-        const void *in[] = {at->x.a, at->x.b, at->y.a, at->y.b, at->c.a};
+        const void *in[] = {at->x.a, at->x.b, at->y.a, at->y.b, at->c.a, at->c.b};
         for (size_t k = 0; k < sizeof in / sizeof *in; k++)
             if (span_meets(&a, in[k], first->words * size) ||
                 span_meets(&b, in[k], first->words * size))

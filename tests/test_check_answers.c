@@ -345,3 +345,44 @@ TEST(carries_must_be_those_of_the_sum)
     play_free(&play);
     play_free(&honest);
 }
+
+/* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T's own relation fails. */
+static uint64_t *kept; /* server 0's, of the component that it adds to */
+
+static enum err run_keeping(struct party *p, struct inputs *in)
+{
+    if (p->index == 0)
+        kept = in->out.b + party_parts(p, in->out.n, 64).j.begin;
+    return run_once(p, in);
+}
+JOB(keeping, play->n)
+
+static enum err make_up(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const uint64_t lifted = (uint64_t)1 << (64 - SHIFT);
+    uint64_t *added = p;
+    uint32_t *m = p;
+    if (at->round != 1)
+        return ERR_OK;
+    for (size_t i = 0; at->to == NET_NEXT && at->message == 0 && i < n / sizeof *added; i++) {
+        added[i] -= lifted;
+        kept[at->offset / sizeof *added + i] -= lifted;
+    }
+    for (size_t i = 0; at->message == (at->to == NET_NEXT) && i < n / sizeof *m; i++)
+        m[i]++;
+    play->altered++;
+    return ERR_OK;
+}
+
+TEST(what_is_multiplied_must_be_a_bit)
+{
+    struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
+    struct play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
+    (void)state;
+    play_run(&honest);
+    play_run(&play);
+    assert_true(play.altered > 0);
+    play_judge(&play, &honest, 1, "a top bit", false);
+    play_free(&play);
+    play_free(&honest);
+}
