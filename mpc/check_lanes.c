@@ -73,8 +73,8 @@ enum err check_agree(struct party *p)
 }
 
 /*
- * Lane 0 uses what others made, and a cheat could hold back their coins until lane 0 has opened what
- * depends on it: so the scripts of all are in lane 0's.
+ * Lane 0 uses what others made, and a cheat could hold back their coins until lane 0 has opened
+ * what depends on it: so the scripts of all are in lane 0's.
  */
 enum err check_say_lanes(const struct party *p)
 {

@@ -105,7 +105,7 @@ struct kernel {
      * rows a of which bit v is d_v, for all v with d_v < 2.
      *
      *   bits_points     sums[c] += sum over columns of weight * summand, word by word of 64 bits, a
-     *                   word being an element. A product is four groups, x_a, x_b, y_a, y_b, and its
+     *                   word being an element. A product is four groups, x_a, x_b, y_a, y_b, its
      *                   summand x_a (y_a + y_b) + x_b y_a; `products` summands are added up first;
      *                   8 weights a group
      *   bits_rows       row b of out = the sum of weight[a] over the rows a of x with bit b set; of
@@ -131,8 +131,8 @@ struct kernel {
      *   fold16    row t of out += the sum of the rows v of x with bit t of weight[v] set
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
      *             q x_b, Y likewise, |p| + |q| <= 3: 64 rows each, 127 sums
-     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x[t stride + i] over 64 rows, weights
-     *             being below 2^61
+     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x[t stride + i] over 64 rows;
+     *             weights are below 2^61
      */
     void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
     void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,

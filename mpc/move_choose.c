@@ -276,16 +276,16 @@ static enum err choose(const struct choosing *c)
     const struct round round = {
         .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
                            {nj, send_n, NULL, &j, true},
-                           {8 * j2.r.count, send_sums, NULL, &j2}},
+                           {8 * j2.r.count, send_sums, NULL, &j2, false}},
         .send[NET_PREV] = {{nj, send_m, NULL, &j, true},
                            {nj, send_n, NULL, &j, true},
-                           {8 * j1.r.count, send_sums, NULL, &j1}},
+                           {8 * j1.r.count, send_sums, NULL, &j1, false}},
         .receive[NET_PREV] = {{nj1, NULL, take_m, &j1, true},
                               {nj1, NULL, take_n, &j1, true},
-                              {8 * j.r.count, NULL, take_sums, &from_j2}},
+                              {8 * j.r.count, NULL, take_sums, &from_j2, false}},
         .receive[NET_NEXT] = {{nj2, NULL, take_m, &j2, true},
                               {nj2, NULL, take_n, &j2, true},
-                              {8 * j.r.count, NULL, take_sums, &from_j1}},
+                              {8 * j.r.count, NULL, take_sums, &from_j1, false}},
     };
     if (j.m == NULL || j.n == NULL || j1.sent == NULL || j2.sent == NULL)
         return ERR_NOMEM;

@@ -79,8 +79,8 @@ enum err move_input(struct party *p, struct planes u)
     struct inputting c = {p, u, party_parts(p, bits_words(u.n), 1)};
     const size_t j2 = u.width * part_lanes(c.parts.j2);
     const struct round round = {
-        .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c}},
-        .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c}},
+        .send[NET_NEXT] = {{8 * u.width * part_lanes(c.parts.j), input_make, NULL, &c, false}},
+        .receive[NET_PREV] = {{8 * u.width * part_lanes(c.parts.j1), NULL, input_take, &c, false}},
     };
     if (p->tamper != NULL && p->tamper->input != NULL)
         p->tamper->input(p->tamper->self, &u, c.parts.j.begin, c.parts.j.end);
@@ -422,18 +422,18 @@ static enum err known(struct party *p, const struct move_known *t)
     const size_t nj = part_lanes(parts.j), nj1 = part_lanes(parts.j1), nj2 = part_lanes(parts.j2);
     const size_t more = t->added != NULL ? c.size : 0;
     const struct round round = {
-        .send[NET_NEXT] = {{nj * more, send_added, NULL, &j},
+        .send[NET_NEXT] = {{nj * more, send_added, NULL, &j, false},
                            {nj * c.product, send_words, NULL, &j, true},
-                           {nj2 * c.product, send_words, NULL, &j2}},
+                           {nj2 * c.product, send_words, NULL, &j2, false}},
         .send[NET_PREV] = {{nj * c.product, send_words, NULL, &j, true},
-                           {nj1 * c.product, send_words, NULL, &j1}},
-        .receive[NET_PREV] = {{nj1 * more, NULL, take_added, &added},
+                           {nj1 * c.product, send_words, NULL, &j1, false}},
+        .receive[NET_PREV] = {{nj1 * more, NULL, take_added, &added, false},
                               {nj1 * c.product, NULL, take_m, &m_j1, true},
-                              {nj * c.product, NULL, take_product, &product_j2}},
+                              {nj * c.product, NULL, take_product, &product_j2, false}},
         .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2, true},
-                              {nj * c.product, NULL, take_product, &product_j1}},
+                              {nj * c.product, NULL, take_product, &product_j1, false}},
     };
-    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
+    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2, false}));
     return move_round(p, &round);
 }
 

@@ -290,8 +290,8 @@ static enum err end(struct summing *s)
 static enum err reshare(struct summing *s, size_t bytes)
 {
     const struct round round = {
-        .send[NET_PREV] = {{bytes, sums_make, NULL, s}},
-        .receive[NET_NEXT] = {{bytes, NULL, sums_take, s}},
+        .send[NET_PREV] = {{bytes, sums_make, NULL, s, false}},
+        .receive[NET_NEXT] = {{bytes, NULL, sums_take, s, false}},
     };
     TRY(begin(s));
     if (s->sums->apart || are_apart(s->sums))

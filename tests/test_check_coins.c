@@ -231,7 +231,7 @@ static void no_coin_leaves_before_the_guard_agrees(void **state)
     play_free(&play);
 }
 
-/* --- what all must have alike ------------------------------------------------------------------ */
+/* --- what all must have alike ----------------------------------------------------------------- */
 
 /* play->n gates, or none; the server that cheats computes on something else. */
 static enum err alike(struct party *p, struct play *play)

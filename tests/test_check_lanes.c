@@ -229,7 +229,7 @@ static void tell(struct held *h, bool more)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* On lane 1 the cheat tells one server something else, and holds its coin back while lane 0 goes on. */
+/* On lane 1 the cheat tells one server something else, and holds its coin back: lane 0 goes on. */
 static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct holder *who = self;

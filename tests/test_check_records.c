@@ -143,7 +143,7 @@ static void play_both(size_t scene, const struct check_limits *checked)
     struct play play = {.job = count, .cheat = NOBODY, .n = scene, .limits = checked};
     play_run(&plain);
     play_run(&play);
-    /* one flush for the sums, one for what they are widened to; carries of both, and an agreement */
+    /* a flush for the sums, one for what they are widened to; carries of both; an agreement */
     if (checked == &limits && scenes[scene].owner[0].records < 1000) {
         assert_int_equal(play.begun[0], 2);
         assert_int_equal(play.rounds, plain.rounds + 2 * 6 + 3);

@@ -337,7 +337,7 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     assert_in_range(k, 5, 40); /* at each of its syncs, and then at none */
 }
 
-/* One that has stopped says so to the analyst, and goes on when its operator has said that it may. */
+/* One that has stopped says so to the analyst, and goes on when its operator has let it. */
 TEST(a_server_that_stopped_serves_no_run)
 {
     const struct support_options o = {.owners = 1, .rounds = 1};

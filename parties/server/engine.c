@@ -15,7 +15,7 @@ static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
     tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
 }
 
-/* --- security ---------------------------------------------------------------------------------- */
+/* --- security --------------------------------------------------------------------------------- */
 
 /* Whether servers prove to each other what they compute. */
 static bool proves(const struct study *study)

@@ -1,5 +1,7 @@
 #include "parties/server/openings.h"
 
+#include "parties/server/round.h"
+
 #include <stdio.h>
 
 enum err openings_audit(void *self, enum open_reason reason, size_t values)
@@ -80,4 +82,15 @@ enum err openings_keep(struct openings *o, const struct net *net, const struct a
         TRY(audit_keep(o->audit, net_index_of(net_index(net), (enum net_peer)p), ours,
                        signature[p]));
     return ERR_OK;
+}
+
+enum err openings_sign_logs(struct openings *o, struct net *net)
+{
+    struct audit_head ours, theirs[2];
+    uint8_t signature[2][64] = {{0}};
+    audit_head(o->audit, &ours);
+    TRY(round_heads(net, &ours, theirs));
+    TRY(openings_sign(o, net, theirs, signature));
+    TRY(round_signatures(net, signature));
+    return openings_keep(o, net, &ours, signature);
 }

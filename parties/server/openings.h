@@ -35,4 +35,7 @@ enum err openings_sign(struct openings *o, const struct net *net, const struct a
 enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const uint8_t signature[2][64]) MUST_CHECK;
 
+/* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
+enum err openings_sign_logs(struct openings *o, struct net *net) MUST_CHECK;
+
 #endif

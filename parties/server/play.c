@@ -31,17 +31,6 @@ static enum net_phase phase_of(const struct request *request)
     return request->kind == REQUEST_SELECT ? NET_SELECT : NET_MEASURE;
 }
 
-enum err play_sign_logs(struct play *p)
-{
-    struct audit_head ours, theirs[2];
-    uint8_t signature[2][64] = {{0}};
-    audit_head(p->openings.audit, &ours);
-    TRY(round_heads(p->net, &ours, theirs));
-    TRY(openings_sign(&p->openings, p->net, theirs, signature));
-    TRY(round_signatures(p->net, signature));
-    return openings_keep(&p->openings, p->net, &ours, signature);
-}
-
 /* --- prepare ---------------------------------------------------------------------------------- */
 
 /*

@@ -62,7 +62,4 @@ struct play {
 enum err play_round(struct play *play, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;
 
-/* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
-enum err play_sign_logs(struct play *play) MUST_CHECK;
-
 #endif

@@ -276,7 +276,7 @@ static enum err handle_open(struct worker *w, const uint8_t digest[32], struct b
 
 static enum err handle_close(struct worker *w, struct bytes *result)
 {
-    TRY(play_sign_logs(&w->play));
+    TRY(openings_sign_logs(&w->play.openings, w->net));
     TRY(store_end_run(w->o.store, w->run));
     cost_put(result, w->net);
     return bytes_ok(result);
