@@ -168,3 +168,97 @@ TEST(truncation_of_all_shares)
                 assert_int_equal(got, (unsigned)(floor + 1) % (1u << K));
             }
 }
+
+/* --- truncation under a check ----------------------------------------------------------------- */
+
+#define CHECKED_K 5 /* bits of the largest ring; its widened ones are of 3 */
+
+/* What makes a + b with each carry: one answer. */
+TEST(carries_have_one_solution)
+{
+    for (unsigned a = 0; a < 1u << CHECKED_K; a++)
+        for (unsigned b = 0; b < 1u << CHECKED_K; b++) {
+            unsigned solutions = 0;
+            for (unsigned c = 0; c < 2u << CHECKED_K; c++) {
+                const unsigned low = (1u << CHECKED_K) - 1;
+                if ((c & 1) != 0 || ((((a ^ c) & (b ^ c)) ^ (c >> 1) ^ c) & low) != 0)
+                    continue;
+                assert_int_equal(c, (a + b) ^ a ^ b); /* the carry out is the sum's bit K */
+                solutions++;
+            }
+            assert_int_equal(solutions, 1);
+        }
+}
+
+/* From k bits to `to`, as mpc/truncate_body.inc does it; `even`: 1 where all values are. */
+struct truncation {
+    unsigned k, to, s, even;
+};
+
+static unsigned modulo(unsigned x, unsigned bits)
+{
+    return x % (1u << bits);
+}
+
+/* Both sides, less out; s, t: components of carries; top: any number that is T modulo 2^(to-lift) */
+static unsigned without_out(const struct truncation *m, const unsigned v[3], const unsigned s[2],
+                            const unsigned t[2], unsigned top)
+{
+    const unsigned lift = m->k - m->s, w = v[2] >> (m->k - 1);
+    const unsigned shifted = (v[0] >> m->s) + (v[1] >> m->s) + (v[2] >> m->s) + (v[2] & m->even);
+    const unsigned left = 0u - 2 * s[0] * s[1] + (t[0] * t[1] << (lift + 1)) + (w * top << lift);
+    const unsigned right = 0u - shifted - s[0] - s[1] + ((t[0] + t[1] + top + w) << lift);
+    return modulo(right - left, m->to);
+}
+
+/* What the protocol makes of all keys: without a check, and by its relation alone. */
+static void expect_truncated(const struct truncation *m, const unsigned v[3], unsigned right)
+{
+    const unsigned u = modulo(v[0] + v[1], m->k), lift = m->k - m->s, after = m->s > m->even;
+    const unsigned carries = (v[0] + v[1]) ^ v[0] ^ v[1], u_top = u >> (m->k - 1);
+    const unsigned carry_s = carries >> m->s & 1, carry_k = carries >> m->k & 1;
+    const unsigned t_top = v[2] >> (m->k - 1), others = (v[2] >> m->s) + (v[2] & m->even);
+    assert_int_equal(u_top, (v[0] ^ v[1] ^ carries) >> (m->k - 1) & 1);
+    assert_int_equal(u >> m->s, (v[0] >> m->s) + (v[1] >> m->s) + carry_s - (carry_k << lift));
+    assert_int_equal(
+        modulo((u >> m->s) + others - ((u_top + t_top - u_top * t_top) << lift) + after, m->to),
+        right);
+    for (unsigned keys = 0; keys < 4; keys++)
+        for (unsigned more = 0; more < 1u << lift; more++) {
+            const unsigned s[2] = {keys & 1, (keys & 1) ^ carry_s};
+            const unsigned t[2] = {keys >> 1, keys >> 1 ^ carry_k};
+            const unsigned top = u_top + (more << (m->to - lift)); /* T is of few bits */
+            unsigned holds = 0;
+            for (unsigned out = 0; out < 1u << m->to; out++)
+                if (modulo(out + without_out(m, v, s, t, top), m->to) == 0) {
+                    assert_int_equal(modulo(out + after, m->to), right);
+                    holds++;
+                }
+            assert_int_equal(holds, 1);
+        }
+}
+
+static void all_shares(const struct truncation *m)
+{
+    for (unsigned x = 0; x < 1u << (m->k - 1); x += 1 + m->even)
+        for (unsigned keys = 0; keys < 1u << 2 * m->k; keys++) {
+            unsigned v[3] = {modulo(keys, m->k), keys >> m->k, 0};
+            v[2] = modulo(x - v[0] - v[1], m->k);
+            /* floor((x - v_2 mod 2^s) / 2^s) + 1; or, exact, x in a wider ring, and x / 2 */
+            const unsigned low = modulo(v[2], m->s), all = 1u << m->k;
+            const unsigned floor = ((x + all - low) >> m->s) - (all >> m->s);
+            expect_truncated(m, v, modulo(m->to == m->k ? floor + 1 : x >> m->s, m->to));
+        }
+}
+
+/* With noted carries the formula gives what the protocol does, and its relation nothing else. */
+TEST(a_truncation_has_one_solution)
+{
+    for (unsigned k = 2; k <= CHECKED_K; k++)
+        for (unsigned s = 1; s < k; s++)
+            all_shares(&(struct truncation){k, k, s, 0});
+    for (unsigned k = 2; k <= 3; k++) {
+        all_shares(&(struct truncation){k, 2 * k, 0, 0});
+        all_shares(&(struct truncation){k, 2 * k, 1, 1});
+    }
+}
