@@ -255,6 +255,8 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
     TRY(engine_prepare(s->engine, r, &step));
     engine_range(s->engine, &step, &place);
     e = engine_reserve(s->engine, &step);
+    if (e == ERR_OK && !check_clean(s->engine->party))
+        e = ERR_MISUSE;
     if (e == ERR_OK)
         e = engine_has_noise(s->engine, &step) ? engine_cut(s->engine, &step, &range) : ERR_MISUSE;
     if (e == ERR_OK)

@@ -139,7 +139,9 @@ static enum err count(struct lists *l, struct engine *g, const struct session *s
     }
     TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true, &ids, l->counted[i]));
     l->kept[i] = ids.size / UPLOAD_ID_SIZE;
-    return ERR_OK;
+    if (!l->lies) /* where nothing is new, that is compared as well */
+        TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true, &ids, l->counted[i]));
+    return l->lies || check_clean(g->party) ? ERR_OK : ERR_MISUSE;
 }
 
 static enum err sit(struct party *p, void *shared)
