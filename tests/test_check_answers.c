@@ -386,3 +386,28 @@ TEST(what_is_multiplied_must_be_a_bit)
     play_free(&play);
     play_free(&honest);
 }
+
+/* --- two versions ----------------------------------------------------------------------------- */
+
+/* One server hears something else of m, or of n: nobody goes on behind the coin that follows. */
+TEST(both_messages_of_a_choice_are_compared)
+{
+    (void)state;
+    for (unsigned k = 0; k < 6; k++) {
+        struct altering a = {.to = NET_NEXT, .message = k / 3};
+        struct play play = {.job = choose,
+                            .n = 200,
+                            .limits = &limits,
+                            .cheat = k % 3,
+                            .alter = play_alter_word,
+                            .self = &a};
+        play_run(&play);
+        assert_int_equal(play.altered, 1);
+        for (unsigned s = 0; s < 3; s++)
+            if (s != play.cheat) {
+                assert_int_equal(play.result[s], ERR_CHEAT);
+                assert_false(play_has_sent(&play, s, 2, NET_PREV));
+            }
+        play_free(&play);
+    }
+}

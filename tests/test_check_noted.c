@@ -254,19 +254,27 @@ TEST(a_top_bit_notes_what_its_digits_need)
 TEST(bits_become_numbers)
 {
     (void)state;
-    all_hold(bits_to_numbers);
+    const struct found f = all_hold(bits_to_numbers);
+    assert_int_equal(f.count[RING_16], 2 * N); /* T and the number */
+    assert_int_equal(f.count[RING_64], 2 * N);
+    assert_int_equal(f.count[RING_128], 2 * N);
 }
 
 TEST(numbers_are_truncated)
 {
     (void)state;
-    all_hold(truncations);
+    const struct found f = all_hold(truncations);
+    assert_int_equal(f.words[1], (5 * 64 + 64 + 5 * 128) * bits_words(N)); /* carries */
+    assert_int_equal(f.count[RING_32], 3 * N);                             /* narrow T */
+    assert_int_equal(f.count[RING_64], (2 + 5 + 1 + 3) * N);
+    assert_int_equal(f.count[RING_128], (1 + 2 + 5) * N);
 }
 
 TEST(bits_choose_numbers)
 {
     (void)state;
-    all_hold(choices);
+    const struct found f = all_hold(choices);
+    assert_int_equal(f.count[RING_64], 2 * N + 8 + 2); /* two sums are cut where parts meet */
 }
 
 TEST(noise_is_made)
