@@ -135,7 +135,7 @@ TEST(a_server_that_cheats_ends_the_run)
         }
         assert_true(caught > 0);
         /* nobody goes on before the operators of those who noticed have said so */
-        expect_code(run_study(&c, "a.key", 0), 5, file(&c, "run0.log"));
+        expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
         assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
         support_kill(&c.server[cheat]);
         scene_free(&c);

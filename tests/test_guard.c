@@ -8,6 +8,7 @@
 #include "parties/server/guard.h"
 #include "tests/support_check.h"
 #include "tests/support_process.h"
+#include "tests/support_socket.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -98,7 +99,7 @@ TEST(tries_are_counted_on_disk)
     assert_int_equal(g.end(g.self), ERR_OK);
     open_again(&w, 0);
     expect(&w, 0, 2, 1, false);
-    assert_false(guard_refuses(&w.guard[0], &quiet));
+    assert_int_equal(guard_allows(&w.guard[0], &quiet), ERR_OK);
     for (unsigned k = 1; k < STORE_GUARD_TRIES; k++) {
         g = guard_of(&w.guard[0]);
         assert_int_equal(g.begin(g.self), ERR_OK);
@@ -108,7 +109,7 @@ TEST(tries_are_counted_on_disk)
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
-    assert_true(guard_refuses(&w.guard[0], &log));
+    assert_int_equal(guard_allows(&w.guard[0], &log), ERR_REFUSED);
     assert_non_null(strstr(words, "since too many checks were left before they ended"));
     watch_free(&w);
 }
@@ -129,7 +130,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     g = guard_of(&w.guard[1]);
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 1, 1, 1, true);
-    assert_true(guard_refuses(&w.guard[1], &log));
+    assert_int_equal(guard_allows(&w.guard[1], &log), ERR_CHEAT);
     assert_non_null(strstr(words, "since a check failed: another server departs"));
     assert_non_null(strstr(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume"));
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
@@ -137,7 +138,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     open_again(&w, 1);
     g = guard_of(&w.guard[1]);
     expect(&w, 1, 1, 0, false);
-    assert_false(guard_refuses(&w.guard[1], &quiet));
+    assert_int_equal(guard_allows(&w.guard[1], &quiet), ERR_OK);
     assert_int_equal(g.begin(g.self), ERR_OK);
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
     /* where nothing was wrong, nothing is said */
@@ -162,10 +163,10 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
     g.failed(g.self);
     expect(&w, 2, 0, 0, false);
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
-    assert_true(guard_refuses(&w.guard[2], &quiet));
+    assert_int_equal(guard_allows(&w.guard[2], &quiet), ERR_CHEAT);
     open_again(&w, 2);
     support_alter(&w.b.s, 2, "DELETE FROM guard");
-    assert_true(guard_refuses(&w.guard[2], &quiet));
+    assert_int_equal(guard_allows(&w.guard[2], &quiet), ERR_CHEAT);
     watch_free(&w);
 }
 
@@ -337,18 +338,43 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
     assert_in_range(k, 5, 40); /* at each of its syncs, and then at none */
 }
 
-/* One that has stopped says so to the analyst, and goes on when its operator has let it. */
+static pid_t serve_with_status(const struct support_study *s, uint16_t port)
+{
+    char text[16];
+    const char *const a[] = {"serve",    s->path,
+                             "--key",    file(s, "s2.key"),
+                             "--folder", file(s, "server2"),
+                             "--listen", s->host,
+                             "--status", text,
+                             NULL};
+    snprintf(text, sizeof text, "%u", port);
+    return support_start(file(s, "server2.log"), a);
+}
+
+static void expect_health(uint16_t port, const char *code, const char *words)
+{
+    struct bytes answer = {0};
+    const int fd = support_connect("127.0.0.1", port);
+    assert_int_equal(write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25), 25);
+    assert_non_null(strstr(support_answer(fd, &answer), code));
+    assert_non_null(strstr((const char *)answer.data, words));
+    bytes_clear(&answer);
+}
+
+/* One that has stopped says so to analyst and operator, and goes on when the latter says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
     const struct support_options o = {.owners = 1, .rounds = 1};
     struct support_study s;
     pid_t server[STUDY_SERVERS];
+    uint16_t status;
     (void)state;
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        server[i] = support_serve(&s, i, s.path);
+    status = support_ports(1);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&s, "server%u.log", i), "is ready", 10));
-    }
     {
         const char *const a[] = {"share", s.path, file(&s, "o.csv"), "--key", file(&s, "o0.key"),
                                  NULL};
@@ -356,9 +382,16 @@ TEST(a_server_that_stopped_serves_no_run)
         assert_int_equal(support_run(file(&s, "share.log"), 30, a), 0);
     }
     support_alter(&s, 2, "UPDATE guard SET begun = 9, tries = 1, failed = 1");
-    assert_int_equal(run_study(&s), 5);
+    expect_health(status, " 200 ", "ok");
+    assert_int_equal(run_study(&s), 7);
+    expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_true(support_contains(file(&s, "run.log"), "takes no part in the study any more"));
     assert_int_equal(resume(&s, 2), 1); /* it runs */
+    assert_int_equal(support_stop(&server[2]), 0);
+    unlink(file(&s, "server2.log"));
+    server[2] = serve_with_status(&s, status);
+    assert_true(support_wait_for(file(&s, "server2.log"), "is ready", 10));
+    expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
     assert_int_equal(resume(&s, 2), 0);
     assert_true(support_contains(file(&s, "resume.log"), "can be started again"));

@@ -61,6 +61,13 @@ TEST(a_server_that_is_ill_says_of_what)
     expect_ill(&r, NULL);
     atomic_store(&r.status.front_ms, clock_now_ms() - 61500);
     expect_ill(&r, "the gate has not been looked after for 61 s");
+    atomic_store(&r.status.guard, ERR_REFUSED);
+    expect_ill(&r, "too many checks were left: this server takes part in no run; see the log, and "
+                   "trefoil recover --resume");
+    atomic_store(&r.status.guard, ERR_CHEAT);
+    expect_ill(&r, "a check failed: this server takes part in no run; see the log, and trefoil "
+                   "recover --resume");
+    expect(made(&r, status_metrics), "\ntrefoil_stopped 1\n");
     atomic_store(&r.status.store_fails, true);
     expect_ill(&r, "the store cannot be written; is the disk full?");
     atomic_store(&r.status.worker_ended, true);

@@ -24,7 +24,6 @@ static const char help[] =
     "  trefoil plan study.yaml\n";
 
 #define ROUND_EXCHANGES 9 /* of a selection and its measurement, about */
-#define FLUSH_EXCHANGES 6 /* of a check more (mpc/check.h) */
 
 struct plan {
     struct study *study;
@@ -64,9 +63,9 @@ static void print_domain(const struct plan *p)
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
-    printf("rounds: the one-ways, then %u; each about %u exchanges between the servers, and\n"
-           "  %u with security: abort\n",
-           p->study->rounds, ROUND_EXCHANGES, ROUND_EXCHANGES + FLUSH_EXCHANGES);
+    printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
+           "  and 6 to 7 more with security: abort\n",
+           p->study->rounds, ROUND_EXCHANGES);
 }
 
 static int by_size(const void *a, const void *b)
@@ -209,7 +208,7 @@ static void print_messages(const struct plan *p, enum study_security security)
                             batches(noise.gumbel, of_gumbel) * gumbel->rounds;
     const double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
     char text[WORDS_SIZE];
-    printf("  %-12s %9" PRIu64 " %14s %12.0f s %12.0f s%s\n", study_security_word(security), rounds,
+    printf("  %-11s %9" PRIu64 " %13s %10.0f s %11.0f s%s\n", study_security_word(security), rounds,
            words_bytes((uint64_t)bytes, text), ceil((double)(noise.gauss + noise.gumbel) / per_s),
            ceil((double)rounds * FAR_S), security == p->study->security ? "  (this study)" : "");
 }
@@ -219,9 +218,9 @@ static void print_noise(const struct plan *p)
     const struct price_noise noise = price_noise(p->study);
     printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
            " Gumbels; smaller selections take less.\n"
-           "Exchanges between the servers and what each sends, time on two cores for all\n"
-           "three servers, and more of waiting where an exchange takes %.0f ms:\n"
-           "  security     exchanges          bytes         time        waiting\n",
+           "At most so many exchanges between the servers, what each sends, time on two\n"
+           "cores for all three servers, and more of waiting where an exchange takes %.0f ms:\n"
+           "  security    exchanges         bytes         time       waiting\n",
            noise.gauss, noise.gumbel, 1e3 * FAR_S);
     print_messages(p, STUDY_SEMI_HONEST);
     print_messages(p, STUDY_ABORT);

@@ -26,24 +26,29 @@ struct check_guard guard_of(struct guard *g)
     return (struct check_guard){.begin = begin, .end = end, .failed = fail, .self = g};
 }
 
-bool guard_refuses(struct guard *g, struct log *log)
+enum err guard_verdict(struct guard *g)
 {
     struct store_guard found;
-    if (store_guard(g->store, &found) != ERR_OK)
-        return true;
-    found.failed = found.failed || atomic_load(&g->failed);
-    if (!store_guard_refuses(&found))
-        return false;
-    log_error(log,
-              "this server takes no part in the study any more, since %s. Its operator should find "
-              "out why, then stop it and run trefoil recover STUDY --key KEY --folder FOLDER "
-              "--resume",
-              found.failed
-                  ? "a check failed: another server departs from the protocol, or a memory is "
-                    "faulty"
-                  : "too many checks were left before they ended: a server or a link fails again "
-                    "and again, or a server tries what it can send");
-    return true;
+    TRY(store_guard(g->store, &found));
+    if (found.failed || atomic_load(&g->failed))
+        return ERR_CHEAT;
+    return store_guard_refuses(&found) ? ERR_REFUSED : ERR_OK;
+}
+
+enum err guard_allows(struct guard *g, struct log *log)
+{
+    const enum err e = guard_verdict(g);
+    if (e == ERR_CHEAT || e == ERR_REFUSED)
+        log_error(log,
+                  "this server takes no part in the study any more, since %s. Its operator should "
+                  "find out why, then stop it and run trefoil recover STUDY --key KEY --folder "
+                  "FOLDER --resume",
+                  e == ERR_CHEAT
+                      ? "a check failed: another server departs from the protocol, or a memory is "
+                        "faulty"
+                      : "too many checks were left before they ended: a server or a link fails "
+                        "again and again, or a server tries what it can send");
+    return e;
 }
 
 enum err guard_lift(struct store *store, struct audit *audit, struct store_guard *before)

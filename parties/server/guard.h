@@ -23,8 +23,10 @@ struct guard {
 
 /* For the checks of all lanes. */
 struct check_guard guard_of(struct guard *guard);
-/* Whether the server takes part no more: logs why, and what to do. */
-bool guard_refuses(struct guard *guard, struct log *log);
+/* ERR_CHEAT once a check has failed, ERR_REFUSED where too many were left, else ERR_OK. */
+enum err guard_verdict(struct guard *guard) MUST_CHECK;
+/* The same; where the server takes part no more, logs why and what to do. */
+enum err guard_allows(struct guard *guard, struct log *log) MUST_CHECK;
 /* Its operator lets it go on: once that is in the audit log. `before`: what there was. */
 enum err guard_lift(struct store *store, struct audit *audit,
                     struct store_guard *before) MUST_CHECK;

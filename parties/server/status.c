@@ -24,11 +24,20 @@ uint64_t status_run_word(const uint8_t *run)
 
 bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
 {
-    int64_t silent = clock_now_ms() - atomic_load(&s->front_ms);
+    const int64_t silent = clock_now_ms() - atomic_load(&s->front_ms);
+    const enum err guard = (enum err)atomic_load(&s->guard);
     if (atomic_load(&s->worker_ended))
         snprintf(why, STATUS_WHY_SIZE, "the thread that computes has ended; see the log");
     else if (atomic_load(&s->store_fails))
         snprintf(why, STATUS_WHY_SIZE, "the store cannot be written; is the disk full?");
+    else if (guard == ERR_CHEAT)
+        snprintf(why, STATUS_WHY_SIZE,
+                 "a check failed: this server takes part in no run; see the "
+                 "log, and trefoil recover --resume");
+    else if (guard != ERR_OK)
+        snprintf(why, STATUS_WHY_SIZE,
+                 "too many checks were left: this server takes part in no "
+                 "run; see the log, and trefoil recover --resume");
     else if (silent > FRONT_SILENT_MS)
         snprintf(why, STATUS_WHY_SIZE, "the gate has not been looked after for %d s",
                  (int)(silent / 1000));
@@ -101,6 +110,9 @@ static void of_worker(const struct status *s, struct bytes *out)
           atomic_load(&s->requests));
     count(out, "trefoil_requests_failed_total", "counter", "Requests that ended with an error.",
           atomic_load(&s->requests_failed));
+    count(out, "trefoil_stopped", "gauge",
+          "1 once a check has failed or too many were left: the server takes part in no run.",
+          atomic_load(&s->guard) != ERR_OK);
     number(out, "trefoil_budget_rho", "The study's privacy budget, in zCDP.",
            atomic_load(&s->rho_limit));
     number(out, "trefoil_budget_rho_spent", "What of it this server has debited.",

@@ -29,6 +29,7 @@ struct status {
 
     /* the worker */
     atomic_bool worker_ended;
+    atomic_int guard;    /* an enum err: guard_verdict() */
     atomic_bool session; /* an analyst's run is in progress */
     atomic_uint round;   /* of that run */
     atomic_uint

@@ -51,6 +51,7 @@ enum err worker_start(struct worker **worker, const struct worker_options *optio
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;
     w->port = gate_port(options->gate);
+    worker_show_guard(w);
     e = w->port != NULL ? worker_show_budget(w) : ERR_NOMEM;
     if (e == ERR_OK)
         e = thread_start(&w->thread, run, w, options->log);

@@ -124,6 +124,8 @@ int64_t worker_connect_ms(const struct worker *w);
 enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user) MUST_CHECK;
 /* In the status, what the ledger says is spent and left. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
+/* And whether this server still takes part (parties/server/guard.h). */
+void worker_show_guard(struct worker *w);
 /* Handles the bytes of an analyst's request (a gate's user); a failure ends the session. */
 enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
                        struct bytes *result) MUST_CHECK;

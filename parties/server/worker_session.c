@@ -205,6 +205,11 @@ enum err worker_show_budget(struct worker *w)
     return ERR_OK;
 }
 
+void worker_show_guard(struct worker *w)
+{
+    atomic_store(&w->o.status->guard, guard_verdict(&w->guard));
+}
+
 /* A round that one server debited is debited at all; what nobody debited is forgotten. */
 static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
 {
@@ -315,11 +320,12 @@ static enum err dispatch_guarded(struct worker *w, struct request *r, const uint
                                  struct bytes *result)
 {
     enum err e;
-    if (guard_refuses(&w->guard, &w->log))
-        return ERR_REFUSED;
+    TRY(guard_allows(&w->guard, &w->log));
     e = dispatch(w, r, digest, result);
-    if (e != ERR_OK)
-        (void)guard_refuses(&w->guard, &w->log);
+    if (e != ERR_OK && guard_allows(&w->guard, &w->log) == ERR_CHEAT)
+        e = ERR_CHEAT; /* of whichever lane, and whatever the others ended with */
+    if (e == ERR_CHEAT)
+        log_caught(w, r->sequence);
     return e;
 }
 
@@ -339,9 +345,8 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
         atomic_store(&w->o.status->round, r.sequence);
     if (e == ERR_OK)
         e = dispatch_guarded(w, &r, digest, result);
-    if (e == ERR_CHEAT)
-        log_caught(w, r.sequence);
     hear(w);
+    worker_show_guard(w);
     if (worker_show_budget(w) != ERR_OK)
         log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
     show_bytes(w);
@@ -376,4 +381,5 @@ void worker_let_late_join(struct worker *w)
         w->play.patience = PATIENCE;
         worker_close_session(w);
     }
+    worker_show_guard(w);
 }
