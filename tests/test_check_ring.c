@@ -4,8 +4,8 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/check_prime.h"
 #include "mpc/open.h"
-#include "mpc/prime.h"
 #include "mpc/ring.h"
 #include "tests/support_check.h"
 
@@ -399,4 +399,22 @@ TEST(who_knows_the_coins_so_far_opens_nothing_else)
         play_free(&play);
     }
     play_free(&honest);
+}
+
+/* Of what a flush opens beside products, each word alone is enough to refuse it. */
+TEST(every_word_that_should_be_zero_is_looked_at)
+{
+    struct numbers n = {.words = 1, .columns = 2, .remainders = 3};
+    uint64_t joined[2 * 2 + 1 + 3 + 2 * 2] = {0};
+    const size_t words = sizeof joined / sizeof *joined;
+    (void)state;
+    prime_prepare(&n.field, ((uint64_t)1 << 58) + 69);
+    n.claims[CLAIMS_KINDS - 1].count = 2;
+    assert_int_equal(numbers_opened(&n), words);
+    assert_true(numbers_hold(&n, joined));
+    for (size_t at = 4; at < words; at++) {
+        joined[at] = 1;
+        assert_false(numbers_hold(&n, joined));
+        joined[at] = 0;
+    }
 }
