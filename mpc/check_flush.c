@@ -372,7 +372,7 @@ static enum err flush(struct party *p, const struct check_ride *ride,
     const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
     f.numbers = (struct numbers){.p = p, .log = &p->check->numbers, .matrices = matrices};
-    if (f.c->owed && matrices == NULL)
+    if (f.c->owed && (matrices == NULL || matrices->plans->mades == 0))
         return ERR_MISUSE;
     f.c->flushes++;
     if (guard->begin != NULL)

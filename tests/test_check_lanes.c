@@ -161,6 +161,33 @@ static enum err pass_on(struct party *p, void *shared)
     return check_flush(p);
 }
 
+static enum err note_on_one(void *self, struct party *lane, size_t tile)
+{
+    struct planes x;
+    (void)self;
+    TRY(party_planes(lane, &x, 1, 64));
+    bits_zero(planes_flat(&x));
+    return tile == 1 ? bits_and(lane, planes_flat(&x), planes_flat(&x), planes_flat(&x)) : ERR_OK;
+}
+
+static enum err note_and_flush(struct party *p, void *shared)
+{
+    static const struct check_limits limits;
+    (void)shared;
+    TRY(check_new(p, &limits));
+    TRY(crew_run(p, LANES, note_on_one, NULL));
+    if (check_clean(p))
+        return ERR_DATA;
+    TRY(check_flush(p));
+    return check_clean(p) ? ERR_OK : ERR_DATA;
+}
+
+TEST(what_another_lane_notes_is_proved_too)
+{
+    (void)state;
+    assert_int_equal(three_run_lanes(7, LANES, 4, note_and_flush, NULL, NULL, NULL), ERR_OK);
+}
+
 static enum err fail_twice(void *self, struct party *lane, size_t tile)
 {
     (void)self;

@@ -340,6 +340,10 @@ static enum err misuse(struct party *p, void *shared)
     m.z.n--;
     if (check_matrices(p, &m) != ERR_MISUSE)
         return ERR_FORMAT;
+    m = s->m[p->index];
+    s->tile[p->index][TILES - 1].n--; /* no whole words of lanes */
+    if (check_matrices(p, &m) != ERR_MISUSE)
+        return ERR_FORMAT;
     p->check->owed = true;
     return check_flush(p) == ERR_MISUSE && !check_clean(p) ? ERR_OK : ERR_FORMAT;
 }
