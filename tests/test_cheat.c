@@ -1,53 +1,89 @@
 /*
- * A study with security: abort in real processes, of whose servers one alters what it sends: the
- * two others open nothing that is wrong and say so, and the run ends with an exit code of its own.
- * That server is a child of this program, in which party_new() is wrapped (Makefile).
+ * A study in real processes, of whose servers one departs from the protocol: with security: abort
+ * the two others open nothing that is wrong. Who notices says so, the run ends with an exit code of
+ * its own, and nobody goes on before the operators have said that they may. That server is a child
+ * of this program, in which the functions are wrapped that it abuses (Makefile). `make test` has
+ * some of the attacks, TREFOIL_LONG=1 all of them.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_store.h"
 #include "tests/test_processes.h"
 
-#include "mpc/party.h"
+#include "mpc/check_private.h"
+#include "mpc/convert.h"
+#include "mpc/elementary.h"
+#include "mpc/move_private.h"
+#include "mpc/truncate.h"
+#include "parties/server/round.h"
+#include "parties/server/round_ledger.h"
 #include "parties/server/server.h"
+#include "protocols/coin.h"
+#include "protocols/measure.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* One bit of the first long stretch that is sent to a neighbour in a phase. */
-#define LONG 256
-struct deed {
-    enum net_phase phase;
-    enum net_peer to;
-    unsigned openings; /* that the others log in all: of what was right */
+enum place {
+    ANYWHERE,
+    TO_BITS,
+    KNOWN,
+    REVEAL,
+    CIRCLE,
+    TRUNCATION,
+    COIN_FLIP,
+    OPENING,
+    MEASUREMENT,
+    COIN_OF_CHECK,
+    STATEMENT,
+    LEDGER
 };
 
 /* --- the server that cheats ------------------------------------------------------------------- */
 
+#define LONG 256 /* bytes of a stretch that is altered anywhere */
+
+/* The first message, or long stretch, that goes to a neighbour in a place and phase: one bit. */
+struct lie {
+    enum place place;
+    enum net_phase phase;
+    enum net_peer to;
+};
+
 static struct {
-    struct deed deed;
+    struct lie lie;
     const struct party *party; /* of the session */
+    bool inside;               /* the place of its lie */
     bool done;
 } villain;
 
+static void lies(struct log *log)
+{
+    villain.done = true;
+    log_info(log, "this server lies");
+}
+
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
 {
+    const struct lie *lie = &villain.lie;
+    const bool here = lie->place == ANYWHERE ? n >= LONG : villain.inside && at->message == 0;
     uint8_t *bytes = p;
     (void)self;
-    if (villain.done || n < LONG || at->to != villain.deed.to ||
-        net_phase(villain.party->net) != villain.deed.phase)
+    if (villain.done || !here || at->to != lie->to || net_phase(villain.party->net) != lie->phase)
         return ERR_OK;
-    villain.done = true;
-    bytes[n / 2] ^= 1;
+    lies(villain.party->log);
+    /* of numbers no low bit; of what is opened each word, so that none is the winner's */
+    if (lie->place == OPENING)
+        for (size_t k = 0; k < n; k += 8)
+            bytes[k] ^= 1;
+    else
+        bytes[n / 2 + (lie->place == CIRCLE ? 7 : 0)] ^= 1;
     return ERR_OK;
 }
 
 static const struct party_tamper tamper = {.alter = alter};
 
-enum err __real_party_new(struct party **party, struct net *net, const struct session *session,
-                          uint32_t lane, struct log *log);
-enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
-                          uint32_t lane, struct log *log);
-
+__typeof__(party_new) __real_party_new, __wrap_party_new;
 enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
                           uint32_t lane, struct log *log)
 {
@@ -57,13 +93,105 @@ enum err __wrap_party_new(struct party **party, struct net *net, const struct se
     return ERR_OK;
 }
 
-_Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct deed *deed)
+static void enter(enum place place)
+{
+    villain.inside = villain.inside || place == villain.lie.place;
+}
+
+static enum err leave(enum place place, enum err e)
+{
+    villain.inside = villain.inside && place != villain.lie.place;
+    return e;
+}
+
+#define INSIDE(place, function, parameters, ...)                                                   \
+    __typeof__(function) __real_##function, __wrap_##function;                                     \
+    enum err __wrap_##function parameters                                                          \
+    {                                                                                              \
+        enter(place);                                                                              \
+        return leave(place, __real_##function(__VA_ARGS__));                                       \
+    }
+INSIDE(TO_BITS, convert_to_bits, (struct party * p, struct planes *out, struct share64 x), p, out,
+       x)
+INSIDE(KNOWN, move_known, (struct party * p, const struct move_known *terms), p, terms)
+INSIDE(REVEAL, move_reveal,
+       (struct party * p, unsigned from, const struct planes *y, uint64_t *out), p, from, y, out)
+INSIDE(CIRCLE, elementary_circle,
+       (struct party * p, struct share128 cosine, struct share128 sine, struct share64 u), p,
+       cosine, sine, u)
+INSIDE(TRUNCATION, truncate_signed_ring64,
+       (struct party * p, struct share64 out, struct share64 v, unsigned bits), p, out, v, bits)
+INSIDE(COIN_FLIP, coin_flip, (struct party * p, struct planes *out, const uint64_t *threshold), p,
+       out, threshold)
+INSIDE(OPENING, move_open_checked,
+       (struct party * p, enum ring ring, struct operand x, size_t n, uint64_t *out), p, ring, x, n,
+       out)
+
+/* Whether it does what it does once, at this place: then it says so. */
+static bool departs(enum place place, struct log *log)
+{
+    if (villain.done || villain.lie.place != place)
+        return false;
+    lies(log);
+    return true;
+}
+
+/* Knows the coin, and is gone. */
+__typeof__(check_coin) __real_check_coin, __wrap_check_coin;
+enum err __wrap_check_coin(struct party *p, struct prg **weights)
+{
+    TRY(__real_check_coin(p, weights));
+    return departs(COIN_OF_CHECK, p->log) ? ERR_PEER : ERR_OK;
+}
+
+/* Is gone when it has all parts of what is opened, or, for a false index, the index alone. */
+__typeof__(measure_open) __real_measure_open, __wrap_measure_open;
+enum err __wrap_measure_open(struct party *p, const struct counts *counts, struct tape *tape,
+                             const uint32_t *queries, size_t n, uint64_t multiplier,
+                             int64_t *values)
+{
+    if (net_phase(p->net) == NET_MEASURE && n == 1 && departs(STATEMENT, p->log))
+        return ERR_PEER;
+    TRY(__real_measure_open(p, counts, tape, queries, n, multiplier, values));
+    return departs(MEASUREMENT, p->log) ? ERR_PEER : ERR_OK;
+}
+
+/* States another index than was opened, whenever it has one. */
+__typeof__(round_agree) __real_round_agree, __wrap_round_agree;
+void __wrap_round_agree(struct round_talk *talk, const struct round_statement *own)
+{
+    struct round_statement said = *own;
+    if (villain.lie.place == STATEMENT && said.standing == STANDING_INDEX)
+        said.selected = said.selected == 0;
+    __real_round_agree(talk, &said);
+}
+
+/* Says that it has made a debit that nobody else has prepared. */
+__typeof__(round_ledger) __real_round_ledger, __wrap_round_ledger;
+enum err __wrap_round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,
+                             const struct bytes *last, const struct bytes *staged, bool *adopt,
+                             struct log *log)
+{
+    struct bytes foreign = {0};
+    struct store_head head = *own;
+    enum err e;
+    if (!departs(LEDGER, log))
+        return __real_round_ledger(net, open, own, last, staged, adopt, log);
+    bytes_put_u64(&foreign, 4711);
+    store_chain(foreign.data, foreign.size, head.head);
+    head.number++;
+    e = __real_round_ledger(net, open, &head, &foreign, staged, adopt, log);
+    bytes_clear(&foreign);
+    return e;
+}
+
+_Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct lie *lie)
 {
     FILE *said = fopen(file(c, "server%u.log", i), "a");
     struct log log = {.file = said, .level = LOG_INFO};
     atomic_bool stop = false;
     struct identity *me = NULL;
-    villain.deed = *deed;
+    villain.lie = *lie;
     if (said == NULL || setvbuf(said, NULL, _IONBF, 0) != 0 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         identity_load(&me, file(c, "s%u.key", i), &log) != ERR_OK)
@@ -77,69 +205,224 @@ _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct de
                                                     .log = &log}) != ERR_OK);
 }
 
-static void start_cheat(struct scene *c, unsigned i, const struct deed *deed)
+static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
 {
     assert_int_equal(support_stop(&c->server[i]), 0);
     assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
     c->server[i] = fork();
     if (c->server[i] == 0)
-        serve_falsely(c, i, deed);
+        serve_falsely(c, i, lie);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+}
+
+/* A study of counts in two rounds, everything shared, with one server that cheats. */
+static struct scene scene_with(unsigned cheat, const struct lie *lie, const char *security)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = security};
+    struct scene c = scene_new(&o);
+    start_cheat(&c, cheat, lie);
+    share_everything(&c);
+    return c;
+}
+
+static void scene_end(struct scene *c, unsigned cheat)
+{
+    support_kill(&c->server[cheat]);
+    scene_free(c);
 }
 
 /* --- what the others have --------------------------------------------------------------------- */
 
-/* Lines of an audit log: openings, and checks that failed, all in the phase of the deed. */
-static void count_lines(struct scene *c, unsigned i, const struct deed *deed, unsigned lines[2])
+/* Lines of an audit log: openings, and checks that failed, all in this phase. */
+struct lines {
+    unsigned opened, caught;
+};
+
+static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
 {
     struct audit_file *log = NULL;
-    lines[0] = lines[1] = 0;
+    struct lines lines = {0};
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
-    assert_int_equal(log->security, STUDY_ABORT);
     for (size_t k = 0; k < log->entries; k++) {
-        lines[0] += log->entry[k].kind == AUDIT_OPEN;
+        lines.opened += log->entry[k].kind == AUDIT_OPEN;
         if (log->entry[k].kind != AUDIT_CAUGHT)
             continue;
-        lines[1]++;
-        assert_string_equal(log->entry[k].caught.phase, net_phase_name(deed->phase));
+        lines.caught++;
+        assert_int_equal(log->security, STUDY_ABORT);
+        assert_string_equal(log->entry[k].caught.phase, net_phase_name(phase));
     }
     audit_file_free(&log);
+    return lines;
+}
+
+/* What the two honest ones have logged: how many openings each, and whether a check failed. */
+static void expect_lines(struct scene *c, unsigned cheat, enum net_phase phase, unsigned least,
+                         unsigned most, bool caught)
+{
+    unsigned noticed = 0;
+    for (unsigned k = 1; k < STUDY_SERVERS; k++) {
+        const struct lines lines = lines_of(c, (cheat + k) % STUDY_SERVERS, phase);
+        assert_in_range(lines.opened, least, most);
+        assert_in_range(lines.caught, 0, 1);
+        noticed += lines.caught;
+    }
+    assert_int_equal(noticed > 0, caught);
+}
+
+static void expect_lies(struct scene *c, unsigned cheat, const char *name)
+{
+    if (!support_contains(file(c, "server%u.log", cheat), "this server lies"))
+        fail_msg("%s: the server that should have lied has not", name);
+}
+
+static void expect_right(struct scene *c)
+{
+    check_measurements(c, file(c, "out%u/measurements.json", 0),
+                       c->s.study->workload->one_ways + 2);
+}
+
+/* The operators look into it, another program serves in the cheat's place, and the run goes on. */
+static void go_on(struct scene *c, unsigned cheat)
+{
+    support_kill(&c->server[cheat]);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const char *const resume[] = {"recover",  c->s.path,
+                                      "--key",    file(c, "s%u.key", i),
+                                      "--folder", file(c, "server%u", i),
+                                      "--resume", NULL};
+        if (i != cheat)
+            assert_int_equal(support_stop(&c->server[i]), 0);
+        expect_code(support_run(file(c, "resume%u.log", i), 30, resume), 0,
+                    file(c, "resume%u.log", i));
+        assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
+        start_server(c, i, c->s.path);
+    }
+    expect_code(run_study(c, "a.key", 0), 0, file(c, "run0.log"));
+    expect_right(c);
+}
+
+/* --- words that are wrong --------------------------------------------------------------------- */
+
+#define ALL 5 /* openings of a run: two selections, three measurements */
+
+/*
+ * Openings that were logged are of what was right. One is logged before it is made: who got the
+ * right last message of argmax begins the next opening, and is alone in it.
+ */
+static const struct attack {
+    const char *name;
+    struct lie lie;
+    unsigned cheat;
+    unsigned least, most; /* openings */
+    bool unnoticed;       /* without a check: what follows makes shares of it that fit */
+    bool quick;           /* in make test */
+} attacks[] = {
+    {"a number's bits", {TO_BITS, NET_COMPUTE, NET_PREV}, 0, 0, 0, false, true},
+    {"a sum of counts", {ANYWHERE, NET_COMPUTE, NET_PREV}, 1, 0, 0, false, false},
+    {"two versions of m", {KNOWN, NET_NOISE, NET_PREV}, 2, 0, 0, false, false},
+    {"two reveals", {REVEAL, NET_NOISE, NET_PREV}, 0, 0, 0, false, false},
+    {"the cosine", {CIRCLE, NET_NOISE, NET_PREV}, 1, 0, 0, true, true},
+    {"carries of a truncation", {TRUNCATION, NET_NOISE, NET_PREV}, 2, 1, 1, false, false},
+    {"a coin's digit", {COIN_FLIP, NET_NOISE, NET_PREV}, 0, 0, 0, true, false},
+    {"the noise", {ANYWHERE, NET_NOISE, NET_NEXT}, 1, 0, 0, false, false},
+    {"a score", {ANYWHERE, NET_SELECT, NET_PREV}, 2, 1, 1, false, false},
+    {"argmax's last message", {OPENING, NET_SELECT, NET_NEXT}, 2, 2, 3, false, true},
+};
+
+static bool skipped(bool quick)
+{
+    return !quick && getenv("TREFOIL_LONG") == NULL;
+}
+
+static void attack(const struct attack *a)
+{
+    struct scene c;
+    char says[64];
+    c = scene_with(a->cheat, &a->lie, "security: abort\n");
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
+    expect_lies(&c, a->cheat, a->name);
+    snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
+             net_phase_name(a->lie.phase));
+    assert_true(support_contains(file(&c, "run0.log"), says));
+    assert_false(support_contains(file(&c, "run0.log"), "trying again"));
+    expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
+    /* nobody goes on before the operators of those who noticed have said so */
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
+    assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
+    expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
+    if (a == attacks)
+        go_on(&c, a->cheat);
+    scene_end(&c, a->cheat);
 }
 
 TEST(a_server_that_cheats_ends_the_run)
 {
-    static const struct deed deeds[] = {
-        {NET_COMPUTE, NET_PREV, 0}, {NET_NOISE, NET_NEXT, 0}, {NET_SELECT, NET_PREV, 1}};
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
-    for (unsigned k = 0; k < sizeof deeds / sizeof *deeds; k++) {
-        const unsigned cheat = k % STUDY_SERVERS;
-        unsigned caught = 0;
+    (void)state;
+    for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++)
+        if (!skipped(attacks[k].quick))
+            attack(&attacks[k]);
+}
+
+/* The same words, where nobody proves anything: the run ends as if all were well. */
+TEST(servers_that_prove_nothing_do_not_notice)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
+        const struct attack *a = &attacks[k];
         struct scene c;
-        char says[64];
-        c = scene_new(&o);
-        start_cheat(&c, cheat, &deeds[k]);
-        share_everything(&c);
-        expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
-        snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
-                 net_phase_name(deeds[k].phase));
-        assert_true(support_contains(file(&c, "run0.log"), says));
-        assert_false(support_contains(file(&c, "run0.log"), "trying again"));
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            unsigned lines[2];
-            if (i == cheat)
-                continue;
-            count_lines(&c, i, &deeds[k], lines);
-            assert_int_equal(lines[0], deeds[k].openings);
-            assert_in_range(lines[1], 0, 1);
-            caught += lines[1];
-        }
-        assert_true(caught > 0);
-        /* nobody goes on before the operators of those who noticed have said so */
-        expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
-        assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
-        support_kill(&c.server[cheat]);
-        scene_free(&c);
+        if (!a->unnoticed || skipped(a->quick))
+            continue;
+        c = scene_with(a->cheat, &a->lie, "security: semi-honest\n");
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        expect_lies(&c, a->cheat, a->name);
+        expect_lines(&c, a->cheat, a->lie.phase, ALL, ALL, false);
+        scene_end(&c, a->cheat);
     }
+}
+
+/* --- what is said, and who leaves ------------------------------------------------------------- */
+
+/* What is computed on is right: so is what is opened, if the others can go on. */
+static const struct departure {
+    const char *name;
+    struct lie lie;
+    const char *heard; /* by the analyst */
+    int code;
+    unsigned least, most; /* openings: that of a round that is played again is logged again */
+    unsigned tries;       /* of checks that were left before */
+    bool quick;
+} departures[] = {
+    {"it leaves after a coin", {.place = COIN_OF_CHECK}, "trying again", 0, ALL, ALL, 0, true},
+    {"too often", {.place = COIN_OF_CHECK}, "too many checks were left", 5, 0, 0, 255, false},
+    {"a replayed round", {.place = MEASUREMENT}, "trying again", 0, ALL, ALL + 1, 0, false},
+    {"a false index", {.place = STATEMENT}, "have different indices", 3, 2, 3, 0, true},
+    {"a foreign debit", {.place = LEDGER}, "has not prepared", 3, 0, 0, 0, false},
+};
+
+static void depart(const struct departure *d, unsigned cheat)
+{
+    struct scene c;
+    char tries[64];
+    c = scene_with(cheat, &d->lie, "security: abort\n");
+    snprintf(tries, sizeof tries, "UPDATE guard SET tries = %u", d->tries);
+    for (unsigned k = 1; k < STUDY_SERVERS && d->tries > 0; k++)
+        support_alter(&c.s, (cheat + k) % STUDY_SERVERS, tries);
+    expect_code(run_study(&c, "a.key", 0), d->code, file(&c, "run0.log"));
+    expect_lies(&c, cheat, d->name);
+    if (!support_contains(file(&c, "run0.log"), d->heard))
+        fail_msg("%s: nobody says so", d->name);
+    expect_lines(&c, cheat, NET_OTHER, d->least, d->most, false);
+    if (d->code == 0)
+        expect_right(&c);
+    scene_end(&c, cheat);
+}
+
+TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
+{
+    (void)state;
+    for (unsigned k = 0; k < sizeof departures / sizeof *departures; k++)
+        if (!skipped(departures[k].quick))
+            depart(&departures[k], k % STUDY_SERVERS);
 }
 
 static int run_to(struct scene *c, const char *rounds)
