@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define TILE ((size_t)1 << 20) /* pairs compared at a time: 14 to 25 bytes each on the wire */
-#define NOTED ((size_t)250)    /* bytes of a pair in a check's log, where they are many */
 
 /* Walks all pairs a < b in the order (0,1), (0,2) .. (1,2) .. */
 struct pairs {
@@ -116,7 +115,8 @@ static enum err lose(struct party *p, struct pairs at, size_t n, struct share64 
 static enum err lose_all(struct party *p, struct share64 values, unsigned width, struct share64 w,
                          struct draw *draw)
 {
-    const size_t most = check_most(p, NOTED), tile = most < TILE ? most : TILE;
+    const size_t noted = width <= 49 ? 250 : 450; /* bytes of a pair in a check's log: compare.h */
+    const size_t most = check_most(p, noted), tile = most < TILE ? most : TILE;
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {

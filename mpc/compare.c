@@ -6,9 +6,8 @@
 #include "mpc/convert.h"
 
 #define FEW ((size_t)8192) /* lanes */
-#define CHECKED 3          /* most bits of a digit of many lanes under a check */
 
-#define DIGITS 21 /* most: of 63 positions */
+#define DIGITS 16 /* most */
 
 /* --- what is noted under a check -------------------------------------------------------------- */
 
@@ -156,18 +155,16 @@ static enum err note(struct party *p, const struct move_carries *t, struct share
  * How many digits the lower positions make: 8 of up to 6 bits where there are few lanes, since then
  * a round is worth more than bytes; else 16, or as few as there are positions.
  */
-static unsigned digits_of(const struct party *p, unsigned positions, size_t lanes)
+static unsigned digits_of(unsigned positions, size_t lanes)
 {
     const unsigned d = (positions + 7) / 8;
-    unsigned wide = lanes <= FEW && d <= KERNEL_DIGIT ? d : (positions + 15) / 16;
-    if (p->check != NULL && lanes > FEW && wide > CHECKED)
-        wide = CHECKED;
+    const unsigned wide = lanes <= FEW && d <= KERNEL_DIGIT ? d : (positions + 15) / 16;
     return (positions + wide - 1) / wide;
 }
 
 static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
 {
-    struct move_carries t = {.digits = digits_of(p, width - 1, x.n)};
+    struct move_carries t = {.digits = digits_of(width - 1, x.n)};
     uint64_t *known = scratch_take(p->scratch, bits_words(x.n), width * sizeof *known);
     uint8_t digit[DIGITS];
     unsigned rows = 1;

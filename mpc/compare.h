@@ -18,8 +18,8 @@
  * - ceil(log2 D) ANDs; 1 + ceil(log2 D) rounds. At width 46 that is 14.3 bytes a lane and server,
  * or 36.7 where there are few lanes; at 64 it is 25.3.
  *
- * Under a check (mpc/check.h) above 8192 lanes digits have up to 3 bits, so that a relation has 7
- * products: above width 49 that is a round more. Some 250 bytes a lane go into its log then.
+ * Under a check (mpc/check.h) the same is sent. Above 8192 lanes up to 250 bytes a lane go into its
+ * log, and up to 450 above width 49, where a relation has 15 products.
  */
 enum err compare_top_bit(struct party *p, struct bits out, struct share64 x,
                          unsigned width) MUST_CHECK;
