@@ -22,10 +22,23 @@ static void filled(struct filling *to)
     to->used = 0;
 }
 
-/* Words of a vector, modulo p and times w where there is one. */
+static void fill(struct filling *to, const uint64_t *const x[4], size_t n)
+{
+    for (size_t i = 0, k; i < n; i += k) {
+        k = PRIME_BLOCK - to->used < n - i ? PRIME_BLOCK - to->used : n - i;
+        for (unsigned v = 0; v < 4; v++)
+            memcpy(to->block.x[v] + to->used, x[v] + i, k * sizeof(uint64_t));
+        to->used += k;
+        if (to->used == PRIME_BLOCK)
+            filled(to);
+    }
+}
+
+/* Words of a vector modulo p, times w where there is one: each `stride`th word of out. */
 static void residues(const struct prime *f, const struct check_record *r, const void *v, size_t at,
                      size_t n, const uint64_t *w, const uint64_t *over, uint64_t *out)
 {
+    const size_t stride = r->products;
     uint64_t room[CLAIMS_TILE];
     const uint64_t *x = room;
     if (r->ring != RING_128)
@@ -33,9 +46,9 @@ static void residues(const struct prime *f, const struct check_record *r, const 
     for (size_t i = 0; r->ring == RING_128 && i < n; i++)
         room[i] = v == NULL ? 0 : prime_wide(f, ((const word128 *)v)[at + i]);
     for (size_t i = 0; w == NULL && i < n; i++)
-        out[i] = prime_short(f, x[i]);
+        out[i * stride] = x[i];
     for (size_t i = 0; w != NULL && i < n; i++)
-        out[i] = prime_scaled(f, x[i], w[i], over[i]);
+        out[i * stride] = v == NULL ? 0 : prime_scaled(f, x[i], w[i], over[i]);
 }
 
 /* Some words of a record, word by word of all its products. */
@@ -43,23 +56,17 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
 {
     const struct prime *f = &to->n->field;
     const uint64_t *weight = to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at);
-    uint64_t x[NUMBERS_PRODUCTS][4][CLAIMS_TILE], w[CLAIMS_TILE], over[CLAIMS_TILE];
+    uint64_t x[4][NUMBERS_PRODUCTS * CLAIMS_TILE], w[CLAIMS_TILE], over[CLAIMS_TILE];
     for (size_t i = 0; i < n; i++) {
         w[i] = weight[r->one ? 0 : i];
         over[i] = prime_over(f, w[i]);
     }
     for (unsigned l = 0; l < r->products; l++)
         for (unsigned side = 0; side < 2; side++) {
-            residues(f, r, r->x[l][side], at, n, w, over, x[l][side]);
-            residues(f, r, r->y[l][side], at, n, NULL, NULL, x[l][2 + side]);
+            residues(f, r, r->x[l][side], at, n, w, over, x[side] + l);
+            residues(f, r, r->y[l][side], at, n, NULL, NULL, x[2 + side] + l);
         }
-    for (size_t i = 0; i < n; i++)
-        for (unsigned l = 0; l < r->products; l++) {
-            for (unsigned v = 0; v < 4; v++)
-                to->block.x[v][to->used] = x[l][v][i];
-            if (++to->used == PRIME_BLOCK)
-                filled(to);
-        }
+    fill(to, (const uint64_t *const[4]){x[0], x[1], x[2], x[3]}, n * r->products);
 }
 
 /* Columns of rows that weigh `weight`. */
@@ -83,12 +90,7 @@ static void put_columns(struct filling *to, const struct claims *c, struct share
         column_values(to->n, f.b + at, n, c->at[0], x[1]);
         column_values(to->n, g.a + at, n, c->at[1], x[2]);
         column_values(to->n, g.b + at, n, c->at[1], x[3]);
-        for (size_t i = 0; i < CLAIMS_TILE; i++) {
-            for (unsigned v = 0; v < 4; v++)
-                to->block.x[v][to->used] = x[v][i];
-            if (++to->used == PRIME_BLOCK)
-                filled(to);
-        }
+        fill(to, (const uint64_t *const[4]){x[0], x[1], x[2], x[3]}, CLAIMS_TILE);
     }
 }
 

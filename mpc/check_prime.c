@@ -81,11 +81,12 @@ static void points_of(const uint64_t x[PRIME_BLOCK], int64_t point[PRIME_POINTS 
  * v_(i+1)) / n d, with n, d = 2, 1 at server 0; 1, 2 at 1; 1, -1 at 2. So n_j / d_j + d_(j-1) /
  * n_(j-1) = 1. Sums are divided when they are complete.
  */
-static uint64_t side_of(const struct numbers *n, uint64_t a, uint64_t b)
+static inline uint64_t side_of(const struct numbers *n, uint64_t a, uint64_t b)
 {
     const struct prime *f = &n->field;
     const unsigned i = n->p->index;
-    return prime_below(f, i == 0 ? 2 * a + b : i == 1 ? a + 2 * b : a + (f->p - b));
+    const word128 wide = a, above = (word128)f->p << 6; /* 2^64 < 2^6 p */
+    return prime_few(f, i == 0 ? 2 * wide + b : i == 1 ? wide + b + b : wide + (above - b));
 }
 
 static void divide_sums(const struct numbers *n, struct prime_sums *sums)

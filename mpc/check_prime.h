@@ -23,7 +23,7 @@ struct prime_sums {
     uint64_t point[PRIME_POINTS], cross[PRIME_ROWS], square;
 };
 
-/* Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b. */
+/* Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. */
 struct prime_block {
     uint64_t x[4][PRIME_BLOCK];
 };

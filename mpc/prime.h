@@ -50,6 +50,13 @@ static inline uint64_t prime_short(const struct prime *f, uint64_t x)
     return prime_below(f, x - prime_high(x, f->inverse) * f->p);
 }
 
+/* Three words that add up. */
+static inline uint64_t prime_few(const struct prime *f, word128 x)
+{
+    const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
+    return prime_below(f, high * f->shift + low - prime_high(low, f->inverse) * f->p);
+}
+
 /* Any two words. */
 static inline uint64_t prime_wide(const struct prime *f, word128 x)
 {
@@ -75,7 +82,7 @@ static inline uint64_t prime_less(const struct prime *f, uint64_t x, uint64_t y)
 
 /*
  * Any word x times a factor w, of which `over` is prime_over(): that is w 2^64 / p, less at most 3,
- * so that what is left is less than 4 p.
+ * so that what is left is less than 4 p, and is left so.
  */
 static inline uint64_t prime_over(const struct prime *f, uint64_t w)
 {
@@ -83,7 +90,7 @@ static inline uint64_t prime_over(const struct prime *f, uint64_t w)
 }
 static inline uint64_t prime_scaled(const struct prime *f, uint64_t x, uint64_t w, uint64_t over)
 {
-    return prime_below(f, x * w - prime_high(x, over) * f->p);
+    return x * w - prime_high(x, over) * f->p;
 }
 
 #endif

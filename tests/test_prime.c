@@ -57,7 +57,10 @@ TEST(arithmetic_is_right_at_its_ends)
             const word128 xy = (word128)x << 64 | y;
             assert_int_equal(prime_short(&f, x), x % p);
             assert_int_equal(prime_wide(&f, xy), (uint64_t)(xy % p));
-            assert_int_equal(prime_scaled(&f, x, w, prime_over(&f, w)),
+            assert_int_equal(prime_few(&f, (word128)x + y + ends[i / 25 % 4]),
+                             (uint64_t)(((word128)x + y + ends[i / 25 % 4]) % p));
+            assert_true(prime_scaled(&f, x, w, prime_over(&f, w)) < 4 * p);
+            assert_int_equal(prime_below(&f, prime_scaled(&f, x, w, prime_over(&f, w))),
                              (uint64_t)((word128)(x % p) * w % p));
             assert_int_equal(prime_less(&f, x % p, w), (x % p + p - w) % p);
             assert_int_equal(prime_add(&f, x % p, w), (x % p + w) % p);
