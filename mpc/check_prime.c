@@ -109,13 +109,19 @@ static void make_sides(const struct numbers *n, const struct prime_block *block,
     }
 }
 
+/* Sums at points as they add up, in three words. */
+struct adding {
+    struct prime_sums *sums;
+    word128 low[PRIME_POINTS];
+    uint64_t high[PRIME_POINTS];
+};
+
 /*
  * Four products, each between -64 p^2 and 64 p^2: with 256 p^2 added they are from 0 to 2^127.
  */
-static void add_points(const struct numbers *n, const struct sides *s, uint64_t *sums)
+static void add_points(const struct numbers *n, const struct sides *s, struct adding *to)
 {
-    const struct prime *f = &n->field;
-    const word128 above = (word128)f->p * f->p << 8;
+    const word128 above = (word128)n->field.p * n->field.p << 8;
     int64_t u[PRIME_POINTS * PRIME_COLUMNS], v[PRIME_POINTS * PRIME_COLUMNS];
     points_of(s->u, u);
     points_of(s->v, v);
@@ -123,16 +129,26 @@ static void add_points(const struct numbers *n, const struct sides *s, uint64_t 
         word128 sum = above;
         for (size_t i = PRIME_COLUMNS * c; i < PRIME_COLUMNS * (c + 1); i++)
             sum += (word128)((__int128)u[i] * v[i]);
-        sums[c] = prime_add(f, sums[c], prime_wide(f, sum));
+        to->low[c] += sum;
+        to->high[c] += to->low[c] < sum;
     }
 }
 
-static void sum_block(struct numbers *n, const struct prime_block *block, size_t at, void *sums)
+static void end_points(const struct numbers *n, const struct adding *to)
+{
+    for (size_t c = 0; c < PRIME_POINTS; c++) {
+        const word128 high = (word128)to->high[c] << 64 | (uint64_t)(to->low[c] >> 64);
+        to->sums->point[c] = prime_wide(&n->field, (word128)prime_wide(&n->field, high) << 64 |
+                                                       (uint64_t)to->low[c]);
+    }
+}
+
+static void sum_block(struct numbers *n, const struct prime_block *block, size_t at, void *to)
 {
     struct sides s;
     (void)at;
     make_sides(n, block, &s);
-    add_points(n, &s, sums);
+    add_points(n, &s, to);
 }
 
 static unsigned point_of_row(unsigned row)
@@ -194,11 +210,11 @@ static void add_cross(struct numbers *n, const struct sides *x, size_t at, struc
 
 static void sum_last_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
 {
-    struct prime_sums *sums = arg;
+    struct adding *to = arg;
     struct sides s;
     make_sides(n, block, &s);
-    add_points(n, &s, sums->point);
-    add_cross(n, &s, at, sums);
+    add_points(n, &s, to);
+    add_cross(n, &s, at, to->sums);
 }
 
 static enum err draw_masks(struct numbers *n)
@@ -229,6 +245,7 @@ static enum err mask(struct numbers *n, uint64_t *x, size_t words)
 enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
 {
     const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
+    struct adding adding = {.sums = &n->sums[0]};
     if (n->words == 0)
         return ERR_OK;
     if (n->remainders++ == PRIME_REMAINDERS)
@@ -236,7 +253,8 @@ enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
     memset(n->sums, 0, sizeof n->sums);
     if (last)
         TRY(draw_masks(n));
-    numbers_each_block(n, last ? sum_last_block : sum_block, &n->sums[0]);
+    numbers_each_block(n, last ? sum_last_block : sum_block, &adding);
+    end_points(n, &adding);
     divide_sums(n, &n->sums[0]);
     TRY(mask(n, n->sums[0].point, bytes / sizeof(uint64_t)));
     *beside = (struct beside){&n->sums[0], &n->sums[1], bytes};
