@@ -137,8 +137,9 @@ static void add_summands128(uint64_t (*sum)[SUM], const struct check_record *r, 
  * to, in limbs, and both components of their z, each a word, or limbs of Z_2^128. Indices are
  * public.
  */
-#define LINE 8 /* words; two for Z_2^128 */
-typedef uint64_t line_words __attribute__((vector_size(8 * LINE), aligned(8), may_alias));
+#define LINE 6       /* words */
+#define LINE_WIDE 16 /* of Z_2^128 */
+typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 struct buckets {
     bool wide;
@@ -150,7 +151,7 @@ static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
 {
     const size_t all = (size_t)DIGITS << 8;
     b->wide = ring == RING_128;
-    b->words = b->wide ? 2 * LINE : LINE;
+    b->words = b->wide ? LINE_WIDE : LINE;
     b->limbs = b->wide ? LIMBS : LIMBS / 2;
     b->z_limbs = b->wide ? LIMBS / 2 : 1;
     b->line = scratch_take(p->scratch, all * b->words, sizeof *b->line);
@@ -160,13 +161,31 @@ static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
     return ERR_OK;
 }
 
-static void put_line(struct buckets *b, uint64_t theta, const uint64_t line[2 * LINE])
+/* The bucket of each digit of theta. */
+static inline word_pair *bucket_of(struct buckets *b, uint64_t theta, size_t d, size_t words)
 {
-    for (size_t d = 0; d < DIGITS; d++, theta >>= 8) {
-        line_words *bucket = (void *)(b->line + (d << 8 | (theta & 255)) * b->words);
-        bucket[0] += *(const line_words *)(const void *)line;
-        if (b->wide)
-            bucket[1] += *(const line_words *)(const void *)(line + LINE);
+    return (void *)(b->line + (d << 8 | (theta >> 8 * d & 255)) * words);
+}
+
+static void put_line(struct buckets *b, uint64_t theta, const uint64_t line[LINE])
+{
+    const word_pair *from = (const void *)line;
+    const word_pair first = from[0], second = from[1], third = from[2];
+    for (size_t d = 0; d < DIGITS; d++) {
+        word_pair *to = bucket_of(b, theta, d, LINE);
+        to[0] += first;
+        to[1] += second;
+        to[2] += third;
+    }
+}
+
+static void put_wide_line(struct buckets *b, uint64_t theta, const uint64_t line[LINE_WIDE])
+{
+    const word_pair *from = (const void *)line;
+    for (size_t d = 0; d < DIGITS; d++) {
+        word_pair *to = bucket_of(b, theta, d, LINE_WIDE);
+        for (size_t k = 0; k < LINE_WIDE / 2; k++)
+            to[k] += from[k];
     }
 }
 
@@ -181,7 +200,7 @@ static void to_limbs(uint64_t limb[LIMBS / 2], uint64_t low, uint64_t middle, ui
 }
 
 /* 144 bits are four limbs. */
-static void put_sum(const struct buckets *b, uint64_t line[2 * LINE], const uint64_t sum[SUM])
+static void put_sum(const struct buckets *b, uint64_t *line, const uint64_t sum[SUM])
 {
     to_limbs(line, sum[0], sum[1], sum[2]);
     if (b->wide)
@@ -189,7 +208,7 @@ static void put_sum(const struct buckets *b, uint64_t line[2 * LINE], const uint
                  sum[4] >> 16);
 }
 
-static void put_z(const struct buckets *b, uint64_t line[2 * LINE], word128 za, word128 zb)
+static void put_z(const struct buckets *b, uint64_t *line, word128 za, word128 zb)
 {
     uint64_t *z = line + b->limbs;
     if (b->wide) {
@@ -202,7 +221,7 @@ static void put_z(const struct buckets *b, uint64_t line[2 * LINE], word128 za, 
 }
 
 static void add_sums(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
-                     uint64_t (*line)[2 * LINE])
+                     uint64_t *line)
 {
     uint64_t sum[CLAIMS_TILE][SUM] = {{0}};
     for (unsigned l = 0; l < r->products; l++)
@@ -210,18 +229,18 @@ static void add_sums(const struct buckets *b, const struct check_record *r, size
     for (size_t i = 1; r->one && i < n; i++)
         add_words(sum[0], SUM, sum[i], SUM);
     for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
-        put_sum(b, line[i], sum[i]);
+        put_sum(b, line + i * b->words, sum[i]);
 }
 
 static void add_z(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
-                  uint64_t (*line)[2 * LINE])
+                  uint64_t *line)
 {
     uint64_t room[2][CLAIMS_TILE];
     const uint64_t *z[2] = {room[0], room[1]};
     for (unsigned side = 0; !b->wide && side < 2; side++)
         z[side] = claims_words(r->ring, r->z[side], at, n, room[side]);
     for (size_t i = 0; i < n; i++)
-        put_z(b, line[i], b->wide ? word_at(r->z[0], at + i) : z[0][i],
+        put_z(b, line + i * b->words, b->wide ? word_at(r->z[0], at + i) : z[0][i],
               b->wide ? word_at(r->z[1], at + i) : z[1][i]);
 }
 
@@ -229,12 +248,14 @@ static void add_tile(struct buckets *b, const struct claims *c, const struct che
                      size_t at, size_t n)
 {
     const uint64_t *theta = c->weight + r->relation + (r->one ? 0 : at);
-    uint64_t line[CLAIMS_TILE][2 * LINE] = {{0}};
+    const size_t lines = r->one ? 1 : n;
+    uint64_t line[CLAIMS_TILE * LINE_WIDE];
+    memset(line, 0, lines * b->words * sizeof *line);
     add_sums(b, r, at, n, line);
     if (r->has_z)
         add_z(b, r, at, n, line);
-    for (size_t i = 0; i < (r->one ? 1 : n); i++)
-        put_line(b, theta[i], line[i]);
+    for (size_t i = 0; i < lines; i++)
+        (b->wide ? put_wide_line : put_line)(b, theta[i], line + i * b->words);
 }
 
 /* A number of limbs that have been added up. */
@@ -252,7 +273,7 @@ static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t
 static void empty_buckets(const struct buckets *b, struct claims *c)
 {
     for (size_t t = 0; t < CLAIMS; t++) {
-        uint64_t line[2 * LINE] = {0};
+        uint64_t line[LINE_WIDE] = {0};
         for (size_t digit = 0; digit < 256; digit++)
             for (size_t k = 0; k < b->words && (digit >> t % 8 & 1) != 0; k++)
                 line[k] += b->line[((t / 8) << 8 | digit) * b->words + k];
