@@ -220,12 +220,20 @@ static void put_z(const struct buckets *b, uint64_t *line, word128 za, word128 z
     }
 }
 
+/* Whether there is a summand; the protocol alone says which components are zero. */
+static bool is_there(const struct check_record *r, unsigned l)
+{
+    const void *const *x = r->x[l], *const *y = r->y[l];
+    return (x[0] != NULL && (y[0] != NULL || y[1] != NULL)) || (x[1] != NULL && y[0] != NULL);
+}
+
 static void add_sums(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
                      uint64_t *line)
 {
     uint64_t sum[CLAIMS_TILE][SUM] = {{0}};
     for (unsigned l = 0; l < r->products; l++)
-        (b->wide ? add_summands128 : add_summands64)(sum, r, l, at, n);
+        if (is_there(r, l))
+            (b->wide ? add_summands128 : add_summands64)(sum, r, l, at, n);
     for (size_t i = 1; r->one && i < n; i++)
         add_words(sum[0], SUM, sum[i], SUM);
     for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
