@@ -44,7 +44,7 @@ static size_t relation_of(const struct call *c, size_t word)
     return q;
 }
 
-/* Of the last product y is carried by component 1 alone. */
+/* Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. */
 static struct call *make_calls(void)
 {
     static struct call calls[CALLS];
@@ -66,6 +66,8 @@ static struct call *make_calls(void)
                     c->y[l][k][i] = below(c->ring, b << 64 | a);
                     if (l == 1 && k != 1)
                         c->y[l][k][i] = 0;
+                    if (l == 1 && k != 2 && c->ring == RING_16)
+                        c->x[l][k][i] = 0;
                 }
         for (size_t i = 0; i < words_of(c); i++)
             for (unsigned l = 0; l < c->products; l++) {
