@@ -10,6 +10,8 @@
  *   x_1 y_1 ^ .. ^ x_l y_l = z                              l <= CHECK_PRODUCTS
  *   sum of c_l x_l y_l = z   mod 2^K                        c_l public
  *
+ * and sums of products of matrices, which are not copied (mpc/check_matrix.h).
+ *
  *   coin     i -> i+1   u_i, SHA-256(v_i), script           80 bytes each way, 1 round
  *            i -> i-1   v_(i+1), SHA-256(u_(i+1)), script
  *   flush    6 rounds for the whole log; 2 more for every factor of 64 above 2^19 elements, where

@@ -77,8 +77,8 @@ void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 size_t tape_position(const struct tape *tape, enum tape_kind kind);
 
 /*
- * Makes what is missing for `count` more samples to be there. Where there is a check, it is proved
- * (check_flush()) before any of it is kept. A protocol: all three call it alike.
+ * Makes what is missing for `count` more samples to be there. Where there is a check, the caller
+ * proves it (check_flush()) before any of it is kept. A protocol: all three call it alike.
  */
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
                       size_t count) MUST_CHECK;
