@@ -112,9 +112,13 @@ static enum err note_call(struct party *p, const struct call *c)
     return check_ring(p, c->ring, products, c->products, c->spans ? c->start : NULL, z, c->n);
 }
 
+/* n words of the streams that mask are used up first. */
 static enum err note_all(struct party *p, struct play *play)
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
+    uint64_t word;
+    for (size_t i = 0; i < 2 * play->n; i++)
+        TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
     for (const struct call *c = play->self; c < (const struct call *)play->self + CALLS; c++)
         TRY(note_call(p, c));
     TRY(check_flush(p));
@@ -366,6 +370,7 @@ static void remainders_are_zero(const struct play *play)
             word128 sum = 0, w;
             for (unsigned s = 0; s < 3; s++) {
                 memcpy(&w, play->sent[s][5][NET_NEXT][0].data + 8 * at, 16);
+                assert_true(below(ring, w) == w); /* what is above would tell carries */
                 sum += w;
             }
             assert_true(below(ring, sum) == 0);
@@ -393,6 +398,32 @@ static uint64_t drawn(struct prg *coin)
         x >>= 5;
     } while (x >= P);
     return x;
+}
+
+/* Coins do not depend on masks, so a word without one would be the same in both. */
+static void assert_masked(const struct play *play, const struct play *other, uint64_t round)
+{
+    for (unsigned s = 0; s < 3; s++) {
+        const struct bytes *one = &play->sent[s][round][NET_PREV][2];
+        assert_true(one->size > 0);
+        for (size_t at = 0; at < one->size; at += 8)
+            assert_memory_not_equal(one->data + at, other->sent[s][round][NET_PREV][2].data + at,
+                                    8);
+    }
+}
+
+TEST(every_word_of_a_flush_of_numbers_is_masked)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = make_calls()};
+    struct play other = play;
+    other.n = 1;
+    play_run(&play);
+    play_run(&other);
+    assert_masked(&play, &other, 1); /* claims */
+    assert_masked(&play, &other, 3); /* sums at points, and of masks */
+    play_free(&play);
+    play_free(&other);
 }
 
 TEST(a_flush_of_numbers_sends_what_its_definition_says)
