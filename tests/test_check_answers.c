@@ -5,6 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/compare.h"
 #include "mpc/convert.h"
 #include "mpc/elementary.h"
 #include "mpc/open.h"
@@ -410,4 +411,35 @@ TEST(both_messages_of_a_choice_are_compared)
             }
         play_free(&play);
     }
+}
+
+/* --- another number of j's -------------------------------------------------------------------- */
+
+static enum err run_compare(struct party *p, struct inputs *in)
+{
+    TRY(compare_top_bit(p, planes_plane(&in->bits, 0), in->v, 46));
+    return convert_bit64(p, in->out, planes_plane(&in->bits, 0));
+}
+JOB(compare, play->n)
+
+/*
+ * Server 0 tells both others the same of a digit that is not its own. Where that is even, one row
+ * makes it the next one, as if a carry came in: all carries fit but the first.
+ */
+TEST(a_digit_is_that_of_the_sum)
+{
+    enum { ROWS = 63, LANES = 3 * 64 };
+    struct play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
+    (void)state;
+    play_run(&honest);
+    for (unsigned k = 0; k < 2 * ROWS; k++) {
+        struct altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};
+        struct play play = {
+            .job = compare, .n = LANES, .limits = &limits, .alter = play_alter_word, .self = &a};
+        play_run(&play);
+        assert_int_equal(play.altered, 2);
+        play_judge(&play, &honest, 0, "a digit", false);
+        play_free(&play);
+    }
+    play_free(&honest);
 }
