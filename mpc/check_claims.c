@@ -171,6 +171,7 @@ static void put_line(struct buckets *b, uint64_t theta, const uint64_t line[LINE
 {
     const word_pair *from = (const void *)line;
     const word_pair first = from[0], second = from[1], third = from[2];
+#pragma GCC unroll 8
     for (size_t d = 0; d < DIGITS; d++) {
         word_pair *to = bucket_of(b, theta, d, LINE);
         to[0] += first;
@@ -406,9 +407,11 @@ static void weights_at(struct claims *c, const struct prime *f, const uint64_t p
         }
     }
     for (size_t q = 0; q < c->relations; q++) {
-        uint64_t theta = c->weight[q], sum = 0;
-        for (size_t d = 0; d < DIGITS; d++, theta >>= 8)
-            sum += table[d][theta & 255];
+        const uint64_t theta = c->weight[q];
+        uint64_t sum = 0;
+#pragma GCC unroll 8
+        for (size_t d = 0; d < DIGITS; d++)
+            sum += table[d][theta >> 8 * d & 255];
         c->weight[q] = prime_short(f, sum);
     }
 }
