@@ -153,7 +153,7 @@ TEST(plans_say_what_a_study_takes)
                                         "disk: servers 1 and 2",
                                         "eps of round",
                                         "study's own",
-                                        "15 with security: abort",
+                                        "6 more with security: abort",
                                         "(this study)"};
     struct outcome a;
     struct stage g;

@@ -64,7 +64,7 @@ static void print_domain(const struct plan *p)
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
     printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
-           "  and 6 to 7 more with security: abort\n",
+           "  and 6 more with security: abort\n",
            p->study->rounds, ROUND_EXCHANGES);
 }
 
