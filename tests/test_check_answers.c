@@ -347,7 +347,7 @@ TEST(carries_must_be_those_of_the_sum)
     play_free(&honest);
 }
 
-/* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T's own relation fails. */
+/* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: T alone fails. */
 static uint64_t *kept; /* server 0's, of the component that it adds to */
 
 static enum err run_keeping(struct party *p, struct inputs *in)

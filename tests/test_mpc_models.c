@@ -200,7 +200,7 @@ static unsigned modulo(unsigned x, unsigned bits)
     return x % (1u << bits);
 }
 
-/* Both sides, less out; s, t: components of carries; top: any number that is T modulo 2^(to-lift) */
+/* Both sides, less out; s, t: components of carries; top: any number, T modulo 2^(to-lift). */
 static unsigned without_out(const struct truncation *m, const unsigned v[3], const unsigned s[2],
                             const unsigned t[2], unsigned top)
 {
