@@ -33,7 +33,6 @@ enum check_step {
     CHECK_TERM,
     CHECK_INPUT,
     CHECK_BITS,
-    CHECK_KNOWN,
     CHECK_REVEAL,
     CHECK_OPEN,
     CHECK_RING,

@@ -1,5 +1,7 @@
 #include "tests/support_check.h"
 
+#include "mpc/bits.h"
+
 #include "mpc/move.h"
 #include "tests/support_cmocka.h"
 
@@ -256,4 +258,19 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
             }
     }
     play_free(&honest);
+}
+
+enum err play_and(struct party *p, struct play *play)
+{
+    struct planes x = {0}, y = {0};
+    enum err e = planes_new(&x, 1, play->n);
+    if (e == ERR_OK)
+        e = planes_new(&y, 1, play->n);
+    if (e == ERR_OK)
+        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
+    if (e == ERR_OK)
+        e = play_open(p, play, &x);
+    planes_free(&x);
+    planes_free(&y);
+    return e;
 }

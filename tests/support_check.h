@@ -44,6 +44,9 @@ void play_free(struct play *play);
 /* Opens all planes, and notes what was opened. */
 enum err play_open(struct party *p, struct play *play, const struct planes *x) MUST_CHECK;
 
+/* A job: one AND of n lanes in place, opened. */
+enum err play_and(struct party *p, struct play *play) MUST_CHECK;
+
 /* Whether all that a server opened is the beginning of what `honest` opened; all of it. */
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
 bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);

@@ -12,22 +12,6 @@
 
 static const struct check_limits limits;
 
-/* One AND in place, opened. */
-static enum err gates(struct party *p, struct play *play)
-{
-    struct planes x = {0}, y = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    planes_free(&x);
-    planes_free(&y);
-    return e;
-}
-
 /* --- errors that are corrected ---------------------------------------------------------------- */
 
 /* Of one AND, its flush in rounds 1 to 6, the opening in round 7. */
@@ -103,7 +87,7 @@ static void errors_that_are_corrected_after_a_coin(void **state)
         for (unsigned w = 0; w < (level == 0 ? 4 : 1); w++)
             for (unsigned cheat = 0; cheat < 3; cheat++) {
                 struct attack a = {.level = level, .word = {words[w][0], words[w][1]}};
-                struct play play = {.job = gates,
+                struct play play = {.job = play_and,
                                     .n = LANES,
                                     .limits = &limits,
                                     .cheat = cheat,
@@ -152,7 +136,7 @@ static void nobody_knows_a_coin_early(void **state)
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (unsigned c = 0; c < 3; c++) {
             struct holding h = {.round = 2 * c, .coin = FLUSH + 2 * c};
-            struct play play = {.job = gates,
+            struct play play = {.job = play_and,
                                 .n = 130,
                                 .limits = &limits,
                                 .cheat = cheat,
@@ -183,7 +167,7 @@ static void a_check_that_is_left_has_begun(void **state)
     (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = FLUSH; round < FLUSH + 6; round++) {
-            struct play play = {.job = gates,
+            struct play play = {.job = play_and,
                                 .n = 130,
                                 .limits = &limits,
                                 .cheat = cheat,
@@ -202,8 +186,8 @@ static void a_check_that_is_left_has_begun(void **state)
 
 static enum err gates_twice(struct party *p, struct play *play)
 {
-    TRY(gates(p, play));
-    return gates(p, play);
+    TRY(play_and(p, play));
+    return play_and(p, play);
 }
 
 static enum err allow_one(void *self)

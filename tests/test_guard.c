@@ -172,21 +172,6 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 
 /* --- three servers ---------------------------------------------------------------------------- */
 
-static enum err one_and(struct party *p, struct play *play)
-{
-    struct planes x = {0}, y = {0};
-    enum err e = planes_new(&x, 1, play->n);
-    if (e == ERR_OK)
-        e = planes_new(&y, 1, play->n);
-    if (e == ERR_OK)
-        e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&y));
-    if (e == ERR_OK)
-        e = play_open(p, play, &x);
-    planes_free(&x);
-    planes_free(&y);
-    return e;
-}
-
 #define LAST_COIN 5 /* the AND is round 0, the flush 1 to 6, the opening 7 */
 
 /* Takes the last coin's halves, and is gone. */
@@ -211,7 +196,7 @@ static enum err alter(struct play *play, const struct party_sent *at, void *p, s
 static void play_as(struct watch *w, struct play *play, unsigned cheat)
 {
     static const struct check_limits as_said;
-    play->job = one_and;
+    play->job = play_and;
     play->n = 100;
     play->limits = &as_said;
     play->cheat = cheat;
