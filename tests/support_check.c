@@ -1,7 +1,6 @@
 #include "tests/support_check.h"
 
 #include "mpc/bits.h"
-
 #include "mpc/move.h"
 #include "tests/support_cmocka.h"
 
@@ -273,4 +272,13 @@ enum err play_and(struct party *p, struct play *play)
     planes_free(&x);
     planes_free(&y);
     return e;
+}
+
+const uint64_t *play_values(void)
+{
+    static uint64_t values[PLAY_VALUES];
+    uint64_t seed = 4;
+    for (size_t i = 0; i < PLAY_VALUES; i++)
+        values[i] = three_random(&seed);
+    return values;
 }

@@ -23,15 +23,6 @@
 
 static const struct check_limits limits;
 
-static const uint64_t *some_values(void)
-{
-    static uint64_t values[N_MAX + 1];
-    uint64_t seed = 4;
-    for (size_t i = 0; i <= N_MAX; i++)
-        values[i] = three_random(&seed);
-    return values;
-}
-
 /* --- protocols -------------------------------------------------------------------------------- */
 
 struct inputs {
@@ -41,7 +32,7 @@ struct inputs {
 
 static enum err take_inputs(const struct party *p, size_t n, struct inputs *in)
 {
-    const uint64_t *values = some_values();
+    const uint64_t *values = play_values();
     TRY(three_share_planes(p, &in->x, values, n, WIDTH, 3));
     TRY(three_share_planes(p, &in->y, values + 1, n, WIDTH, 4));
     return three_share64(p, &in->v, values, n, 5);

@@ -15,15 +15,6 @@
 
 static const struct check_limits limits;
 
-static const uint64_t *some_values(void)
-{
-    static uint64_t values[N_MAX + 1];
-    uint64_t seed = 4;
-    for (size_t i = 0; i <= N_MAX; i++)
-        values[i] = three_random(&seed);
-    return values;
-}
-
 /* --- protocols -------------------------------------------------------------------------------- */
 
 static enum err open_and_note(struct party *p, struct play *play, struct share64 x)
@@ -108,7 +99,7 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
     TRY(party_share32(p, &u, x.n));
     TRY(party_share32(p, &z, x.n));
     for (size_t i = 0; i < x.n; i++) {
-        v[i] = (uint32_t)some_values()[i];
+        v[i] = (uint32_t)play_values()[i];
         u.a[i] = (uint32_t)x.a[i];
         u.b[i] = (uint32_t)x.b[i];
         z.a[i] = u.a[i] * v[i] * -3u + u.a[i];
@@ -138,9 +129,9 @@ static enum err with_inputs(struct party *p, struct play *play,
 {
     const struct scratch_mark mark = scratch_mark(p->scratch);
     struct share64 x = {0}, y = {0};
-    enum err e = three_share64(p, &x, some_values(), play->n, 5);
+    enum err e = three_share64(p, &x, play_values(), play->n, 5);
     if (e == ERR_OK)
-        e = three_share64(p, &y, some_values() + 1, play->n, 6);
+        e = three_share64(p, &y, play_values() + 1, play->n, 6);
     if (e == ERR_OK)
         e = run(p, play, x, y);
     share64_free(&x);
