@@ -2,16 +2,17 @@
  * bench/bench_abort.c - what security with abort costs: three processes over loopback TCP with
  * sealed links, with a check and without one in turn.
  *
- *   bench_abort [--json FILE] [--only NAME|study] [--pairs N] [--smoke]
+ *   bench_abort [--json FILE] [--only NAME|study|wan] [--pairs N] [--smoke]
  *
  * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
  * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
- * And a whole study: bench/abort_study.h.
+ * And whole studies: bench/abort_study.h, and over a WAN bench/support_studies.h.
  */
 #include "base/clock.h"
 #include "base/secret.h"
 #include "bench/abort_study.h"
 #include "bench/cpu.h"
+#include "bench/support_studies.h"
 #include "bench/work.h"
 #include "mpc/check.h"
 #include "protocols/tape.h"
@@ -95,9 +96,9 @@ struct board {
     struct sample sample[FIGURES][KERNELS][PAIRS_MAX][2]; /* checked or not */
 };
 
-static bool is_asked(const struct options *o, const struct figure *f)
+static bool is_asked(const struct options *o, const char *name)
 {
-    return o->only == NULL || strcmp(o->only, f->name) == 0;
+    return o->only == NULL || strcmp(o->only, name) == 0;
 }
 
 static size_t size_of(const struct options *o, const struct figure *f)
@@ -153,7 +154,7 @@ static enum err measure(struct party *p, void *shared)
     enum err e = check_new(p, &limits);
     check = p->check;
     for (size_t k = 0; e == ERR_OK && k < FIGURES; k++)
-        if (is_asked(&b->options, &figures[k]))
+        if (is_asked(&b->options, figures[k].name))
             e = run_in_turn(p, b, k, check);
     p->check = check;
     return e;
@@ -211,7 +212,7 @@ static void report_kernel(FILE *f, const struct board *b, unsigned kernel, const
     double noise = 0;
     for (size_t k = 0; k < FIGURES; k++) {
         struct result r;
-        if (!is_asked(&b->options, &figures[k]))
+        if (!is_asked(&b->options, figures[k].name))
             continue;
         r = result_of(b, k, kernel);
         if (strncmp(figures[k].name, NOISE, strlen(NOISE)) == 0 && r.ratio > noise)
@@ -255,14 +256,16 @@ static bool bench_figures(struct board *b, FILE *f)
 static bool bench(struct board *b, FILE *f)
 {
     const struct options *o = &b->options;
-    const bool study = o->only == NULL || strcmp(o->only, "study") == 0;
+    const bool study = is_asked(o, "study"), wan = is_asked(o, "wan");
     bool right = true;
     if (f != NULL)
         fprintf(f, "{\n%s", o->smoke ? "  \"smoke\": true,\n" : "");
-    if (o->only == NULL || !study)
+    if (o->only == NULL || (!study && !wan))
         right = bench_figures(b, f);
     if (study)
         right = abort_study(f, o->pairs, o->smoke) && right;
+    if (wan)
+        right = studies_wan_ratio(f, o->smoke) && right;
     if (f != NULL)
         fprintf(f, "  \"kernel\": \"%s\"\n}\n", kernel_name());
     return right;
@@ -297,7 +300,7 @@ int main(int argc, char **argv)
         return 1;
     b->options.pairs = 5;
     if (!parse(&b->options, argc, argv)) {
-        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study] [--pairs N] "
+        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study|wan] [--pairs N] "
                         "[--smoke]\n");
         return 2;
     }

@@ -5,8 +5,8 @@
 # three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM
 # and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
 # analyst's command took. Exit code 77, having said why, where there is no root or no data
-# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only. `smoke`: T = 2, and 1 ms
-# everywhere.
+# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only; a kind with -abort, such as
+# annealed-abort, has `security: abort`. `smoke`: T = 2, and 1 ms everywhere.
 set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}
@@ -35,14 +35,16 @@ domain() { # { "age": 32, ... } as lines of a study: every value is a code
 }
 
 play() { # network kind
-    local rounds=$fixed_rounds k rows
+    local rounds=$fixed_rounds security=semi-honest k rows
     study=$folder/$1-$2
     rm -rf "$study"
-    [ "$2" = annealed ] && rounds=annealed
+    [ "${2%-abort}" = annealed ] && rounds=annealed
+    [ "${2%-abort}" != "$2" ] && security=abort
     rows=$(($(wc -l <"$data/adult.csv") / owners + 1))
     study_file "$(domain)" "workload: {all: 2}
 budget: {epsilon: 1, delta: 1e-5}
-rounds: $rounds" "$rows" "$owners" || return
+rounds: $rounds
+security: $security" "$rows" "$owners" || return
     for ((k = 0; k < owners; k++)); do
         awk -v k="$k" -v n="$owners" 'NR == 1 || NR % n == k' "$data/adult.csv" >"$study/o$k.csv"
     done

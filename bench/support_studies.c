@@ -91,8 +91,33 @@ static void report(const char *folder, FILE *json)
     }
 }
 
-/* What the script says, and its exit code: 0, SKIPPED, or another. */
-static int run_script(const char *folder, bool smoke)
+/* Of one run: its seconds, and its selections, of which chance decides how many there are. */
+struct annealed {
+    double seconds, selections;
+};
+
+static bool read_annealed(const char *folder, const char *kind, struct annealed *a)
+{
+    json_t *run;
+    a->seconds = read_seconds(folder, "wan", kind);
+    run = one_run(folder, "wan", kind, a->seconds);
+    a->selections = (double)json_integer_value(json_object_get(run, "selections"));
+    json_decref(run);
+    return a->seconds > 0 && a->selections > 0;
+}
+
+static void put(FILE *json, const char *key, double figure)
+{
+    printf("  %-28s %8.3f\n", key, figure);
+    if (json != NULL)
+        fprintf(json, "  \"%s\": %.6g,\n", key, figure);
+}
+
+/*
+ * What the script says, and its exit code: 0, SKIPPED, or another. All networks and kinds where
+ * that is NULL.
+ */
+static int run_script(const char *folder, const char *network, const char *chosen, bool smoke)
 {
     const char *out = getenv("OUT");
     pid_t child;
@@ -100,6 +125,8 @@ static int run_script(const char *folder, bool smoke)
     fflush(NULL);
     child = fork();
     if (child == 0) {
+        if (network != NULL && (setenv("NETWORKS", network, 1) | setenv("KINDS", chosen, 1)) != 0)
+            _exit(127);
         execl("bench/studies.sh", "studies.sh", out != NULL ? out : "build/gcc", folder,
               smoke ? "smoke" : NULL, NULL);
         perror("bench/studies.sh");
@@ -115,8 +142,26 @@ int studies_run(FILE *json, bool smoke)
     const char *folder = smoke ? "build/bench/net-smoke" : "build/bench/net";
     int code;
     printf("\nstudies over networks (seconds, rounds and bytes of server 0):\n");
-    code = run_script(folder, smoke);
+    code = run_script(folder, NULL, NULL, smoke);
     if (code == 0)
         report(folder, json);
     return code == 0 || code == SKIPPED ? 0 : 1;
+}
+
+bool studies_wan_ratio(FILE *json, bool smoke)
+{
+    const char *folder = smoke ? "build/bench/abort-smoke" : "build/bench/abort";
+    struct annealed with, without;
+    int code;
+    printf("\nadult annealed over a WAN, with a check and without (as server 0 counts):\n");
+    code = run_script(folder, "wan", "annealed annealed-abort", smoke);
+    if (code == SKIPPED)
+        return true;
+    if (code != 0 || !read_annealed(folder, "annealed", &without) ||
+        !read_annealed(folder, "annealed-abort", &with))
+        return false;
+    put(json, "wan_ratio", with.seconds / without.seconds);
+    put(json, "wan_selection_ratio",
+        with.seconds / with.selections / (without.seconds / without.selections));
+    return true;
 }

@@ -1,8 +1,9 @@
 /*
  * bench/support_studies.h - whole studies over networks (bench/studies.sh), as a table and as JSON:
  *
- *   "lan": {"annealed_adult_s": .., "fixed10_adult_s": .., "annealed": RUN, "fixed10": RUN}, "wan":
- *   .. RUN    phases by name, each with seconds, rounds and bytes (wire, what server 0 sent), and
+ *   "lan": {"annealed_adult_s": .., "fixed10_adult_s": .., "annealed": RUN, "fixed10": RUN},
+ *   "wan": the same
+ *   RUN    phases by name, each with seconds, rounds and bytes (wire, what server 0 sent), and
  *          mpc_s, estimate_s, selections
  *
  * A member that could not be measured is absent.
@@ -18,5 +19,14 @@
  * (may be NULL), each after a comma. 0, or 1.
  */
 int studies_run(FILE *json, bool smoke);
+
+/*
+ * One annealed study over the WAN without a check, and one with `security: abort`. Two keys, each
+ * followed by a comma; none, said, where there are no namespaces or no data:
+ *
+ *   wan_ratio             seconds of the analyst's command, over those without
+ *   wan_selection_ratio   of these seconds a selection: chance decides how many a run has
+ */
+bool studies_wan_ratio(FILE *json, bool smoke);
 
 #endif
