@@ -1,5 +1,6 @@
 #include "bench/abort_study.h"
 
+#include "bench/count.h"
 #include "bench/data.h"
 #include "bench/table_study.h"
 
@@ -30,15 +31,19 @@ static double bytes_sent(const json_t *servers)
     return sum;
 }
 
-static enum err run(bool proved, unsigned rounds, struct cost *cost, struct log *log)
+static struct log quiet(void)
 {
-    const struct table_study study = {.table = "adult",
-                                      .as = "counts",
-                                      .more = proved ? "security: abort\n" : NULL,
-                                      .rounds = rounds};
+    return (struct log){.file = stderr, .level = LOG_WARN, .prefix = "bench_abort: "};
+}
+
+static enum err run(const char *as, bool proved, unsigned rounds, struct cost *cost)
+{
+    const struct table_study study = {
+        .table = "adult", .as = as, .more = proved ? "security: abort\n" : NULL, .rounds = rounds};
+    struct log log = quiet();
     struct table_study_figures f;
     const json_t *servers, *zero;
-    TRY(table_study_run(&study, &f, log));
+    TRY(table_study_run(&study, &f, &log));
     servers = json_object_get(f.stats, "servers");
     zero = json_array_get(servers, 0);
     *cost = (struct cost){
@@ -71,28 +76,86 @@ static void put(FILE *json, const char *key, double figure)
         fprintf(json, "  \"%s\": %.6g,\n", key, figure);
 }
 
-bool abort_study(FILE *json, size_t pairs, bool smoke)
+static bool present(void)
 {
-    struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "bench_abort: "};
-    double cpu[ABORT_STUDY_PAIRS_MAX], seconds[ABORT_STUDY_PAIRS_MAX];
-    struct cost cost[2] = {{0}};
-    if (!data_present("adult")) {
-        printf("%s/adult.csv is absent and left out (set TREFOIL_DATA)\n", data_folder());
+    if (data_present("adult"))
         return true;
-    }
+    printf("%s/adult.csv is absent and left out (set TREFOIL_DATA)\n", data_folder());
+    return false;
+}
+
+/* Whole studies with a check and without one, in turn: the medians, and the last pair's costs. */
+struct studies {
+    double cpu, seconds;
+    struct cost cost[2]; /* without, with */
+};
+
+static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies *s)
+{
+    double cpu[ABORT_STUDY_PAIRS_MAX], seconds[ABORT_STUDY_PAIRS_MAX];
+    struct cost *cost = s->cost;
     for (size_t i = 0; i < pairs; i++) {
         for (unsigned proved = 0; proved < 2; proved++)
-            if (run(proved, smoke ? 2 : 10, &cost[proved], &log) != ERR_OK)
+            if (run(as, proved, smoke ? 2 : 10, &cost[proved]) != ERR_OK)
                 return false;
         cpu[i] = cost[1].cpu_s / cost[0].cpu_s;
         seconds[i] = cost[1].seconds / cost[0].seconds;
-        printf("adult as counts, pair %zu: CPU %.2f s and %.2f s without, %.2f s and %.2f s long\n",
+        printf("adult as %s, pair %zu: CPU %.2f s and %.2f s without, %.2f s and %.2f s long\n", as,
                i, cost[1].cpu_s, cost[0].cpu_s, cost[1].seconds, cost[0].seconds);
     }
-    put(json, "adult_answers_ratio", median(cpu, pairs));
-    put(json, "adult_answers_seconds_ratio", median(seconds, pairs));
-    put(json, "bytes_ratio", cost[1].bytes / cost[0].bytes);
-    put(json, "selection_rounds_extra", cost[1].select_rounds - cost[0].select_rounds);
-    put(json, "measure_rounds_extra", cost[1].measure_rounds - cost[0].measure_rounds);
+    s->cpu = median(cpu, pairs);
+    s->seconds = median(seconds, pairs);
+    return true;
+}
+
+bool abort_study_answers(FILE *json, size_t pairs, bool smoke)
+{
+    struct studies s = {0};
+    if (!present())
+        return true;
+    if (!run_studies("counts", pairs, smoke, &s))
+        return false;
+    put(json, "adult_answers_ratio", s.cpu);
+    put(json, "adult_answers_seconds_ratio", s.seconds);
+    put(json, "bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
+    put(json, "selection_rounds_extra", s.cost[1].select_rounds - s.cost[0].select_rounds);
+    put(json, "measure_rounds_extra", s.cost[1].measure_rounds - s.cost[0].measure_rounds);
+    return true;
+}
+
+static bool count_pairs(const struct bench_data *data, size_t pairs, bool smoke, double *ratio)
+{
+    double cpu[ABORT_STUDY_PAIRS_MAX];
+    for (size_t i = 0; i < pairs; i++) {
+        struct count_result r[2];
+        for (unsigned proved = 0; proved < 2; proved++)
+            if (!count_table(data, TABLE_STUDY_OWNERS, smoke ? 64 : TABLE_STUDY_ROWS, proved,
+                             &r[proved]))
+                return false;
+        cpu[i] = r[1].cpu_s / r[0].cpu_s;
+        printf("counting records of adult, pair %zu: CPU %.2f s and %.2f s without, %.0f and %.0f "
+               "MiB, %.0f and %.0f rounds\n",
+               i, r[1].cpu_s, r[0].cpu_s, r[1].peak_rss_mib, r[0].peak_rss_mib, r[1].rounds,
+               r[0].rounds);
+    }
+    *ratio = median(cpu, pairs);
+    return true;
+}
+
+bool abort_study_records(FILE *json, size_t pairs, bool smoke)
+{
+    struct log log = quiet();
+    struct studies s = {0};
+    struct bench_data data CLEAN(bench_data_clear) = {0};
+    double count;
+    if (!present())
+        return true;
+    if (bench_data_terms(&data, "adult", &log) != ERR_OK ||
+        !count_pairs(&data, pairs, smoke, &count) || !run_studies("records", pairs, smoke, &s))
+        return false;
+    put(json, "records_count_ratio", count);
+    put(json, "adult_records_ratio", s.cpu);
+    put(json, "adult_records_seconds_ratio", s.seconds);
+    put(json, "records_bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
     return true;
 }

@@ -2,11 +2,12 @@
  * bench/bench_abort.c - what security with abort costs: three processes over loopback TCP with
  * sealed links, with a check and without one in turn.
  *
- *   bench_abort [--json FILE] [--only NAME|study|wan] [--pairs N] [--smoke]
+ *   bench_abort [--json FILE] [--only NAME|study|records|wan] [--pairs N] [--smoke]
  *
  * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
  * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
- * And whole studies: bench/abort_study.h, and over a WAN bench/support_studies.h.
+ * And whole studies, of counts (study) and of records: bench/abort_study.h, and over a WAN
+ * bench/support_studies.h.
  */
 #include "base/clock.h"
 #include "base/secret.h"
@@ -256,14 +257,17 @@ static bool bench_figures(struct board *b, FILE *f)
 static bool bench(struct board *b, FILE *f)
 {
     const struct options *o = &b->options;
-    const bool study = is_asked(o, "study"), wan = is_asked(o, "wan");
+    const bool answers = is_asked(o, "study"), records = is_asked(o, "records"),
+               wan = is_asked(o, "wan");
     bool right = true;
     if (f != NULL)
         fprintf(f, "{\n%s", o->smoke ? "  \"smoke\": true,\n" : "");
-    if (o->only == NULL || (!study && !wan))
+    if (o->only == NULL || (!answers && !records && !wan))
         right = bench_figures(b, f);
-    if (study)
-        right = abort_study(f, o->pairs, o->smoke) && right;
+    if (answers)
+        right = abort_study_answers(f, o->pairs, o->smoke) && right;
+    if (records)
+        right = abort_study_records(f, o->pairs, o->smoke) && right;
     if (wan)
         right = studies_wan_ratio(f, o->smoke) && right;
     if (f != NULL)
@@ -300,8 +304,8 @@ int main(int argc, char **argv)
         return 1;
     b->options.pairs = 5;
     if (!parse(&b->options, argc, argv)) {
-        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study|wan] [--pairs N] "
-                        "[--smoke]\n");
+        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study|records|wan] "
+                        "[--pairs N] [--smoke]\n");
         return 2;
     }
     if (b->options.json != NULL && (f = fopen(b->options.json, "w")) == NULL) {

@@ -199,7 +199,7 @@ static enum err bench_count(const struct options *o, const struct bench_table *t
     struct count_result r = {0};
     bool right;
     TRY(bench_data_terms(&data, t->name, log));
-    right = count_table(&data, OWNERS, o->smoke ? 64 : MAX_ROWS, &r);
+    right = count_table(&data, OWNERS, o->smoke ? 64 : MAX_ROWS, false, &r);
     bench_data_clear(&data);
     printf("  counting the records: %.2f s of CPU of all three, %.1f MB a server, %.0f rounds, "
            "%.0f MiB\n",

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "bench/cpu.h"
+#include "mpc/check.h"
 #include "protocols/records.h"
 #include "tests/support_forked.h"
 
@@ -12,6 +13,7 @@
 struct board {
     const struct bench_data *data;
     size_t owners, records;
+    bool proved;
     double cpu_s[3], bytes, rounds;
 };
 
@@ -91,6 +93,7 @@ static enum err count(struct party *p, struct board *b, const struct held *h)
     const struct net_counters before = net_total(p->net);
     const double cpu = cpu_s();
     TRY(records_count(p, &h->shape, h->batch, b->owners, h->query, h->queries));
+    TRY(check_flush(p));
     const struct net_counters after = net_total(p->net);
     b->cpu_s[p->index] = cpu_s() - cpu;
     if (p->index == 0) {
@@ -102,16 +105,19 @@ static enum err count(struct party *p, struct board *b, const struct held *h)
 
 static enum err count_at(struct party *p, void *shared)
 {
+    static const struct check_limits limits;
     struct board *b = shared;
     struct held h = {.queries = 0};
-    enum err e = hold(&h, p, b);
+    enum err e = b->proved ? check_new(p, &limits) : ERR_OK;
+    if (e == ERR_OK)
+        e = hold(&h, p, b);
     if (e == ERR_OK)
         e = count(p, b, &h);
     held_free(&h);
     return e;
 }
 
-bool count_table(const struct bench_data *data, size_t owners, size_t records,
+bool count_table(const struct bench_data *data, size_t owners, size_t records, bool proved,
                  struct count_result *result)
 {
     struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -120,7 +126,7 @@ bool count_table(const struct bench_data *data, size_t owners, size_t records,
     bool right;
     if (b == MAP_FAILED)
         return false;
-    *b = (struct board){.data = data, .owners = owners, .records = records};
+    *b = (struct board){.data = data, .owners = owners, .records = records, .proved = proved};
     right = forked_run("count_table", count_at, b, peak);
     if (right)
         *result = (struct count_result){b->cpu_s[0] + b->cpu_s[1] + b->cpu_s[2], b->bytes,

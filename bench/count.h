@@ -14,8 +14,11 @@ struct count_result {
     double peak_rss_mib; /* of server 0 */
 };
 
-/* `owners` batches of `records` each, all columns. False, said on stderr, if it fails. */
-bool count_table(const struct bench_data *data, size_t owners, size_t records,
+/*
+ * `owners` batches of `records` each, all columns; with `proved` under a check, its last flush
+ * included. False, said on stderr, if it fails.
+ */
+bool count_table(const struct bench_data *data, size_t owners, size_t records, bool proved,
                  struct count_result *result);
 
 #endif

@@ -27,7 +27,8 @@ static const struct smoke {
     {"abort",
      "and_ratio and_checked_cpu_ns mul64_ratio l1_ratio l1_checked_per_s noise_ratio "
      "noise_gauss_ratio noise_discrete_ratio noise_gumbel_ratio adult_answers_ratio "
-     "adult_answers_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra",
+     "adult_answers_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra "
+     "records_count_ratio adult_records_ratio adult_records_seconds_ratio records_bytes_ratio",
      "wan_ratio wan_selection_ratio"},
     {"dp",
      "gauss_per_s gauss_cpu_us discrete_per_s discrete_cpu_us gumbel_per_s gumbel_cpu_us "
