@@ -91,15 +91,14 @@ enum err work_prepare_matrix(struct party *p, struct work *w)
 
 enum err work_run_matrix(struct party *p, struct work *w)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share16 sides;
     TRY(party_share16(p, &sides, w->n * w->n));
     move_part_side(p, sides.a, w->a);
     move_part_side(p, sides.b, w->b);
     memset(w->c.a, 0, w->c.n * sizeof *w->c.a);
     move_part_matrix(p, w->c.a, sides.a, sides.b, w->n, w->n, w->n);
-    return scratch_done(p->scratch, mark,
-                        move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n, NULL));
+    return move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n, NULL);
 }
 
 /* Dense cells: every C above 1, uniform up to 2^17. The flags are made outside of the timing. */

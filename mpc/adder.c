@@ -77,8 +77,9 @@ static enum err climb(struct party *p, struct climbing *c, size_t count)
     }
 }
 
-static enum err carries(struct party *p, const struct adder_tree *trees, size_t count)
+enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct climbing *c = scratch_take(p->scratch, count, sizeof *c);
     if (c == NULL)
         return ERR_NOMEM;
@@ -94,12 +95,6 @@ static enum err carries(struct party *p, const struct adder_tree *trees, size_t 
     for (size_t t = 0; t < count; t++)
         bits_copy(trees[t].out, c[t].groups.g[0]);
     return ERR_OK;
-}
-
-enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, carries(p, trees, count));
 }
 
 enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct planes *propagate)
@@ -169,12 +164,15 @@ static enum err add_carries(struct party *p, struct planes out, const struct pla
     return ERR_OK;
 }
 
-static enum err add(struct party *p, struct planes out, const struct planes *x,
-                    const struct planes *y, bool carry_in)
+enum err adder_add(struct party *p, struct planes out, const struct planes *x,
+                   const struct planes *y, bool carry_in)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const unsigned w = out.width;
     const struct planes low_x = planes_view(x, 0, w - 1), low_y = planes_view(y, 0, w - 1);
     struct planes g, t;
+    if (out.width == 0 || out.width > WIDTH_MAX)
+        return ERR_RANGE;
     TRY(party_planes(p, &t, w, out.n));
     TRY(party_planes(p, &g, w - 1, out.n));
     if (w > 1)
@@ -183,19 +181,11 @@ static enum err add(struct party *p, struct planes out, const struct planes *x,
     return add_carries(p, out, &g, &t, carry_in);
 }
 
-enum err adder_add(struct party *p, struct planes out, const struct planes *x,
-                   const struct planes *y, bool carry_in)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (out.width == 0 || out.width > WIDTH_MAX)
-        return ERR_RANGE;
-    return scratch_done(p->scratch, mark, add(p, out, x, y, carry_in));
-}
-
 /* The majority of x, y, z is x ^ (x ^ y)(x ^ z); a position's sum is x ^ y ^ z. */
-static enum err save(struct party *p, struct planes *sum, struct planes *carry,
-                     const struct planes *x, const struct planes *y, const struct planes *z)
+enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
+                    const struct planes *x, const struct planes *y, const struct planes *z)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const unsigned w = sum->width;
     const struct planes majority = planes_view(carry, 1, w - 1), x_y = planes_view(sum, 0, w - 1);
     const struct planes low_x = planes_view(x, 0, w - 1), low_z = planes_view(z, 0, w - 1);
@@ -210,11 +200,4 @@ static enum err save(struct party *p, struct planes *sum, struct planes *carry,
     bits_zero(planes_plane(carry, 0));
     bits_xor(planes_flat(sum), planes_flat(sum), planes_flat(z));
     return ERR_OK;
-}
-
-enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
-                    const struct planes *x, const struct planes *y, const struct planes *z)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, save(p, sum, carry, x, y, z));
 }

@@ -120,35 +120,31 @@ static enum err lose_all(struct party *p, struct share64 values, unsigned width,
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         n = left < tile ? left : tile;
-        TRY(scratch_done(p->scratch, mark, lose(p, at, n, values, width, w, draw)));
+        TRY(lose(p, at, n, values, width, w, draw));
         for (size_t over = n, k; over > 0; over -= k)
             next_pairs(&at, (k = over, &k));
     }
     return ERR_OK;
 }
 
-static enum err choose(struct party *p, struct share64 values, unsigned width, struct draw *draw,
-                       size_t *index)
+static void draw_clear(struct draw *draw)
 {
-    struct share64 w;
-    TRY(party_share64(p, &w, values.n));
-    memset(w.a, 0, w.n * sizeof *w.a);
-    memset(w.b, 0, w.n * sizeof *w.b);
-    TRY(lose_all(p, values, width, w, draw));
-    return open_zero(p, w, index);
+    prg_free(&draw->public);
 }
 
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct draw draw = {.seed = seed};
-    enum err e;
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct draw draw CLEAN(draw_clear) = {.seed = seed};
+    struct share64 w;
     if (values.n == 0 || values.n > 65536 || width < 2 || width > 64)
         return ERR_RANGE;
-    e = scratch_done(p->scratch, mark, choose(p, values, width, &draw, index));
-    prg_free(&draw.public);
-    return e;
+    TRY(party_share64(p, &w, values.n));
+    memset(w.a, 0, w.n * sizeof *w.a);
+    memset(w.b, 0, w.n * sizeof *w.b);
+    TRY(lose_all(p, values, width, w, &draw));
+    return open_zero(p, w, index);
 }

@@ -111,12 +111,15 @@ static enum err climb(struct party *p, struct tree *trees, unsigned count, struc
     }
 }
 
-static enum err below(struct party *p, struct planes *out, const struct planes *complement,
-                      unsigned width, const uint64_t *constant)
+enum err below_constants(struct party *p, struct planes *out, const struct planes *complement,
+                         unsigned width, const uint64_t *constant)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct tree *trees = scratch_take(p->scratch, out->width, sizeof *trees);
     struct layer y = {.made = 0};
     unsigned positions = 0, ands = 0;
+    if (width == 0 || width > BELOW_BITS)
+        return ERR_RANGE;
     for (unsigned c = 0; trees != NULL && c < out->width; c++) {
         plant(&trees[c], complement, positions, width, constant[c]);
         positions += trees[c].count;
@@ -134,13 +137,4 @@ static enum err below(struct party *p, struct planes *out, const struct planes *
         else
             bits_copy(planes_plane(out, c), trees[c].group[0].g);
     return ERR_OK;
-}
-
-enum err below_constants(struct party *p, struct planes *out, const struct planes *complement,
-                         unsigned width, const uint64_t *constant)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(
-        p->scratch, mark,
-        width == 0 || width > BELOW_BITS ? ERR_RANGE : below(p, out, complement, width, constant));
 }

@@ -206,20 +206,24 @@ static void add_local(const struct comparing *s, const struct cached_span *span,
                (s->p->index == 2 ? all : 0);
 }
 
-static enum err distance(struct comparing *s, struct share64 out)
+/* All at once. */
+static enum err distances(struct party *p, struct share64 out, const struct cached *x,
+                          const struct cached_span *spans)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
     size_t word = 0;
-    TRY(prepare(s));
+    TRY(prepare(&s));
     memset(out.a, 0, out.n * sizeof *out.a);
     memset(out.b, 0, out.n * sizeof *out.b);
-    if (s->lanes > 0) {
-        gather(s);
-        TRY(adder_carry(s->p, s->less, &s->g, &s->propagate));
-        TRY(move_choose(s->p, out, s->less, s->v, s->start));
+    if (s.lanes > 0) {
+        gather(&s);
+        TRY(adder_carry(p, s.less, &s.g, &s.propagate));
+        TRY(move_choose(p, out, s.less, s.v, s.start));
     }
-    for (size_t k = 0; k < s->count; k++) {
-        add_local(s, &s->spans[k], word, share64_view(out, k, 1));
-        word += bits_words(s->spans[k].cells);
+    for (size_t k = 0; k < s.count; k++) {
+        add_local(&s, &spans[k], word, share64_view(out, k, 1));
+        word += bits_words(spans[k].cells);
     }
     return ERR_OK;
 }
@@ -236,21 +240,11 @@ static enum err check(struct party *p, const struct cached *x, const struct cach
             return ERR_RANGE;
         for (size_t i = 0; i < spans[k].cells; i++)
             high = spans[k].c[i] > high ? spans[k].c[i] : high;
-        if (high > limit) {
-            log_error(p->log, "distances: a number of span %zu is above 2^%u", k, x->bits);
-            return ERR_RANGE;
-        }
+        if (high > limit)
+            return log_fail(p->log, ERR_RANGE, "distances: a number of span %zu is above 2^%u", k,
+                            x->bits);
     }
     return ERR_OK;
-}
-
-/* All at once. */
-static enum err distances(struct party *p, struct share64 out, const struct cached *x,
-                          const struct cached_span *spans)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    struct comparing s = {.p = p, .x = x, .spans = spans, .count = out.n};
-    return scratch_done(p->scratch, mark, distance(&s, out));
 }
 
 /* Spans from *k on, of which *at cells are done, or parts of them, that fill so much room. */
@@ -294,9 +288,7 @@ static enum err distances_in_turn(struct party *p, struct share64 out, const str
 enum err cached_distance(struct party *p, struct share64 out, const struct cached *x,
                          const struct cached_span *spans)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     TRY(check(p, x, spans, out.n));
-    return scratch_done(p->scratch, mark,
-                        p->check != NULL ? distances_in_turn(p, out, x, spans)
-                                         : distances(p, out, x, spans));
+    return p->check != NULL ? distances_in_turn(p, out, x, spans) : distances(p, out, x, spans);
 }

@@ -342,16 +342,16 @@ static enum err make(struct party *p, enum ring ring, struct claims *c)
 enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS])
 {
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         if (claims[ring].words > 0)
-            TRY(scratch_done(p->scratch, mark, make(p, ring, &claims[ring])));
+            TRY(make(p, ring, &claims[ring]));
     }
     return ERR_OK;
 }
 
 enum err claims_of_matrices(struct party *p, struct claims *c, const struct check_folded *folded)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     word128 claim[MATRIX_CLAIMS];
     check_matrix_claims(p, folded, claim);
     c->bits = folded->bits;
@@ -363,7 +363,7 @@ enum err claims_of_matrices(struct party *p, struct claims *c, const struct chec
         for (unsigned side = 0; side < 2; side++)
             c->remainder[side][t] = -(word128)folded->wanted[side][t];
     }
-    return scratch_done(p->scratch, mark, mask(p, c));
+    return mask(p, c);
 }
 
 word128 claims_modulo(const struct claims *c, word128 x)

@@ -368,7 +368,7 @@ static enum err say(const struct flush *f)
 static enum err flush(struct party *p, const struct check_ride *ride,
                       const struct check_matrices *matrices)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
     f.numbers = (struct numbers){.p = p, .log = &p->check->numbers, .matrices = matrices};
@@ -378,7 +378,7 @@ static enum err flush(struct party *p, const struct check_ride *ride,
     if (guard->begin != NULL)
         TRY(guard->begin(guard->self));
     TRY(say(&f));
-    TRY(scratch_done(p->scratch, mark, prove(&f)));
+    TRY(prove(&f));
     check_log_clear(&f.c->log);
     check_numbers_clear(&f.c->numbers);
     f.c->owed = false;

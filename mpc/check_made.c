@@ -93,11 +93,12 @@ static enum err fold_factors(struct party *p, const struct making *m)
 
 static enum err weigh_sides(struct party *p, struct making *m)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_plans *plans = m->s->m->plans;
     TRY(making_new(p, m, m->tile->n));
     for (size_t k = 0; k < plans->mades; k++) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        TRY(scratch_done(p->scratch, mark, weigh_side(p, m, &plans->made[k])));
+        const struct scratch_mark one CLEAN(scratch_release) = scratch_mark(p->scratch);
+        TRY(weigh_side(p, m, &plans->made[k]));
     }
     return ERR_OK;
 }
@@ -115,11 +116,9 @@ enum err check_fold_made(struct party *p, struct check_folded *s, const struct c
     if (k.part == NULL)
         return ERR_NOMEM;
     for (size_t tile = 0; tile < m->tiles; tile++) {
-        struct scratch_mark mark;
         k.tile = &m->tile[tile];
         TRY(fold_factors(p, &k));
-        mark = scratch_mark(p->scratch);
-        TRY(scratch_done(p->scratch, mark, weigh_sides(p, &k)));
+        TRY(weigh_sides(p, &k));
     }
     for (unsigned t = 0; t < MATRIX_CLAIMS; t++) /* of 2 sum of f g */
         for (unsigned side = 0; side < 2; side++)

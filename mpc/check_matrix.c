@@ -212,9 +212,8 @@ static enum err weigh_cells(struct party *p, struct check_folded *s, uint64_t *c
     for (unsigned side = 0; side < 2; side++)
         for (size_t k = 0, at = 0; k < m->pairs; k++) {
             const struct check_pair *pair = &m->pair[k];
-            const struct scratch_mark mark = scratch_mark(p->scratch);
-            TRY(scratch_done(p->scratch, mark,
-                             add_cells(p, m, pair, weight, z[side] + at, s->wanted[side])));
+            const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+            TRY(add_cells(p, m, pair, weight, z[side] + at, s->wanted[side]));
             at += m->rows[pair->left] * m->rows[pair->right];
         }
     return ERR_OK;

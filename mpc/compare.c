@@ -138,11 +138,9 @@ static enum err note(struct party *p, const struct move_carries *t, struct share
     bits_not(p, s.one, s.one);
     TRY(note_bits(&s));
     for (unsigned k = 0, first = 0, row = 0; k < t->digits; k++) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        enum err e = note_values(&s, row, t->width[k]);
-        if (e == ERR_OK)
-            e = note_sums(&s, k, first, row);
-        TRY(scratch_done(p->scratch, mark, e));
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+        TRY(note_values(&s, row, t->width[k]));
+        TRY(note_sums(&s, k, first, row));
         row += (1u << t->width[k]) - 1;
         first += t->width[k];
     }
@@ -162,12 +160,28 @@ static unsigned digits_of(unsigned positions, size_t lanes)
     return (positions + wide - 1) / wide;
 }
 
-static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
+/* Each component's own: there is no carry. */
+static void lowest_bit(const struct party *p, struct bits out, struct share64 x)
 {
-    struct move_carries t = {.digits = digits_of(width - 1, x.n)};
-    uint64_t *known = scratch_take(p->scratch, bits_words(x.n), width * sizeof *known);
+    kernel_slice64(p->kernel, x.a, x.n, 1, out.a, bits_words(x.n));
+    kernel_slice64(p->kernel, x.b, x.n, 1, out.b, bits_words(x.n));
+}
+
+enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct move_carries t = {.known = NULL};
+    uint64_t *known;
     uint8_t digit[DIGITS];
     unsigned rows = 1;
+    if (width == 0 || width > 64)
+        return ERR_RANGE;
+    if (width == 1) {
+        lowest_bit(p, out, x);
+        return ERR_OK;
+    }
+    t.digits = digits_of(width - 1, x.n);
+    known = scratch_take(p->scratch, bits_words(x.n), width * sizeof *known);
     if (known == NULL)
         return ERR_NOMEM;
     for (unsigned k = 0; k < t.digits; k++) {
@@ -185,23 +199,4 @@ static enum err top_bit(struct party *p, struct bits out, struct share64 x, unsi
     if (p->check != NULL)
         TRY(note(p, &t, x, width));
     return adder_carry(p, out, &t.g, &t.p);
-}
-
-/* Each component's own: there is no carry. */
-static void lowest_bit(const struct party *p, struct bits out, struct share64 x)
-{
-    kernel_slice64(p->kernel, x.a, x.n, 1, out.a, bits_words(x.n));
-    kernel_slice64(p->kernel, x.b, x.n, 1, out.b, bits_words(x.n));
-}
-
-enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, unsigned width)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (width == 0 || width > 64)
-        return ERR_RANGE;
-    if (width == 1) {
-        lowest_bit(p, out, x);
-        return ERR_OK;
-    }
-    return scratch_done(p->scratch, mark, top_bit(p, out, x, width));
 }

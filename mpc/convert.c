@@ -64,19 +64,14 @@ static enum err split(struct party *p, struct planes *u, struct planes *t, struc
     return move_input(p, *u);
 }
 
-static enum err to_bits(struct party *p, struct planes *out, struct share64 x)
+enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes u, t;
     TRY(party_planes(p, &u, out->width, x.n));
     TRY(party_planes(p, &t, out->width, x.n));
     TRY(split(p, &u, &t, x));
     return adder_add(p, *out, &u, &t, false);
-}
-
-enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, to_bits(p, out, x));
 }
 
 /* --- bits to numbers -------------------------------------------------------------------------- */
@@ -140,33 +135,27 @@ static enum err subtract_two(struct party *p, struct planes *y, const struct pla
     return adder_add(p, *y, &sum, &carry, true);
 }
 
-static enum err join(const struct joining *c, const struct planes *x)
-{
-    struct party *p = c->p;
-    const size_t words = bits_words(c->n);
-    uint64_t *received = scratch_take(p->scratch, words, c->bits * sizeof *received);
-    struct planes wide, not_n0, not_n1, y;
-    void *last = component(c, 2);
-    if (received == NULL)
-        return ERR_NOMEM;
-    TRY(widen(c, x, &wide));
-    TRY(draw(c, 0, &not_n0));
-    TRY(draw(c, 1, &not_n1));
-    TRY(subtract_two(p, &y, &wide, &not_n0, &not_n1));
-    TRY(move_reveal(p, 0, &y, received));
-    if (last != NULL && c->bits == 64)
-        kernel_unslice64(p->kernel, received, words, c->n, 64, last);
-    else if (last != NULL)
-        kernel_unslice128(p->kernel, received, words, c->n, 128, last);
-    return ERR_OK;
-}
-
 static enum err to_ring(struct party *p, unsigned bits, struct operand out, size_t n,
                         const struct planes *x)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct joining c = {p, bits, out, n};
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, join(&c, x));
+    const size_t words = bits_words(n);
+    uint64_t *received = scratch_take(p->scratch, words, bits * sizeof *received);
+    struct planes wide, not_n0, not_n1, y;
+    void *last = component(&c, 2);
+    if (received == NULL)
+        return ERR_NOMEM;
+    TRY(widen(&c, x, &wide));
+    TRY(draw(&c, 0, &not_n0));
+    TRY(draw(&c, 1, &not_n1));
+    TRY(subtract_two(p, &y, &wide, &not_n0, &not_n1));
+    TRY(move_reveal(p, 0, &y, received));
+    if (last != NULL && bits == 64)
+        kernel_unslice64(p->kernel, received, words, n, 64, last);
+    else if (last != NULL)
+        kernel_unslice128(p->kernel, received, words, n, 128, last);
+    return ERR_OK;
 }
 
 enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x)
@@ -195,29 +184,24 @@ static void set_side_by_side(struct planes *both, const struct planes *x, const 
     }
 }
 
-static enum err two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
-                              const struct planes *y)
+enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
+                               const struct planes *y)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes both;
+    if (x->n != y->n || out.n != 2 * 64 * bits_words(x->n))
+        return ERR_RANGE;
     TRY(party_planes(p, &both, x->width > y->width ? x->width : y->width, out.n));
     set_side_by_side(&both, x, y);
     return convert_to_ring64(p, out, &both);
 }
 
-enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
-                               const struct planes *y)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (x->n != y->n || out.n != 2 * 64 * bits_words(x->n))
-        return ERR_RANGE;
-    return scratch_done(p->scratch, mark, two_to_ring64(p, out, x, y));
-}
-
 /* --- one bit to a number ---------------------------------------------------------------------- */
 
 /* x_j ^ x_(j+1), as j knows it, and x_(j+2), as the others do. */
-static enum err number(struct party *p, enum ring ring, struct operand out, struct bits x)
+static enum err bit_number(struct party *p, enum ring ring, struct operand out, struct bits x)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, x.n, 64);
     uint64_t *known = scratch_take(p->scratch, bits_words(x.n), sizeof *known);
     struct operand t;
@@ -234,12 +218,6 @@ static enum err number(struct party *p, enum ring ring, struct operand out, stru
     TRY(note_room(p, &t, ring, x.n));
     TRY(move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL, .shares = t}));
     return note_bit(p, ring, x, t, out);
-}
-
-static enum err bit_number(struct party *p, enum ring ring, struct operand out, struct bits x)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, number(p, ring, out, x));
 }
 
 enum err convert_bit16(struct party *p, struct share16 out, struct bits x)

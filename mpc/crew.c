@@ -105,8 +105,8 @@ static void *go(void *arg)
 {
     struct errand *r = arg;
     for (size_t i = r->tile; i < r->tiles && r->result == ERR_OK; i += r->step) {
-        const struct scratch_mark mark = scratch_mark(r->party->scratch);
-        r->result = scratch_done(r->party->scratch, mark, r->work(r->self, r->party, i));
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(r->party->scratch);
+        r->result = r->work(r->self, r->party, i);
     }
     if (r->result != ERR_OK)
         net_abort(r->party->net);

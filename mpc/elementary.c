@@ -102,9 +102,10 @@ static enum err turn_first_checked(struct party *p, struct share128 first, struc
     return truncate_signed_ring128(p, first, first, POINT_BITS);
 }
 
-static enum err circle(struct party *p, struct share128 cosine, struct share128 sine,
-                       struct share64 u)
+enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
+                           struct share64 u)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t n = u.n;
     struct turning first, last;
     struct share128 both;
@@ -119,13 +120,6 @@ static enum err circle(struct party *p, struct share128 cosine, struct share128 
     }
     TRY(turn_component(p, &last, u, 2));
     return turn_on(p, cosine, sine, &first, &last);
-}
-
-enum err elementary_circle(struct party *p, struct share128 cosine, struct share128 sine,
-                           struct share64 u)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, circle(p, cosine, sine, u));
 }
 
 /* --- the root --------------------------------------------------------------------------------- */
@@ -173,24 +167,18 @@ static enum err choose_segment(struct party *p, struct share128 chosen,
     return ERR_OK;
 }
 
-static enum err root(struct party *p, struct share128 out, struct share128 x,
-                     const struct planes *segment)
+enum err elementary_root(struct party *p, struct share128 out, struct share128 x,
+                         const struct planes *segment)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share128 chosen;
+    if (segment->n != x.n || (size_t)1 << segment->width != ELEMENTARY_ROOT_SEGMENTS)
+        return ERR_RANGE;
     TRY(party_share128(p, &chosen, ELEMENTARY_ROOT_SEGMENTS * x.n));
     TRY(choose_segment(p, chosen, segment));
     TRY(fixed_chosen_polynomial128(p, out, x, ELEMENTARY_ROOT_BITS, elementary_root_of[0],
                                    ELEMENTARY_ROOT_DEGREE, chosen));
     return truncate_signed_ring128(p, out, out, ELEMENTARY_ROOT_BITS);
-}
-
-enum err elementary_root(struct party *p, struct share128 out, struct share128 x,
-                         const struct planes *segment)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (segment->n != x.n || (size_t)1 << segment->width != ELEMENTARY_ROOT_SEGMENTS)
-        return ERR_RANGE;
-    return scratch_done(p->scratch, mark, root(p, out, x, segment));
 }
 
 /* --- the logarithm ---------------------------------------------------------------------------- */

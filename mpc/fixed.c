@@ -12,9 +12,10 @@
 #define WORD word128
 #include "mpc/fixed_body.inc"
 
-static enum err polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
-                             const int64_t *c, unsigned degree)
+enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
+                            const int64_t *c, unsigned degree)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 power;
     TRY(powers64(p, &power, x, f, degree));
     ring64_scale(out, share64_view(power, 0, out.n), (uint64_t)c[1]);
@@ -22,13 +23,6 @@ static enum err polynomial64(struct party *p, struct share64 out, struct share64
         ring64_add_scaled(out, share64_view(power, (k - 1) * out.n, out.n), (uint64_t)c[k]);
     ring64_add_public(p, out, (uint64_t)c[0] << f);
     return ERR_OK;
-}
-
-enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,
-                            const int64_t *c, unsigned degree)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, polynomial64(p, out, x, f, c, degree));
 }
 
 /* Coefficient k of lane i at k n + i, of one component. */
@@ -46,10 +40,11 @@ static void choose(word128 *out, size_t n, const int64_t *coefficient, unsigned 
         }
 }
 
-static enum err chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
-                                     unsigned f, const int64_t *coefficient, unsigned degree,
-                                     struct share128 chosen)
+enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
+                                    unsigned f, const int64_t *coefficient, unsigned degree,
+                                    struct share128 chosen)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t n = x.n;
     struct move_term terms[FIXED_DEGREE_MAX];
     struct share128 power, c;
@@ -63,13 +58,4 @@ static enum err chosen_polynomial128(struct party *p, struct share128 out, struc
     TRY(ring128_sums(p, terms, 1, degree));
     ring128_add_scaled(out, share128_view(c, 0, n), (word128)1 << f);
     return ERR_OK;
-}
-
-enum err fixed_chosen_polynomial128(struct party *p, struct share128 out, struct share128 x,
-                                    unsigned f, const int64_t *coefficient, unsigned degree,
-                                    struct share128 chosen)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark,
-                        chosen_polynomial128(p, out, x, f, coefficient, degree, chosen));
 }

@@ -33,11 +33,15 @@ enum err leading_places(struct party *p, struct planes *place, const struct plan
     return ERR_OK;
 }
 
-static enum err digits(struct party *p, struct planes *out, const struct planes *place,
-                       const struct planes *x)
+enum err leading_digits(struct party *p, struct planes *out, const struct planes *place,
+                        const struct planes *x)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const unsigned w = x->width;
-    struct move_term *terms = scratch_take(p->scratch, (size_t)out->width * (w - 1), sizeof *terms);
+    struct move_term *terms;
+    if (w < 2 || out->width >= w || place->width != w + 1)
+        return ERR_RANGE;
+    terms = scratch_take(p->scratch, (size_t)out->width * (w - 1), sizeof *terms);
     if (terms == NULL)
         return ERR_NOMEM;
     for (unsigned j = 1; j <= out->width; j++) {
@@ -48,15 +52,6 @@ static enum err digits(struct party *p, struct planes *out, const struct planes 
                                : (struct move_term){.x = {NULL, NULL}};
     }
     return bits_sums(p, terms, out->width, w - 1);
-}
-
-enum err leading_digits(struct party *p, struct planes *out, const struct planes *place,
-                        const struct planes *x)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (x->width < 2 || out->width >= x->width || place->width != x->width + 1)
-        return ERR_RANGE;
-    return scratch_done(p->scratch, mark, digits(p, out, place, x));
 }
 
 void leading_choose(struct planes *out, const struct planes *place, const uint64_t *constant)

@@ -265,9 +265,9 @@ static enum err open_checked_products(struct party *p, enum open_reason reason, 
 enum err move_open_products(struct party *p, enum open_reason reason, struct share64 x,
                             struct share64 y, uint64_t *out)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     if (p->check != NULL)
-        return scratch_done(p->scratch, mark, open_checked_products(p, reason, x, y, out));
+        return open_checked_products(p, reason, x, y, out);
     TRY(report(p, reason, x.n));
-    return scratch_done(p->scratch, mark, open_products(p, x, y, out));
+    return open_products(p, x, y, out);
 }

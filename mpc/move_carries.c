@@ -207,7 +207,7 @@ static struct part in_words(struct part lanes)
 
 enum err move_carries(struct party *p, const struct move_carries *t)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, t->g.n, 64);
     struct carrying c = {p, t, bits_words(t->g.n), 1, 2 * t->digits - 1};
     struct role j = {.part = in_words(parts.j)}, j1 = {.part = in_words(parts.j1)},
@@ -219,5 +219,5 @@ enum err move_carries(struct party *p, const struct move_carries *t)
         memset(t->p.a + k * c.stride, 0, c.stride * sizeof *t->p.a);
         memset(t->p.b + k * c.stride, 0, c.stride * sizeof *t->p.b);
     }
-    return scratch_done(p->scratch, mark, carries(&c, &j, &j1, &j2));
+    return carries(&c, &j, &j1, &j2);
 }

@@ -96,18 +96,17 @@ static enum err open_bits_cleared(struct party *p, struct operand x, size_t n, u
 enum err move_open_checked(struct party *p, enum ring ring, struct operand x, size_t n,
                            uint64_t *out)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     TRY(check_say(p, CHECK_OPEN, ring, n, 0));
-    return scratch_done(p->scratch, mark,
-                        ring == RING_BITS ? open_bits_cleared(p, x, n, out)
-                                          : open_cleared(p, ring, x, n, out));
+    return ring == RING_BITS ? open_bits_cleared(p, x, n, out) : open_cleared(p, ring, x, n, out);
 }
 
 /* --- reveal ----------------------------------------------------------------------------------- */
 
 /* The two who get a component hold the one that the other gets, and send its digest. */
-static enum err reveal(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
+enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = y->width * bits_words(y->n), bytes = words * sizeof *out;
     const bool first = p->index == (from + 1) % 3;
     const enum net_peer giver = first ? NET_PREV : NET_NEXT, other = first ? NET_NEXT : NET_PREV;
@@ -115,6 +114,8 @@ static enum err reveal(struct party *p, unsigned from, const struct planes *y, u
     uint8_t digest[CHECK_DIGEST];
     uint64_t *a, *b;
     struct round round = {0};
+    TRY(check_agree(p));
+    TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
     TRY(clear_lanes(p, y->a, y->n, y->width, &a));
     TRY(clear_lanes(p, y->b, y->n, y->width, &b));
     if (p->index == from) {
@@ -131,12 +132,4 @@ static enum err reveal(struct party *p, unsigned from, const struct planes *y, u
     TRY(accept(p, &in, "a reveal"));
     p->kernel->join_bits(out, in.words, a, b, words);
     return ERR_OK;
-}
-
-enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    TRY(check_agree(p));
-    TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
-    return scratch_done(p->scratch, mark, reveal(p, from, y, out));
 }

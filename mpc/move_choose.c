@@ -338,6 +338,6 @@ enum err move_choose(struct party *p, struct share64 out, struct bits s, struct 
                      const size_t *start)
 {
     struct choosing c = {p, s, v, out, start, {NULL, NULL}, {NULL, NULL}};
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, p->check != NULL ? choose_checked(&c) : choose(&c));
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    return p->check != NULL ? choose_checked(&c) : choose(&c);
 }

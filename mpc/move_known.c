@@ -410,8 +410,9 @@ static enum err make_room(const struct knowing *c, struct role *role[3])
     return ERR_OK;
 }
 
-static enum err known(struct party *p, const struct move_known *t)
+enum err move_known(struct party *p, const struct move_known *t)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, t->n, 64);
     const struct knowing c = {p, t, ring_size(t->ring),
                               ring_size(t->added != NULL ? t->product : t->ring)};
@@ -433,14 +434,8 @@ static enum err known(struct party *p, const struct move_known *t)
         .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2, true},
                               {nj * c.product, NULL, take_product, &product_j1, false}},
     };
-    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2, false}));
-    return move_round(p, &round);
-}
-
-enum err move_known(struct party *p, const struct move_known *t)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
     if (p->check != NULL && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
-    return scratch_done(p->scratch, mark, known(p, t));
+    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2, false}));
+    return move_round(p, &round);
 }

@@ -241,15 +241,14 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
 static enum err note_products(struct summing *s, const struct move_term *t, unsigned products,
                               struct check_place *place)
 {
-    const struct scratch_mark mark = scratch_mark(s->p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(s->p->scratch);
     struct check_numbers *log = &s->p->check->numbers;
     struct check_product *of = scratch_take(s->p->scratch, products, sizeof *of);
     if (of == NULL)
         return ERR_NOMEM;
     for (unsigned l = 0; l < products; l++)
         of[l] = (struct check_product){t[l].x, t[l].y, 1};
-    return scratch_done(s->p->scratch, mark,
-                        check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place));
+    return check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place);
 }
 
 /* Before: what is asked, and products of numbers, while they still stand. */
@@ -287,28 +286,20 @@ static enum err end(struct summing *s)
     return s->proved ? ERR_OK : check_if_full(s->p);
 }
 
-static enum err reshare(struct summing *s, size_t bytes)
-{
-    const struct round round = {
-        .send[NET_PREV] = {{bytes, sums_make, NULL, s, false}},
-        .receive[NET_NEXT] = {{bytes, NULL, sums_take, s, false}},
-    };
-    TRY(begin(s));
-    if (s->sums->apart || are_apart(s->sums))
-        TRY(move_round(s->p, &round));
-    else
-        TRY(send_whole(s, bytes, &round));
-    return end(s);
-}
-
 static enum err send_sums(struct party *p, const struct move_sums *sums, bool proved)
 {
     struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring), .proved = proved};
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
         bytes += sums->terms[sums->products * k].words * s.size;
-    return scratch_done(p->scratch, mark, reshare(&s, bytes));
+    const struct round round = {
+        .send[NET_PREV] = {{bytes, sums_make, NULL, &s, false}},
+        .receive[NET_NEXT] = {{bytes, NULL, sums_take, &s, false}},
+    };
+    TRY(begin(&s));
+    TRY(sums->apart || are_apart(sums) ? move_round(p, &round) : send_whole(&s, bytes, &round));
+    return end(&s);
 }
 
 enum err move_sums(struct party *p, const struct move_sums *sums)

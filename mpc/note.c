@@ -94,15 +94,12 @@ static enum err each_stretch(struct party *p, enum ring ring, size_t n,
     for (unsigned j = 0; j < 3; j++) {
         const struct part *part = &of_role[s.role = (p->index + 3 - j) % 3];
         for (s.lane = part->begin; s.lane < part->end; s.lane += s.n) {
-            const struct scratch_mark mark = scratch_mark(p->scratch);
+            const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
             s.n = part->end - s.lane < STEP ? part->end - s.lane : STEP;
-            enum err e = note_room(p, &s.z, ring, s.n);
-            if (e == ERR_OK) {
-                memset(s.z.a, 0, s.n * ring_size(ring));
-                memset(s.z.b, 0, s.n * ring_size(ring));
-                e = note(&s, self);
-            }
-            TRY(scratch_done(p->scratch, mark, e));
+            TRY(note_room(p, &s.z, ring, s.n));
+            memset(s.z.a, 0, s.n * ring_size(ring));
+            memset(s.z.b, 0, s.n * ring_size(ring));
+            TRY(note(&s, self));
         }
     }
     return ERR_OK;
@@ -304,13 +301,13 @@ enum err note_choice(struct party *p, const struct note_choice *terms)
     TRY(note_known(p, RING_64, terms->s, terms->t));
     TRY(each_stretch(p, RING_64, terms->s.n, note_product, terms));
     for (unsigned j = 0; j < 3; j++) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         struct choices s = {.c = terms, .role = (p->index + 3 - j) % 3, .first = sum};
         s.part = of_role[s.role];
         while (sum < terms->out.n && terms->start[sum + 1] <= s.part.end)
             sum++;
         s.count = sum - s.first;
-        TRY(scratch_done(p->scratch, mark, note_sums(p, &s)));
+        TRY(note_sums(p, &s));
     }
     return ERR_OK;
 }

@@ -55,9 +55,10 @@ enum err ring128_sums(struct party *p, const struct move_term *terms, size_t cou
     return move_sums(p, &(struct move_sums){RING_128, terms, count, products, true});
 }
 
-static enum err inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
+enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_product product = {OPERAND(x), OPERAND(y), 1};
     uint64_t *z = scratch_take(p->scratch, out.n, sizeof *z);
     if (z == NULL)
@@ -69,11 +70,4 @@ static enum err inner(struct party *p, struct share64 out, struct share64 x, str
     }
     return move_settle(p, RING_64, OPERAND(out), z, out.n,
                        &(struct check_sums){.products = &product, .count = 1, .start = start});
-}
-
-enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
-                      const size_t *start)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, inner(p, out, x, y, start));
 }

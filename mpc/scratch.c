@@ -111,32 +111,31 @@ void *scratch_take(struct scratch *s, size_t count, size_t size)
     return p;
 }
 
-struct scratch_mark scratch_mark(const struct scratch *s)
+struct scratch_mark scratch_mark(struct scratch *s)
 {
-    return (struct scratch_mark){s->current, s->blocks > 0 ? s->block[s->current].used : 0};
+    return (struct scratch_mark){s, s->current, s->blocks > 0 ? s->block[s->current].used : 0};
 }
 
-void scratch_release(struct scratch *s, struct scratch_mark mark)
+void scratch_release(const struct scratch_mark *mark)
 {
-    for (size_t i = mark.block; i < s->blocks; i++) {
-        size_t from = i == mark.block ? mark.used : 0;
+    struct scratch *s = mark->of;
+    for (size_t i = mark->block; i < s->blocks; i++) {
+        size_t from = i == mark->block ? mark->used : 0;
         ASAN_POISON_MEMORY_REGION(s->block[i].memory + from, s->block[i].size - from);
         s->block[i].used = from;
     }
-    s->current = mark.block;
-    if (mark.block != 0 || mark.used != 0)
-        return;
-    if (s->total > s->keep)
+    s->current = mark->block;
+    if (mark->block == 0 && mark->used == 0 && s->total > s->keep)
         free_blocks(s);
 }
 
-enum err scratch_wiped(struct scratch *s, struct scratch_mark mark, enum err e)
+void scratch_wipe(const struct scratch_mark *mark)
 {
-    for (size_t i = mark.block; i < s->blocks; i++) {
-        const size_t from = i == mark.block ? mark.used : 0, to = s->block[i].used;
+    struct scratch *s = mark->of;
+    for (size_t i = mark->block; i < s->blocks; i++) {
+        const size_t from = i == mark->block ? mark->used : 0, to = s->block[i].used;
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory + from, to - from);
         secret_wipe(s->block[i].memory + from, to - from);
     }
-    scratch_release(s, mark);
-    return e;
+    scratch_release(mark);
 }

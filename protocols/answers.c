@@ -116,38 +116,26 @@ static enum err add_all(struct party *p, struct planes *numbers, size_t count)
     return count == 2 ? adder_add(p, numbers[0], &numbers[0], &numbers[1], false) : ERR_OK;
 }
 
-static enum err sum_tile(struct party *p, struct share64 out, const struct addends *x, size_t from)
+static enum err sum_tile(void *self, struct party *lane, size_t tile)
 {
-    struct planes *numbers = scratch_take(p->scratch, x->count, sizeof *numbers);
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
+    const struct addends *x = self;
+    const size_t from = tile * x->tile, left = x->out.n - from, n = left < x->tile ? left : x->tile;
+    struct planes *numbers = scratch_take(lane->scratch, x->count, sizeof *numbers);
     if (numbers == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < x->count; i++) {
-        TRY(party_planes(p, &numbers[i], x->bits, out.n));
+        TRY(party_planes(lane, &numbers[i], x->bits, n));
         load(x, i, from, &numbers[i]);
     }
-    TRY(add_all(p, numbers, x->count));
-    return convert_to_ring64(p, out, &numbers[0]);
-}
-
-static enum err sum_one_tile(void *self, struct party *lane, size_t tile)
-{
-    const struct scratch_mark mark = scratch_mark(lane->scratch);
-    const struct addends *x = self;
-    const size_t from = tile * x->tile, left = x->out.n - from, n = left < x->tile ? left : x->tile;
-    return scratch_wiped(lane->scratch, mark,
-                         sum_tile(lane, share64_view(x->out, from, n), x, from));
-}
-
-static enum err sum_tiles(struct party *p, struct addends *x)
-{
-    TRY(expand(p, x));
-    return crew_run(p, (x->out.n + x->tile - 1) / x->tile, sum_one_tile, x);
+    TRY(add_all(lane, numbers, x->count));
+    return convert_to_ring64(lane, share64_view(x->out, from, n), &numbers[0]);
 }
 
 enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
                      size_t count, unsigned bits)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct addends x = {.uploads = uploads,
                         .count = count,
                         .bits = bits,
@@ -159,10 +147,10 @@ enum err answers_sum(struct party *p, struct share64 out, const struct answers_u
             return ERR_RANGE;
         largest += ((uint64_t)1 << uploads[i].bits) - 1;
     }
-    if (count == 0 || bits >= 63 || largest >> bits != 0) {
-        log_error(p->log, "answers: %zu uploads could sum to %llu, which needs more than %u bits",
-                  count, (unsigned long long)largest, bits);
-        return ERR_RANGE;
-    }
-    return scratch_wiped(p->scratch, mark, sum_tiles(p, &x));
+    if (count == 0 || bits >= 63 || largest >> bits != 0)
+        return log_fail(p->log, ERR_RANGE,
+                        "answers: %zu uploads could sum to %llu, which needs more than %u bits",
+                        count, (unsigned long long)largest, bits);
+    TRY(expand(p, &x));
+    return crew_run(p, (out.n + x.tile - 1) / x.tile, sum_tile, &x);
 }

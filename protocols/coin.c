@@ -4,8 +4,9 @@
 
 #define BITS 64
 
-static enum err flip(struct party *p, struct planes *out, const uint64_t *threshold)
+enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshold)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes digits; /* complements of random digits: random digits */
     struct bits all;
     unsigned positions = 0;
@@ -15,10 +16,4 @@ static enum err flip(struct party *p, struct planes *out, const uint64_t *thresh
     all = planes_flat(&digits);
     TRY(party_random_bits(p, &all));
     return below_constants(p, out, &digits, BITS, threshold);
-}
-
-enum err coin_flip(struct party *p, struct planes *out, const uint64_t *threshold)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, flip(p, out, threshold));
 }

@@ -57,48 +57,35 @@ void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32
     }
 }
 
-/* The bits of n counts from `from` on. */
-static enum err make_bits(struct party *p, const struct counts *c, const struct planes *bits,
-                          size_t from, size_t n)
-{
-    const size_t words = bits_words(c->x.n), k = bits_words(n);
-    struct planes tile;
-    TRY(party_planes(p, &tile, bits->width, n));
-    TRY(convert_to_bits(p, &tile, share64_view(c->x, from, n)));
-    for (unsigned b = 0; b < tile.width; b++) {
-        memcpy(bits->a + b * words + from / 64, tile.a + b * k, k * sizeof *tile.a);
-        memcpy(bits->b + b * words + from / 64, tile.b + b * k, k * sizeof *tile.b);
-    }
-    return ERR_OK;
-}
-
 struct converting {
-    const struct counts *c;
+    struct share64 x;
     const struct planes *bits;
     size_t tile;
 };
 
 static enum err convert_tile(void *self, struct party *lane, size_t tile)
 {
-    const struct scratch_mark mark = scratch_mark(lane->scratch);
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
     const struct converting *v = self;
-    const size_t from = tile * v->tile, left = v->c->x.n - from;
-    return scratch_wiped(lane->scratch, mark,
-                         make_bits(lane, v->c, v->bits, from, left < v->tile ? left : v->tile));
-}
-
-static enum err finish(struct party *p, struct counts *c, const struct planes *bits)
-{
-    struct converting v = {c, bits, crew_tile(p, c->x.n, TILE, LEAST)};
-    TRY(crew_run(p, (c->x.n + v.tile - 1) / v.tile, convert_tile, &v));
-    return cached_new(p, &c->kept, c->x, bits);
+    const size_t from = tile * v->tile, left = v->x.n - from, n = left < v->tile ? left : v->tile;
+    const size_t words = bits_words(v->x.n), k = bits_words(n);
+    struct planes some;
+    TRY(party_planes(lane, &some, v->bits->width, n));
+    TRY(convert_to_bits(lane, &some, share64_view(v->x, from, n)));
+    for (unsigned b = 0; b < some.width; b++) {
+        memcpy(v->bits->a + b * words + from / 64, some.a + b * k, k * sizeof *some.a);
+        memcpy(v->bits->b + b * words + from / 64, some.b + b * k, k * sizeof *some.b);
+    }
+    return ERR_OK;
 }
 
 enum err counts_finish(struct party *p, struct counts *c)
 {
     struct planes bits CLEAN(planes_free) = {0};
+    struct converting v = {c->x, &bits, crew_tile(p, c->x.n, TILE, LEAST)};
     TRY(planes_new(&bits, c->bits, c->x.n));
-    return finish(p, c, &bits);
+    TRY(crew_run(p, (c->x.n + v.tile - 1) / v.tile, convert_tile, &v));
+    return cached_new(p, &c->kept, c->x, &bits);
 }
 
 /* The lanes between queries are zero. Whole queries at a time, that a check has room for. */

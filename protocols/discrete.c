@@ -119,9 +119,10 @@ static enum err climb(struct party *p, struct planes *keep, struct planes *zero,
     return ERR_OK;
 }
 
-static enum err judge(struct party *p, struct bits accept, const struct planes *coins,
-                      const struct planes *digits, struct bits sign, const struct planes *square)
+enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
+                        const struct planes *digits, struct bits sign, const struct planes *square)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const struct planes tops = planes_view(square, DISCRETE_SQUARE_COINS, TOPS);
     struct planes keep, zero, complements;
     TRY(party_planes(p, &keep, DISCRETE_SQUARE_COINS, accept.n));
@@ -135,13 +136,6 @@ static enum err judge(struct party *p, struct bits accept, const struct planes *
     TRY(climb(p, &keep, &zero, square));
     bits_copy(accept, planes_plane(&keep, 0));
     return ERR_OK;
-}
-
-enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
-                        const struct planes *digits, struct bits sign, const struct planes *square)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_wiped(p->scratch, mark, judge(p, accept, coins, digits, sign, square));
 }
 
 /* out = (1 - 2 sign) value */
@@ -168,25 +162,19 @@ struct drawing {
     size_t part;
 };
 
-static enum err draw_candidates(struct party *p, struct share64 value, struct bits accept)
-{
-    struct candidates c;
-    TRY(take_candidates(p, &c, value.n));
-    TRY(draw(p, &c));
-    const struct planes coins = planes_view(&c.coins, DISCRETE_DIGITS, DISCRETE_SQUARE_COINS);
-    TRY(discrete_judge(p, accept, &coins, &c.digits, c.sign, &c.square));
-    return apply_signs(p, value, c.value, c.sign);
-}
-
 static enum err draw_part(void *self, struct party *lane, size_t part)
 {
-    const struct scratch_mark mark = scratch_mark(lane->scratch);
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
     const struct drawing *d = self;
     const size_t from = part * d->part, left = d->value.n - from,
                  n = left < d->part ? left : d->part;
     const struct bits accept = {d->accept.a + from / 64, d->accept.b + from / 64, n};
-    return scratch_wiped(lane->scratch, mark,
-                         draw_candidates(lane, share64_view(d->value, from, n), accept));
+    struct candidates c;
+    TRY(take_candidates(lane, &c, n));
+    TRY(draw(lane, &c));
+    const struct planes coins = planes_view(&c.coins, DISCRETE_DIGITS, DISCRETE_SQUARE_COINS);
+    TRY(discrete_judge(lane, accept, &coins, &c.digits, c.sign, &c.square));
+    return apply_signs(lane, share64_view(d->value, from, n), c.value, c.sign);
 }
 
 /* Appends the accepted ones of n candidates to out from *made on, until it is full. */
@@ -214,8 +202,8 @@ enum err discrete_sample(struct party *p, struct share64 out)
     while (made < out.n) {
         /* 4/3 of what is missing, and some: most often enough */
         const size_t missing = out.n - made, n = (missing + missing / 3 + 127) / 64 * 64;
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        TRY(scratch_wiped(p->scratch, mark, sample_some(p, out, &made, n)));
+        const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+        TRY(sample_some(p, out, &made, n));
     }
     return ERR_OK;
 }

@@ -67,6 +67,7 @@ static enum err to_ring(struct party *p, struct share128 half[2], const struct p
 /* sqrt(2E), not truncated: at GAUSS_RADIUS_BITS + ELEMENTARY_ROOT_BITS */
 static enum err radius(struct party *p, struct share128 r, const struct planes *e)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct planes f, scale, rest, segment;
     struct share128 half[2];
     TRY(party_planes(p, &f, GAUSS_FRACTION_BITS, r.n));
@@ -87,28 +88,21 @@ static enum err radius(struct party *p, struct share128 r, const struct planes *
 /* --- a pair ----------------------------------------------------------------------------------- */
 
 /* The radius, cosine and sine are truncated together. */
-static enum err evaluate(struct party *p, struct share128 out, const struct gauss_coins *coins)
+enum err gauss_evaluate(struct party *p, struct share128 out, const struct gauss_coins *coins)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const size_t n = out.n / 2;
     struct share128 all, r, circle, both;
-    struct scratch_mark mark;
     TRY(party_share128(p, &all, 4 * n));
     both = share128_view(all, 0, 2 * n); /* the radius, twice in the end */
     r = share128_view(all, n, n);
     circle = share128_view(all, 2 * n, 2 * n);
-    mark = scratch_mark(p->scratch);
-    TRY(scratch_wiped(p->scratch, mark, radius(p, r, &coins->e)));
+    TRY(radius(p, r, &coins->e));
     TRY(elementary_circle(p, share128_view(circle, 0, n), share128_view(circle, n, n), coins->u));
     TRY(truncate_signed_ring128(p, share128_view(all, n, 3 * n), share128_view(all, n, 3 * n),
                                 ELEMENTARY_ROOT_BITS));
     ring128_copy(share128_view(both, 0, n), r);
     return ring128_multiply(p, out, circle, both);
-}
-
-enum err gauss_evaluate(struct party *p, struct share128 out, const struct gauss_coins *coins)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_wiped(p->scratch, mark, evaluate(p, out, coins));
 }
 
 enum err gauss_round(struct party *p, struct share64 out, struct share128 z)
@@ -129,11 +123,14 @@ static void interleave(struct share64 out, struct share64 halves)
         }
 }
 
-static enum err sample(struct party *p, struct share64 out)
+enum err gauss_sample(struct party *p, struct share64 out)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct gauss_coins coins;
     struct share128 z;
     struct share64 halves;
+    if (out.n % 2 != 0)
+        return ERR_RANGE;
     TRY(party_share128(p, &z, out.n));
     TRY(party_share64(p, &halves, out.n));
     TRY(gauss_draw(p, &coins, out.n / 2));
@@ -141,14 +138,6 @@ static enum err sample(struct party *p, struct share64 out)
     TRY(gauss_round(p, halves, z));
     interleave(out, halves);
     return ERR_OK;
-}
-
-enum err gauss_sample(struct party *p, struct share64 out)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (out.n % 2 != 0)
-        return ERR_RANGE;
-    return scratch_wiped(p->scratch, mark, sample(p, out));
 }
 
 /* --- its error -------------------------------------------------------------------------------- */

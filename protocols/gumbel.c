@@ -45,8 +45,9 @@ static enum err take_apart(struct party *p, struct share64 numbers, const struct
     return convert_two_to_ring64(p, numbers, &t, &k_ln2);
 }
 
-static enum err evaluate(struct party *p, struct share64 out, const struct planes *e)
+enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const size_t lanes = 64 * bits_words(out.n);
     struct share64 numbers, ln;
     TRY(party_share64(p, &numbers, 2 * lanes));
@@ -59,24 +60,13 @@ static enum err evaluate(struct party *p, struct share64 out, const struct plane
     return truncate_signed_ring64(p, out, out, INNER_BITS - GUMBEL_BITS);
 }
 
-enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e)
+enum err gumbel_sample(struct party *p, struct share64 out)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_wiped(p->scratch, mark, evaluate(p, out, e));
-}
-
-static enum err sample(struct party *p, struct share64 out)
-{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct planes e;
     TRY(party_planes(p, &e, EXPONENTIAL_DIGITS, out.n));
     TRY(exponential_sample(p, &e));
     return gumbel_evaluate(p, out, &e);
-}
-
-enum err gumbel_sample(struct party *p, struct share64 out)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_wiped(p->scratch, mark, sample(p, out));
 }
 
 double gumbel_error(void)

@@ -3,12 +3,19 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 
-static enum err add_and_open(struct party *p, const struct counts *counts, struct tape *tape,
-                             const uint32_t *queries, size_t count, size_t n, uint64_t m,
-                             int64_t *values)
+enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
+                      const uint32_t *queries, size_t count, uint64_t m, int64_t *values)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct share64 noisy;
-    size_t at = 0;
+    size_t at = 0, n = 0;
+    if (!measure_permits(counts, m))
+        return ERR_REFUSED;
+    for (size_t k = 0; k < count; k++) {
+        if (queries[k] >= counts->queries)
+            return ERR_REFUSED;
+        n += counts->cells[queries[k]];
+    }
     TRY(party_share64(p, &noisy, n));
     TRY(tape_take(tape, TAPE_GAUSS, noisy));
     for (size_t k = 0; k < count; k++) {
@@ -23,20 +30,4 @@ bool measure_permits(const struct counts *counts, uint64_t m)
 {
     return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&
            m >> (62 - counts->bits) == 0;
-}
-
-enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
-                      const uint32_t *queries, size_t count, uint64_t m, int64_t *values)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    size_t n = 0;
-    if (!measure_permits(counts, m))
-        return ERR_REFUSED;
-    for (size_t k = 0; k < count; k++) {
-        if (queries[k] >= counts->queries)
-            return ERR_REFUSED;
-        n += counts->cells[queries[k]];
-    }
-    return scratch_wiped(p->scratch, mark,
-                         add_and_open(p, counts, tape, queries, count, n, m, values));
 }

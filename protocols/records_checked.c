@@ -61,6 +61,7 @@ struct group {
 static enum err add_tile(struct party *p, const struct group *g, struct records_tile *t,
                          uint16_t *parts)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     TRY(records_tile_sides(p, t, g->c->plans, g->b));
     records_tile_add(p, t, g->c->plans, parts);
     return ERR_OK;
@@ -73,10 +74,8 @@ static enum err add_tiles(struct party *p, const struct group *g, struct check_t
     for (size_t at = 0; at < g->n; at += g->tile, kept++) {
         struct records_tile t = {.from = g->from + at,
                                  .n = g->n - at < g->tile ? g->n - at : g->tile};
-        struct scratch_mark mark;
         TRY(records_tile_keep(p, &t, g->c->plans, g->b->shape));
-        mark = scratch_mark(p->scratch);
-        TRY(scratch_done(p->scratch, mark, add_tile(p, g, &t, parts)));
+        TRY(add_tile(p, g, &t, parts));
         *kept = (struct check_tile){t.n, t.kept, t.factor};
     }
     return ERR_OK;
@@ -121,9 +120,9 @@ enum err records_block_checked(struct party *p, const struct records_checked *c,
     memset(cells.a, 0, cells.n * sizeof *cells.a);
     memset(cells.b, 0, cells.n * sizeof *cells.b);
     for (; g.from < b->used; g.from += g.n) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         g.n = b->used - g.from < group ? b->used - g.from : group;
-        TRY(scratch_done(p->scratch, mark, count_group(p, &g, cells)));
+        TRY(count_group(p, &g, cells));
     }
     return ERR_OK;
 }

@@ -141,9 +141,9 @@ static enum err widen(struct party *p, struct counting *c, size_t from, size_t n
 static enum err flush(struct party *p, struct counting *c)
 {
     for (size_t at = 0, n; c->records > 0 && at < c->sums.n; at += n) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
         n = c->sums.n - at < CELLS_AT_ONCE ? c->sums.n - at : CELLS_AT_ONCE;
-        TRY(scratch_done(p->scratch, mark, widen(p, c, at, n)));
+        TRY(widen(p, c, at, n));
     }
     zero(c->sums);
     c->records = 0;
@@ -153,12 +153,12 @@ static enum err flush(struct party *p, struct counting *c)
 /* Counts what is loaded and empties the block. */
 static enum err count_loaded(struct party *p, struct counting *c, struct records_block *b)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     if (b->used == 0)
         return ERR_OK;
     if (c->records + b->records > SUMS_MOST)
         TRY(flush(p, c));
-    TRY(scratch_done(p->scratch, mark, add_block(p, c, b)));
+    TRY(add_block(p, c, b));
     c->records += b->records;
     records_block_empty(b);
     return ERR_OK;
@@ -190,10 +190,11 @@ static enum err block_for(struct party *p, struct records_block *b,
     return records_block_take(p, b, shape, lanes < most ? lanes : most, parts);
 }
 
-static enum err count_all(struct party *p, const struct records_shape *shape,
-                          const struct records_batch *batches, size_t count,
-                          struct records_query *queries, size_t query_count)
+enum err records_count(struct party *p, const struct records_shape *shape,
+                       const struct records_batch *batches, size_t count,
+                       struct records_query *queries, size_t query_count)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct counting c = {.shape = shape};
     struct records_block b;
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
@@ -206,18 +207,9 @@ static enum err count_all(struct party *p, const struct records_shape *shape,
     for (size_t i = 0; i < count; i++)
         c.all += batches[i].records;
     for (size_t i = 0; i < count; i++) {
-        const struct scratch_mark mark = scratch_mark(p->scratch);
-        TRY(scratch_wiped(p->scratch, mark, count_batch(p, &c, &b, &batches[i])));
+        const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+        TRY(count_batch(p, &c, &b, &batches[i]));
     }
     TRY(count_loaded(p, &c, &b));
     return flush(p, &c);
-}
-
-enum err records_count(struct party *p, const struct records_shape *shape,
-                       const struct records_batch *batches, size_t count,
-                       struct records_query *queries, size_t query_count)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_wiped(p->scratch, mark,
-                         count_all(p, shape, batches, count, queries, query_count));
 }

@@ -50,10 +50,11 @@ static uint32_t split_size(const struct records_shape *shape, const struct recor
     return 1;
 }
 
-static enum err place(struct party *p, const struct records_shape *shape,
-                      const struct records_plans *plans, const struct records_plan *plan,
-                      const uint16_t *parts, uint16_t *cells)
+enum err records_place(struct party *p, const struct records_shape *shape,
+                       const struct records_plans *plans, const struct records_plan *plan,
+                       const uint16_t *parts, uint16_t *cells)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct records_side *left = &plans->side[plan->left], *right = &plans->side[plan->right];
     const uint32_t size = split_size(shape, left);
     struct place *row, *column;
@@ -64,12 +65,4 @@ static enum err place(struct party *p, const struct records_shape *shape,
             if (row[i].digit + column[j].digit < size)
                 cells[row[i].at + column[j].at] = parts[i * right->rows + j];
     return ERR_OK;
-}
-
-enum err records_place(struct party *p, const struct records_shape *shape,
-                       const struct records_plans *plans, const struct records_plan *plan,
-                       const uint16_t *parts, uint16_t *cells)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, place(p, shape, plans, plan, parts, cells));
 }

@@ -404,6 +404,7 @@ static void number_factors(struct records_plans *plans)
 static enum err find_plans(struct party *p, struct search *s, struct records_plans *plans,
                            struct records_query *queries)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     TRY(search_new(p, s, queries));
     choose_greedily(s);
     move_queries(s);
@@ -418,7 +419,6 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
                            size_t count)
 {
     struct search s = {.shape = shape, .queries = count};
-    struct scratch_mark mark;
     *plans = (struct records_plans){
         .side = scratch_take(p->scratch, 2 * count, sizeof *plans->side),
         .plan = scratch_take(p->scratch, count, sizeof *plans->plan),
@@ -428,6 +428,5 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
         return ERR_NOMEM;
     for (size_t q = 0; q < count; q++)
         TRY(check_query(shape, &queries[q]));
-    mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, find_plans(p, &s, plans, queries));
+    return find_plans(p, &s, plans, queries);
 }

@@ -53,9 +53,10 @@ static void share_out(struct scoring *s, size_t cells, size_t parts)
         s->start[part++] = s->out.n;
 }
 
-static enum err distances(struct party *p, struct share64 out, const struct counts *counts,
-                          const struct score_candidate *candidates)
+enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
+                  const struct score_candidate *candidates)
 {
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t parts = crew_lanes(p);
     size_t cells = 0;
     struct scoring s = {.out = out, .kept = counts->kept};
@@ -72,13 +73,6 @@ static enum err distances(struct party *p, struct share64 out, const struct coun
     }
     share_out(&s, cells, parts);
     return crew_run(p, parts, score_part, &s);
-}
-
-enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
-                  const struct score_candidate *candidates)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    return scratch_done(p->scratch, mark, distances(p, out, counts, candidates));
 }
 
 /* sum C^2 - 2 sum C x of one component; the public part is carried by components 0 alone. */

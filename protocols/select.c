@@ -3,10 +3,13 @@
 #include "mpc/ring.h"
 #include "protocols/gumbel.h"
 
-static enum err choose(struct party *p, const struct counts *counts, struct tape *tape,
-                       const struct select_request *request, size_t *index)
+enum err select_index(struct party *p, const struct counts *counts, struct tape *tape,
+                      const struct select_request *request, size_t *index)
 {
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct share64 value, g;
+    if (request->shift < GUMBEL_BITS || request->shift > 40)
+        return ERR_REFUSED;
     TRY(party_share64(p, &value, request->candidates));
     TRY(party_share64(p, &g, request->candidates));
     TRY(tape_take(tape, TAPE_GUMBEL, g));
@@ -21,13 +24,4 @@ static enum err choose(struct party *p, const struct counts *counts, struct tape
         ring64_add_scaled(v, share64_view(g, k, 1), (uint64_t)1 << (request->shift - GUMBEL_BITS));
     }
     return argmax_open(p, value, request->width, request->seed, index);
-}
-
-enum err select_index(struct party *p, const struct counts *counts, struct tape *tape,
-                      const struct select_request *request, size_t *index)
-{
-    const struct scratch_mark mark = scratch_mark(p->scratch);
-    if (request->shift < GUMBEL_BITS || request->shift > 40)
-        return ERR_REFUSED;
-    return scratch_wiped(p->scratch, mark, choose(p, counts, tape, request, index));
 }

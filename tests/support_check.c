@@ -111,7 +111,7 @@ void play_free(struct play *play)
 
 enum err play_open(struct party *p, struct play *play, const struct planes *x)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = bits_words(x->n);
     uint64_t *out = scratch_take(p->scratch, words, sizeof *out);
     enum err e = out == NULL ? ERR_NOMEM : ERR_OK;
@@ -120,7 +120,7 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x)
         if (e == ERR_OK)
             bytes_put(&play->opened[p->index], out, words * sizeof *out);
     }
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server)

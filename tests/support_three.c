@@ -54,12 +54,12 @@ uint64_t three_random(uint64_t *state)
 static enum err soil(struct scratch *scratch)
 {
     const size_t bytes = (size_t)1 << 20;
-    const struct scratch_mark mark = scratch_mark(scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(scratch);
     void *p = scratch_take(scratch, bytes, 1);
     if (p == NULL)
         return ERR_NOMEM;
     memset(p, 0xa5, bytes);
-    return scratch_done(scratch, mark, ERR_OK);
+    return ERR_OK;
 }
 
 static enum err open_nets(const struct seat *s, const struct session *session, atomic_bool *ended,

@@ -106,7 +106,7 @@ static enum err run_circle(struct party *p, struct inputs *in)
 static enum err with_inputs(struct party *p, struct play *play, size_t outputs,
                             enum err (*run)(struct party *p, struct inputs *in))
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct inputs in = {0};
     enum err e = three_share64(p, &in.v, some_values(60), play->n, 5);
     if (e == ERR_OK)
@@ -121,7 +121,7 @@ static enum err with_inputs(struct party *p, struct play *play, size_t outputs,
         e = open_and_note(p, play, in.out);
     share64_free(&in.v);
     planes_free(&in.bits);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 #define JOB(name, outputs)                                                                         \
@@ -141,7 +141,7 @@ JOB(circle, play->n)
 static enum err make_noise(struct party *p, struct play *play,
                            enum err (*make)(struct party *p, struct share64 out))
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     enum err e;
     TRY(party_share64(p, &out, play->n));
@@ -150,7 +150,7 @@ static enum err make_noise(struct party *p, struct play *play,
         e = check_flush(p);
     if (e == ERR_OK)
         e = open_and_note(p, play, out);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 static enum err gauss(struct party *p, struct play *play)

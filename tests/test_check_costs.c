@@ -32,7 +32,7 @@ static enum err sit(struct party *p, void *shared)
     static const struct check_limits limits = {.log = (size_t)1 << 30};
     static const uint64_t values[N_MAX] = {1, 2, 3};
     const struct run *r = shared;
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x = {0};
     struct planes bits = {0};
     enum err e = r->checked ? check_new(p, &limits) : ERR_OK;
@@ -46,7 +46,7 @@ static enum err sit(struct party *p, void *shared)
         e = end(p);
     share64_free(&x);
     planes_free(&bits);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 /* --- moves ------------------------------------------------------------------------------------ */

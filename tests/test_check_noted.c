@@ -140,7 +140,7 @@ static struct found all_hold(enum err (*job)(struct party *p, const struct share
 
 static enum err bits_to_numbers(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
     enum err e = ERR_OK;
@@ -153,13 +153,13 @@ static enum err bits_to_numbers(struct party *p, const struct share64 *x, const 
     if (e == ERR_OK)
         e = convert_bit16(p, (struct share16){(uint16_t *)narrow.a, (uint16_t *)narrow.b, N},
                           planes_plane(bits, 1));
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 static enum err truncations(struct party *p, const struct share64 *x, const struct planes *bits)
 {
     static const unsigned shift[] = {1, 7, 32, 33, 62};
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 narrow;
     struct share128 wide;
     enum err e = ERR_OK;
@@ -172,17 +172,17 @@ static enum err truncations(struct party *p, const struct share64 *x, const stru
         e = truncate_widen64(p, wide, *x);
     for (size_t k = 0; e == ERR_OK && k < sizeof shift / sizeof *shift; k++)
         e = truncate_signed_ring128(p, wide, wide, 2 * shift[k]);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 /* Sums of no lanes, of one, within parts and across them. */
 static enum err choices(struct party *p, const struct share64 *x, const struct planes *bits)
 {
     static const size_t start[] = {0, 0, 1, 5, 70, 190, 190, N, N};
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 sums;
     TRY(party_share64(p, &sums, sizeof start / sizeof *start - 1));
-    return scratch_done(p->scratch, mark, move_choose(p, sums, planes_plane(bits, 0), *x, start));
+    return move_choose(p, sums, planes_plane(bits, 0), *x, start);
 }
 
 /* Noise of each kind whose circuit opens nothing. */
@@ -190,26 +190,26 @@ static enum err gaussians(struct party *p, const struct share64 *x, const struct
 {
     (void)x;
     (void)bits;
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 6));
-    return scratch_done(p->scratch, mark, gauss_sample(p, out));
+    return gauss_sample(p, out);
 }
 
 static enum err gumbels(struct party *p, const struct share64 *x, const struct planes *bits)
 {
     (void)x;
     (void)bits;
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 out;
     TRY(party_share64(p, &out, 3));
-    return scratch_done(p->scratch, mark, gumbel_sample(p, out));
+    return gumbel_sample(p, out);
 }
 
 /* Counts of 20 bits, distances, and whose is the largest: all of a selection but its opening. */
 static enum err scores(struct party *p, const struct share64 *x, const struct planes *bits)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     uint64_t c[N];
     const struct cached_span spans[] = {{0, 100, c}, {128, 72, c + 100}};
     struct share64 numbers, out;
@@ -231,7 +231,7 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
         e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
     cached_free(&kept);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 static enum err top_bit(struct party *p, const struct share64 *x, const struct planes *bits)

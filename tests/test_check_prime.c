@@ -115,15 +115,13 @@ static enum err note_call(struct party *p, const struct call *c)
 /* n words of the streams that mask are used up first. */
 static enum err note_all(struct party *p, struct play *play)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     uint64_t word;
     for (size_t i = 0; i < 2 * play->n; i++)
         TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
     for (const struct call *c = play->self; c < (const struct call *)play->self + CALLS; c++)
         TRY(note_call(p, c));
-    TRY(check_flush(p));
-    scratch_release(p->scratch, mark);
-    return ERR_OK;
+    return check_flush(p);
 }
 
 /* --- the definition --------------------------------------------------------------------------- */

@@ -127,7 +127,7 @@ static enum err with_inputs(struct party *p, struct play *play,
                             enum err (*run)(struct party *p, struct play *play, struct share64 x,
                                             struct share64 y))
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x = {0}, y = {0};
     enum err e = three_share64(p, &x, play_values(), play->n, 5);
     if (e == ERR_OK)
@@ -136,7 +136,7 @@ static enum err with_inputs(struct party *p, struct play *play,
         e = run(p, play, x, y);
     share64_free(&x);
     share64_free(&y);
-    return scratch_done(p->scratch, mark, e);
+    return e;
 }
 
 #define JOB(name)                                                                                  \

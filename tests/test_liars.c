@@ -110,13 +110,13 @@ static enum err lie(const struct lists *l, struct net *net)
 
 static enum err draw(struct lists *l, struct party *p)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x;
     TRY(party_share64(p, &x, 1));
     TRY(party_random64(p, &x));
     l->drawn[p->index][NET_PREV] = x.a[0];
     l->drawn[p->index][NET_NEXT] = x.b[0];
-    return scratch_done(p->scratch, mark, ERR_OK);
+    return ERR_OK;
 }
 
 static enum err count(struct lists *l, struct engine *g, const struct session *session)

@@ -107,15 +107,14 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     memory_free(&start);
     TRY(e);
     memset(s->out16.a, 0, s->n * sizeof *s->out16.a);
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share16 sides;
     TRY(party_share16(p, &sides, s->n));
     move_part_side(p, sides.a, s->x16);
     move_part_side(p, sides.b, s->y16);
     for (int k = 0; k < 2; k++) /* the sum of two matrix products */
         move_part_matrix(p, s->out16.a, sides.a, sides.b, s->n / 8, 8, 8);
-    return scratch_done(p->scratch, mark,
-                        move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n, NULL));
+    return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n, NULL);
 }
 
 static inline enum err all_choose(struct party *p, struct secrets *s)
@@ -173,7 +172,7 @@ static inline enum err all_truncate(struct party *p, struct secrets *s)
 
 static inline enum err all_elementary(struct party *p, struct secrets *s)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct planes segment = planes_view(&s->bits, 0, 3);
     struct planes place, below = planes_view(&s->more, 0, ALL_BITS / 2);
     struct share128 sine;
@@ -183,7 +182,7 @@ static inline enum err all_elementary(struct party *p, struct secrets *s)
     TRY(leading_digits(p, &below, &place, &s->bits));
     TRY(elementary_circle(p, s->wide, sine, s->x));
     TRY(elementary_logarithm(p, s->out, s->x));
-    return scratch_done(p->scratch, mark, elementary_root(p, sine, s->wide, &segment));
+    return elementary_root(p, sine, s->wide, &segment);
 }
 
 static inline enum err all_cached(struct party *p, struct secrets *s)

@@ -306,23 +306,22 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
 
 static enum err owe(struct party *p)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes x;
     TRY(party_planes(p, &x, 1, 64));
     bits_zero(planes_flat(&x));
-    return scratch_done(p->scratch, mark,
-                        bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x)));
+    return bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
 }
 
 static enum err draw(struct stage *c, struct party *p)
 {
-    const struct scratch_mark mark = scratch_mark(p->scratch);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x;
     TRY(party_share64(p, &x, 1));
     TRY(party_random64(p, &x));
     c->drawn[p->index][NET_PREV] = x.a[0];
     c->drawn[p->index][NET_NEXT] = x.b[0];
-    return scratch_done(p->scratch, mark, ERR_OK);
+    return ERR_OK;
 }
 
 static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
