@@ -34,7 +34,7 @@ static void read_back(const struct table *t, const char *folder)
     struct table *again;
     char path[64];
     snprintf(path, sizeof path, "%s/t.csv", folder);
-    if (table_write_csv(path, t, 1, NULL) != ERR_OK ||
+    if (table_write_csv(path, t, NULL, 1, NULL) != ERR_OK ||
         table_read_csv(&again, t->domain, path, NULL, NULL) != ERR_OK || again->rows != t->rows)
         abort();
     for (size_t i = 0; i < t->domain->attributes; i++)

@@ -34,7 +34,7 @@ int faults_new(void **state)
     *state = &c;
     if (support_study_new(&c.s, o, &quiet) != ERR_OK ||
         support_table(&t, c.s.study->domain, 200, 1) != ERR_OK ||
-        table_write_csv(file(&c, "o0.csv"), t, 1, &quiet) != ERR_OK)
+        table_write_csv(file(&c, "o0.csv"), t, NULL, 1, &quiet) != ERR_OK)
         return -1;
     table_free(&t);
     support_study_file(&c.s, "work", c.folder);

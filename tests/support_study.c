@@ -202,6 +202,6 @@ enum err support_csv(const char *path, const struct domain *d, size_t rows, uint
     struct table *t CLEAN(table_free) = NULL;
     enum err e = support_table(&t, d, rows, seed);
     if (e == ERR_OK)
-        e = table_write_csv(path, t, 1, NULL);
+        e = table_write_csv(path, t, NULL, 1, NULL);
     return e;
 }

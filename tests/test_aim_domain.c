@@ -96,7 +96,7 @@ TEST(mistakes_in_a_domain_are_refused)
     static const char *const twice[] = {"a", "b", "a"};
     static const char *const spaced[] = {"a", "b "};
     static const char *const empty[] = {"a", ""};
-    static const double flat[] = {0, 1, 1};
+    static const double flat[] = {0, 1, 1, 1};
     static const double nan_edge[] = {0, NAN};
     struct domain *d CLEAN(domain_free) = four_attributes();
 #define REFUSED(call) assert_int_equal(call, ERR_STUDY)
@@ -112,7 +112,7 @@ TEST(mistakes_in_a_domain_are_refused)
     REFUSED(domain_add_categorical(d, "x", twice, 2, "b", DOMAIN_REJECT, NULL));
     REFUSED(domain_add_categorical(d, "x", twice, 2, NULL, DOMAIN_CLIP, NULL));
     REFUSED(domain_add_categorical(d, "x", twice, 0, NULL, DOMAIN_REJECT, NULL));
-    REFUSED(domain_add_numeric(d, "x", flat, 3, NULL, DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 4, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_numeric(d, "x", nan_edge, 2, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_numeric(d, "x", flat, 1, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_numeric(d, "x", flat, 0, NULL, DOMAIN_REJECT, NULL));

@@ -428,7 +428,7 @@ TEST(what_is_written_reads_back)
         assert_int_equal(table_append(t, codes), ERR_OK);
     }
     assert_int_equal(table_append(t, (uint16_t[]){3, 0, 0, 0}), ERR_DATA);
-    assert_int_equal(table_write_csv(p.path, t, 7, NULL), ERR_OK);
+    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
     assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
     assert_int_equal(back->rows, t->rows);
     for (int a = 0; a < 4; a++)
@@ -445,7 +445,7 @@ TEST(a_lone_missing_value_is_not_a_blank_line)
     assert_int_equal(table_new(&t, d, 3), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){4}), ERR_OK);
     assert_int_equal(table_append(t, (uint16_t[]){0}), ERR_OK);
-    assert_int_equal(table_write_csv(p.path, t, 7, NULL), ERR_OK);
+    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
     assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
     assert_int_equal(back->rows, 2);
     assert_int_equal(back->column[0][0], 4);

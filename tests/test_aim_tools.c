@@ -53,7 +53,7 @@ static void stage_new(struct stage *g, const struct support_options *o)
     support_study_file(&g->s, "out", g->out);
     support_study_file(&g->s, "err", g->err);
     assert_int_equal(support_table(&t, g->s.study->domain, 400, 1), ERR_OK);
-    assert_int_equal(table_write_csv(g->real, t, 1, NULL), ERR_OK);
+    assert_int_equal(table_write_csv(g->real, t, NULL, 1, NULL), ERR_OK);
     assert_int_equal(model_plain(&m, g->s.study->domain, g->s.study->workload->clique,
                                  g->s.study->workload->cliques > 2 ? 2 : 1, 1 << 20, NULL),
                      ERR_OK);

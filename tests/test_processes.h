@@ -74,7 +74,7 @@ static inline struct scene scene_new(const struct support_options *o)
         struct table *t = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * batch, 10 + batch),
                          ERR_OK);
-        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
         if (batch == i)
             assert_int_equal(central_append(c.all, t), ERR_OK);
         table_free(&t);

@@ -522,7 +522,7 @@ static int stage_new(void **state)
     for (unsigned i = 0; i < OWNERS; i++) {
         struct table *t CLEAN(table_free) = NULL;
         assert_int_equal(support_table(&t, c.s.study->domain, 400 + 500 * i, 10 + i), ERR_OK);
-        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, 1, &quiet), ERR_OK);
+        assert_int_equal(table_write_csv(file(&c, "o%u.csv", i), t, NULL, 1, &quiet), ERR_OK);
         c.rows += t->rows;
     }
     support_study_file(&c.s, "done", c.done);

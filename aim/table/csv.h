@@ -9,6 +9,7 @@
 #ifndef TREFOIL_AIM_TABLE_CSV_H
 #define TREFOIL_AIM_TABLE_CSV_H
 
+#include "aim/table/density.h"
 #include "aim/table/rows.h"
 
 struct table_csv_options {
@@ -21,11 +22,12 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
                         const struct table_csv_options *options, struct log *log) MUST_CHECK;
 
 /*
- * Writes labels and numbers. A numeric code becomes a number drawn uniformly inside its bin with
- * the given seed, a missing one the attribute's missing text. Reading the file back gives the same
- * codes. The file appears whole or not at all; "-" is the standard output.
+ * Writes labels and numbers. A numeric code becomes a number drawn from its bin's density with the
+ * given seed, a missing one the attribute's missing text. Reading the file back gives the same
+ * codes. The file appears whole or not at all; "-" is the standard output. Where `densities` is
+ * NULL every density is even.
  */
-enum err table_write_csv(const char *path, const struct table *t, uint64_t seed,
-                         struct log *log) MUST_CHECK;
+enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
+                         uint64_t seed, struct log *log) MUST_CHECK;
 
 #endif

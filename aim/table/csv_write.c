@@ -27,26 +27,33 @@ static void put_text(struct bytes *out, const char *text, bool quote)
     bytes_put_u8(out, '"');
 }
 
-/* Two digits finer than the bin is wide, and never outside of it. */
-static void put_numeric(struct bytes *out, const struct domain_attribute *a, uint16_t code,
-                        struct random *r)
+/* Multiples of a step with its digits, other numbers with two digits more than the bin is wide. */
+static int decimals_of(const struct domain_attribute *a, const struct density *density,
+                       uint16_t code)
 {
-    double low = a->edges[code], width = a->edges[code + 1] - low;
-    double digits = ceil(-log10(width)) + 2;
-    int decimals = digits < 0 ? 0 : digits > 30 ? -1 : (int)digits;
+    double digits = ceil(-log10(a->edges[code + 1] - a->edges[code])) + 2;
+    if (density_decimals(density) >= 0)
+        return density_decimals(density);
+    return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has them all */
+}
+
+/* A number that the rounded text of moves out of its bin is drawn again, then written in full. */
+static void put_numeric(struct bytes *out, const struct domain_attribute *a,
+                        const struct density *density, uint16_t code, struct random *r)
+{
+    int decimals = decimals_of(a, density, code);
     char text[400];
     for (int trial = 0; trial < 8; trial++) {
-        number_print(text, sizeof text, low + width * random_double(r), decimals);
+        double x = density_draw(density, code, trial < 7 ? random_double(r) : 0.5);
+        number_print(text, sizeof text, x, trial < 6 ? decimals : -1);
         if (domain_code(a, text) == code)
             break;
-        if (trial == 6)
-            low = a->edges[code], width = 0, decimals = -1;
     }
     bytes_put_text(out, text);
 }
 
-static void put_cell(struct bytes *out, const struct table *t, size_t row, size_t attribute,
-                     struct random *r)
+static void put_cell(struct bytes *out, const struct table *t, const struct densities *densities,
+                     size_t row, size_t attribute, struct random *r)
 {
     const struct domain_attribute *a = &t->domain->attribute[attribute];
     uint16_t code = t->column[attribute][row];
@@ -65,7 +72,7 @@ static void put_cell(struct bytes *out, const struct table *t, size_t row, size_
         bytes_put_text(out, text);
         break;
     case DOMAIN_NUMERIC:
-        put_numeric(out, a, code, r);
+        put_numeric(out, a, densities->of[attribute], code, r);
         break;
     }
 }
@@ -90,7 +97,8 @@ static enum err write_text(struct sink *s)
     return log_fail(s->log, ERR_SYSTEM, "cannot write to the standard output: %s", strerror(errno));
 }
 
-static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
+static enum err write_rows(struct sink *s, const struct table *t, const struct densities *densities,
+                           uint64_t seed)
 {
     const size_t attributes = t->domain->attributes;
     struct random r;
@@ -101,7 +109,7 @@ static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
     }
     for (size_t row = 0; row < t->rows; row++) {
         for (size_t a = 0; a < attributes; a++) {
-            put_cell(&s->text, t, row, a, &r);
+            put_cell(&s->text, t, densities, row, a, &r);
             bytes_put_u8(&s->text, a + 1 < attributes ? ',' : '\n');
         }
         if (s->text.size >= PIECE)
@@ -110,13 +118,17 @@ static enum err write_rows(struct sink *s, const struct table *t, uint64_t seed)
     return write_text(s);
 }
 
-enum err table_write_csv(const char *path, const struct table *t, uint64_t seed, struct log *log)
+enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
+                         uint64_t seed, struct log *log)
 {
     struct sink s = {.standard = strcmp(path, "-") == 0, .log = log};
+    struct densities even CLEAN(densities_clear) = {0};
     enum err e;
+    if (densities == NULL)
+        TRY(densities_even(&even, t->domain));
     if (!s.standard)
         TRY(file_draft_open(&s.draft, path, 0644, log));
-    e = write_rows(&s, t, seed);
+    e = write_rows(&s, t, densities != NULL ? densities : &even, seed);
     bytes_clear(&s.text);
     return s.standard ? e : file_draft_end(&s.draft, e);
 }

@@ -187,7 +187,8 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                                                                .policy = policy};
     TRY(check_common(d, &a, name, missing, log));
     for (size_t i = 0; i < count; i++)
-        if (!isfinite(edges[i]) || (i > 0 && edges[i] <= edges[i - 1]))
+        if (!isfinite(edges[i]) || (i > 0 && edges[i] < edges[i - 1]) ||
+            (i > 1 && edges[i] == edges[i - 2]))
             return log_fail(log, ERR_STUDY,
                             "attribute %s: edge %zu (%g) is not a number above the one before",
                             name, i + 1, edges[i]);
@@ -237,22 +238,13 @@ static uint32_t integer_code(const struct domain_attribute *a, const char *text)
 
 static uint32_t numeric_code(const struct domain_attribute *a, const char *text)
 {
-    uint32_t low = 0, high = a->values;
     double v;
-    if (!number_double(text, &v))
+    int64_t whole;
+    if (!number_double(text, &v) || (a->whole && !number_integer(text, &whole)))
         return DOMAIN_NO_CODE;
     if (a->policy == DOMAIN_CLIP)
-        v = v < a->edges[0] ? a->edges[0] : v > a->edges[high] ? a->edges[high] : v;
-    if (!(v >= a->edges[0] && v <= a->edges[high]))
-        return DOMAIN_NO_CODE;
-    while (high - low > 1) { /* edges[low] <= v, and v < edges[high] or v is the very last edge */
-        uint32_t middle = low + (high - low) / 2;
-        if (a->edges[middle] <= v)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+        v = fmin(fmax(v, a->edges[0]), a->edges[a->values]);
+    return domain_bin(a, v);
 }
 
 uint32_t domain_code(const struct domain_attribute *a, const char *text)

@@ -4,7 +4,10 @@
  * A domain is public and is written by people; it is never derived from data. Codes:
  *   categorical  the index in the list of labels
  *   integer      value - min, for min <= value <= max
- *   numeric      i, for e_i <= x < e_(i+1), of edges e_0 < e_1 < ... < e_k; x = e_k is in bin k-1
+ *   numeric      i, for e_i <= x < e_(i+1), of edges e_0 <= e_1 <= ... <= e_k; x = e_k is in k-1
+ *
+ * An edge that stands twice is a *spike*: a bin of that one number, which the next bin then leaves
+ * out. So codes ascend with the numbers in any case.
  *
  * An attribute that may be missing has one code more, the last one.
  */
@@ -32,6 +35,9 @@ enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
  */
 enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
 
+/* What is assumed inside the last bin: the trend of those before, an open end, a declared mean. */
+enum domain_tail { DOMAIN_TAIL_TREND, DOMAIN_TAIL_EXPONENTIAL, DOMAIN_TAIL_TYPICAL };
+
 struct domain_attribute {
     char *name;
     enum domain_kind kind;
@@ -40,7 +46,11 @@ struct domain_attribute {
     char **labels;             /* categorical: the labels of codes 0 .. (missing left out) */
     uint32_t *order;           /* categorical: codes in strcmp() order of their labels */
     int64_t min, max;          /* integer */
-    double *edges;             /* numeric: bins + 1 of them, ascending */
+    double *edges;             /* numeric: bins + 1 of them, ascending; none more than twice */
+    double step;               /* numeric: synthetic values are multiples of it; 0: any number */
+    bool whole;                /* numeric: only whole numbers fit */
+    enum domain_tail tail;     /* numeric: what is assumed of the last bin that is no spike */
+    double typical;            /* its mean, where the study declares one */
     uint32_t values;           /* size without the missing code: labels, integers or bins */
     char *missing;             /* the text of a missing value ("" is an empty cell), or NULL */
 };
@@ -70,6 +80,26 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                             const char *missing, enum domain_policy policy,
                             struct log *log) MUST_CHECK;
 
+/*
+ * More about the attribute that was added last, a numeric one (domain_bins.c). ERR_STUDY, logged:
+ * step     above 0 and at most 12 digits after the point; every bin must hold a multiple of it.
+ *          `whole`: the step is a whole number, and numbers that are not do not fit
+ * tail     `typical`, if that is declared, must be between two numbers of the bin
+ */
+enum err domain_set_step(struct domain *d, double step, bool whole, struct log *log) MUST_CHECK;
+enum err domain_set_tail(struct domain *d, enum domain_tail tail, double typical,
+                         struct log *log) MUST_CHECK;
+
+/* Whether a numeric code is a spike. */
+bool domain_spike(const struct domain_attribute *a, uint32_t code);
+/*
+ * The numbers of a bin that are multiples of the step: how many, and the first as a multiple
+ * (aim/table/step.h).
+ */
+int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64_t *count);
+/* The bin that the tail is of: the last one with more than one number; DOMAIN_NO_CODE if none. */
+uint32_t domain_tail_bin(const struct domain_attribute *a);
+
 /* A domain of some attributes of another, in the order given. */
 enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
                      size_t count) MUST_CHECK;
@@ -79,6 +109,8 @@ uint32_t domain_find(const struct domain *d, const char *name);
 
 /* The code of a text without spaces around it, by the policy; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
+/* The bin of a number, of a numeric attribute and within its edges; or DOMAIN_NO_CODE. */
+uint32_t domain_bin(const struct domain_attribute *a, double x);
 /* Whether it has a code without the policy. */
 bool domain_fits(const struct domain_attribute *a, const char *text);
 

@@ -5,10 +5,25 @@
 
 #include <string.h>
 
+#define MORE 0x80 /* added to the kind where a study says more of a column, which then follows */
+
+static bool has_more(const struct domain_attribute *a)
+{
+    return a->step > 0 || a->tail != DOMAIN_TAIL_TREND;
+}
+
+static void write_more(const struct domain_attribute *a, struct bytes *out)
+{
+    bytes_put_double(out, a->step);
+    bytes_put_u8(out, a->whole);
+    bytes_put_u8(out, (uint8_t)a->tail);
+    bytes_put_double(out, a->typical);
+}
+
 static void attribute_write(const struct domain_attribute *a, struct bytes *out)
 {
     bytes_put_string(out, a->name);
-    bytes_put_u8(out, (uint8_t)a->kind);
+    bytes_put_u8(out, (uint8_t)a->kind | (has_more(a) ? MORE : 0));
     bytes_put_u8(out, (uint8_t)a->policy);
     bytes_put_u8(out, a->missing != NULL);
     if (a->missing != NULL)
@@ -28,6 +43,8 @@ static void attribute_write(const struct domain_attribute *a, struct bytes *out)
             bytes_put_double(out, a->edges[i]);
         break;
     }
+    if (has_more(a))
+        write_more(a, out);
 }
 
 void domain_write(const struct domain *d, struct bytes *out)
@@ -79,6 +96,33 @@ static enum err read_edges(struct domain_attribute *a, struct reader *r)
     return r->failed ? ERR_FORMAT : ERR_OK;
 }
 
+static enum err read_values(struct domain_attribute *a, struct reader *r)
+{
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        return read_labels(a, r);
+    case DOMAIN_INTEGER:
+        return read_range(a, r);
+    case DOMAIN_NUMERIC:
+        return read_edges(a, r);
+    }
+    return ERR_FORMAT;
+}
+
+static enum err read_more(struct domain_attribute *a, struct reader *r)
+{
+    uint8_t whole, tail;
+    a->step = reader_double(r);
+    whole = reader_u8(r);
+    tail = reader_u8(r);
+    a->typical = reader_double(r);
+    if (r->failed || whole > 1 || tail > DOMAIN_TAIL_TYPICAL || a->kind != DOMAIN_NUMERIC)
+        return ERR_FORMAT;
+    a->whole = whole == 1;
+    a->tail = (enum domain_tail)tail;
+    return has_more(a) ? ERR_OK : ERR_FORMAT;
+}
+
 static enum err read_attribute(struct domain_attribute *a, struct reader *r)
 {
     uint8_t kind, policy, missing;
@@ -89,20 +133,22 @@ static enum err read_attribute(struct domain_attribute *a, struct reader *r)
     if (missing == 1)
         TRY(read_text(r, &a->missing));
     a->values = reader_u32(r);
-    if (r->failed || missing > 1 || kind > DOMAIN_NUMERIC || policy > DOMAIN_AS_MISSING ||
+    if (r->failed || missing > 1 || (kind & ~MORE) > DOMAIN_NUMERIC || policy > DOMAIN_AS_MISSING ||
         a->values == 0 || a->values > DOMAIN_SIZE_MAX)
         return ERR_FORMAT;
-    a->kind = (enum domain_kind)kind;
+    a->kind = (enum domain_kind)(kind & ~MORE);
     a->policy = (enum domain_policy)policy;
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return read_labels(a, r);
-    case DOMAIN_INTEGER:
-        return read_range(a, r);
-    case DOMAIN_NUMERIC:
-        return read_edges(a, r);
-    }
-    return ERR_FORMAT;
+    TRY(read_values(a, r));
+    return (kind & MORE) != 0 ? read_more(a, r) : ERR_OK;
+}
+
+static enum err add_numeric(struct domain *d, const struct domain_attribute *a, struct log *log)
+{
+    TRY(domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing, a->policy,
+                           log));
+    if (a->step != 0)
+        TRY(domain_set_step(d, a->step, a->whole, log));
+    return domain_set_tail(d, a->tail, a->typical, log);
 }
 
 /* A copy of an attribute becomes the last of d. */
@@ -115,8 +161,7 @@ static enum err add(struct domain *d, const struct domain_attribute *a, struct l
     case DOMAIN_INTEGER:
         return domain_add_integer(d, a->name, a->min, a->max, a->missing, a->policy, log);
     case DOMAIN_NUMERIC:
-        return domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing,
-                                  a->policy, log);
+        return add_numeric(d, a, log);
     }
     return ERR_STUDY;
 }

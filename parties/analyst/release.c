@@ -1,5 +1,6 @@
 #include "parties/analyst/release.h"
 
+#include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/output.h"
 #include "aim/sample.h"
@@ -47,6 +48,7 @@ enum err release_write(const char *folder, const struct study *study,
         .measurements = result->measurements,
     };
     struct table *table CLEAN(table_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
     TRY(file_path(model, log, "%s/model", folder));
     TRY(file_path(synthetic, log, "%s/synthetic.csv", folder));
@@ -56,5 +58,6 @@ enum err release_write(const char *folder, const struct study *study,
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(result->model)));
     TRY(sample_rows(&table, result->model, rows, seed, log));
-    return table_write_csv(synthetic, table, seed, log);
+    TRY(model_densities(&inside, result->model, log));
+    return table_write_csv(synthetic, table, &inside, seed, log);
 }

@@ -1,3 +1,4 @@
+#include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/sample.h"
 #include "aim/table/csv.h"
@@ -29,11 +30,13 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
     TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, log));
     if (rows == 0)
         rows = (size_t)fmax(1, round(model_total(m)));
     TRY((independent ? sample_independent : sample_rows)(&t, m, rows, seed, log));
-    TRY(table_write_csv(out, t, seed, log));
+    TRY(model_densities(&inside, m, log));
+    TRY(table_write_csv(out, t, &inside, seed, log));
     if (strcmp(out, "-") != 0)
         printf("wrote %zu rows of %zu attributes to %s\n", rows, d->attributes, out);
     return ERR_OK;

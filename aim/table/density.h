@@ -1,0 +1,91 @@
+/*
+ * aim/table/density.h - what is assumed of the numbers inside a bin.
+ *
+ * Nobody counted them, so this is an assumption, made from public values alone: the bins and their
+ * noisy counts. Rows that are drawn and questions that are answered both take it from here, and
+ * therefore agree.
+ *
+ * A code stands for numbers of one of three kinds:
+ *   one number      a code of an integer attribute, a spike, a bin that holds one multiple
+ *   some multiples  of the attribute's step, those that are in the bin
+ *   an interval     where there is no step
+ * Over these the density is log-linear: proportional to exp(tilt * u) with u from 0 to 1 across
+ * the bin. It never moves anything from one bin to another. The tilt is
+ *   by trend   the slope of the logarithm of the density, from the middle of the neighbour on
+ *              either side to that of the bin: the harmonic mean of both, or 0 where one goes up
+ *              and the other down. A bin at an end has one neighbour. Spikes are none. Ten rows
+ *              are added to every bin at first, so that noise in empty ones shapes nothing
+ *   by tail    what the study says of the last bin that is no spike. Exponential: the rate at
+ *              which an exponential distribution leaves as much to this bin as there is, of what
+ *              is in it and in the one before. Typical: the tilt that gives the declared mean
+ * and 0, an even density, where there is no neighbour.
+ *
+ * Parts of a bin are half open, [low, high), and may reach beyond it. A comparison is such a part:
+ *   x >= v  [v, INFINITY)                        x < v   [-INFINITY, v)
+ *   x > v   [nextafter(v, INFINITY), INFINITY)   x <= v  [-INFINITY, nextafter(v, INFINITY))
+ *   x = v   [v, nextafter(v, INFINITY))
+ * In an interval a single number has (next to) no share.
+ *
+ * Codes here are those of numbers: 0 .. values - 1, never the missing one. All numbers of a code
+ * are below all numbers of the next.
+ */
+#ifndef TREFOIL_AIM_TABLE_DENSITY_H
+#define TREFOIL_AIM_TABLE_DENSITY_H
+
+#include "aim/table/domain.h"
+
+#include <math.h>
+
+struct density;
+
+/*
+ * Of an integer or numeric attribute. `counts` are those of its codes in rows, as noisy as they
+ * come: at least a->values of them; or NULL, and they are taken to be equal, which leaves of all
+ * the above a declared mean. Nothing is borrowed.
+ */
+enum err density_new(struct density **d, const struct domain_attribute *a,
+                     const double *counts) MUST_CHECK;
+void density_free(struct density **d);
+
+/* What a part has of a bin: its share of the mass, and the means of x and x^2 over that. */
+struct density_part {
+    double share;        /* 0 to 1; of parts that make up the bin they add up to 1 */
+    double mean, square; /* 0 where the share is */
+};
+struct density_part density_part(const struct density *d, uint32_t code, double low, double high);
+
+/* The whole bin. */
+static inline struct density_part density_whole(const struct density *d, uint32_t code)
+{
+    return density_part(d, code, -INFINITY, INFINITY);
+}
+
+/*
+ * The least number of a part at or below which a share `p` of it lies: 0 gives its least number, 1
+ * its largest. The part must have a share of the bin above 0.
+ */
+double density_quantile(const struct density *d, uint32_t code, double low, double high, double p);
+
+/* A number of the bin, drawn with `u`, uniform in [0, 1). */
+static inline double density_draw(const struct density *d, uint32_t code, double u)
+{
+    return density_quantile(d, code, -INFINITY, INFINITY, u);
+}
+
+/* How many digits after the point its numbers have; -1 where there is no step. */
+int density_decimals(const struct density *d);
+
+/* The tilt of a bin, for people and tests: 0 is even. */
+double density_tilt(const struct density *d, uint32_t code);
+
+/* The densities of a domain: of[attribute], NULL where it has labels. */
+struct densities {
+    size_t attributes;
+    struct density **of;
+};
+
+/* As if all counts were equal; aim/model_densities.h has those of a model. */
+enum err densities_even(struct densities *out, const struct domain *d) MUST_CHECK;
+void densities_clear(struct densities *d);
+
+#endif
