@@ -20,16 +20,12 @@ struct assembly {
 
 enum err assembly_new(struct assembly **assembly, const struct study *study)
 {
-    struct assembly *a = memory_array(1, sizeof *a);
-    *assembly = a;
-    if (a == NULL)
-        return ERR_NOMEM;
+    struct assembly *a;
+    TRY(memory_new(assembly, 1));
+    a = *assembly;
     a->analysts = study->analysts;
     a->longest = REQUEST_HEAD_SIZE + request_longest(study->workload);
-    a->of = memory_array(a->analysts, sizeof *a->of);
-    if (a->of == NULL)
-        assembly_free(assembly);
-    return *assembly != NULL ? ERR_OK : ERR_NOMEM;
+    return memory_new(&a->of, a->analysts);
 }
 
 void assembly_free(struct assembly **assembly)

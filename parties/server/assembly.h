@@ -11,6 +11,7 @@
 
 struct assembly;
 
+/* assembly_free() also takes one that failed. */
 enum err assembly_new(struct assembly **assembly, const struct study *study) MUST_CHECK;
 void assembly_free(struct assembly **assembly);
 

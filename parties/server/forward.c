@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "netio/dial.h"
-#include "netio/gate.h"
 #include "parties/exchange/request.h"
 
 #include <stdatomic.h>
@@ -19,10 +18,8 @@
 
 struct forward {
     struct dial *dial;
-    struct store *store;
-    const struct study *study;
+    const struct site *site;
     uint8_t after[UPLOAD_ID_SIZE]; /* the last that was sent */
-    struct log *log;
     pthread_t thread;
     bool started;
     atomic_bool stop, awake;
@@ -116,7 +113,7 @@ static enum err send_window(struct forward *f, struct window *w)
     while (w->sent < WINDOW && bytes < WINDOW_BYTES && !atomic_load(&f->stop)) {
         struct upload u CLEAN(upload_clear) = {0};
         bool found = false, alone;
-        enum err e = store_unforwarded(f->store, f->after, &u, &found);
+        enum err e = store_unforwarded(f->site->store, f->after, &u, &found);
         if (e != ERR_OK && e != ERR_AUTH)
             return e;
         if (e == ERR_OK && !found) {
@@ -149,10 +146,10 @@ static enum err take_answer(struct forward *f, struct window *w, const struct an
         w->item[i].answered = true;
         w->answers++;
         if (a->status == ERR_DATA || a->status == ERR_FORMAT)
-            log_warn(f->log,
+            log_warn(f->site->log,
                      "server 2 refused the vector of %s for good: it does not fit what that owner "
                      "sent to server 2",
-                     f->study->owner[w->item[i].owner].name);
+                     f->site->study->owner[w->item[i].owner].name);
         w->item[i].settled = a->status == ERR_DATA || a->status == ERR_FORMAT ||
                              (a->status == ERR_OK && a->complete);
         return w->item[i].settled ? ERR_OK : a->status;
@@ -176,11 +173,11 @@ static enum err take_answers(struct forward *f, struct window *w, int64_t deadli
 static enum err note_settled(struct forward *f, const struct window *w)
 {
     enum err e = ERR_OK;
-    TRY(store_batch(f->store));
+    TRY(store_batch(f->site->store));
     for (size_t i = 0; e == ERR_OK && i < w->sent; i++)
         if (w->item[i].settled)
-            e = store_forwarded(f->store, w->item[i].id, true);
-    return store_batch_end(f->store, e);
+            e = store_forwarded(f->site->store, w->item[i].id, true);
+    return store_batch_end(f->site->store, e);
 }
 
 /* `sent`: whether there was anything to send. */
@@ -218,7 +215,8 @@ static void *run(void *arg)
         enum err e = forward_some(f, &sent);
         dial_tend(f->dial);
         if (e != ERR_OK && e != ERR_AGAIN && e != ERR_TIMEOUT && e != ERR_PEER)
-            log_warn(f->log, "owners' vectors could not be passed to server 2: %s", error_text(e));
+            log_warn(f->site->log, "owners' vectors could not be passed to server 2: %s",
+                     error_text(e));
         /* what server 2 cannot take yet is long: send it less and less often */
         wait_ms = e == ERR_OK ? LOOK_MS : wait_ms < WAIT_MAX_MS / 2 ? 2 * wait_ms : WAIT_MAX_MS;
         if ((!sent || e != ERR_OK) && pause_until(f, clock_now_ms() + wait_ms))
@@ -233,36 +231,30 @@ void forward_wake(struct forward *f)
         atomic_store(&f->awake, true);
 }
 
-enum err forward_start(struct forward **forward, struct netio *netio, struct store *store,
-                       const struct study *study, const struct identity *me, struct log *log)
+enum err forward_start(struct forward **forward, const struct site *site)
 {
-    struct forward *f CLEAN(forward_stop) = memory_array(1, sizeof *f);
+    struct forward *f;
     char endpoint[STUDY_ENDPOINT_SIZE];
-    const struct dial_options o = {
-        .netio = netio,
+    struct dial_options o = {
+        .netio = site->netio,
         .endpoint = endpoint,
-        .server_public = study->server[2].key.curve,
-        .curve_public = me->public.curve,
-        .curve_secret = me->curve_secret,
+        .server_public = site->study->server[2].key.curve,
+        .curve_public = site->me->public.curve,
+        .curve_secret = site->me->curve_secret,
         .max_message = 65536,
-        .stop = f != NULL ? &f->stop : NULL,
-        .log = log,
+        .log = site->log,
     };
-    *forward = NULL;
-    if (f == NULL)
-        return ERR_NOMEM;
-    f->store = store;
-    f->study = study;
-    f->log = log;
+    TRY(memory_new(forward, 1));
+    f = *forward;
+    f->site = site;
     atomic_init(&f->stop, false);
     atomic_init(&f->awake, false);
-    study_endpoint(study, 2, STUDY_GATE, endpoint);
+    o.stop = &f->stop;
+    study_endpoint(site->study, 2, STUDY_GATE, endpoint);
     TRY(dial_new(&f->dial, &o));
     TRY(dial_watch(f->dial));
-    TRY(thread_start(&f->thread, run, f, log));
+    TRY(thread_start(&f->thread, run, f, site->log));
     f->started = true;
-    *forward = f;
-    f = NULL;
     return ERR_OK;
 }
 

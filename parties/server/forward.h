@@ -9,14 +9,9 @@
 #ifndef TREFOIL_PARTIES_SERVER_FORWARD_H
 #define TREFOIL_PARTIES_SERVER_FORWARD_H
 
-#include "netio/context.h"
-#include "parties/store/store.h"
+#include "parties/server/site.h"
 
-struct forward;
-
-enum err forward_start(struct forward **forward, struct netio *netio, struct store *store,
-                       const struct study *study, const struct identity *me,
-                       struct log *log) MUST_CHECK;
+enum err forward_start(struct forward **forward, const struct site *site) MUST_CHECK;
 /* Something new may be there: look at once. NULL is fine. */
 void forward_wake(struct forward *forward);
 void forward_stop(struct forward **forward);

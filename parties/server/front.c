@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/rate.h"
 #include "parties/server/assembly.h"
+#include "parties/server/forward.h"
 #include "parties/server/intake.h"
 #include "parties/server/recover.h"
 #include "parties/server/worker.h"
@@ -24,7 +25,7 @@ _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message")
 #define MESSAGES_PER_SECOND 100
 
 struct front {
-    struct front_options o;
+    struct site *site;
     struct outbox outbox;
     struct intake intake;
     struct assembly *assembly;
@@ -38,27 +39,28 @@ static void show_uploads(struct front *f)
 {
     uint64_t whole, part;
     int64_t due;
-    if (store_count(f->o.store, &whole, &part) != ERR_OK || store_due(f->o.store, &due) != ERR_OK)
+    if (store_count(f->site->store, &whole, &part) != ERR_OK ||
+        store_due(f->site->store, &due) != ERR_OK)
         return; /* logged; the figures are the last known */
-    atomic_store(&f->o.status->purge_due, due);
-    atomic_store(&f->o.status->uploads, whole);
-    atomic_store(&f->o.status->uploads_partial, part);
+    atomic_store(&f->site->status.purge_due, due);
+    atomic_store(&f->site->status.uploads, whole);
+    atomic_store(&f->site->status.uploads_partial, part);
 }
 
 /* Once for each time that it becomes due: a later upload puts it off. */
 static void tell_due(struct front *f)
 {
-    int64_t due = atomic_load(&f->o.status->purge_due);
+    int64_t due = atomic_load(&f->site->status.purge_due);
     char date[DATE_SIZE];
     if (due == 0 || due == f->told_due || date_now() < due)
         return;
     f->told_due = due;
     date_text(due, date);
     log_warn(
-        f->o.log,
+        f->site->log,
         "the study's retain_days (%u) were over on %s: the uploads are due to be purged. Stop this "
         "server and run it with --purge",
-        f->o.study->retain_days, date);
+        f->site->study->retain_days, date);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -76,21 +78,21 @@ static enum err check_dates(struct front *f, const struct gate_client *from, enu
     char words[512] = "";
     const char *text;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    enum err e = roster_current(f->o.study, role, who, &log);
+    enum err e = roster_current(f->site->study, role, who, &log);
     if (e == ERR_OK)
-        e = roster_servers_current(f->o.study, &log);
+        e = roster_servers_current(f->site->study, &log);
     *refused = e != ERR_OK;
     if (!*refused)
         return ERR_OK;
     text = log_first(words);
-    log_warn(f->o.log, "refused a message: %s", text);
+    log_warn(f->site->log, "refused a message: %s", text);
     return tell(f, from, kind, e, text);
 }
 
 /* Whether an owner or analyst sends faster than any program of ours. */
 static bool too_fast(struct front *f, enum role role, uint32_t who)
 {
-    size_t i = role == ROLE_OWNER ? who : f->o.study->owners + who;
+    size_t i = role == ROLE_OWNER ? who : f->site->study->owners + who;
     return role != ROLE_SERVER &&
            !rate_take(&f->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
 }
@@ -100,7 +102,7 @@ static enum err tell_debit(struct front *f, const struct gate_client *from, cons
                            size_t n)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
-    enum err e = recover_answer(f->o.store, p, n, &answer);
+    enum err e = recover_answer(f->site->store, p, n, &answer);
     return outbox_put(&f->outbox, from, MESSAGE_LEDGER, e, "", e == ERR_OK ? &answer : NULL);
 }
 
@@ -111,13 +113,14 @@ static enum err tell_debit(struct front *f, const struct gate_client *from, cons
 static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
                            size_t n)
 {
-    const uint32_t adding = atomic_load(&f->o.status->adding);
+    struct status *status = &f->site->status;
+    const uint32_t adding = atomic_load(&status->adding);
     struct bytes out CLEAN(bytes_clear) = {0};
-    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&f->o.status->run) ||
-        from->user != atomic_load(&f->o.status->user))
+    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&status->run) ||
+        from->user != atomic_load(&status->user))
         return ERR_OK;
-    atomic_store(&f->o.status->heard_ms, clock_now_ms());
-    if (adding == 0 || f->o.index != 0)
+    atomic_store(&status->heard_ms, clock_now_ms());
+    if (adding == 0 || f->site->index != 0)
         return ERR_OK;
     bytes_put_u32(&out, adding - 1);
     TRY(bytes_ok(&out));
@@ -128,7 +131,7 @@ static enum err take_alive(struct front *f, const struct gate_client *from, cons
 static enum err pass_on(struct front *f, const struct gate_client *from,
                         const struct bytes *message)
 {
-    enum err e = gate_pass(f->o.gate, from, message->data, message->size);
+    enum err e = gate_pass(f->site->gate, from, message->data, message->size);
     return e != ERR_AGAIN ? e
                           : tell(f, from, message->data[0], e,
                                  "this server is busy with other requests, or about to end");
@@ -164,11 +167,11 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return intake_head(&f->intake, from, p, n);
     if (role == ROLE_OWNER && (kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE))
         return intake_upload(&f->intake, from, kind, who, p, n);
-    if (role == ROLE_OWNER && kind == MESSAGE_PART && f->o.index == 1)
+    if (role == ROLE_OWNER && kind == MESSAGE_PART && f->site->index == 1)
         return intake_part(&f->intake, from, who, p, n);
     if (role == ROLE_OWNER && kind == MESSAGE_WITHDRAW)
         return intake_withdraw(&f->intake, from, who, p, n);
-    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && who == 1 && f->o.index == 2)
+    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && who == 1 && f->site->index == 2)
         return intake_vector(&f->intake, from, p, n);
     if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
         return tell_debit(f, from, p, n);
@@ -176,7 +179,7 @@ static enum err sort(struct front *f, const struct gate_client *from, enum role 
         return take_request(f, from, who, message);
     if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE)
         return take_alive(f, from, p, n);
-    log_warn(f->o.log, "a message of kind %u from user %u:%u is not for this server", kind,
+    log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server", kind,
              (unsigned)role, who);
     return tell(f, from, kind, ERR_REFUSED, "this key may not ask that of this server");
 }
@@ -199,7 +202,7 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
 static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
                                   const struct bytes *message)
 {
-    log_error(f->o.log, "memory is too short for a message; its sender is to try again later");
+    log_error(f->site->log, "memory is too short for a message; its sender is to try again later");
     return tell(f, from, message->size > 0 ? message->data[0] : 0, ERR_NOMEM,
                 "the server is short of memory");
 }
@@ -207,8 +210,8 @@ static enum err out_of_memory_for(struct front *f, const struct gate_client *fro
 /* `stored`: how the transaction ended that the answers are about. */
 static enum err send_answers(struct front *f, enum err stored)
 {
-    atomic_fetch_add(&f->o.status->refused, outbox_refusals(&f->outbox, stored));
-    return outbox_send(&f->outbox, f->o.gate, stored);
+    atomic_fetch_add(&f->site->status.refused, outbox_refusals(&f->outbox, stored));
+    return outbox_send(&f->outbox, f->site->gate, stored);
 }
 
 /* Takes what has come, and what comes at once. */
@@ -218,12 +221,12 @@ static enum err take_all(struct front *f, struct gate_client *from, struct bytes
     enum err e = ERR_OK;
     for (unsigned i = 1; e == ERR_OK; i++) {
         bytes += message->size;
-        atomic_fetch_add(&f->o.status->messages, 1);
-        atomic_fetch_add(&f->o.status->message_bytes, message->size);
+        atomic_fetch_add(&f->site->status.messages, 1);
+        atomic_fetch_add(&f->site->status.message_bytes, message->size);
         e = take(f, from, message);
         if (e != ERR_OK || i == BATCH_MESSAGES || bytes >= BATCH_BYTES)
             break;
-        e = gate_receive(f->o.gate, from, message, clock_now_ms());
+        e = gate_receive(f->site->gate, from, message, clock_now_ms());
     }
     if (e == ERR_NOMEM) {
         f->intake.failure = e;
@@ -235,22 +238,22 @@ static enum err take_all(struct front *f, struct gate_client *from, struct bytes
 /* One transaction, and then the answers: a hundred owners at once cost one wait for the disk. */
 static enum err take_batch(struct front *f, struct gate_client *from, struct bytes *message)
 {
-    enum err e, stored = store_batch(f->o.store);
+    enum err e, stored = store_batch(f->site->store);
     if (stored != ERR_OK) {
-        atomic_store(&f->o.status->store_fails, true);
+        atomic_store(&f->site->status.store_fails, true);
         TRY(tell(f, from, message->data[0], ERR_OK, ""));
         return send_answers(f, stored);
     }
     intake_begin(&f->intake);
     e = take_all(f, from, message);
-    stored = store_batch_end(f->o.store, e == ERR_OK ? f->intake.failure : e);
+    stored = store_batch_end(f->site->store, e == ERR_OK ? f->intake.failure : e);
     if (stored != ERR_OK || f->intake.wrote)
-        atomic_store(&f->o.status->store_fails, stored == ERR_SYSTEM);
+        atomic_store(&f->site->status.store_fails, stored == ERR_SYSTEM);
     if (e == ERR_OK && stored == ERR_OK)
         show_uploads(f);
     if (e == ERR_OK && stored != ERR_OK)
         e = intake_give_up(&f->intake, stored);
-    forward_wake(f->o.forward);
+    forward_wake(f->site->forward);
     return e == ERR_OK ? send_answers(f, stored) : e;
 }
 
@@ -258,13 +261,13 @@ enum err front_run(struct front *f)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
-    while (e == ERR_OK && !atomic_load(f->o.stop)) {
+    while (e == ERR_OK && !atomic_load(f->site->stop)) {
         struct gate_client from = {0};
-        atomic_store(&f->o.status->front_ms, clock_now_ms());
+        atomic_store(&f->site->status.front_ms, clock_now_ms());
         tell_due(f);
-        log_tend(f->o.log);
+        log_tend(f->site->log);
         assembly_tend(f->assembly);
-        e = gate_receive(f->o.gate, &from, &message, clock_now_ms() + POLL_MS);
+        e = gate_receive(f->site->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(f, &from, &message);
         else if (e == ERR_NOMEM) { /* even to take it */
@@ -276,20 +279,18 @@ enum err front_run(struct front *f)
     return e;
 }
 
-enum err front_new(struct front **front, const struct front_options *options)
+enum err front_new(struct front **front, struct site *site)
 {
-    struct front *f CLEAN(front_free) = memory_array(1, sizeof *f);
-    *front = NULL;
-    if (f == NULL)
-        return ERR_NOMEM;
-    f->o = *options;
-    f->intake = (struct intake){.o = &f->o, .outbox = &f->outbox};
-    f->rate = memory_array(options->study->owners + options->study->analysts, sizeof *f->rate);
-    TRY(f->rate == NULL ? ERR_NOMEM : assembly_new(&f->assembly, options->study));
-    TRY(intake_start(&f->intake));
+    const struct study *study = site->study;
+    struct front *f;
+    TRY(memory_new(front, 1));
+    f = *front;
+    f->site = site;
+    f->intake = (struct intake){.site = site, .outbox = &f->outbox};
+    TRY(memory_new(&f->rate, study->owners + study->analysts));
+    TRY(assembly_new(&f->assembly, study));
+    TRY(memory_new(&f->intake.waiting, study->owners));
     show_uploads(f);
-    *front = f;
-    f = NULL;
     return ERR_OK;
 }
 
@@ -297,7 +298,7 @@ void front_free(struct front **front)
 {
     if (*front == NULL)
         return;
-    intake_stop(&(*front)->intake);
+    memory_free(&(*front)->intake.waiting);
     assembly_free(&(*front)->assembly);
     outbox_clear(&(*front)->outbox);
     memory_free(&(*front)->rate);

@@ -2,28 +2,9 @@
 
 #include "base/date.h"
 #include "base/memory.h"
-#include "parties/server/own_head.h"
-#include "parties/store/store_ledger.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct intake_waiting {
-    uint8_t id[UPLOAD_ID_SIZE];
-    struct gate_client client;
-    bool used;
-};
-
-enum err intake_start(struct intake *in)
-{
-    in->waiting = memory_array(in->o->study->owners, sizeof *in->waiting);
-    return in->waiting != NULL ? ERR_OK : ERR_NOMEM;
-}
-
-void intake_stop(struct intake *in)
-{
-    memory_free(&in->waiting);
-}
 
 void intake_begin(struct intake *in)
 {
@@ -72,7 +53,7 @@ static enum err put_statement(const struct intake *in, enum receipt_state state,
     struct receipt r = {.state = state, .owner = owner};
     struct receipt_part part;
     memcpy(r.digest, digest, sizeof r.digest);
-    TRY(receipt_sign(in->o->study, in->o->me, &r, &part));
+    TRY(receipt_sign(in->site->study, in->site->me, &r, &part));
     receipt_part_write(&part, out);
     return bytes_ok(out);
 }
@@ -80,7 +61,7 @@ static enum err put_statement(const struct intake *in, enum receipt_state state,
 static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *out)
 {
     struct held entry;
-    TRY(store_hold_of(in->o->store, owner, &entry));
+    TRY(store_hold_of(in->site->store, owner, &entry));
     bytes_put_u8(out, entry.state == HELD_COMPLETE);
     bytes_put_u64(out, entry.bytes);
     return entry.state == HELD_COMPLETE ? put_statement(in, RECEIPT_HELD, owner, entry.digest, out)
@@ -99,7 +80,7 @@ static enum err tell_held(const struct intake *in, const struct gate_client *to,
 static enum err check_terms(const struct intake *in, const struct gate_client *from, uint8_t kind,
                             const uint8_t *p, bool *same)
 {
-    const struct terms *t = &in->o->study->terms;
+    const struct terms *t = &in->site->study->terms;
     struct bytes out CLEAN(bytes_clear) = {0};
     *same = memcmp(p, t->digest, sizeof t->digest) == 0;
     if (*same)
@@ -116,13 +97,13 @@ static enum err check_terms(const struct intake *in, const struct gate_client *f
 /* The one decision of a server that follows the wall clock. */
 static bool is_over(const struct intake *in)
 {
-    return in->o->study->uploads_until != 0 && date_now() > in->o->study->uploads_until;
+    return in->site->study->uploads_until != 0 && date_now() > in->site->study->uploads_until;
 }
 
 static enum err tell_over(const struct intake *in, const struct gate_client *from, uint8_t kind)
 {
     char until[DATE_SIZE], text[256];
-    date_text(in->o->study->uploads_until, until);
+    date_text(in->site->study->uploads_until, until);
     snprintf(text, sizeof text,
              "uploads were taken until %s; whoever keeps the study file may set another "
              "deadlines.uploads",
@@ -160,7 +141,7 @@ static enum err tell_version(const struct intake *in, const struct gate_client *
              "the upload is of version %u, and this server (trefoil %s) takes version %u; share "
              "with the version that the servers run",
              version, TREFOIL_VERSION, UPLOAD_VERSION);
-    log_warn(in->o->log, "refused a message: %s", text);
+    log_warn(in->site->log, "refused a message: %s", text);
     return refuse(in, from, kind, ERR_MISMATCH, text);
 }
 
@@ -169,25 +150,25 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
                             struct upload *u)
 {
     unsigned form = upload_form(p, n);
-    uint64_t bytes = study_form_bytes(in->o->study, owner, form);
+    uint64_t bytes = study_form_bytes(in->site->study, owner, form);
     if (bytes == 0)
         return ERR_FORMAT;
-    TRY(upload_read(u, in->o->index, form, (size_t)bytes, p, n));
+    TRY(upload_read(u, in->site->index, form, (size_t)bytes, p, n));
     u->owner = owner;
-    return upload_check(u, in->o->index, in->o->study->terms.digest);
+    return upload_check(u, in->site->index, in->site->study->terms.digest);
 }
 
 /* Server 2 answers once server 1 has sent the vector; server 1 at once, so that its parts come. */
 static enum err answer_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
                               const struct upload *u, bool complete)
 {
-    if (!complete && in->o->index == 2) {
+    if (!complete && in->site->index == 2) {
         struct intake_waiting *w = &in->waiting[u->owner];
         *w = (struct intake_waiting){.client = *from, .used = true};
         memcpy(w->id, u->id, UPLOAD_ID_SIZE);
         return ERR_OK;
     }
-    log_info(in->o->log, "upload of %s: %s", in->o->study->owner[u->owner].name,
+    log_info(in->site->log, "upload of %s: %s", in->site->study->owner[u->owner].name,
              complete ? acknowledged : "its vector comes in parts");
     return tell_held(in, from, kind, u->owner, complete ? acknowledged : "");
 }
@@ -195,7 +176,8 @@ static enum err answer_upload(struct intake *in, const struct gate_client *from,
 static enum err refuse_upload(const struct intake *in, const struct gate_client *from, uint8_t kind,
                               uint32_t owner, enum err e)
 {
-    log_warn(in->o->log, "upload of %s: %s", in->o->study->owner[owner].name, upload_words(e));
+    log_warn(in->site->log, "upload of %s: %s", in->site->study->owner[owner].name,
+             upload_words(e));
     return refuse(in, from, kind, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e));
 }
 
@@ -218,7 +200,7 @@ enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_
         return tell_version(in, from, kind, upload_version(p, n));
     e = read_upload(in, owner, p, n, &u);
     if (e == ERR_OK)
-        e = stored(in, store_put(in->o->store, &u, kind == MESSAGE_REPLACE, &complete));
+        e = stored(in, store_put(in->site->store, &u, kind == MESSAGE_REPLACE, &complete));
     return e == ERR_OK ? answer_upload(in, from, kind, &u, complete)
                        : refuse_upload(in, from, kind, owner, e);
 }
@@ -252,10 +234,11 @@ enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t
         return tell_over(in, from, MESSAGE_PART);
     if (r.failed)
         return refuse(in, from, MESSAGE_PART, ERR_FORMAT, "a part is cut");
-    e = stored(in, store_put_part(in->o->store, owner, id, first, r.p, r.left, &held, &complete));
+    e = stored(in,
+               store_put_part(in->site->store, owner, id, first, r.p, r.left, &held, &complete));
     if (complete)
-        log_info(in->o->log, "upload of %s: all of its parts are here",
-                 in->o->study->owner[owner].name);
+        log_info(in->site->log, "upload of %s: all of its parts are here",
+                 in->site->study->owner[owner].name);
     if (e == ERR_OK)
         return tell_held(in, from, MESSAGE_PART, owner, "");
     /* so that the owner can go on from where we are */
@@ -280,7 +263,7 @@ static enum err answer_one(const struct intake *in, uint32_t owner, enum err sta
 /* To all who wait for the vector `id`; NULL: for any. */
 static enum err answer_waiting(struct intake *in, const uint8_t *id, enum err status)
 {
-    for (uint32_t i = 0; i < in->o->study->owners; i++) {
+    for (uint32_t i = 0; i < in->site->study->owners; i++) {
         struct intake_waiting *w = &in->waiting[i];
         if (!w->used || (id != NULL && memcmp(w->id, id, UPLOAD_ID_SIZE) != 0))
             continue;
@@ -306,11 +289,12 @@ enum err intake_vector(struct intake *in, const struct gate_client *from, const 
     enum err e;
     if (r.failed || whole == 0)
         return refuse(in, from, MESSAGE_FORWARD, ERR_FORMAT, "");
-    e = stored(in, store_pass_part(in->o->store, id, whole, first, r.p, r.left, &held, &complete));
+    e = stored(in,
+               store_pass_part(in->site->store, id, whole, first, r.p, r.left, &held, &complete));
     if (e == ERR_OK && complete)
-        log_info(in->o->log, "an upload is complete: its vector has come from server 1");
+        log_info(in->site->log, "an upload is complete: its vector has come from server 1");
     else if (e != ERR_OK && e != ERR_AGAIN)
-        log_error(in->o->log, "a vector from server 1 was not accepted: %s", error_text(e));
+        log_error(in->site->log, "a vector from server 1 was not accepted: %s", error_text(e));
     /* of a batch that fails all who wait are told: intake_give_up() */
     if ((e == ERR_OK ? complete : e != ERR_AGAIN) && in->failure == ERR_OK)
         TRY(answer_waiting(in, id, e));
@@ -327,9 +311,9 @@ enum err intake_vector(struct intake *in, const struct gate_client *from, const 
 static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct bytes *out)
 {
     struct held entry;
-    TRY(store_hold_of(in->o->store, owner, &entry));
+    TRY(store_hold_of(in->site->store, owner, &entry));
     if (entry.state == HELD_WITHDRAWN)
-        log_info(in->o->log, "%s has withdrawn its upload", in->o->study->owner[owner].name);
+        log_info(in->site->log, "%s has withdrawn its upload", in->site->study->owner[owner].name);
     bytes_put_u8(out, entry.state == HELD_WITHDRAWN);
     bytes_put(out, entry.digest, sizeof entry.digest);
     return put_statement(in, RECEIPT_WITHDRAWN, owner, entry.digest, out);
@@ -346,7 +330,7 @@ enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint
     TRY(check_terms(in, from, MESSAGE_WITHDRAW, p, &same));
     if (!same)
         return ERR_OK;
-    e = stored(in, store_withdraw(in->o->store, owner));
+    e = stored(in, store_withdraw(in->site->store, owner));
     if (e == ERR_MISUSE)
         return refuse(in, from, MESSAGE_WITHDRAW, ERR_REFUSED,
                       "the run has begun, or begins: the upload may have been counted");
@@ -357,11 +341,11 @@ enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint
 
 static enum err put_status(const struct intake *in, struct bytes *out)
 {
-    const struct study *study = in->o->study;
+    const struct study *study = in->site->study;
     struct held *entry CLEAN(memory_release) = memory_array(study->owners, sizeof *entry);
     bool begun = false;
-    TRY(entry == NULL ? ERR_NOMEM : store_holds(in->o->store, entry));
-    TRY(store_begun(in->o->store, &begun));
+    TRY(entry == NULL ? ERR_NOMEM : store_holds(in->site->store, entry));
+    TRY(store_begun(in->site->store, &begun));
     bytes_put_u32(out, study->roster_version);
     bytes_put_u8(out, begun);
     bytes_put_u32(out, (uint32_t)study->owners);
@@ -384,7 +368,6 @@ enum err intake_head(const struct intake *in, const struct gate_client *from, co
     struct reader r = reader_of(p, n);
     const uint8_t *terms = reader_bytes(&r, 32);
     uint64_t seen = reader_u64(&r);
-    const struct own_head own = {in->o->study, in->o->me, in->o->index, in->o->store, in->o->audit};
     struct bytes out CLEAN(bytes_clear) = {0};
     struct head head;
     bool same;
@@ -394,7 +377,7 @@ enum err intake_head(const struct intake *in, const struct gate_client *from, co
     TRY(check_terms(in, from, MESSAGE_HEAD, terms, &same));
     if (!same)
         return ERR_OK;
-    e = own_head(&own, seen, &head);
+    e = site_head(in->site, seen, &head);
     if (e == ERR_OK)
         head_put(&out, &head);
     return answer(in, from, MESSAGE_HEAD, e, "", not_known, &out);

@@ -10,23 +10,24 @@
 
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
-#include "parties/server/front.h"
 #include "parties/server/outbox.h"
+#include "parties/server/site.h"
 
-struct intake_waiting;
+/* An owner whose answer waits for the vector from server 1. */
+struct intake_waiting {
+    uint8_t id[UPLOAD_ID_SIZE];
+    struct gate_client client;
+    bool used;
+};
 
 struct intake {
-    const struct front_options *o; /* borrowed, as the outbox */
+    const struct site *site; /* borrowed, as the outbox */
     struct outbox *outbox;
-    struct intake_waiting *waiting; /* each owner whose answer waits for the vector from server 1 */
+    struct intake_waiting *waiting; /* of each owner */
     /* Of the batch in hand. A write that fails may undo those before it: the batch fails. */
     enum err failure;
     bool wrote;
 };
-
-/* With what is borrowed set. */
-enum err intake_start(struct intake *in) MUST_CHECK;
-void intake_stop(struct intake *in);
 
 /* Before a batch; and after one that was lost, with which the part of one who waits may be gone. */
 void intake_begin(struct intake *in);

@@ -15,11 +15,11 @@ static enum err work(struct worker *w)
 {
     struct bytes message = {0};
     enum err e = ERR_OK;
-    while (e == ERR_OK && !atomic_load(w->o.stop)) {
+    while (e == ERR_OK && !atomic_load(w->site->stop)) {
         e = worker_once(w, &message);
         worker_heed_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
-            log_warn(w->o.log, "the run was not heard of for too long; its session is closed");
+            log_warn(w->site->log, "the run was not heard of for too long; its session is closed");
             worker_close_session(w);
         }
     }
@@ -32,33 +32,28 @@ static void *run(void *arg)
 {
     struct worker *w = arg;
     w->result = work(w);
-    atomic_store(&w->o.status->worker_ended, true);
-    atomic_store(w->o.stop, true);
+    atomic_store(&w->site->status.worker_ended, true);
+    atomic_store(w->site->stop, true);
     return NULL;
 }
 
-enum err worker_start(struct worker **worker, const struct worker_options *options)
+enum err worker_start(struct worker **worker, struct site *site)
 {
-    struct worker *w = memory_array(1, sizeof *w);
-    enum err e;
-    *worker = w;
-    if (w == NULL)
-        return ERR_NOMEM;
-    w->o = *options;
-    w->guard.store = options->store;
-    w->guard.log = options->log;
-    w->log = *options->log;
+    struct worker *w;
+    TRY(memory_new(worker, 1));
+    w = *worker;
+    w->site = site;
+    w->guard.store = site->store;
+    w->guard.log = site->log;
+    w->log = *site->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;
-    w->port = gate_port(options->gate);
+    w->port = gate_port(site->gate);
     worker_show_guard(w);
-    e = w->port != NULL ? worker_show_budget(w) : ERR_NOMEM;
-    if (e == ERR_OK)
-        e = thread_start(&w->thread, run, w, options->log);
-    w->started = e == ERR_OK;
-    if (e != ERR_OK)
-        (void)worker_stop(worker);
-    return e;
+    TRY(w->port != NULL ? worker_show_budget(w) : ERR_NOMEM);
+    TRY(thread_start(&w->thread, run, w, site->log));
+    w->started = true;
+    return ERR_OK;
 }
 
 enum err worker_stop(struct worker **worker)

@@ -1,7 +1,6 @@
 /* What analysts ask of a worker, at every server alike: read, admitted to a session, answered. */
 #include "base/clock.h"
 #include "base/date.h"
-#include "parties/server/own_head.h"
 #include "parties/server/worker_private.h"
 
 #include <string.h>
@@ -14,12 +13,11 @@
 static enum err write_answer(struct worker *w, const struct worker_ask *ask, const void *result,
                              size_t n, struct bytes *out)
 {
-    const struct own_head own = {w->o.study, w->o.me, w->o.index, w->o.store, w->o.audit};
     uint8_t digest[REQUEST_DIGEST_SIZE];
     struct head head;
-    TRY(own_head(&own, ask->seen, &head));
+    TRY(site_head(w->site, ask->seen, &head));
     head_put(out, &head);
-    if (w->o.index == 0 || w->session == NULL) { /* CLOSE: each server's own counters */
+    if (w->site->index == 0 || w->session == NULL) { /* CLOSE: each server's own counters */
         bytes_put(out, result, n);
     } else {
         request_digest(result, n, digest);
@@ -43,14 +41,14 @@ void worker_answer(struct worker *w, const struct worker_ask *ask, enum err stat
     e = reply_write(MESSAGE_REQUEST, status, status == ERR_OK ? "" : w->words, payload.data,
                     payload.size, &out);
     if (e == ERR_NOMEM) { /* what is short may do */
-        log_error(w->o.log, "memory is too short for an answer to the analyst, who is told so");
+        log_error(w->site->log, "memory is too short for an answer to the analyst, who is told so");
         bytes_clear(&out);
         e = reply_write(MESSAGE_REQUEST, ERR_NOMEM, "", NULL, 0, &out);
     }
     if (e == ERR_OK)
         e = gate_port_reply(w->port, &ask->client, out.data, out.size);
     if (e != ERR_OK)
-        log_warn(w->o.log, "an answer to the analyst was lost: %s", error_text(e));
+        log_warn(w->site->log, "an answer to the analyst was lost: %s", error_text(e));
 }
 
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
@@ -67,7 +65,7 @@ void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
 static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
 {
     uint32_t rounds = 0;
-    return store_run(w->o.store, run, &rounds, NULL) == ERR_OK && rounds > 0;
+    return store_run(w->site->store, run, &rounds, NULL) == ERR_OK && rounds > 0;
 }
 
 /*
@@ -91,8 +89,8 @@ static enum err refuse_second(struct worker *w)
         "another run, of analyst %s, is in progress since %s; its program was last heard of "
         "%lld s ago. Wait for it to end, or continue that one: trefoil run with its --out. "
         "Should its program have died, its place is free after %u s of silence",
-        w->o.study->analyst[w->user & 0xffffff].name, since, (long long)worker_silent_ms(w) / 1000,
-        (unsigned)w->o.study->connect_s);
+        w->site->study->analyst[w->user & 0xffffff].name, since,
+        (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
 }
 
 enum err worker_may_have(struct worker *w, const struct worker_ask *ask, const struct request *r)
@@ -118,7 +116,7 @@ static enum err goes_to_session(struct worker *w, const struct worker_ask *ask,
 
 static enum err read(struct worker *w, const struct worker_ask *ask, struct request *r)
 {
-    enum err e = request_read(r, w->o.study->workload, ask->p, ask->n);
+    enum err e = request_read(r, w->site->study->workload, ask->p, ask->n);
     if (e != ERR_OK && request_version(ask->p, ask->n) != REQUEST_VERSION)
         log_error(&w->log,
                   "the request is of version %u, and this server (trefoil %s) takes version %u; "
@@ -145,7 +143,7 @@ static void take(struct worker *w, const struct gate_client *from, const struct 
         worker_answer(w, &ask, e, NULL, 0);
     else if (r.kind != REQUEST_OPEN)
         worker_serve(w, &ask, goes_to_session(w, &ask, &r));
-    else if (w->o.index == 0)
+    else if (w->site->index == 0)
         worker_lead(w, &ask, &r);
     else
         worker_follow(w, &ask, &r);
@@ -155,13 +153,14 @@ static void take(struct worker *w, const struct gate_client *from, const struct 
 
 enum err worker_once(struct worker *w, struct bytes *message)
 {
-    void *const leader = w->o.index == 0 ? NULL
-                                         : transport_zmq_socket(
-                                               w->o.control, w->o.index == 1 ? NET_PREV : NET_NEXT);
+    void *const leader = w->site->index == 0
+                             ? NULL
+                             : transport_zmq_socket(w->site->control,
+                                                    w->site->index == 1 ? NET_PREV : NET_NEXT);
     struct gate_client from;
     enum err e;
-    if (w->o.index == 0) {
-        e = transport_wait(w->o.control, 0, 0, clock_now_ms()); /* tends the links */
+    if (w->site->index == 0) {
+        e = transport_wait(w->site->control, 0, 0, clock_now_ms()); /* tends the links */
         if (e != ERR_OK && e != ERR_TIMEOUT)
             return e;
     } else {

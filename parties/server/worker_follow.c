@@ -139,8 +139,8 @@ static void tell_waiting(struct worker *w)
 
 enum err worker_tend(struct worker *w, struct bytes *message)
 {
-    enum net_peer leader = w->o.index == 1 ? NET_PREV : NET_NEXT;
-    enum err e = transport_receive(w->o.control, leader, message);
+    enum net_peer leader = w->site->index == 1 ? NET_PREV : NET_NEXT;
+    enum err e = transport_receive(w->site->control, leader, message);
     if (e == ERR_AGAIN) {
         tell_waiting(w);
         return ERR_OK;

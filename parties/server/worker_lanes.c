@@ -9,8 +9,8 @@
 
 enum err worker_admit_lanes(struct worker *w, const uint8_t expect[2][TRANSPORT_PASS_SIZE])
 {
-    for (unsigned k = 0; k < w->o.lanes; k++)
-        TRY(transport_zmq_admit(w->o.bulk[k], expect));
+    for (unsigned k = 0; k < w->site->lanes; k++)
+        TRY(transport_zmq_admit(w->site->bulk[k], expect));
     return ERR_OK;
 }
 
@@ -18,11 +18,11 @@ enum err worker_dial_lanes(struct worker *w, unsigned lanes,
                            const uint8_t show[2][TRANSPORT_PASS_SIZE])
 {
     w->lanes = lanes;
-    for (unsigned k = 0; k < w->o.lanes; k++)
+    for (unsigned k = 0; k < w->site->lanes; k++)
         if (k < lanes)
-            TRY(transport_zmq_dial(w->o.bulk[k], show));
+            TRY(transport_zmq_dial(w->site->bulk[k], show));
         else
-            transport_zmq_close(w->o.bulk[k]);
+            transport_zmq_close(w->site->bulk[k]);
     return ERR_OK;
 }
 
@@ -31,11 +31,11 @@ static enum err open_nets(struct worker *w)
     atomic_store(&w->ended, false);
     for (unsigned k = 0; k < w->lanes; k++) {
         struct worker_lane *lane = &w->lane[k];
-        const struct net_options options = {.transport = w->o.bulk[k],
+        const struct net_options options = {.transport = w->site->bulk[k],
                                             .session = w->session,
                                             .lane = k,
                                             .ended = &w->ended,
-                                            .deadline_ms = (int64_t)w->o.study->round_s * 1000,
+                                            .deadline_ms = (int64_t)w->site->study->round_s * 1000,
                                             .log = &lane->log};
         lane->log = w->log;
         if (k > 0) {
@@ -107,8 +107,8 @@ void worker_close_lanes(struct worker *w)
     party_free(&w->party);
     for (unsigned k = 0; k < w->lanes; k++)
         net_free(&w->lane[k].net);
-    for (unsigned k = 0; k < w->o.lanes; k++)
-        transport_zmq_close(w->o.bulk[k]);
+    for (unsigned k = 0; k < w->site->lanes; k++)
+        transport_zmq_close(w->site->bulk[k]);
     w->net = NULL;
     w->lanes = 0;
 }

@@ -38,7 +38,7 @@ struct worker_waiting {
 };
 
 struct worker {
-    struct worker_options o;
+    struct site *site;
     struct gate_port *port; /* used by the thread alone while that runs */
     pthread_t thread;
     bool started;

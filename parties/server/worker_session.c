@@ -21,8 +21,8 @@ static void show_bytes(struct worker *w)
     struct net_counters all = {0};
     if (w->net != NULL) {
         all = net_total(w->net);
-        atomic_fetch_add(&w->o.status->peer_sent, all.wire_sent - w->shown_sent);
-        atomic_fetch_add(&w->o.status->peer_received, all.wire_received - w->shown_received);
+        atomic_fetch_add(&w->site->status.peer_sent, all.wire_sent - w->shown_sent);
+        atomic_fetch_add(&w->site->status.peer_received, all.wire_received - w->shown_received);
     }
     w->shown_sent = all.wire_sent;
     w->shown_received = all.wire_received;
@@ -34,13 +34,13 @@ void worker_close_session(struct worker *w)
 {
     bool was_open = w->session != NULL;
     show_bytes(w);
-    atomic_store(&w->o.status->session, false);
+    atomic_store(&w->site->status.session, false);
     engine_free(&w->engine);
     worker_close_lanes(w);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
     bytes_clear(&w->play.openings.what);
-    store_use(w->o.store, false);
+    store_use(w->site->store, false);
     if (was_open) /* a batch of noise alone took 150 MiB, half of which would stay */
         memory_give_back();
 }
@@ -54,19 +54,19 @@ void worker_heed_neighbours(struct worker *w)
 /* The run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
 static void hear(struct worker *w)
 {
-    atomic_store(&w->o.status->run, status_run_word(w->run));
-    atomic_store(&w->o.status->user, w->user);
-    atomic_store(&w->o.status->heard_ms, clock_now_ms());
+    atomic_store(&w->site->status.run, status_run_word(w->run));
+    atomic_store(&w->site->status.user, w->user);
+    atomic_store(&w->site->status.heard_ms, clock_now_ms());
 }
 
 int64_t worker_silent_ms(const struct worker *w)
 {
-    return clock_now_ms() - atomic_load(&w->o.status->heard_ms);
+    return clock_now_ms() - atomic_load(&w->site->status.heard_ms);
 }
 
 int64_t worker_connect_ms(const struct worker *w)
 {
-    return (int64_t)w->o.study->connect_s * 1000;
+    return (int64_t)w->site->study->connect_s * 1000;
 }
 
 /*
@@ -75,14 +75,14 @@ int64_t worker_connect_ms(const struct worker *w)
 static enum err meet(struct worker *w, const struct bytes *propose,
                      uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
-    struct session_offer offer = {.lanes = w->o.lanes};
+    struct session_offer offer = {.lanes = w->site->lanes};
     enum err e;
     memcpy(offer.about, attempt, sizeof offer.about);
     secret_random(&offer.passes, sizeof offer.passes);
     e = worker_admit_lanes(w, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
     if (e == ERR_OK)
-        e = session_open(&w->session, w->o.control, w->o.index, &w->o.study->terms, propose, &offer,
-                         worker_connect_ms(w), &w->log);
+        e = session_open(&w->session, w->site->control, w->site->index, &w->site->study->terms,
+                         propose, &offer, worker_connect_ms(w), &w->log);
     if (e == ERR_OK)
         e = worker_dial_lanes(w, offer.lanes,
                               (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
@@ -101,13 +101,13 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
     if (e == ERR_OK)
         e = worker_open_lanes(w);
     if (e == ERR_OK)
-        e = engine_check(w->party, w->o.study, &guard);
+        e = engine_check(w->party, w->site->study, &guard);
     if (e == ERR_OK) {
         w->party->audit = openings_audit;
         w->party->audit_self = &w->play.openings;
         hear(w);
         w->shown_sent = w->shown_received = 0;
-        atomic_store(&w->o.status->session, true);
+        atomic_store(&w->site->status.session, true);
     } else
         worker_close_session(w);
     return e;
@@ -117,7 +117,7 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
 
 static const uint8_t *key_of(const struct worker *w, uint32_t user)
 {
-    return w->o.study->analyst[user & 0xffffff].key.sign;
+    return w->site->study->analyst[user & 0xffffff].key.sign;
 }
 
 /* The analyst of the roster with this key, or NULL. */
@@ -135,13 +135,13 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
     bool paid = false, open = w->engine != NULL && memcmp(w->run, r->run, sizeof w->run) == 0;
     uint8_t key[32];
     const char *name;
-    TRY(store_analyst(w->o.store, r->run, key, &paid));
+    TRY(store_analyst(w->site->store, r->run, key, &paid));
     /* who has gone on with another's run has it to himself, also before he has paid */
     if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
         memcpy(key, key_of(w, w->user), sizeof key);
     else if (!paid)
         return ERR_OK;
-    name = name_of(w->o.study, key);
+    name = name_of(w->site->study, key);
     if (name == NULL || memcmp(key, key_of(w, user), sizeof key) == 0)
         return ERR_OK;
     log_error(
@@ -160,14 +160,14 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
  */
 static enum err load_uploads(struct worker *w, bool late)
 {
-    const struct collector g = {.study = w->o.study,
-                                .store = w->o.store,
+    const struct collector g = {.study = w->site->study,
+                                .store = w->site->store,
                                 .net = w->net,
                                 .session = w->session,
                                 .engine = w->engine,
-                                .adding = &w->o.status->adding,
+                                .adding = &w->site->status.adding,
                                 .log = &w->log};
-    store_use(w->o.store, true); /* until the session ends nothing is withdrawn or replaced */
+    store_use(w->site->store, true); /* until the session ends nothing is withdrawn or replaced */
     return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
 }
 
@@ -178,15 +178,16 @@ static enum err adopt_last(struct worker *w, const uint8_t open[32], struct stor
     struct bytes last = {0}, staged = {0};
     uint8_t ignored[32];
     bool adopt = false;
-    enum err e = store_staged(w->o.store, &round, &staged);
+    enum err e = store_staged(w->site->store, &round, &staged);
     if (e == ERR_OK && head->number > 0)
-        e = store_entry(w->o.store, head->number, &last, ignored);
+        e = store_entry(w->site->store, head->number, &last, ignored);
     if (e == ERR_OK)
         e = round_ledger(w->net, open, head, &last, &staged, &adopt, &w->log);
     if (e == ERR_OK && adopt)
-        e = store_bind(w->o.store, &round, head);
+        e = store_bind(w->site->store, &round, head);
     if (e == ERR_OK && adopt)
-        log_warn(w->o.log, "took over a debit that the others made when this server was stopped");
+        log_warn(w->site->log,
+                 "took over a debit that the others made when this server was stopped");
     bytes_clear(&last);
     bytes_clear(&staged);
     return e;
@@ -197,17 +198,17 @@ enum err worker_show_budget(struct worker *w)
     struct ledger *ledger = NULL;
     struct store_head head;
     double spent;
-    TRY(store_ledger(w->o.store, w->o.limits, &ledger, &head));
+    TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
     spent = ledger_spent(ledger);
-    atomic_store(&w->o.status->rho_spent, spent);
-    atomic_store(&w->o.status->rho_limit, spent + ledger_remaining(ledger));
+    atomic_store(&w->site->status.rho_spent, spent);
+    atomic_store(&w->site->status.rho_limit, spent + ledger_remaining(ledger));
     ledger_free(&ledger);
     return ERR_OK;
 }
 
 void worker_show_guard(struct worker *w)
 {
-    atomic_store(&w->o.status->guard, guard_verdict(&w->guard));
+    atomic_store(&w->site->status.guard, guard_verdict(&w->guard));
 }
 
 /* A round that one server debited is debited at all; what nobody debited is forgotten. */
@@ -215,11 +216,11 @@ static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
 {
     struct ledger *ledger = NULL;
     struct store_head head;
-    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
+    enum err e = store_ledger(w->site->store, &w->site->limits, &ledger, &head);
     if (e == ERR_OK)
         e = adopt_last(w, open, &head);
     ledger_free(&ledger);
-    return e == ERR_OK ? store_unstage(w->o.store) : e;
+    return e == ERR_OK ? store_unstage(w->site->store) : e;
 }
 
 static enum err new_engine(struct worker *w)
@@ -231,11 +232,11 @@ static enum err new_engine(struct worker *w)
     crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
     crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
     crypto_hash_sha256_final(&hash, id);
-    TRY(engine_new(&w->engine, w->party, w->o.study, w->o.bounds, id, &w->log));
-    w->play.study = w->o.study;
-    w->play.limits = w->o.limits;
-    w->play.store = w->o.store;
-    w->play.openings.audit = w->o.audit;
+    TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
+    w->play.study = w->site->study;
+    w->play.limits = &w->site->limits;
+    w->play.store = w->site->store;
+    w->play.openings.audit = w->site->audit;
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
     w->play.session = w->session;
@@ -255,14 +256,14 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     struct store_head head;
     struct store_found last = {0};
     uint32_t rounds = 0;
-    enum err e = store_ledger(w->o.store, w->o.limits, &ledger, &head);
+    enum err e = store_ledger(w->site->store, &w->site->limits, &ledger, &head);
     if (e == ERR_OK)
-        e = store_run(w->o.store, w->run, &rounds, NULL);
+        e = store_run(w->site->store, w->run, &rounds, NULL);
     if (e == ERR_OK && head.number > 0)
-        e = store_round_of(w->o.store, head.number, &last);
+        e = store_round_of(w->site->store, head.number, &last);
     if (e == ERR_OK) {
         bytes_put_double(result, ledger_remaining(ledger));
-        bytes_put(result, w->o.study->terms.digest, sizeof w->o.study->terms.digest);
+        bytes_put(result, w->site->study->terms.digest, sizeof w->site->study->terms.digest);
         bytes_put_u32(result, rounds);
         bytes_put(result, last.round.run, sizeof last.round.run);
         e = bytes_ok(result);
@@ -282,7 +283,7 @@ static enum err handle_open(struct worker *w, const uint8_t digest[32], struct b
 static enum err handle_close(struct worker *w, struct bytes *result)
 {
     TRY(openings_sign_logs(&w->play.openings, w->net));
-    TRY(store_end_run(w->o.store, w->run));
+    TRY(store_end_run(w->site->store, w->run));
     cost_put(result, w->net);
     return bytes_ok(result);
 }
@@ -311,8 +312,8 @@ static void log_caught(struct worker *w, uint32_t round)
     struct audit_caught caught = {.round = round, .check = failure.check};
     memcpy(caught.run, w->run, sizeof caught.run);
     snprintf(caught.phase, sizeof caught.phase, "%s", net_phase_name(failure.phase));
-    if (audit_caught(w->o.audit, &caught) != ERR_OK)
-        log_warn(w->o.log, "the audit log does not have that a check failed");
+    if (audit_caught(w->site->audit, &caught) != ERR_OK)
+        log_warn(w->site->log, "the audit log does not have that a check failed");
 }
 
 /* A server that has stopped does nothing; one that stops while it does says so. */
@@ -335,23 +336,23 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
     struct request r;
     uint8_t digest[REQUEST_DIGEST_SIZE];
     enum err e;
-    TRY(request_read(&r, w->o.study->workload, p, n));
+    TRY(request_read(&r, w->site->study->workload, p, n));
     request_digest(p, n, digest);
     e = worker_may_ask(w, &r, user);
     if (e == ERR_OK)
         w->user = user;
     hear(w);
     if (r.kind == REQUEST_SELECT || r.kind == REQUEST_MEASURE)
-        atomic_store(&w->o.status->round, r.sequence);
+        atomic_store(&w->site->status.round, r.sequence);
     if (e == ERR_OK)
         e = dispatch_guarded(w, &r, digest, result);
     hear(w);
     worker_show_guard(w);
     if (worker_show_budget(w) != ERR_OK)
-        log_warn(w->o.log, "the status shows an old budget: the ledger cannot be read");
+        log_warn(w->site->log, "the status shows an old budget: the ledger cannot be read");
     show_bytes(w);
-    atomic_fetch_add(&w->o.status->requests, 1);
-    atomic_fetch_add(&w->o.status->requests_failed, e != ERR_OK);
+    atomic_fetch_add(&w->site->status.requests, 1);
+    atomic_fetch_add(&w->site->status.requests_failed, e != ERR_OK);
     if (e != ERR_OK || r.kind == REQUEST_CLOSE)
         worker_close_session(w);
     request_clear(&r);
@@ -369,15 +370,16 @@ void worker_let_late_join(struct worker *w)
     w->words[0] = '\0';
     e = load_uploads(w, true);
     if (e == ERR_OK && w->engine->tally.owners > before)
-        log_info(w->o.log, "the rows of %zu more %s are counted from now on",
+        log_info(w->site->log, "the rows of %zu more %s are counted from now on",
                  w->engine->tally.owners - before,
                  w->engine->tally.owners == before + 1 ? "owner" : "owners");
     if (e == ERR_OK && w->play.here > w->engine->tally.owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
     if (e == ERR_CHEAT)
-        log_caught(w, (uint32_t)atomic_load(&w->o.status->round));
+        log_caught(w, (uint32_t)atomic_load(&w->site->status.round));
     if (e != ERR_OK) {
-        log_warn(w->o.log, "rows that came during the run could not be counted: %s", error_text(e));
+        log_warn(w->site->log, "rows that came during the run could not be counted: %s",
+                 error_text(e));
         w->play.patience = PATIENCE;
         worker_close_session(w);
     }

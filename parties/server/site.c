@@ -1,4 +1,4 @@
-#include "parties/server/own_head.h"
+#include "parties/server/site.h"
 
 #include <string.h>
 
@@ -11,16 +11,16 @@ static enum err head_after(struct store *store, uint64_t debits, struct head_at 
     return e == ERR_RANGE ? ERR_OK : e;
 }
 
-enum err own_head(const struct own_head *own, uint64_t seen, struct head *head)
+enum err site_head(const struct site *site, uint64_t seen, struct head *head)
 {
     struct audit_head log;
     uint64_t debits = 0;
     *head = (struct head){0};
-    TRY(store_debits(own->store, &debits));
-    TRY(head_after(own->store, debits, &head->ledger));
-    TRY(head_after(own->store, seen, &head->past));
-    audit_lasting(own->audit, &log);
+    TRY(store_debits(site->store, &debits));
+    TRY(head_after(site->store, debits, &head->ledger));
+    TRY(head_after(site->store, seen, &head->past));
+    audit_lasting(site->audit, &log);
     head->log.length = log.entries;
     memcpy(head->log.hash, log.hash, sizeof log.hash);
-    return head_sign(own->study, own->me, own->index, head);
+    return head_sign(site->study, site->me, site->index, head);
 }

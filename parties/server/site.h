@@ -1,0 +1,48 @@
+/*
+ * parties/server/site.h - what the threads of one server share. The server sets it up before they
+ * start, and they borrow it. A part that fails to start leaves what it has to its own end.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_SITE_H
+#define TREFOIL_PARTIES_SERVER_SITE_H
+
+#include "aim/ledger.h"
+#include "netio/gate.h"
+#include "netio/transport.h"
+#include "parties/audit/audit.h"
+#include "parties/exchange/head.h"
+#include "parties/server/status.h"
+#include "parties/store/store_ledger.h"
+#include "parties/study/bounds.h"
+
+#include <stdatomic.h>
+
+struct forward;
+
+struct site {
+    const struct study *study;
+    const struct identity *me;
+    unsigned index;
+    struct bounds *bounds;
+    struct ledger_limits limits; /* of a ledger without debits: price_limits() */
+    struct store *store;
+    struct audit *audit;
+    struct netio *netio;
+    struct transport *control, *bulk[STUDY_LANES_MAX]; /* bulk: of each lane that it can use */
+    unsigned lanes;
+    struct gate *gate;
+    struct forward *forward; /* at server 1 */
+    struct status status;
+    atomic_bool *stop; /* a thread that sees it returns soon */
+    struct log *log;
+};
+
+/* Who a gate's message comes from: its `user` number is role << 24 | index in the study. */
+static inline uint32_t role_user(enum role role, size_t index)
+{
+    return (uint32_t)role << 24 | (uint32_t)index;
+}
+
+/* What it signs of its ledger for one who has seen so many debits of it; from any thread. */
+enum err site_head(const struct site *site, uint64_t seen, struct head *head) MUST_CHECK;
+
+#endif
