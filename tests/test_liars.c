@@ -122,25 +122,26 @@ static enum err draw(struct lists *l, struct party *p)
 static enum err count(struct lists *l, struct engine *g, const struct session *session)
 {
     const unsigned i = g->party->index;
-    struct bytes ids CLEAN(bytes_clear) = {0};
     atomic_uint adding = 0;
-    const struct collector c = {.study = l->b.s.study,
-                                .store = l->b.store[i],
-                                .net = g->party->net,
-                                .session = session,
-                                .engine = g,
-                                .adding = &adding,
-                                .log = &quiet};
+    struct play c = {.study = l->b.s.study,
+                     .store = l->b.store[i],
+                     .net = g->party->net,
+                     .session = session,
+                     .engine = g,
+                     .adding = &adding,
+                     .log = &quiet};
     if (i == LIAR && l->lies) {
         TRY(lie(l, g->party->net));
         TRY(check_alike(g->party, l->digest[0], sizeof l->digest[0]));
         TRY(tally_add(g->party, &g->tally, &l->parts[0][i], 1));
         return engine_finish(g);
     }
-    TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true, &ids, l->counted[i]));
-    l->kept[i] = ids.size / UPLOAD_ID_SIZE;
+    TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
+    l->kept[i] = c.upload_ids.size / UPLOAD_ID_SIZE;
     if (!l->lies) /* where nothing is new, that is compared as well */
-        TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true, &ids, l->counted[i]));
+        TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
+    memcpy(l->counted[i], c.uploads, sizeof c.uploads);
+    bytes_clear(&c.upload_ids);
     return l->lies || check_clean(g->party) ? ERR_OK : ERR_MISUSE;
 }
 

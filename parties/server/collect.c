@@ -18,34 +18,29 @@
 /* --- which ------------------------------------------------------------------------------------ */
 
 /* Whether a run may begin, or go on, with what is kept; says who is missing. */
-static enum err enough_have_uploaded(const struct collector *g, const struct round_uploads *u)
+static enum err enough_have_uploaded(const struct play *p, const struct round_uploads *u)
 {
-    const struct study *study = g->study;
-    bool *has = memory_array(study->owners, sizeof *has);
-    enum err e = ERR_OK;
+    const struct study *study = p->study;
+    bool *has CLEAN(memory_release) = NULL;
     size_t enough;
-    if (has == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&has, study->owners));
     for (size_t k = 0; k < u->kept; k++)
         has[u->upload[k].owner] = true;
     enough = study_taking_part(study, has);
-    if (enough < study->min_owners) {
-        log_error(g->log, "%zu of %zu owners' rows are here; a run needs %u", enough, study->owners,
+    if (enough < study->min_owners)
+        log_error(p->log, "%zu of %zu owners' rows are here; a run needs %u", enough, study->owners,
                   study->min_owners);
-        e = ERR_AGAIN;
-    }
     for (size_t k = 0; k < u->kept; k++)
         if (!has[u->upload[k].owner])
-            log_warn(g->log, "the columns of %s wait for those of the others of its batch",
+            log_warn(p->log, "the columns of %s wait for those of the others of its batch",
                      study->owner[u->upload[k].owner].name);
     for (size_t k = 0; k < u->count; k++)
         has[u->upload[k].owner] = true;
     for (size_t i = 0; i < study->owners; i++)
         if (!has[i])
-            log_warn(g->log, "%s has not uploaded yet; it should run trefoil share",
+            log_warn(p->log, "%s has not uploaded yet; it should run trefoil share",
                      study->owner[i].name);
-    memory_free(&has);
-    return e;
+    return enough < study->min_owners ? ERR_AGAIN : ERR_OK;
 }
 
 /* The ids of the uploads, for replays to load the same ones. */
@@ -58,14 +53,14 @@ static enum err remember_ids(struct bytes *ids, const struct round_uploads *u)
 }
 
 /* What a run has counted, and how far its last round is. */
-static enum err recall(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE],
+static enum err recall(const struct play *p, const uint8_t run[REQUEST_RUN_SIZE],
                        struct round_uploads *u)
 {
     struct store_found found = {0};
     uint32_t rounds;
-    TRY(store_run(g->store, run, &rounds, &u->counted));
+    TRY(store_run(p->store, run, &rounds, &u->counted));
     if (rounds > 0)
-        TRY(store_find_round(g->store, run, rounds - 1, &found));
+        TRY(store_find_round(p->store, run, rounds - 1, &found));
     u->last = found.standing < STANDING_OPENED && found.attempts >= ROUND_ATTEMPTS ? STANDING_LOST
                                                                                    : found.standing;
     return ERR_OK;
@@ -80,7 +75,7 @@ static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
 }
 
 /* Rows that come late and cannot be read here do not end a run that goes on without them. */
-static enum err leave_out_damaged(const struct collector *g, struct round_uploads *u)
+static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
 {
     size_t left = 0;
     if (u->counted.size == 0)
@@ -89,26 +84,26 @@ static enum err leave_out_damaged(const struct collector *g, struct round_upload
         const struct upload_name name = u->upload[i];
         struct upload upload = {0};
         enum err e = is_among(&u->counted, name.id) ? ERR_OK
-                                                    : store_upload(g->store, &name, &upload);
+                                                    : store_upload(p->store, &name, &upload);
         upload_clear(&upload);
         if (e == ERR_NOMEM || e == ERR_SYSTEM)
             return e;
         if (e == ERR_OK)
             u->upload[left++] = name;
         else
-            log_warn(g->log, "the upload of %s cannot be read here, and is left out",
-                     g->study->owner[name.owner].name);
+            log_warn(p->log, "the upload of %s cannot be read here, and is left out",
+                     p->study->owner[name.owner].name);
     }
     u->count = left;
     return ERR_OK;
 }
 
 /* Server 1 passes on once more what server 2, restored from a backup, holds no longer. */
-static enum err pass_on_again(const struct collector *g, const struct bytes *lacking)
+static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 {
-    if (net_index(g->net) == 1)
+    if (net_index(p->net) == 1)
         for (size_t at = 0; at < lacking->size; at += UPLOAD_ID_SIZE)
-            TRY(store_forwarded(g->store, lacking->data + at, false));
+            TRY(store_forwarded(p->store, lacking->data + at, false));
     return ERR_OK;
 }
 
@@ -128,8 +123,7 @@ static void empty(struct group *group)
     *group = (struct group){0};
 }
 
-static enum err load_one(const struct collector *g, const struct upload_name *name,
-                         struct group *group)
+static enum err load_one(const struct play *p, const struct upload_name *name, struct group *group)
 {
     struct upload *more = memory_grow(group->upload, group->count + 1, sizeof *more), *u;
     enum err e;
@@ -137,27 +131,26 @@ static enum err load_one(const struct collector *g, const struct upload_name *na
         return ERR_NOMEM;
     group->upload = more;
     u = &more[group->count];
-    e = store_upload(g->store, name, u);
-    if (e != ERR_OK) {
-        log_error(g->log, "the upload of %s cannot be read here; this server's log says why",
-                  g->study->owner[name->owner].name);
-        return e;
-    }
+    e = store_upload(p->store, name, u);
+    if (e != ERR_OK)
+        return log_fail(p->log, e,
+                        "the upload of %s cannot be read here; this server's log says why",
+                        p->study->owner[name->owner].name);
     group->count++;
-    group->bytes += study_form_bytes(g->study, u->owner, u->form);
+    group->bytes += study_form_bytes(p->study, u->owner, u->form);
     return ERR_OK;
 }
 
 /* What is here of a batch, whose owners are counted together. */
-static enum err load_batch(const struct collector *g, const struct upload_name *const *by_owner,
+static enum err load_batch(const struct play *p, const struct upload_name *const *by_owner,
                            size_t first, struct group *group)
 {
-    const struct study_owner *owner = g->study->owner;
-    size_t end = owner[first].columns == g->study->domain->attributes ? first + 1
-                                                                      : g->study->owners;
+    const struct study_owner *owner = p->study->owner;
+    size_t end = owner[first].columns == p->study->domain->attributes ? first + 1
+                                                                      : p->study->owners;
     for (size_t i = first; i < end; i++)
         if (owner[i].batch == first && by_owner[i] != NULL)
-            TRY(load_one(g, by_owner[i], group));
+            TRY(load_one(p, by_owner[i], group));
     return ERR_OK;
 }
 
@@ -174,57 +167,53 @@ static void show(void *self, uint64_t done, uint64_t all)
     atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
 }
 
-static enum err add_group(const struct collector *g, struct group *group, struct meter *m)
+static enum err add_group(const struct play *p, struct group *group, struct meter *m)
 {
     enum err e;
     m->now = group->bytes;
     show(m, 0, 1);
-    e = tally_add(g->engine->party, &g->engine->tally, group->upload, group->count);
+    e = tally_add(p->engine->party, &p->engine->tally, group->upload, group->count);
     m->before += group->bytes;
     empty(group);
     return e;
 }
 
-static enum err add_groups(const struct collector *g, const struct upload_name *const *by_owner,
+static enum err add_groups(const struct play *p, const struct upload_name *const *by_owner,
                            struct meter *m)
 {
-    const struct study *study = g->study;
-    struct group group = {0};
-    enum err e = ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
-        if (study->owner[i].batch != i || g->engine->tally.counted[i])
+    const struct study *study = p->study;
+    struct group group CLEAN(empty) = {0};
+    for (size_t i = 0; i < study->owners; i++) {
+        if (study->owner[i].batch != i || p->engine->tally.counted[i])
             continue;
-        e = load_batch(g, by_owner, i, &group);
-        if (e == ERR_OK && group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
-            e = add_group(g, &group, m);
+        TRY(load_batch(p, by_owner, i, &group));
+        if (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
+            TRY(add_group(p, &group, m));
     }
-    if (e == ERR_OK && group.count > 0)
-        e = add_group(g, &group, m);
-    empty(&group);
-    return e == ERR_OK ? engine_finish(g->engine) : e;
+    if (group.count > 0)
+        TRY(add_group(p, &group, m));
+    return engine_finish(p->engine);
 }
 
-static enum err add_all(const struct collector *g, const struct round_uploads *u)
+static enum err add_all(const struct play *p, const struct round_uploads *u)
 {
-    const struct upload_name **by_owner = memory_array(g->study->owners, sizeof *by_owner);
-    struct party *party = g->engine->party;
-    struct meter m = {.adding = g->adding, .all = 1};
+    const struct upload_name **by_owner CLEAN(memory_release) = NULL;
+    struct party *party = p->engine->party;
+    struct meter m = {.adding = p->adding, .all = 1};
     enum err e;
-    if (by_owner == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&by_owner, p->study->owners));
     for (size_t k = 0; k < u->kept; k++) {
         const uint32_t owner = u->upload[k].owner;
         by_owner[owner] = &u->upload[k];
-        m.all += g->engine->tally.counted[owner] ? 0 : study_upload_bytes(g->study, owner);
+        m.all += p->engine->tally.counted[owner] ? 0 : study_upload_bytes(p->study, owner);
     }
     party->progress = show;
     party->progress_self = &m;
-    net_enter(g->net, NET_COMPUTE);
-    e = add_groups(g, by_owner, &m);
-    net_enter(g->net, NET_OTHER);
+    net_enter(p->net, NET_COMPUTE);
+    e = add_groups(p, by_owner, &m);
+    net_enter(p->net, NET_OTHER);
     party->progress = NULL;
-    atomic_store(g->adding, 0);
-    memory_free(&by_owner);
+    atomic_store(p->adding, 0);
     return e;
 }
 
@@ -232,42 +221,39 @@ static enum err add_all(const struct collector *g, const struct round_uploads *u
  * What two of them were told by the third might differ: then no word of theirs is masked as one of
  * the other's is, and a check says so before anything leaves unmasked.
  */
-static enum err count_alike(const struct collector *g, const uint8_t digest[32])
+static enum err count_alike(const struct play *p)
 {
     uint8_t topic[SESSION_ID_SIZE];
-    round_uploads_topic(g->net, digest, topic);
-    TRY(crew_topic(g->engine->party, g->session, topic));
-    return check_alike(g->engine->party, digest, 32);
+    round_uploads_topic(p->net, p->uploads, topic);
+    TRY(crew_topic(p->engine->party, p->session, topic));
+    return check_alike(p->engine->party, p->uploads, sizeof p->uploads);
 }
 
-enum err collect_uploads(const struct collector *g, const uint8_t run[REQUEST_RUN_SIZE], bool late,
-                         struct bytes *ids, uint8_t digest[32])
+static void clear(struct round_uploads *u)
 {
-    struct round_uploads u = {.study = g->study};
-    enum err e = store_uploads(g->store, &u.upload, &u.count), passed;
-    if (e == ERR_OK && late)
-        bytes_put(&u.counted, ids->data, ids->size);
-    else if (e == ERR_OK)
-        e = recall(g, run, &u);
-    if (e == ERR_OK)
-        e = bytes_ok(&u.counted);
-    if (e == ERR_OK)
-        e = leave_out_damaged(g, &u);
-    if (e == ERR_OK)
-        e = round_uploads(g->net, &u, digest, g->log);
-    passed = pass_on_again(g, &u.lacking); /* also where the run cannot go on without */
-    if (e == ERR_OK)
-        e = passed;
-    if (e == ERR_OK)
-        e = remember_ids(ids, &u);
-    if (e == ERR_OK && !late)
-        e = enough_have_uploaded(g, &u);
-    if (e == ERR_OK)
-        e = count_alike(g, digest);
-    if (e == ERR_OK)
-        e = add_all(g, &u);
-    memory_free(&u.upload);
-    bytes_clear(&u.counted);
-    bytes_clear(&u.lacking);
-    return e;
+    memory_free(&u->upload);
+    bytes_clear(&u->counted);
+    bytes_clear(&u->lacking);
+}
+
+enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
+{
+    struct round_uploads u CLEAN(clear) = {.study = p->study};
+    enum err e, passed;
+    TRY(store_uploads(p->store, &u.upload, &u.count));
+    if (late)
+        bytes_put(&u.counted, p->upload_ids.data, p->upload_ids.size);
+    else
+        TRY(recall(p, run, &u));
+    TRY(bytes_ok(&u.counted));
+    TRY(leave_out_damaged(p, &u));
+    e = round_uploads(p->net, &u, p->uploads, p->log);
+    passed = pass_on_again(p, &u.lacking); /* also where the run cannot go on without */
+    TRY(e);
+    TRY(passed);
+    TRY(remember_ids(&p->upload_ids, &u));
+    if (!late)
+        TRY(enough_have_uploaded(p, &u));
+    TRY(count_alike(p));
+    return add_all(p, &u);
 }

@@ -42,21 +42,18 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     const struct bounds *bounds, const uint8_t tape_id[TAPE_ID_SIZE],
                     struct log *log)
 {
-    struct engine *g = memory_array(1, sizeof *g);
-    enum err e;
-    *engine = g;
-    if (g == NULL)
-        return ERR_NOMEM;
-    g->party = party;
-    g->study = study;
-    g->bounds = bounds;
-    g->slack = price_slack(study);
-    g->log = log;
+    struct engine *g CLEAN(engine_free) = NULL;
+    *engine = NULL;
+    if (proves(study) != (party->check != NULL))
+        return ERR_MISUSE;
+    TRY(memory_new(&g, 1));
+    *g = (struct engine){
+        .party = party, .study = study, .bounds = bounds, .slack = price_slack(study), .log = log};
     start_tape(g, tape_id);
-    e = proves(study) == (party->check != NULL) ? tally_new(&g->tally, study, bounds) : ERR_MISUSE;
-    if (e != ERR_OK)
-        engine_free(engine);
-    return e;
+    TRY(tally_new(&g->tally, study, bounds));
+    *engine = g;
+    g = NULL;
+    return ERR_OK;
 }
 
 void engine_free(struct engine **engine)
@@ -73,15 +70,12 @@ void engine_free(struct engine **engine)
 static enum err fresh_counts(struct engine *g)
 {
     const struct workload *w = g->study->workload;
-    uint64_t *cells = memory_array(w->queries, sizeof *cells);
-    enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
+    uint64_t *cells CLEAN(memory_release) = NULL;
     counts_free(&g->counts);
-    for (size_t q = 0; e == ERR_OK && q < w->queries; q++)
+    TRY(memory_new(&cells, w->queries));
+    for (size_t q = 0; q < w->queries; q++)
         cells[q] = w->query[q].cells;
-    if (e == ERR_OK)
-        e = counts_new(&g->counts, cells, w->queries, g->bounds->counts.bits);
-    memory_free(&cells);
-    return e;
+    return counts_new(&g->counts, cells, w->queries, g->bounds->counts.bits);
 }
 
 /* Copies the sums into the maximal marginals, then sums the lower ones from their parents. */
@@ -89,7 +83,7 @@ static enum err spread(struct engine *g)
 {
     const struct workload *w = g->study->workload;
     uint64_t at = 0, largest = 0;
-    uint32_t *index;
+    uint32_t *index CLEAN(memory_release) = NULL;
     for (size_t q = 0; q < w->queries; q++) {
         if (!w->query[q].maximal)
             continue;
@@ -97,9 +91,7 @@ static enum err spread(struct engine *g)
         at += w->query[q].cells;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
-    index = memory_array(largest, sizeof *index);
-    if (index == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&index, largest));
     for (size_t q = 0; q < w->queries; q++) {
         uint32_t parent = w->query[q].parent;
         if (w->query[q].maximal)
@@ -107,7 +99,6 @@ static enum err spread(struct engine *g)
         clique_project(&w->query[parent].clique, &w->query[q].clique, g->study->domain, index);
         counts_sum_down(g->counts, parent, q, index);
     }
-    memory_free(&index);
     return ERR_OK;
 }
 
@@ -141,9 +132,9 @@ static enum err check_multiplier(const struct engine *g, const struct request *r
 {
     if (r->queries > 0 && measure_permits(g->counts, r->multiplier))
         return ERR_OK;
-    log_error(g->log, "a multiplier of %llu over %u marginals is outside what servers permit",
-              (unsigned long long)r->multiplier, r->queries);
-    return ERR_REFUSED;
+    return log_fail(g->log, ERR_REFUSED,
+                    "a multiplier of %llu over %u marginals is outside what servers permit",
+                    (unsigned long long)r->multiplier, r->queries);
 }
 
 static enum err prepare_measure(const struct engine *g, struct engine_step *s)
@@ -165,10 +156,9 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     enum err e = ERR_RANGE;
     if (r->epsilon > 0 && r->epsilon < 100 && r->sigma > 0 && r->sigma < 1e6)
         e = ledger_select_cost(s->cost, r->epsilon, g->slack.select);
-    if (e != ERR_OK) {
-        log_error(g->log, "select: the request has an epsilon or a sigma out of range");
-        return ERR_REFUSED;
-    }
+    if (e != ERR_OK)
+        return log_fail(g->log, ERR_REFUSED,
+                        "select: the request has an epsilon or a sigma out of range");
     ledger_measure_cost(s->measuring, r->multiplier, 1);
     mpq_add(s->cost, s->cost, s->measuring);
     s->epsilon_slack = g->slack.marginal;
@@ -182,10 +172,9 @@ static enum err take_candidates(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
     const uint64_t *estimate = r->estimate;
-    struct score_candidate *c = memory_array(r->queries, sizeof *c);
+    struct score_candidate *c;
+    TRY(memory_new(&c, r->queries));
     s->select.candidate = c;
-    if (c == NULL)
-        return ERR_NOMEM;
     for (uint32_t k = 0; k < r->queries; k++) {
         const uint64_t cells = g->counts->cells[r->query[k]];
         TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
@@ -213,10 +202,8 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
     struct select_plan plan;
     TRY(price_selection(g, s));
     TRY(take_candidates(g, s));
-    s->select.multiplier = memory_array(r->queries, sizeof *s->select.multiplier);
-    s->select.penalty = memory_array(r->queries, sizeof *s->select.penalty);
-    if (s->select.multiplier == NULL || s->select.penalty == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s->select.multiplier, r->queries));
+    TRY(memory_new(&s->select.penalty, r->queries));
     TRY(select_plan(&terms, s->select.multiplier, s->select.penalty, &plan, g->log));
     s->select.candidates = r->queries;
     s->select.shift = plan.shift;
@@ -255,8 +242,7 @@ void engine_step_clear(struct engine_step *step)
 
 enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
-    struct bytes b = {0};
-    enum err e;
+    struct bytes b CLEAN(bytes_clear) = {0};
     bytes_put_double(&b, mpq_get_d(s->cost));
     bytes_put_double(&b, s->epsilon_slack);
     bytes_put_double(&b, s->delta_slack);
@@ -269,11 +255,9 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
         bytes_put_u64(&b, s->select.multiplier[k]);
         bytes_put_u64(&b, s->select.penalty[k]);
     }
-    e = bytes_ok(&b);
-    if (e == ERR_OK)
-        request_digest(b.data, b.size, digest);
-    bytes_clear(&b);
-    return e;
+    TRY(bytes_ok(&b));
+    request_digest(b.data, b.size, digest);
+    return ERR_OK;
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */

@@ -39,11 +39,10 @@ static enum net_phase phase_of(const struct request *request)
  */
 static enum err load_noise(struct round *r)
 {
-    struct bytes noise = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0};
     enum err e = store_noise(r->p->store, &r->round, &noise);
     if (e == ERR_OK)
         e = range_read(&r->range, &r->round.range, r->p->engine->tape.noise, &noise);
-    bytes_clear(&noise);
     r->noise = e == ERR_OK;
     if (e == ERR_AUTH)
         log_error(r->p->log,
@@ -67,21 +66,19 @@ static enum round_obstacle obstacle(const struct round *r, const struct store_fo
 static enum err take_up(struct round *r, const struct store_found *found)
 {
     struct log *log = r->p->log;
-    if (memcmp(found->round.request, r->round.request, sizeof r->round.request) != 0) {
-        log_error(log, "round %u of this run is bound to another request, for ever",
-                  r->round.sequence);
-        return ERR_REFUSED;
-    }
+    if (memcmp(found->round.request, r->round.request, sizeof r->round.request) != 0)
+        return log_fail(log, ERR_REFUSED,
+                        "round %u of this run is bound to another request, for ever",
+                        r->round.sequence);
     r->standing = found->standing;
     r->selected = found->selected;
     r->round = found->round;
-    if (r->standing >= STANDING_INDEX && r->selected >= r->request->queries) {
-        log_error(log,
-                  "what round %u selected is not among its candidates; this server's store was "
-                  "altered",
-                  r->round.sequence);
-        return ERR_MISMATCH;
-    }
+    if (r->standing >= STANDING_INDEX && r->selected >= r->request->queries)
+        return log_fail(
+            log, ERR_MISMATCH,
+            "what round %u selected is not among its candidates; this server's store was "
+            "altered",
+            r->round.sequence);
     if (r->standing == STANDING_OPENED)
         TRY(store_values(r->p->store, &r->round, &r->values));
     TRY(load_noise(r));
@@ -94,11 +91,9 @@ static enum err price(struct round *r)
 {
     uint32_t next;
     TRY(store_run(r->p->store, r->round.run, &next, NULL));
-    if (r->round.sequence != next) {
-        log_error(r->p->log, "this run has %u rounds; round %u cannot come next", next,
-                  r->round.sequence);
-        return ERR_REFUSED;
-    }
+    if (r->round.sequence != next)
+        return log_fail(r->p->log, ERR_REFUSED, "this run has %u rounds; round %u cannot come next",
+                        next, r->round.sequence);
     TRY(ledger_copy(&r->after, r->ledger));
     TRY(ledger_debit(r->after, r->step.cost, r->p->log));
     return ledger_slack(r->after, r->step.epsilon_slack, r->step.delta_slack, r->p->log);
@@ -148,8 +143,7 @@ static enum err digest_noise(const struct round *r, uint8_t replica[2][32])
 static enum err look_for_late(struct play *p, uint8_t *late)
 {
     const struct study *study = p->study;
-    bool *has;
-    enum err e;
+    bool *has CLEAN(memory_release) = NULL;
     *late = 0;
     if (!study->late_join)
         return ERR_OK;
@@ -157,14 +151,11 @@ static enum err look_for_late(struct play *p, uint8_t *late)
         p->patience--;
         return ERR_OK;
     }
-    has = memory_array(study->owners, sizeof *has);
-    e = has == NULL ? ERR_NOMEM : store_owners(p->store, has);
-    if (e == ERR_OK) {
-        p->here = study_taking_part(study, has);
-        *late = p->here > p->engine->tally.owners;
-    }
-    memory_free(&has);
-    return e;
+    TRY(memory_new(&has, study->owners));
+    TRY(store_owners(p->store, has));
+    p->here = study_taking_part(study, has);
+    *late = p->here > p->engine->tally.owners;
+    return ERR_OK;
 }
 
 static enum err state_digests(struct round *r, struct round_statement *own)
@@ -234,17 +225,12 @@ static enum err is_proved(const struct round *r)
 /* Takes the round's noise off the tape, and puts it on disk before anybody can bind it. */
 static enum err stage(struct round *r)
 {
-    struct bytes noise = {0};
-    enum err e = is_proved(r);
-    if (e == ERR_OK)
-        e = engine_cut(r->p->engine, &r->step, &r->range);
-    r->noise = e == ERR_OK;
-    if (e == ERR_OK)
-        e = range_write(&r->range, &noise);
-    if (e == ERR_OK)
-        e = store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
-    bytes_clear(&noise);
-    return e;
+    struct bytes noise CLEAN(bytes_clear) = {0};
+    TRY(is_proved(r));
+    TRY(engine_cut(r->p->engine, &r->step, &r->range));
+    r->noise = true;
+    TRY(range_write(&r->range, &noise));
+    return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
 }
 
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
@@ -333,13 +319,12 @@ static enum err select_one(struct round *r)
 static enum err take_index(struct round *r)
 {
     const uint64_t selected = r->talk.agreement.selected;
-    if (selected >= r->request->queries) {
-        log_error(r->p->log,
-                  "what the others say that round %u selected is not among its candidates; their "
-                  "stores were altered",
-                  r->round.sequence);
-        return ERR_MISMATCH;
-    }
+    if (selected >= r->request->queries)
+        return log_fail(
+            r->p->log, ERR_MISMATCH,
+            "what the others say that round %u selected is not among its candidates; their "
+            "stores were altered",
+            r->round.sequence);
     r->selected = selected;
     return store_put_index(r->p->store, &r->round, r->selected);
 }
@@ -347,22 +332,17 @@ static enum err take_index(struct round *r)
 static enum err measure(struct round *r, struct bytes *result)
 {
     const bool one = r->request->kind == REQUEST_SELECT;
-    int64_t *cells = memory_array(r->step.cells, sizeof *cells);
+    int64_t *cells CLEAN(memory_release) = NULL;
     size_t measured = 0;
-    enum err e = cells == NULL ? ERR_NOMEM : ERR_OK;
+    TRY(memory_new(&cells, r->step.cells));
     net_enter(r->p->net, NET_MEASURE);
-    if (e == ERR_OK)
-        e = openings_name(&r->p->openings, r->p->study, &r->request->query[one ? r->selected : 0],
-                          one ? 1 : r->request->queries);
-    if (e == ERR_OK)
-        e = engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells,
-                           &measured);
+    TRY(openings_name(&r->p->openings, r->p->study, &r->request->query[one ? r->selected : 0],
+                      one ? 1 : r->request->queries));
+    TRY(engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells, &measured));
     bytes_clear(&r->values);
     bytes_put_u64(&r->values, r->p->engine->tally.owners);
-    for (size_t i = 0; e == ERR_OK && i < measured; i++)
+    for (size_t i = 0; i < measured; i++)
         bytes_put_u64(&r->values, (uint64_t)cells[i]);
-    memory_free(&cells);
-    TRY(e);
     TRY(is_proved(r));
     TRY(bytes_ok(&r->values));
     TRY(store_put_values(r->p->store, &r->round, &r->values));

@@ -36,6 +36,8 @@
 #include "parties/server/openings.h"
 #include "parties/store/store_rounds.h"
 
+#include <stdatomic.h>
+
 /* A server within a session, for all rounds of it; borrowed where pointed to. */
 struct play {
     const struct study *study;
@@ -46,6 +48,7 @@ struct play {
     const struct session *session;
     struct engine *engine;
     struct openings openings;
+    atomic_uint *adding;     /* how far adding uploads up is: status.h */
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
     bool late;               /* after a round: all three have rows that may join before the next */

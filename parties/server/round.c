@@ -122,8 +122,8 @@ static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 
 static enum err differs(unsigned server, const char *what, struct log *log)
 {
-    log_error(log, "server %u has another %s; nothing was opened", server, what);
-    return ERR_MISMATCH;
+    return log_fail(log, ERR_MISMATCH, "server %u has another %s; nothing was opened", server,
+                    what);
 }
 
 static bool has_noise(const struct round_statement *s)
@@ -179,13 +179,12 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
         else if (a->standing == STANDING_OPENED && b->standing == STANDING_OPENED &&
                  memcmp(a->values, b->values, sizeof a->values) != 0)
             what = "values";
-        if (what != NULL) {
-            log_error(log,
-                      "servers %u and %u have different %s of this round: one of them was altered, "
-                      "or lies; nothing was opened",
-                      i, (i + 1) % 3, what);
-            return ERR_MISMATCH;
-        }
+        if (what != NULL)
+            return log_fail(
+                log, ERR_MISMATCH,
+                "servers %u and %u have different %s of this round: one of them was altered, "
+                "or lies; nothing was opened",
+                i, (i + 1) % 3, what);
     }
     return ERR_OK;
 }
@@ -284,24 +283,23 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
     unsigned i = net_index(t->net), server = net_index_of(i, p),
              third = net_index_of(i, (enum net_peer)(1 - p));
     uint8_t digest[32];
-    if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0) {
-        log_error(t->log,
-                  "server %u told server %u something else of this round than server %u, or server "
-                  "%u repeats it wrongly: one of the two departs from the protocol; nothing was "
-                  "opened",
-                  third, server, i, server);
-        return ERR_MISMATCH;
-    }
+    if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0)
+        return log_fail(
+            t->log, ERR_MISMATCH,
+            "server %u told server %u something else of this round than server %u, or server "
+            "%u repeats it wrongly: one of the two departs from the protocol; nothing was "
+            "opened",
+            third, server, i, server);
     request_digest(fresh, sizeof t->fresh[0], digest);
     if (memcmp(digest, t->fresh[server], sizeof digest) == 0) {
         memcpy(t->fresh[server], fresh, sizeof digest);
         return ERR_OK;
     }
-    log_error(t->log,
-              "server %u shows other random bytes than those that it had promised: it departs from "
-              "the protocol; nothing was opened",
-              server);
-    return ERR_MISMATCH;
+    return log_fail(
+        t->log, ERR_MISMATCH,
+        "server %u shows other random bytes than those that it had promised: it departs from "
+        "the protocol; nothing was opened",
+        server);
 }
 
 static enum err hear_confirm(void *self)
@@ -350,11 +348,11 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
     request_digest(values->data, values->size, digest);
     if (memcmp(digest, agreement->values, sizeof digest) == 0)
         return ERR_OK;
-    log_error(log,
-              "server %u gives other values than servers %u and %u say they have opened; they are "
-              "not taken over",
-              giver, giver, net_index_of(agreement->lacks, NET_NEXT));
-    return ERR_MISMATCH;
+    return log_fail(
+        log, ERR_MISMATCH,
+        "server %u gives other values than servers %u and %u say they have opened; they are "
+        "not taken over",
+        giver, giver, net_index_of(agreement->lacks, NET_NEXT));
 }
 
 enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])

@@ -75,13 +75,12 @@ static enum err compare_ledgers(unsigned i, const struct store_head *own,
             tell_behind(i, own->number, server, other[p].head.number, log);
             return ERR_MISMATCH;
         }
-        if (other[p].entry_size > ENTRY_MAX) {
-            log_error(log,
-                      "server %u says that its last debit has %llu bytes; it should be looked "
-                      "at",
-                      server, (unsigned long long)other[p].entry_size);
-            return ERR_FORMAT;
-        }
+        if (other[p].entry_size > ENTRY_MAX)
+            return log_fail(
+                log, ERR_FORMAT,
+                "server %u says that its last debit has %llu bytes; it should be looked "
+                "at",
+                server, (unsigned long long)other[p].entry_size);
     }
     return ERR_OK;
 }
@@ -97,12 +96,12 @@ static enum err is_staged(unsigned i, unsigned server, const struct store_head *
     if (n > 0 && n == staged->size && memcmp(entry, staged->data, n) == 0 &&
         memcmp(follows, theirs->head, sizeof follows) == 0)
         return ERR_OK;
-    log_error(log,
-              "server %u has made debit %llu, which server %u has not prepared: server %u was "
-              "restored from a backup, or server %u is wrong. Server %u does not take it over by "
-              "itself: its operator should " RECOVER ", which asks both neighbours",
-              server, (unsigned long long)theirs->number, i, i, server, i);
-    return ERR_MISMATCH;
+    return log_fail(
+        log, ERR_MISMATCH,
+        "server %u has made debit %llu, which server %u has not prepared: server %u was "
+        "restored from a backup, or server %u is wrong. Server %u does not take it over by "
+        "itself: its operator should " RECOVER ", which asks both neighbours",
+        server, (unsigned long long)theirs->number, i, i, server, i);
 }
 
 enum err round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,

@@ -65,11 +65,10 @@ static uint32_t owner_of(const struct entry *e)
 static enum err write_list(struct lists *l, const struct round_uploads *u)
 {
     size_t counted = u->counted.size / UPLOAD_ID_SIZE, lost = 0;
-    struct entry *list = memory_array(u->count + counted, sizeof *list);
+    struct entry *list;
+    TRY(memory_new(&list, u->count + counted));
     l->entry[l->own] = list;
     l->card[l->own] = (struct card){.count = (uint32_t)u->count, .last = u->last};
-    if (list == NULL)
-        return ERR_NOMEM;
     if (u->count + counted > ENTRIES_MAX)
         return ERR_RANGE;
     for (size_t i = 0; i < u->count; i++)
@@ -112,9 +111,7 @@ static enum err exchange_lists(struct net *net, struct lists *l)
         struct entry *list;
         if (card.count > ENTRIES_MAX || card.last > STANDING_OPENED)
             return ERR_FORMAT;
-        list = memory_array(card.count, sizeof *list);
-        if (list == NULL)
-            return ERR_NOMEM;
+        TRY(memory_new(&list, card.count));
         l->card[server] = card;
         l->entry[server] = list;
         r.send[p] = l->entry[l->own];
@@ -209,11 +206,11 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
         if (first == NULL && theirs != NULL && theirs->held)
             first = theirs;
     }
-    if (first == NULL) {
-        log_error(log, "this run has counted an upload that no server holds any more, so it cannot "
-                       "go on; restore the servers' folders from newer backups");
-        return ERR_MISMATCH;
-    }
+    if (first == NULL)
+        return log_fail(
+            log, ERR_MISMATCH,
+            "this run has counted an upload that no server holds any more, so it cannot "
+            "go on; restore the servers' folders from newer backups");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const struct entry *theirs = look_up(l, i, id);
         const char *owner = study->owner[owner_of(first)].name;
@@ -275,23 +272,23 @@ void round_uploads_topic(const struct net *net, const uint8_t digest[32],
     crypto_hash_sha256_final(&hash, topic);
 }
 
+static void free_lists(struct lists *l)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        memory_free(&l->entry[i]);
+}
+
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
                        struct log *log)
 {
-    struct lists l = {.own = net_index(net)};
-    enum err e = write_list(&l, u);
+    struct lists l CLEAN(free_lists) = {.own = net_index(net)};
     u->kept = 0;
-    if (e == ERR_OK)
-        e = exchange_lists(net, &l);
-    for (unsigned i = 0; e == ERR_OK && i < STUDY_SERVERS; i++)
-        e = check_list(&l, i, u->study);
-    if (e == ERR_OK)
-        e = find_lacking(&l, u);
-    if (e == ERR_OK)
-        e = check_all_counted(&l, u->study, log);
-    if (e == ERR_OK)
-        keep(&l, u, digest, log);
+    TRY(write_list(&l, u));
+    TRY(exchange_lists(net, &l));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        memory_free(&l.entry[i]);
-    return e;
+        TRY(check_list(&l, i, u->study));
+    TRY(find_lacking(&l, u));
+    TRY(check_all_counted(&l, u->study, log));
+    keep(&l, u, digest, log);
+    return ERR_OK;
 }

@@ -10,9 +10,7 @@
 enum err tally_new(struct tally *t, const struct study *study, const struct bounds *bounds)
 {
     *t = (struct tally){.study = study, .bounds = bounds};
-    t->counted = memory_array(study->owners, sizeof *t->counted);
-    if (t->counted == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&t->counted, study->owners));
     return share64_new(&t->sums, study->workload->maximal_cells);
 }
 
@@ -82,11 +80,9 @@ static void put_batch(struct work *w, const struct study *study, size_t first,
 static enum err gather(struct work *w, const struct study *study, const bool *now,
                        const struct upload *const *by_owner, unsigned index)
 {
-    w->answer = memory_array(study->owners, sizeof *w->answer);
-    w->batch = memory_array(study->owners, sizeof *w->batch);
-    w->part = memory_array(study->owners, sizeof *w->part);
-    if (w->answer == NULL || w->batch == NULL || w->part == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&w->answer, study->owners));
+    TRY(memory_new(&w->batch, study->owners));
+    TRY(memory_new(&w->part, study->owners));
     for (size_t i = 0; i < study->owners; i++) {
         if (!now[i] || study->owner[i].batch != i)
             continue;
@@ -100,28 +96,25 @@ static enum err gather(struct work *w, const struct study *study, const bool *no
 
 static enum err add_answers(struct party *p, struct tally *t, const struct work *w)
 {
-    struct share64 more = {0};
-    enum err e = share64_new(&more, t->sums.n);
-    if (e == ERR_OK)
-        e = answers_sum(p, more, w->answer, w->answers, t->bounds->answer_bits);
-    if (e == ERR_OK)
-        ring64_add(t->sums, t->sums, more);
-    share64_free(&more);
-    return e;
+    struct share64 more CLEAN(share64_free) = {0};
+    TRY(share64_new(&more, t->sums.n));
+    TRY(answers_sum(p, more, w->answer, w->answers, t->bounds->answer_bits));
+    ring64_add(t->sums, t->sums, more);
+    return ERR_OK;
 }
 
 static enum err add_records(struct party *p, struct tally *t, const struct work *w)
 {
     const struct workload *load = t->study->workload;
     const struct domain *d = t->study->domain;
-    struct records_query *queries = memory_array(load->queries, sizeof *queries);
-    uint32_t *size = memory_array(d->attributes, sizeof *size);
-    const struct records_shape shape = {d->attributes, size};
+    struct records_query *queries CLEAN(memory_release) = NULL;
+    uint32_t *size CLEAN(memory_release) = NULL;
     size_t count = 0, at = 0;
-    enum err e = queries == NULL || size == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t a = 0; e == ERR_OK && a < d->attributes; a++)
+    TRY(memory_new(&queries, load->queries));
+    TRY(memory_new(&size, d->attributes));
+    for (size_t a = 0; a < d->attributes; a++)
         size[a] = d->attribute[a].size;
-    for (size_t q = 0; e == ERR_OK && q < load->queries; q++) {
+    for (size_t q = 0; q < load->queries; q++) {
         const struct workload_query *query = &load->query[q];
         if (!query->maximal)
             continue;
@@ -131,40 +124,33 @@ static enum err add_records(struct party *p, struct tally *t, const struct work 
                query->clique.n * sizeof query->clique.attribute[0]);
         at += query->cells;
     }
-    if (e == ERR_OK)
-        e = records_count(p, &shape, w->batch, w->batches, queries, count);
-    memory_free(&queries);
-    memory_free(&size);
-    return e;
+    return records_count(p, &(const struct records_shape){d->attributes, size}, w->batch,
+                         w->batches, queries, count);
 }
 
 enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads, size_t count)
 {
     const struct study *study = t->study;
-    const struct upload **by_owner = memory_array(study->owners, sizeof *by_owner);
-    bool *now = memory_array(study->owners, sizeof *now);
-    struct work w = {0};
-    enum err e = by_owner == NULL || now == NULL ? ERR_NOMEM : ERR_OK;
-    for (size_t k = 0; e == ERR_OK && k < count; k++) {
+    const struct upload **by_owner CLEAN(memory_release) = NULL;
+    bool *now CLEAN(memory_release) = NULL;
+    struct work w CLEAN(work_free) = {0};
+    TRY(memory_new(&by_owner, study->owners));
+    TRY(memory_new(&now, study->owners));
+    for (size_t k = 0; k < count; k++) {
         by_owner[uploads[k].owner] = &uploads[k];
         now[uploads[k].owner] = true;
     }
-    if (e == ERR_OK) {
-        study_taking_part(study, now);
-        for (size_t i = 0; i < study->owners; i++)
-            now[i] = now[i] && !t->counted[i];
-        e = gather(&w, study, now, by_owner, p->index);
-    }
-    if (e == ERR_OK && w.answers > 0)
-        e = add_answers(p, t, &w);
-    if (e == ERR_OK && w.batches > 0)
-        e = add_records(p, t, &w);
-    for (size_t i = 0; e == ERR_OK && i < study->owners; i++) {
+    study_taking_part(study, now);
+    for (size_t i = 0; i < study->owners; i++)
+        now[i] = now[i] && !t->counted[i];
+    TRY(gather(&w, study, now, by_owner, p->index));
+    if (w.answers > 0)
+        TRY(add_answers(p, t, &w));
+    if (w.batches > 0)
+        TRY(add_records(p, t, &w));
+    for (size_t i = 0; i < study->owners; i++) {
         t->counted[i] = t->counted[i] || now[i];
         t->owners += now[i];
     }
-    work_free(&w);
-    memory_free(&by_owner);
-    memory_free(&now);
-    return e;
+    return ERR_OK;
 }

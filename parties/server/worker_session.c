@@ -144,12 +144,11 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
     name = name_of(w->site->study, key);
     if (name == NULL || memcmp(key, key_of(w, user), sizeof key) == 0)
         return ERR_OK;
-    log_error(
-        &w->log,
+    return log_fail(
+        &w->log, ERR_REFUSED,
         "this run is of analyst %s, and no other may ask for it. Once the roster does not list "
         "%s any more, or its key as revoked, another may go on with it: trefoil run --continue",
         name, name);
-    return ERR_REFUSED;
 }
 
 /* --- a request at every server alike ---------------------------------------------------------- */
@@ -160,49 +159,37 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
  */
 static enum err load_uploads(struct worker *w, bool late)
 {
-    const struct collector g = {.study = w->site->study,
-                                .store = w->site->store,
-                                .net = w->net,
-                                .session = w->session,
-                                .engine = w->engine,
-                                .adding = &w->site->status.adding,
-                                .log = &w->log};
     store_use(w->site->store, true); /* until the session ends nothing is withdrawn or replaced */
-    return collect_uploads(&g, w->run, late, &w->play.upload_ids, w->play.uploads);
+    return collect_uploads(&w->play, w->run, late);
 }
 
 /* Exchanges heads; makes the debit that a neighbour has made and this server has only staged. */
 static enum err adopt_last(struct worker *w, const uint8_t open[32], struct store_head *head)
 {
     struct store_round round;
-    struct bytes last = {0}, staged = {0};
+    struct bytes last CLEAN(bytes_clear) = {0}, staged CLEAN(bytes_clear) = {0};
     uint8_t ignored[32];
-    bool adopt = false;
-    enum err e = store_staged(w->site->store, &round, &staged);
-    if (e == ERR_OK && head->number > 0)
-        e = store_entry(w->site->store, head->number, &last, ignored);
-    if (e == ERR_OK)
-        e = round_ledger(w->net, open, head, &last, &staged, &adopt, &w->log);
-    if (e == ERR_OK && adopt)
-        e = store_bind(w->site->store, &round, head);
-    if (e == ERR_OK && adopt)
-        log_warn(w->site->log,
-                 "took over a debit that the others made when this server was stopped");
-    bytes_clear(&last);
-    bytes_clear(&staged);
-    return e;
+    bool adopt;
+    TRY(store_staged(w->site->store, &round, &staged));
+    if (head->number > 0)
+        TRY(store_entry(w->site->store, head->number, &last, ignored));
+    TRY(round_ledger(w->net, open, head, &last, &staged, &adopt, &w->log));
+    if (!adopt)
+        return ERR_OK;
+    TRY(store_bind(w->site->store, &round, head));
+    log_warn(w->site->log, "took over a debit that the others made when this server was stopped");
+    return ERR_OK;
 }
 
 enum err worker_show_budget(struct worker *w)
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     double spent;
     TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
     spent = ledger_spent(ledger);
     atomic_store(&w->site->status.rho_spent, spent);
     atomic_store(&w->site->status.rho_limit, spent + ledger_remaining(ledger));
-    ledger_free(&ledger);
     return ERR_OK;
 }
 
@@ -214,13 +201,11 @@ void worker_show_guard(struct worker *w)
 /* A round that one server debited is debited at all; what nobody debited is forgotten. */
 static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
-    enum err e = store_ledger(w->site->store, &w->site->limits, &ledger, &head);
-    if (e == ERR_OK)
-        e = adopt_last(w, open, &head);
-    ledger_free(&ledger);
-    return e == ERR_OK ? store_unstage(w->site->store) : e;
+    TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
+    TRY(adopt_last(w, open, &head));
+    return store_unstage(w->site->store);
 }
 
 static enum err new_engine(struct worker *w)
@@ -237,6 +222,7 @@ static enum err new_engine(struct worker *w)
     w->play.limits = &w->site->limits;
     w->play.store = w->site->store;
     w->play.openings.audit = w->site->audit;
+    w->play.adding = &w->site->status.adding;
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
     w->play.session = w->session;
@@ -252,24 +238,19 @@ static enum err new_engine(struct worker *w)
  */
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
-    struct ledger *ledger = NULL;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     struct store_found last = {0};
     uint32_t rounds = 0;
-    enum err e = store_ledger(w->site->store, &w->site->limits, &ledger, &head);
-    if (e == ERR_OK)
-        e = store_run(w->site->store, w->run, &rounds, NULL);
-    if (e == ERR_OK && head.number > 0)
-        e = store_round_of(w->site->store, head.number, &last);
-    if (e == ERR_OK) {
-        bytes_put_double(result, ledger_remaining(ledger));
-        bytes_put(result, w->site->study->terms.digest, sizeof w->site->study->terms.digest);
-        bytes_put_u32(result, rounds);
-        bytes_put(result, last.round.run, sizeof last.round.run);
-        e = bytes_ok(result);
-    }
-    ledger_free(&ledger);
-    return e;
+    TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
+    TRY(store_run(w->site->store, w->run, &rounds, NULL));
+    if (head.number > 0)
+        TRY(store_round_of(w->site->store, head.number, &last));
+    bytes_put_double(result, ledger_remaining(ledger));
+    bytes_put(result, w->site->study->terms.digest, sizeof w->site->study->terms.digest);
+    bytes_put_u32(result, rounds);
+    bytes_put(result, last.round.run, sizeof last.round.run);
+    return bytes_ok(result);
 }
 
 static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
@@ -293,10 +274,9 @@ static enum err dispatch(struct worker *w, struct request *r, const uint8_t dige
 {
     bool opened = w->engine != NULL;
     if (opened ? r->kind == REQUEST_OPEN || memcmp(r->run, w->run, sizeof r->run) != 0
-               : r->kind != REQUEST_OPEN) {
-        log_error(&w->log, "the session is %s", opened ? "that of another run" : "not open");
-        return ERR_MISUSE;
-    }
+               : r->kind != REQUEST_OPEN)
+        return log_fail(&w->log, ERR_MISUSE, "the session is %s",
+                        opened ? "that of another run" : "not open");
     if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
         return handle_open(w, digest, result);
@@ -333,7 +313,7 @@ static enum err dispatch_guarded(struct worker *w, struct request *r, const uint
 enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
                        struct bytes *result)
 {
-    struct request r;
+    struct request r CLEAN(request_clear) = {0};
     uint8_t digest[REQUEST_DIGEST_SIZE];
     enum err e;
     TRY(request_read(&r, w->site->study->workload, p, n));
@@ -355,7 +335,6 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
     atomic_fetch_add(&w->site->status.requests_failed, e != ERR_OK);
     if (e != ERR_OK || r.kind == REQUEST_CLOSE)
         worker_close_session(w);
-    request_clear(&r);
     return e;
 }
 
