@@ -95,7 +95,7 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
     size_t measured = 0;
     enum err e = engine_reserve(s->engine, step);
     if (e == ERR_OK)
-        e = engine_cut(s->engine, step, &range);
+        e = range_cut(&s->engine->tape, step->noise, &range);
     if (e == ERR_OK && noise != NULL && noise->n > 0)
         ring64_copy(range.reel[TAPE_GAUSS].samples, *noise);
     else if (e == ERR_OK && noise != NULL) {

@@ -253,12 +253,14 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
     size_t measured = 0;
     enum err e;
     TRY(engine_prepare(s->engine, r, &step));
-    engine_range(s->engine, &step, &place);
+    range_next(&s->engine->tape, step.noise, &place);
     e = engine_reserve(s->engine, &step);
     if (e == ERR_OK && !check_clean(s->engine->party))
         e = ERR_MISUSE;
     if (e == ERR_OK)
-        e = engine_has_noise(s->engine, &step) ? engine_cut(s->engine, &step, &range) : ERR_MISUSE;
+        e = range_is_made(&s->engine->tape, step.noise)
+                ? range_cut(&s->engine->tape, step.noise, &range)
+                : ERR_MISUSE;
     if (e == ERR_OK)
         e = range_write(&range, &kept);
     if (e == ERR_OK)
@@ -268,7 +270,7 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
     if (e == ERR_OK)
         e = open_step(s, &step, &range, selected, values, &measured);
     if (e == ERR_OK)
-        e = engine_return(s->engine, &range);
+        e = range_return(&s->engine->tape, &range);
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, selected, values, measured);
     /* of the Gaussians that were ready for the largest candidate only these were used */

@@ -167,13 +167,13 @@ static enum err ask(struct engine *g, struct request *r, size_t *selected, int64
     TRY(engine_prepare(g, r, &step));
     e = engine_reserve(g, &step);
     if (e == ERR_OK)
-        e = engine_cut(g, &step, &range);
+        e = range_cut(&g->tape, step.noise, &range);
     if (e == ERR_OK && r->kind == REQUEST_SELECT)
         e = engine_select(g, &step, &range, seed, selected);
     if (e == ERR_OK)
         e = engine_measure(g, &step, &range, *selected, values, &measured);
     if (e == ERR_OK)
-        e = engine_return(g, &range);
+        e = range_return(&g->tape, &range);
     tape_free(&range);
     engine_step_clear(&step);
     return e;

@@ -262,31 +262,11 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-bool engine_has_noise(const struct engine *g, const struct engine_step *step)
-{
-    return range_is_made(&g->tape, step->noise);
-}
-
 enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->noise[TAPE_GUMBEL]));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->noise[TAPE_GAUSS]));
     return check_flush(g->party);
-}
-
-void engine_range(const struct engine *g, const struct engine_step *step, struct range_place *place)
-{
-    range_next(&g->tape, step->noise, place);
-}
-
-enum err engine_cut(struct engine *g, const struct engine_step *step, struct tape *range)
-{
-    return range_cut(&g->tape, step->noise, range);
-}
-
-enum err engine_return(struct engine *g, struct tape *range)
-{
-    return range_return(&g->tape, range);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */

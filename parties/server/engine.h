@@ -6,12 +6,14 @@
  * The order within a round (docs/protocols.md):
  *   engine_prepare   checks the request against the study and prices it; local
  *   engine_reserve   makes the noise that is missing; nothing depends on data
- *   engine_cut       takes the round's range of noise off the tape
+ *   range_cut        takes the round's range of noise off the tape (protocols/range.h)
  *   (the caller agrees with the other two, debits, and confirms)
  *   engine_select    opens the index
  *   engine_measure   opens the noisy marginals
  * The last two depend on nothing but the uploads, the request and the range: with the same ones
- * they open the same values again, under fresh masks.
+ * they open the same values again, under fresh masks. After a round that all three played anew, not
+ * from what was kept, range_return() gives back what it did not use: a selection's range has
+ * Gaussians for the largest candidate, and few candidates are as large.
  *
  * Uploads are added to its tally (parties/server/collect.c); parties/server/play.c takes the steps.
  */
@@ -74,21 +76,8 @@ void engine_step_clear(struct engine_step *step);
 enum err engine_step_digest(const struct engine_step *step,
                             uint8_t digest[REQUEST_DIGEST_SIZE]) MUST_CHECK;
 
-/* Whether all the noise that a step takes is on the tape; and making what is not, proved. */
-bool engine_has_noise(const struct engine *engine, const struct engine_step *step);
+/* Makes what the tape lacks of the noise that a step takes, proved. */
 enum err engine_reserve(struct engine *engine, const struct engine_step *step) MUST_CHECK;
-/* The range that a step takes, and taking it. */
-void engine_range(const struct engine *engine, const struct engine_step *step,
-                  struct range_place *place);
-enum err engine_cut(struct engine *engine, const struct engine_step *step,
-                    struct tape *range) MUST_CHECK;
-
-/*
- * After a round that all three played anew, not from what was kept: what it did not use of its
- * range goes back to the tape. A selection's range has Gaussians for the largest candidate, and few
- * candidates are as large.
- */
-enum err engine_return(struct engine *engine, struct tape *range) MUST_CHECK;
 
 /* `seed`: ARGMAX_SEED_SIZE common bytes. */
 enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,

@@ -65,20 +65,20 @@ static void tell_due(struct front *f)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static enum err tell(struct front *f, const struct gate_client *to, uint8_t kind, enum err status,
+static enum err tell(struct front *f, const struct intake_message *m, enum err status,
                      const char *text)
 {
-    return outbox_put(&f->outbox, to, kind, status, text, NULL);
+    return outbox_put(&f->outbox, m->from, m->kind, status, text, NULL);
 }
 
 /* Tells one whose key, or a server's, has expired while servers and links went on. */
-static enum err check_dates(struct front *f, const struct gate_client *from, enum role role,
-                            uint32_t who, uint8_t kind, bool *refused)
+static enum err check_dates(struct front *f, const struct intake_message *m, enum role role,
+                            bool *refused)
 {
     char words[512] = "";
     const char *text;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    enum err e = roster_current(f->site->study, role, who, &log);
+    enum err e = roster_current(f->site->study, role, m->who, &log);
     if (e == ERR_OK)
         e = roster_servers_current(f->site->study, &log);
     *refused = e != ERR_OK;
@@ -86,7 +86,7 @@ static enum err check_dates(struct front *f, const struct gate_client *from, enu
         return ERR_OK;
     text = log_first(words);
     log_warn(f->site->log, "refused a message: %s", text);
-    return tell(f, from, kind, e, text);
+    return tell(f, m, e, text);
 }
 
 /* Whether an owner or analyst sends faster than any program of ours. */
@@ -98,102 +98,101 @@ static bool too_fast(struct front *f, enum role role, uint32_t who)
 }
 
 /* A neighbour brings its ledger up to date. */
-static enum err tell_debit(struct front *f, const struct gate_client *from, const uint8_t *p,
-                           size_t n)
+static enum err tell_debit(struct front *f, const struct intake_message *m)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
-    enum err e = recover_answer(f->site->store, p, n, &answer);
-    return outbox_put(&f->outbox, from, MESSAGE_LEDGER, e, "", e == ERR_OK ? &answer : NULL);
+    enum err e = recover_answer(f->site->store, m->p, m->n, &answer);
+    return outbox_put(&f->outbox, m->from, m->kind, e, "", e == ERR_OK ? &answer : NULL);
 }
 
 /*
  * The program of a run lives. While uploads are added up it is told how far that is. Another
  * analyst's program, or that of a run that is not in progress, is not heard.
  */
-static enum err take_alive(struct front *f, const struct gate_client *from, const uint8_t *run,
-                           size_t n)
+static enum err take_alive(struct front *f, const struct intake_message *m)
 {
     struct status *status = &f->site->status;
     const uint32_t adding = atomic_load(&status->adding);
     struct bytes out CLEAN(bytes_clear) = {0};
-    if (n != REQUEST_RUN_SIZE || status_run_word(run) != atomic_load(&status->run) ||
-        from->user != atomic_load(&status->user))
+    if (m->n != REQUEST_RUN_SIZE || status_run_word(m->p) != atomic_load(&status->run) ||
+        m->from->user != atomic_load(&status->user))
         return ERR_OK;
     atomic_store(&status->heard_ms, clock_now_ms());
     if (adding == 0 || f->site->index != 0)
         return ERR_OK;
     bytes_put_u32(&out, adding - 1);
     TRY(bytes_ok(&out));
-    return outbox_put(&f->outbox, from, MESSAGE_ALIVE, ERR_OK, "", &out);
+    return outbox_put(&f->outbox, m->from, m->kind, ERR_OK, "", &out);
 }
 
-/* ERR_AGAIN is not the sender's fault, and he tries again. */
-static enum err pass_on(struct front *f, const struct gate_client *from,
+/* ERR_AGAIN is not the sender's fault, and the sender tries again. */
+static enum err pass_on(struct front *f, const struct intake_message *m,
                         const struct bytes *message)
 {
-    enum err e = gate_pass(f->site->gate, from, message->data, message->size);
-    return e != ERR_AGAIN ? e
-                          : tell(f, from, message->data[0], e,
-                                 "this server is busy with other requests, or about to end");
+    enum err e = gate_pass(f->site->gate, m->from, message->data, message->size);
+    return e != ERR_AGAIN
+               ? e
+               : tell(f, m, e, "this server is busy with other requests, or about to end");
 }
 
 /* To the worker, once it is whole. */
-static enum err take_request(struct front *f, const struct gate_client *from, uint32_t who,
+static enum err take_request(struct front *f, const struct intake_message *m,
                              const struct bytes *message)
 {
     enum err e;
     if (message->size < REQUEST_HEAD_SIZE)
-        return tell(f, from, message->data[0], ERR_FORMAT, "the request is cut");
-    e = assembly_add(f->assembly, who, from, message);
+        return tell(f, m, ERR_FORMAT, "the request is cut");
+    e = assembly_add(f->assembly, m->who, m->from, message);
     if (e == ERR_RANGE)
-        return tell(f, from, message->data[0], ERR_FORMAT,
-                    "the request is longer than any of this study");
-    if (e != ERR_OK || message->data[0] == MESSAGE_PIECE)
+        return tell(f, m, ERR_FORMAT, "the request is longer than any of this study");
+    if (e != ERR_OK || m->kind == MESSAGE_PIECE)
         return e;
-    e = pass_on(f, from, assembly_whole(f->assembly, who));
-    assembly_drop(f->assembly, who);
+    e = pass_on(f, m, assembly_whole(f->assembly, m->who));
+    assembly_drop(f->assembly, m->who);
     return e;
 }
 
 /* Each kind of message is for some to say, and for some servers to hear. */
-static enum err sort(struct front *f, const struct gate_client *from, enum role role, uint32_t who,
+static enum err sort(struct front *f, const struct intake_message *m, enum role role,
                      const struct bytes *message)
 {
-    const uint8_t kind = message->data[0], *p = message->data + 1;
-    size_t n = message->size - 1;
+    const uint8_t kind = m->kind;
     if (kind == MESSAGE_STATUS)
-        return intake_status(&f->intake, from);
+        return intake_status(&f->intake, m);
     if (kind == MESSAGE_HEAD)
-        return intake_head(&f->intake, from, p, n);
+        return intake_head(&f->intake, m);
     if (role == ROLE_OWNER && (kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE))
-        return intake_upload(&f->intake, from, kind, who, p, n);
+        return intake_upload(&f->intake, m);
     if (role == ROLE_OWNER && kind == MESSAGE_PART && f->site->index == 1)
-        return intake_part(&f->intake, from, who, p, n);
+        return intake_part(&f->intake, m);
     if (role == ROLE_OWNER && kind == MESSAGE_WITHDRAW)
-        return intake_withdraw(&f->intake, from, who, p, n);
-    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && who == 1 && f->site->index == 2)
-        return intake_vector(&f->intake, from, p, n);
+        return intake_withdraw(&f->intake, m);
+    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && m->who == 1 && f->site->index == 2)
+        return intake_vector(&f->intake, m);
     if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
-        return tell_debit(f, from, p, n);
+        return tell_debit(f, m);
     if (role == ROLE_ANALYST && (kind == MESSAGE_REQUEST || kind == MESSAGE_PIECE))
-        return take_request(f, from, who, message);
+        return take_request(f, m, message);
     if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE)
-        return take_alive(f, from, p, n);
+        return take_alive(f, m);
     log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server", kind,
-             (unsigned)role, who);
-    return tell(f, from, kind, ERR_REFUSED, "this key may not ask that of this server");
+             (unsigned)role, m->who);
+    return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
 }
 
 static enum err take(struct front *f, const struct gate_client *from, const struct bytes *message)
 {
+    const struct intake_message m = {.from = from,
+                                     .kind = message->data[0],
+                                     .who = from->user & 0xffffff,
+                                     .p = message->data + 1,
+                                     .n = message->size - 1};
     enum role role = (enum role)(from->user >> 24);
-    uint32_t who = from->user & 0xffffff;
-    uint8_t kind = message->data[0];
     bool refused;
-    if (too_fast(f, role, who))
-        return tell(f, from, kind, ERR_AGAIN, "too many messages from this key");
-    TRY(check_dates(f, from, role, who, kind, &refused));
-    return refused ? ERR_OK : sort(f, from, role, who, message);
+    if (too_fast(f, role, m.who))
+        return tell(f, &m, ERR_AGAIN, "too many messages from this key");
+    TRY(check_dates(f, &m, role, &refused));
+    return refused ? ERR_OK : sort(f, &m, role, message);
 }
 
 /* --- batches of them -------------------------------------------------------------------------- */
@@ -202,9 +201,10 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
 static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
                                   const struct bytes *message)
 {
+    const struct intake_message m = {.from = from,
+                                     .kind = message->size > 0 ? message->data[0] : 0};
     log_error(f->site->log, "memory is too short for a message; its sender is to try again later");
-    return tell(f, from, message->size > 0 ? message->data[0] : 0, ERR_NOMEM,
-                "the server is short of memory");
+    return tell(f, &m, ERR_NOMEM, "the server is short of memory");
 }
 
 /* `stored`: how the transaction ended that the answers are about. */
@@ -241,10 +241,12 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
     enum err e, stored = store_batch(f->site->store);
     if (stored != ERR_OK) {
         atomic_store(&f->site->status.store_fails, true);
-        TRY(tell(f, from, message->data[0], ERR_OK, ""));
+        TRY(tell(f, &(const struct intake_message){.from = from, .kind = message->data[0]}, ERR_OK,
+                 ""));
         return send_answers(f, stored);
     }
-    intake_begin(&f->intake);
+    f->intake.failure = ERR_OK;
+    f->intake.wrote = false;
     e = take_all(f, from, message);
     stored = store_batch_end(f->site->store, e == ERR_OK ? f->intake.failure : e);
     if (stored != ERR_OK || f->intake.wrote)
@@ -252,7 +254,7 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
     if (e == ERR_OK && stored == ERR_OK)
         show_uploads(f);
     if (e == ERR_OK && stored != ERR_OK)
-        e = intake_give_up(&f->intake, stored);
+        e = intake_answer_waiting(&f->intake, NULL, stored);
     forward_wake(f->site->forward);
     return e == ERR_OK ? send_answers(f, stored) : e;
 }

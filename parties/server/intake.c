@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void intake_begin(struct intake *in)
-{
-    in->failure = ERR_OK;
-    in->wrote = false;
-}
-
 /* Notes how the store did. */
 static enum err stored(struct intake *in, enum err e)
 {
@@ -31,19 +25,19 @@ static const char not_known[] =
 static const char not_withdrawn[] =
     "the server could not withdraw the upload; its operator should see its log";
 
-static enum err refuse(const struct intake *in, const struct gate_client *to, uint8_t kind,
-                       enum err status, const char *text)
+static enum err refuse(const struct intake *in, const struct intake_message *m, enum err status,
+                       const char *text)
 {
-    return outbox_put(in->outbox, to, kind, status, text, NULL);
+    return outbox_put(in->outbox, m->from, m->kind, status, text, NULL);
 }
 
 /* What was found out, with the words `good`, or `bad` where that failed. */
-static enum err answer(const struct intake *in, const struct gate_client *to, uint8_t kind,
-                       enum err e, const char *good, const char *bad, const struct bytes *found)
+static enum err answer(const struct intake *in, const struct intake_message *m, enum err e,
+                       const char *good, const char *bad, const struct bytes *found)
 {
     e = e == ERR_OK ? bytes_ok(found) : e;
-    return e == ERR_OK ? outbox_put(in->outbox, to, kind, e, good, found)
-                       : refuse(in, to, kind, e, bad);
+    return e == ERR_OK ? outbox_put(in->outbox, m->from, m->kind, e, good, found)
+                       : refuse(in, m, e, bad);
 }
 
 /* Signs and appends what we say of an owner's upload. */
@@ -69,20 +63,18 @@ static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *
 }
 
 /* How far an owner's upload has come. */
-static enum err tell_held(const struct intake *in, const struct gate_client *to, uint8_t kind,
-                          uint32_t owner, const char *text)
+static enum err tell_held(const struct intake *in, const struct intake_message *m, const char *text)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, to, kind, put_held(in, owner, &out), text, not_known, &out);
+    return answer(in, m, put_held(in, m->who, &out), text, not_known, &out);
 }
 
-/* Whether these are the study's terms; else answers with the names and digests of our parts. */
-static enum err check_terms(const struct intake *in, const struct gate_client *from, uint8_t kind,
-                            const uint8_t *p, bool *same)
+/* Whether p has the study's terms; else answers with the names and digests of our parts. */
+static enum err check_terms(const struct intake *in, const struct intake_message *m, bool *same)
 {
     const struct terms *t = &in->site->study->terms;
     struct bytes out CLEAN(bytes_clear) = {0};
-    *same = memcmp(p, t->digest, sizeof t->digest) == 0;
+    *same = memcmp(m->p, t->digest, sizeof t->digest) == 0;
     if (*same)
         return ERR_OK;
     for (size_t i = 0; i < t->parts; i++) {
@@ -90,7 +82,7 @@ static enum err check_terms(const struct intake *in, const struct gate_client *f
         bytes_put(&out, t->part[i].digest, 32);
     }
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, from, kind, ERR_MISMATCH,
+    return outbox_put(in->outbox, m->from, m->kind, ERR_MISMATCH,
                       "the owner's study file has other terms than this server's", &out);
 }
 
@@ -100,7 +92,7 @@ static bool is_over(const struct intake *in)
     return in->site->study->uploads_until != 0 && date_now() > in->site->study->uploads_until;
 }
 
-static enum err tell_over(const struct intake *in, const struct gate_client *from, uint8_t kind)
+static enum err tell_over(const struct intake *in, const struct intake_message *m)
 {
     char until[DATE_SIZE], text[256];
     date_text(in->site->study->uploads_until, until);
@@ -108,7 +100,7 @@ static enum err tell_over(const struct intake *in, const struct gate_client *fro
              "uploads were taken until %s; whoever keeps the study file may set another "
              "deadlines.uploads",
              until);
-    return refuse(in, from, kind, ERR_REFUSED, text);
+    return refuse(in, m, ERR_REFUSED, text);
 }
 
 /* --- in one message --------------------------------------------------------------------------- */
@@ -133,7 +125,7 @@ static const char *upload_words(enum err e)
     }
 }
 
-static enum err tell_version(const struct intake *in, const struct gate_client *from, uint8_t kind,
+static enum err tell_version(const struct intake *in, const struct intake_message *m,
                              unsigned version)
 {
     char text[256];
@@ -142,7 +134,7 @@ static enum err tell_version(const struct intake *in, const struct gate_client *
              "with the version that the servers run",
              version, TREFOIL_VERSION, UPLOAD_VERSION);
     log_warn(in->site->log, "refused a message: %s", text);
-    return refuse(in, from, kind, ERR_MISMATCH, text);
+    return refuse(in, m, ERR_MISMATCH, text);
 }
 
 /* Of any form that the study's bounds carry, and fitting its commitments. */
@@ -159,50 +151,49 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
 }
 
 /* Server 2 answers once server 1 has sent the vector; server 1 at once, so that its parts come. */
-static enum err answer_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
-                              const struct upload *u, bool complete)
+static enum err answer_upload(struct intake *in, const struct intake_message *m,
+                              const uint8_t id[UPLOAD_ID_SIZE], bool complete)
 {
     if (!complete && in->site->index == 2) {
-        struct intake_waiting *w = &in->waiting[u->owner];
-        *w = (struct intake_waiting){.client = *from, .used = true};
-        memcpy(w->id, u->id, UPLOAD_ID_SIZE);
+        struct intake_waiting *w = &in->waiting[m->who];
+        *w = (struct intake_waiting){.client = *m->from, .used = true};
+        memcpy(w->id, id, UPLOAD_ID_SIZE);
         return ERR_OK;
     }
-    log_info(in->site->log, "upload of %s: %s", in->site->study->owner[u->owner].name,
+    log_info(in->site->log, "upload of %s: %s", in->site->study->owner[m->who].name,
              complete ? acknowledged : "its vector comes in parts");
-    return tell_held(in, from, kind, u->owner, complete ? acknowledged : "");
+    return tell_held(in, m, complete ? acknowledged : "");
 }
 
-static enum err refuse_upload(const struct intake *in, const struct gate_client *from, uint8_t kind,
-                              uint32_t owner, enum err e)
+static enum err refuse_upload(const struct intake *in, const struct intake_message *m, enum err e)
 {
-    log_warn(in->site->log, "upload of %s: %s", in->site->study->owner[owner].name,
+    log_warn(in->site->log, "upload of %s: %s", in->site->study->owner[m->who].name,
              upload_words(e));
-    return refuse(in, from, kind, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e));
+    return refuse(in, m, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e));
 }
 
-enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
-                       uint32_t owner, const uint8_t *p, size_t n)
+enum err intake_upload(struct intake *in, const struct intake_message *m)
 {
     struct upload u CLEAN(upload_clear) = {0};
+    const uint8_t *p;
+    size_t n;
     bool complete = false, same;
     enum err e;
-    if (n <= 32)
-        return refuse_upload(in, from, kind, owner, ERR_FORMAT);
-    TRY(check_terms(in, from, kind, p, &same));
+    if (m->n <= 32)
+        return refuse_upload(in, m, ERR_FORMAT);
+    TRY(check_terms(in, m, &same));
     if (!same)
         return ERR_OK;
     if (is_over(in))
-        return tell_over(in, from, kind);
-    p += 32;
-    n -= 32;
+        return tell_over(in, m);
+    p = m->p + 32;
+    n = m->n - 32;
     if (upload_version(p, n) != UPLOAD_VERSION)
-        return tell_version(in, from, kind, upload_version(p, n));
-    e = read_upload(in, owner, p, n, &u);
+        return tell_version(in, m, upload_version(p, n));
+    e = read_upload(in, m->who, p, n, &u);
     if (e == ERR_OK)
-        e = stored(in, store_put(in->site->store, &u, kind == MESSAGE_REPLACE, &complete));
-    return e == ERR_OK ? answer_upload(in, from, kind, &u, complete)
-                       : refuse_upload(in, from, kind, owner, e);
+        e = stored(in, store_put(in->site->store, &u, m->kind == MESSAGE_REPLACE, &complete));
+    return e == ERR_OK ? answer_upload(in, m, u.id, complete) : refuse_upload(in, m, e);
 }
 
 /* --- the vector ------------------------------------------------------------------------------- */
@@ -221,47 +212,46 @@ static const char *part_words(enum err e)
     }
 }
 
-enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t owner,
-                     const uint8_t *p, size_t n)
+enum err intake_part(struct intake *in, const struct intake_message *m)
 {
-    struct reader r = reader_of(p, n);
+    struct reader r = reader_of(m->p, m->n);
     const uint8_t *id = reader_bytes(&r, UPLOAD_ID_SIZE);
     uint64_t first = reader_u64(&r), held;
     struct bytes out CLEAN(bytes_clear) = {0};
     bool complete;
     enum err e;
     if (is_over(in))
-        return tell_over(in, from, MESSAGE_PART);
+        return tell_over(in, m);
     if (r.failed)
-        return refuse(in, from, MESSAGE_PART, ERR_FORMAT, "a part is cut");
+        return refuse(in, m, ERR_FORMAT, "a part is cut");
     e = stored(in,
-               store_put_part(in->site->store, owner, id, first, r.p, r.left, &held, &complete));
+               store_put_part(in->site->store, m->who, id, first, r.p, r.left, &held, &complete));
     if (complete)
         log_info(in->site->log, "upload of %s: all of its parts are here",
-                 in->site->study->owner[owner].name);
+                 in->site->study->owner[m->who].name);
     if (e == ERR_OK)
-        return tell_held(in, from, MESSAGE_PART, owner, "");
+        return tell_held(in, m, "");
     /* so that the owner can go on from where we are */
     bytes_put_u8(&out, 0);
     bytes_put_u64(&out, held);
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, from, MESSAGE_PART, e, part_words(e), &out);
+    return outbox_put(in->outbox, m->from, m->kind, e, part_words(e), &out);
 }
 
 /* To an owner who waited for the vector. */
 static enum err answer_one(const struct intake *in, uint32_t owner, enum err status)
 {
-    const struct gate_client *to = &in->waiting[owner].client;
+    const struct intake_message m = {
+        .from = &in->waiting[owner].client, .kind = MESSAGE_UPLOAD, .who = owner};
     if (status == ERR_OK)
-        return tell_held(in, to, MESSAGE_UPLOAD, owner, acknowledged);
-    return refuse(in, to, MESSAGE_UPLOAD, status,
+        return tell_held(in, &m, acknowledged);
+    return refuse(in, &m, status,
                   status == ERR_DATA || status == ERR_FORMAT
                       ? "the vector from server 1 does not fit what came to this server"
                       : not_stored);
 }
 
-/* To all who wait for the vector `id`; NULL: for any. */
-static enum err answer_waiting(struct intake *in, const uint8_t *id, enum err status)
+enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status)
 {
     for (uint32_t i = 0; i < in->site->study->owners; i++) {
         struct intake_waiting *w = &in->waiting[i];
@@ -273,41 +263,35 @@ static enum err answer_waiting(struct intake *in, const uint8_t *id, enum err st
     return ERR_OK;
 }
 
-enum err intake_give_up(struct intake *in, enum err status)
+enum err intake_vector(struct intake *in, const struct intake_message *m)
 {
-    return answer_waiting(in, NULL, status);
-}
-
-enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
-                       size_t n)
-{
-    struct reader r = reader_of(p, n);
+    struct reader r = reader_of(m->p, m->n);
     const uint8_t *id = reader_bytes(&r, UPLOAD_ID_SIZE);
     uint64_t whole = reader_u64(&r), first = reader_u64(&r), held;
     struct bytes out CLEAN(bytes_clear) = {0};
     bool complete;
     enum err e;
     if (r.failed || whole == 0)
-        return refuse(in, from, MESSAGE_FORWARD, ERR_FORMAT, "");
+        return refuse(in, m, ERR_FORMAT, "");
     e = stored(in,
                store_pass_part(in->site->store, id, whole, first, r.p, r.left, &held, &complete));
     if (e == ERR_OK && complete)
         log_info(in->site->log, "an upload is complete: its vector has come from server 1");
     else if (e != ERR_OK && e != ERR_AGAIN)
         log_error(in->site->log, "a vector from server 1 was not accepted: %s", error_text(e));
-    /* of a batch that fails all who wait are told: intake_give_up() */
+    /* where a whole batch fails, front.c tells all who wait */
     if ((e == ERR_OK ? complete : e != ERR_AGAIN) && in->failure == ERR_OK)
-        TRY(answer_waiting(in, id, e));
+        TRY(intake_answer_waiting(in, id, e));
     bytes_put(&out, id, UPLOAD_ID_SIZE);
     bytes_put_u64(&out, held);
     bytes_put_u8(&out, complete);
     TRY(bytes_ok(&out));
-    return outbox_put(in->outbox, from, MESSAGE_FORWARD, e, "", &out);
+    return outbox_put(in->outbox, m->from, m->kind, e, "", &out);
 }
 
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
 
-/* What is told of a withdrawal: also one of nothing is one. */
+/* The answer to a withdrawal. Withdrawing nothing is fine. */
 static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct bytes *out)
 {
     struct held entry;
@@ -319,24 +303,23 @@ static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct b
     return put_statement(in, RECEIPT_WITHDRAWN, owner, entry.digest, out);
 }
 
-enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint32_t owner,
-                         const uint8_t *p, size_t n)
+enum err intake_withdraw(struct intake *in, const struct intake_message *m)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     bool same;
     enum err e;
-    if (n != 32)
-        return refuse(in, from, MESSAGE_WITHDRAW, ERR_FORMAT, "a withdrawal is cut");
-    TRY(check_terms(in, from, MESSAGE_WITHDRAW, p, &same));
+    if (m->n != 32)
+        return refuse(in, m, ERR_FORMAT, "a withdrawal is cut");
+    TRY(check_terms(in, m, &same));
     if (!same)
         return ERR_OK;
-    e = stored(in, store_withdraw(in->site->store, owner));
+    e = stored(in, store_withdraw(in->site->store, m->who));
     if (e == ERR_MISUSE)
-        return refuse(in, from, MESSAGE_WITHDRAW, ERR_REFUSED,
+        return refuse(in, m, ERR_REFUSED,
                       "the run has begun, or begins: the upload may have been counted");
     if (e == ERR_OK)
-        e = put_withdrawal(in, owner, &out);
-    return answer(in, from, MESSAGE_WITHDRAW, e, "", not_withdrawn, &out);
+        e = put_withdrawal(in, m->who, &out);
+    return answer(in, m, e, "", not_withdrawn, &out);
 }
 
 static enum err put_status(const struct intake *in, struct bytes *out)
@@ -354,31 +337,27 @@ static enum err put_status(const struct intake *in, struct bytes *out)
     return ERR_OK;
 }
 
-enum err intake_status(const struct intake *in, const struct gate_client *from)
+enum err intake_status(const struct intake *in, const struct intake_message *m)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, from, MESSAGE_STATUS, put_status(in, &out), "", not_known, &out);
+    return answer(in, m, put_status(in, &out), "", not_known, &out);
 }
 
 /* --- the ledger ------------------------------------------------------------------------------- */
 
-enum err intake_head(const struct intake *in, const struct gate_client *from, const uint8_t *p,
-                     size_t n)
+enum err intake_head(const struct intake *in, const struct intake_message *m)
 {
-    struct reader r = reader_of(p, n);
-    const uint8_t *terms = reader_bytes(&r, 32);
-    uint64_t seen = reader_u64(&r);
     struct bytes out CLEAN(bytes_clear) = {0};
     struct head head;
     bool same;
     enum err e;
-    if (reader_done(&r) != ERR_OK)
-        return refuse(in, from, MESSAGE_HEAD, ERR_FORMAT, "a question about the ledger is cut");
-    TRY(check_terms(in, from, MESSAGE_HEAD, terms, &same));
+    if (m->n != 32 + 8)
+        return refuse(in, m, ERR_FORMAT, "a question about the ledger is cut");
+    TRY(check_terms(in, m, &same));
     if (!same)
         return ERR_OK;
-    e = site_head(in->site, seen, &head);
+    e = site_head(in->site, integer_get(m->p + 32, 8), &head);
     if (e == ERR_OK)
         head_put(&out, &head);
-    return answer(in, from, MESSAGE_HEAD, e, "", not_known, &out);
+    return answer(in, m, e, "", not_known, &out);
 }

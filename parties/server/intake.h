@@ -29,31 +29,34 @@ struct intake {
     bool wrote;
 };
 
-/* Before a batch; and after one that was lost, with which the part of one who waits may be gone. */
-void intake_begin(struct intake *in);
-enum err intake_give_up(struct intake *in, enum err status) MUST_CHECK;
+/* A message to the gate, and who has sent it. */
+struct intake_message {
+    const struct gate_client *from;
+    uint8_t kind;
+    uint32_t who;     /* which owner, or server */
+    const uint8_t *p; /* what follows the kind */
+    size_t n;
+};
 
-/* Each answers `from` by the outbox. It returns failures of that alone. `p` follows the kind. */
+/* Tells all who wait for the vector `id` what became of it; NULL: all who wait for any. */
+enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status) MUST_CHECK;
+
+/* Each answers by the outbox, and returns failures of that alone. */
 
 /* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then as upload_write() makes it. */
-enum err intake_upload(struct intake *in, const struct gate_client *from, uint8_t kind,
-                       uint32_t owner, const uint8_t *p, size_t n) MUST_CHECK;
+enum err intake_upload(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_PART, at server 1: id, first (u64), bytes. */
-enum err intake_part(struct intake *in, const struct gate_client *from, uint32_t owner,
-                     const uint8_t *p, size_t n) MUST_CHECK;
+enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /*
  * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id,
  * bytes held (u64), complete (u8); once complete, it answers an owner who waits, too.
  */
-enum err intake_vector(struct intake *in, const struct gate_client *from, const uint8_t *p,
-                       size_t n) MUST_CHECK;
+enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */
-enum err intake_withdraw(struct intake *in, const struct gate_client *from, uint32_t owner,
-                         const uint8_t *p, size_t n) MUST_CHECK;
+enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_STATUS */
-enum err intake_status(const struct intake *in, const struct gate_client *from) MUST_CHECK;
+enum err intake_status(const struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_HEAD: terms digest, debits that the client has seen (u64). */
-enum err intake_head(const struct intake *in, const struct gate_client *from, const uint8_t *p,
-                     size_t n) MUST_CHECK;
+enum err intake_head(const struct intake *in, const struct intake_message *m) MUST_CHECK;
 
 #endif

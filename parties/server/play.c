@@ -118,7 +118,7 @@ static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZ
     if (found.standing > STANDING_STAGED)
         return take_up(r, &found);
     TRY(price(r));
-    engine_range(p->engine, &r->step, &r->round.range);
+    range_next(&p->engine->tape, r->step.noise, &r->round.range);
     return ERR_OK;
 }
 
@@ -227,7 +227,7 @@ static enum err stage(struct round *r)
 {
     struct bytes noise CLEAN(bytes_clear) = {0};
     TRY(is_proved(r));
-    TRY(engine_cut(r->p->engine, &r->step, &r->range));
+    TRY(range_cut(&r->p->engine->tape, r->step.noise, &r->range));
     r->noise = true;
     TRY(range_write(&r->range, &noise));
     return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
@@ -374,7 +374,7 @@ static enum err open_values(struct round *r, struct bytes *result)
      * Who plays this round again has the index, or finds the same one, and so takes no more of the
      * range than that.
      */
-    return r->standing == STANDING_NONE ? engine_return(r->p->engine, &r->range) : ERR_OK;
+    return r->standing == STANDING_NONE ? range_return(&r->p->engine->tape, &r->range) : ERR_OK;
 }
 
 /* --- the round -------------------------------------------------------------------------------- */
@@ -392,7 +392,7 @@ static bool rides(const struct round *r, enum err verdict)
 static enum err play(struct round *r, enum err verdict, struct bytes *result)
 {
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
-        if (!engine_has_noise(r->p->engine, &r->step))
+        if (!range_is_made(&r->p->engine->tape, r->step.noise))
             TRY(make_noise(r));
         verdict = stage(r);
     }
