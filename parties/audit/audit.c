@@ -154,10 +154,9 @@ static enum err take_up(struct audit *a)
 enum err audit_open(struct audit **audit, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
-    struct audit *a CLEAN(audit_close) = memory_array(1, sizeof *a);
+    struct audit *a CLEAN(audit_close) = NULL;
     *audit = NULL;
-    if (a == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&a, 1));
     if (pthread_mutex_init(&a->lock, NULL) != 0) {
         memory_free(&a);
         return ERR_NOMEM;

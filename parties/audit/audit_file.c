@@ -295,42 +295,41 @@ static enum err read_line(struct audit_file *f, struct audit_entry *entry, char 
 static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
                          struct log *log)
 {
-    struct audit_entry entry = {0}, *more;
+    struct audit_entry *more = memory_grow(f->entry, f->entries + 1, sizeof *more), *entry;
     enum err e;
-    TRY(check_hash(f, line, n, entry.hash, path, log));
-    e = read_line(f, &entry, line, path, log);
-    more = e == ERR_OK ? memory_grow(f->entry, f->entries + 1, sizeof *more) : NULL;
-    if (more == NULL) {
-        memory_free(&entry.what);
-        return e == ERR_OK ? ERR_NOMEM : e;
-    }
+    if (more == NULL)
+        return ERR_NOMEM;
     f->entry = more;
-    f->entry[f->entries++] = entry;
-    return ERR_OK;
+    entry = &more[f->entries];
+    *entry = (struct audit_entry){0};
+    TRY(check_hash(f, line, n, entry->hash, path, log));
+    e = read_line(f, entry, line, path, log);
+    if (e == ERR_OK)
+        f->entries++;
+    else
+        memory_free(&entry->what);
+    return e;
 }
 
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log)
 {
-    struct audit_file *f = memory_array(1, sizeof *f);
-    struct bytes text = {0};
-    size_t at = 0;
-    enum err e = f == NULL ? ERR_NOMEM : file_read(path, FILE_MAX, &text, log);
-    *file = f;
-    while (e == ERR_OK && at < text.size) {
-        char *line = (char *)text.data + at, *end = memchr(line, '\n', text.size - at);
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    *file = NULL;
+    TRY(memory_new(&f, 1));
+    TRY(file_read(path, FILE_MAX, &text, log));
+    f->torn = text.size;
+    while (f->torn > 0) {
+        char *line = (char *)text.data + f->size, *end = memchr(line, '\n', f->torn);
         if (end == NULL)
             break;
-        e = add_line(f, line, (size_t)(end - line), path, log);
-        at += (size_t)(end - line) + 1;
+        TRY(add_line(f, line, (size_t)(end - line), path, log));
+        f->size += (size_t)(end - line) + 1;
+        f->torn = text.size - f->size;
     }
-    if (e == ERR_OK) {
-        f->size = at;
-        f->torn = text.size - at;
-    }
-    bytes_clear(&text);
-    if (e != ERR_OK)
-        audit_file_free(file);
-    return e;
+    *file = f;
+    f = NULL;
+    return ERR_OK;
 }
 
 void audit_file_free(struct audit_file **file)

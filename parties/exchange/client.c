@@ -53,24 +53,17 @@ enum err client_reconnect(struct client *c)
 enum err client_new(struct client **client, struct netio *netio, const struct study *study,
                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
 {
-    struct client *c CLEAN(client_free) = memory_array(1, sizeof *c);
     struct roster_person self;
-    *client = NULL;
-    if (c == NULL)
-        return ERR_NOMEM;
-    c->study = study;
-    c->me = me;
-    c->netio = netio;
-    c->log = log;
+    struct client *c;
+    TRY(memory_new(client, 1));
+    c = *client;
+    *c = (struct client){.study = study, .me = me, .netio = netio, .log = log};
     memcpy(c->run, run, sizeof c->run);
     TRY(roster_find(study, &me->public, ROLE_ANALYST, &self, log));
     TRY(roster_check(study, log));
     TRY(roster_servers_current(study, log));
     TRY(connect_all(c));
-    TRY(pulse_start(&c->pulse, netio, study, me, run, log));
-    *client = c;
-    c = NULL;
-    return ERR_OK;
+    return pulse_start(&c->pulse, netio, study, me, run, log);
 }
 
 void client_free(struct client **client)

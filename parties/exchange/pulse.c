@@ -71,15 +71,13 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
                      const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
                      struct log *log)
 {
-    struct pulse *p CLEAN(pulse_stop) = memory_array(1, sizeof *p);
-    *pulse = NULL;
-    if (p == NULL)
-        return ERR_NOMEM;
+    struct pulse *p;
+    TRY(memory_new(pulse, 1));
+    p = *pulse;
     p->message[0] = MESSAGE_ALIVE;
     memcpy(p->message + 1, run, REQUEST_RUN_SIZE);
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
-    if (p->every_ms > BEAT_MS)
-        p->every_ms = BEAT_MS;
+    p->every_ms = p->every_ms < BEAT_MS ? p->every_ms : BEAT_MS;
     atomic_init(&p->adding, -1);
     /* no log: who asks something of a server that is away is told so */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -91,8 +89,6 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     }
     TRY(thread_start(&p->thread, beat_on, p, log));
     p->started = true;
-    *pulse = p;
-    p = NULL;
     return ERR_OK;
 }
 

@@ -18,7 +18,10 @@
 
 struct pulse;
 
-/* In a thread and over connections of its own. `netio`, `study` and `me` are borrowed. */
+/*
+ * In a thread and over connections of its own. `netio`, `study` and `me` are borrowed. pulse_stop()
+ * also after a failure.
+ */
 enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
                      const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
                      struct log *log) MUST_CHECK;

@@ -35,9 +35,7 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
     r->queries = reader_u32(in);
     if (in->failed || r->queries > w->queries)
         return ERR_FORMAT;
-    r->query = memory_array(r->queries, sizeof *r->query);
-    if (r->query == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&r->query, r->queries));
     for (uint32_t k = 0; k < r->queries; k++) {
         r->query[k] = reader_u32(in);
         if (r->query[k] >= w->queries || (k > 0 && r->query[k] <= r->query[k - 1]))
@@ -50,15 +48,19 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
 
 static enum err read_body(struct request *r, const struct workload *w, struct reader *in)
 {
+    uint8_t version = reader_u8(in), kind = reader_u8(in);
+    reader_copy(in, r->run, sizeof r->run);
+    r->sequence = reader_u32(in);
+    if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_CLOSE)
+        return ERR_FORMAT;
+    r->kind = (enum request_kind)kind;
     TRY(read_queries(r, w, in));
     r->multiplier = reader_u64(in);
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
     if (reader_u64(in) != r->estimates || in->failed || in->left != 8 * r->estimates)
         return ERR_FORMAT;
-    r->estimate = memory_array(r->estimates, sizeof *r->estimate);
-    if (r->estimate == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&r->estimate, r->estimates));
     for (size_t k = 0; k < r->estimates; k++)
         r->estimate[k] = reader_u64(in);
     return reader_done(in);
@@ -73,17 +75,9 @@ unsigned request_version(const void *p, size_t n)
 enum err request_read(struct request *r, const struct workload *w, const void *p, size_t n)
 {
     struct reader in = reader_of(p, n);
-    enum err e = ERR_FORMAT;
+    enum err e;
     *r = (struct request){0};
-    if (reader_u8(&in) == REQUEST_VERSION) {
-        uint8_t kind = reader_u8(&in);
-        reader_copy(&in, r->run, sizeof r->run);
-        r->sequence = reader_u32(&in);
-        if (!in.failed && kind >= REQUEST_OPEN && kind <= REQUEST_CLOSE) {
-            r->kind = (enum request_kind)kind;
-            e = read_body(r, w, &in);
-        }
-    }
+    e = read_body(r, w, &in);
     if (e != ERR_OK)
         request_clear(r);
     return e;

@@ -24,16 +24,12 @@ struct courier {
 
 enum err courier_new(struct courier **courier, const struct courier_options *o)
 {
-    struct courier *c CLEAN(courier_free) = memory_array(1, sizeof *c);
-    *courier = NULL;
-    if (c == NULL)
-        return ERR_NOMEM;
+    struct courier *c;
+    TRY(memory_new(courier, 1));
+    c = *courier;
     c->o = *o;
     c->quiet = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
-    TRY(netio_new(&c->netio, o->log));
-    *courier = c;
-    c = NULL;
-    return ERR_OK;
+    return netio_new(&c->netio, o->log);
 }
 
 void courier_free(struct courier **courier)

@@ -28,6 +28,7 @@ struct courier_options {
 
 struct courier;
 
+/* courier_free() also after a failure. */
 enum err courier_new(struct courier **courier, const struct courier_options *o) MUST_CHECK;
 void courier_free(struct courier **courier);
 

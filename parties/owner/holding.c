@@ -13,9 +13,7 @@ enum err holding_read(const struct study *study, const struct reply *reply, stru
     h->begun = reader_u8(&in) != 0;
     if (reader_u32(&in) != study->owners)
         return ERR_FORMAT;
-    h->entry = memory_array(study->owners, sizeof *h->entry);
-    if (h->entry == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&h->entry, study->owners));
     for (size_t i = 0; i < study->owners; i++)
         held_read(&in, &h->entry[i]);
     return reader_done(&in);

@@ -18,11 +18,10 @@ static enum err pack_answers(const struct study *study, size_t owner, const stru
                              uint8_t *out)
 {
     const struct workload *w = study->workload;
-    int64_t *counts = memory_array(w->maximal_cells, sizeof *counts);
+    int64_t *counts;
     uint64_t at = 0;
     enum err e;
-    if (counts == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&counts, w->maximal_cells));
     for (size_t q = 0; q < w->queries; q++)
         if (w->query[q].maximal) {
             tabulate_marginal(t, &w->query[q].clique, counts + at);
@@ -37,13 +36,12 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
                              uint8_t *out)
 {
     const struct domain *d = t->domain;
-    uint32_t *size CLEAN(memory_release) = memory_array(d->attributes, sizeof *size);
-    const struct records_shape shape = {d->attributes, size};
-    if (size == NULL)
-        return ERR_NOMEM;
+    uint32_t *size CLEAN(memory_release) = NULL;
+    TRY(memory_new(&size, d->attributes));
     for (size_t a = 0; a < d->attributes; a++)
         size[a] = d->attribute[a].size;
-    return records_pack(&shape, t->column, t->rows, study->owner[owner].pad_to, out);
+    return records_pack(&(const struct records_shape){d->attributes, size}, t->column, t->rows,
+                        study->owner[owner].pad_to, out);
 }
 
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
@@ -65,10 +63,9 @@ enum err pack_check_impossible(const struct study *study, const struct table *t,
          k++) {
         const struct zeros *zero = &study->zero[k];
         uint64_t cells = clique_cells(&zero->clique, study->domain);
-        int64_t *counts = memory_array(cells, sizeof *counts), rows = 0;
+        int64_t *counts, rows = 0;
         char name[128];
-        if (counts == NULL)
-            return ERR_NOMEM;
+        TRY(memory_new(&counts, cells));
         tabulate_marginal(t, &zero->clique, counts);
         for (size_t i = 0; i < zero->cells; i++)
             rows += counts[zero->cell[i]];

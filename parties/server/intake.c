@@ -325,12 +325,13 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
 static enum err put_status(const struct intake *in, struct bytes *out)
 {
     const struct study *study = in->site->study;
-    struct held *entry CLEAN(memory_release) = memory_array(study->owners, sizeof *entry);
-    bool begun = false;
-    TRY(entry == NULL ? ERR_NOMEM : store_holds(in->site->store, entry));
-    TRY(store_begun(in->site->store, &begun));
+    struct held *entry CLEAN(memory_release) = NULL;
+    uint64_t debits;
+    TRY(memory_new(&entry, study->owners));
+    TRY(store_holds(in->site->store, entry));
+    TRY(store_debits(in->site->store, &debits));
     bytes_put_u32(out, study->roster_version);
-    bytes_put_u8(out, begun);
+    bytes_put_u8(out, debits > 0);
     bytes_put_u32(out, (uint32_t)study->owners);
     for (size_t i = 0; i < study->owners; i++)
         held_put(out, &entry[i]);

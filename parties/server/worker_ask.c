@@ -93,7 +93,8 @@ static enum err refuse_second(struct worker *w)
         (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
 }
 
-enum err worker_may_have(struct worker *w, const struct worker_ask *ask, const struct request *r)
+/* Whether a request may be asked, and no other run is in its way. ERR_REFUSED, logged, else. */
+static enum err may_have(struct worker *w, const struct worker_ask *ask, const struct request *r)
 {
     TRY(worker_may_ask(w, r, ask->client.user));
     return busy_with_another(w, r) ? refuse_second(w) : ERR_OK;
@@ -103,7 +104,7 @@ enum err worker_may_have(struct worker *w, const struct worker_ask *ask, const s
 static enum err goes_to_session(struct worker *w, const struct worker_ask *ask,
                                 const struct request *r)
 {
-    TRY(worker_may_have(w, ask, r));
+    TRY(may_have(w, ask, r));
     if (w->engine == NULL)
         return log_fail(&w->log, ERR_PEER,
                         "there is no session: it ended, or this server was restarted");
@@ -127,11 +128,27 @@ static enum err read(struct worker *w, const struct worker_ask *ask, struct requ
     return e;
 }
 
+/* What server 0 does with an OPEN: it makes the session. */
+static void lead(struct worker *w, const struct worker_ask *ask, const struct request *r)
+{
+    uint8_t about[REQUEST_ATTEMPT_SIZE];
+    enum err e = may_have(w, ask, r);
+    if (e == ERR_OK) {
+        if (w->session == NULL || memcmp(w->run, r->run, sizeof w->run) != 0)
+            w->began = date_now();
+        w->user = ask->client.user;
+        memcpy(w->run, r->run, sizeof w->run);
+        memcpy(about, ask->attempt, sizeof about);
+        e = worker_open_session(w, NULL, about);
+    }
+    worker_serve(w, ask, e);
+}
+
 static void take(struct worker *w, const struct gate_client *from, const struct bytes *message)
 {
     struct reader in = reader_of(message->data + 1, message->size - 1);
     struct worker_ask ask = {.client = *from};
-    struct request r;
+    struct request r CLEAN(request_clear) = {0};
     enum err e;
     reader_copy(&in, ask.attempt, sizeof ask.attempt);
     ask.seen = reader_u64(&in);
@@ -144,11 +161,9 @@ static void take(struct worker *w, const struct gate_client *from, const struct 
     else if (r.kind != REQUEST_OPEN)
         worker_serve(w, &ask, goes_to_session(w, &ask, &r));
     else if (w->site->index == 0)
-        worker_lead(w, &ask, &r);
+        lead(w, &ask, &r);
     else
         worker_follow(w, &ask, &r);
-    if (e == ERR_OK)
-        request_clear(&r);
 }
 
 enum err worker_once(struct worker *w, struct bytes *message)

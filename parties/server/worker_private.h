@@ -1,7 +1,7 @@
 /*
- * parties/server/worker_private.h - the worker's state, and what server 0's part of it
- * (worker_lead.c) and that of servers 1 and 2 (worker_follow.c) do alike: sessions, a request's
- * handling, its answer (worker_session.c).
+ * parties/server/worker_private.h - the worker's state, shared by what takes requests (worker_ask.c),
+ * what servers 1 and 2 do with an OPEN (worker_follow.c), sessions (worker_session.c) and their lanes
+ * (worker_lanes.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -87,18 +87,11 @@ void worker_close_lanes(struct worker *w);
 /* One message, or a while without: ERR_OK unless the worker cannot go on. */
 enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
 
-/* What server 0 does with an OPEN, and what servers 1 and 2 do: worker_lead.c, worker_follow.c. */
-void worker_lead(struct worker *w, const struct worker_ask *ask, const struct request *r);
+/* What servers 1 and 2 do with an OPEN: worker_follow.c. */
 void worker_follow(struct worker *w, const struct worker_ask *ask, const struct request *r);
 /* At servers 1 and 2: joins a session if server 0 has proposed one; tells who waits in vain. */
 enum err worker_tend(struct worker *w, struct bytes *message) MUST_CHECK;
 
-/*
- * Whether a request can have the session now, for an OPEN: may be asked, and no other run is in its
- * way. ERR_REFUSED, logged, else.
- */
-enum err worker_may_have(struct worker *w, const struct worker_ask *ask,
-                         const struct request *r) MUST_CHECK;
 /* Handles a request, unless `e` says that it is not to be, and answers. */
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e);
 

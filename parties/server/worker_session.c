@@ -272,11 +272,6 @@ static enum err handle_close(struct worker *w, struct bytes *result)
 static enum err dispatch(struct worker *w, struct request *r, const uint8_t digest[32],
                          struct bytes *result)
 {
-    bool opened = w->engine != NULL;
-    if (opened ? r->kind == REQUEST_OPEN || memcmp(r->run, w->run, sizeof r->run) != 0
-               : r->kind != REQUEST_OPEN)
-        return log_fail(&w->log, ERR_MISUSE, "the session is %s",
-                        opened ? "that of another run" : "not open");
     if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
         return handle_open(w, digest, result);

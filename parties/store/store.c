@@ -170,14 +170,10 @@ static bool lock_new(pthread_mutex_t *lock)
 enum err store_open(struct store **store, const char *folder, const struct study *study,
                     const struct identity *me, unsigned index, struct log *log)
 {
-    struct store *s CLEAN(store_close) = memory_array(1, sizeof *s);
+    struct store *s CLEAN(store_close) = NULL;
     *store = NULL;
-    if (s == NULL)
-        return ERR_NOMEM;
-    s->lock_file = -1;
-    s->study = study;
-    s->index = index;
-    s->log = log;
+    TRY(memory_new(&s, 1));
+    *s = (struct store){.lock_file = -1, .study = study, .index = index, .log = log};
     if (!lock_new(&s->lock)) {
         memory_free(&s);
         return ERR_NOMEM;

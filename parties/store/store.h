@@ -68,8 +68,6 @@ void store_use(struct store *store, bool in_use);
 enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry) MUST_CHECK;
 /* Of all owners. */
 enum err store_holds(struct store *store, struct held *entries) MUST_CHECK;
-/* Whether the ledger has a debit: the run has begun. */
-enum err store_begun(struct store *store, bool *begun) MUST_CHECK;
 
 /* Names the complete uploads, ordered by id; the caller frees the array. */
 enum err store_uploads(struct store *store, struct upload_name **names, size_t *count) MUST_CHECK;

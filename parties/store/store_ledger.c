@@ -148,11 +148,3 @@ enum err store_entry(struct store *store, uint64_t number, struct bytes *entry, 
     TRY(query_end(&q));
     return found ? ERR_OK : ERR_RANGE;
 }
-
-enum err store_begun(struct store *store, bool *begun)
-{
-    uint64_t debits = 0;
-    enum err e = store_debits(store, &debits);
-    *begun = debits > 0;
-    return e;
-}

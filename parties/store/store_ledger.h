@@ -32,7 +32,7 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
                       struct ledger **ledger, struct store_head *head) MUST_CHECK;
 /* head = SHA-256(label, head, entry) */
 void store_chain(const void *entry, size_t n, uint8_t head[32]);
-/* How many debits there are. */
+/* How many debits there are. Where there is one, the run has begun. */
 enum err store_debits(struct store *store, uint64_t *count) MUST_CHECK;
 /* The n-th entry, from 1 on, and the head after it. ERR_RANGE if there are fewer. */
 enum err store_entry(struct store *store, uint64_t number, struct bytes *entry,

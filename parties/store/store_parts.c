@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-/* What a sealed part is bound to. */
-struct binding {
-    uint8_t bytes[UPLOAD_ID_SIZE + 8];
-};
-
-static struct binding bind_to(const uint8_t id[UPLOAD_ID_SIZE], uint64_t first)
-{
-    struct binding b;
-    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
-    integer_put(b.bytes + UPLOAD_ID_SIZE, first, 8);
-    return b;
-}
-
 static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
 {
     struct query q = query_of(s, "SELECT COALESCE(SUM(size), 0) FROM parts WHERE id = ?");
@@ -28,13 +15,13 @@ static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], ui
 static enum err write_part(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t first,
                            const void *p, size_t n)
 {
-    const struct binding binding = bind_to(id, first);
+    const struct store_binding binding = store_binding(id, first, 8);
     struct bytes plain CLEAN(bytes_clear) = {0};
     struct bytes sealed CLEAN(bytes_clear) = {0};
     struct query q;
     bytes_put(&plain, p, n);
     TRY(bytes_ok(&plain));
-    TRY(store_seal(s, binding.bytes, sizeof binding.bytes, &plain, &sealed));
+    TRY(store_seal(s, binding.bytes, binding.size, &plain, &sealed));
     q = query_of(s, "INSERT INTO parts VALUES(?, ?, ?, ?)");
     query_put(&q, id, UPLOAD_ID_SIZE);
     query_put_u64(&q, first);
@@ -49,11 +36,11 @@ static enum err join_parts(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
     struct query q = query_of(s, "SELECT first, sealed FROM parts WHERE id = ? ORDER BY first");
     query_put(&q, id, UPLOAD_ID_SIZE);
     while (query_row(&q)) {
-        const struct binding binding = bind_to(id, query_u64(&q));
+        const struct store_binding binding = store_binding(id, query_u64(&q), 8);
         struct bytes plain CLEAN(bytes_clear) = {0};
         size_t n;
         const void *sealed = query_blob(&q, &n);
-        q.e = store_unseal(s, binding.bytes, sizeof binding.bytes, sealed, n, &plain);
+        q.e = store_unseal(s, binding.bytes, binding.size, sealed, n, &plain);
         bytes_put(vector, plain.data, plain.size);
         if (q.e == ERR_OK)
             q.e = bytes_ok(vector);

@@ -63,7 +63,13 @@ enum err store_savepoint_end(struct store *s, enum err e) MUST_CHECK;
 /*
  * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's
  * own key. `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
+ * Of an upload and its parts it is the id and a number of n bytes.
  */
+struct store_binding {
+    uint8_t bytes[UPLOAD_ID_SIZE + 8];
+    size_t size;
+};
+struct store_binding store_binding(const void *id, uint64_t number, size_t n);
 enum err store_seal(struct store *s, const void *binding, size_t binding_size,
                     const struct bytes *plain, struct bytes *sealed) MUST_CHECK;
 enum err store_unseal(struct store *s, const void *binding, size_t binding_size, const void *sealed,

@@ -2,9 +2,18 @@
 #include "parties/store/store_private.h"
 
 #include <sodium.h>
+#include <string.h>
 
 #define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG crypto_aead_xchacha20poly1305_ietf_ABYTES
+
+struct store_binding store_binding(const void *id, uint64_t number, size_t n)
+{
+    struct store_binding b = {.size = UPLOAD_ID_SIZE + n};
+    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
+    integer_put(b.bytes + UPLOAD_ID_SIZE, number, n);
+    return b;
+}
 
 enum err store_seal(struct store *s, const void *binding, size_t binding_size,
                     const struct bytes *plain, struct bytes *sealed)

@@ -4,25 +4,12 @@
 
 #include <string.h>
 
-/* What a sealed upload is bound to: its row's id and owner. */
-struct binding {
-    uint8_t bytes[UPLOAD_ID_SIZE + 4];
-};
-
-static struct binding bind_to(const void *id, uint32_t owner)
-{
-    struct binding b;
-    memcpy(b.bytes, id, UPLOAD_ID_SIZE);
-    integer_put(b.bytes + UPLOAD_ID_SIZE, owner, 4);
-    return b;
-}
-
 static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
 {
-    const struct binding binding = bind_to(u->id, u->owner);
+    const struct store_binding binding = store_binding(u->id, u->owner, 4);
     struct bytes plain CLEAN(bytes_clear) = {0};
     TRY(upload_write(u, s->index, true, &plain));
-    return store_seal(s, binding.bytes, sizeof binding.bytes, &plain, out);
+    return store_seal(s, binding.bytes, binding.size, &plain, out);
 }
 
 static enum err read_plain(const struct store *s, size_t owner, const struct bytes *plain,
@@ -51,8 +38,8 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
     enum err e = ERR_AUTH;
     *u = (struct upload){0};
     if (id_size == UPLOAD_ID_SIZE && owner < s->study->owners) {
-        const struct binding binding = bind_to(id, (uint32_t)owner);
-        e = store_unseal(s, binding.bytes, sizeof binding.bytes, sealed, n, &plain);
+        const struct store_binding binding = store_binding(id, owner, 4);
+        e = store_unseal(s, binding.bytes, binding.size, sealed, n, &plain);
         if (e == ERR_OK)
             e = read_plain(s, (size_t)owner, &plain, u);
     }
@@ -133,9 +120,9 @@ static enum err delete_of(struct store *s, uint32_t owner)
 /* ERR_MISUSE once uploads have been counted. */
 static enum err changeable(struct store *s)
 {
-    bool begun = false;
-    TRY(store_begun(s, &begun));
-    return s->in_use || begun ? ERR_MISUSE : ERR_OK;
+    uint64_t debits;
+    TRY(store_debits(s, &debits));
+    return s->in_use || debits > 0 ? ERR_MISUSE : ERR_OK;
 }
 
 static enum err put_new(struct store *s, const struct upload *u, bool replace)
@@ -251,9 +238,7 @@ enum err store_list(struct store *s, const char *sql, struct upload_name **names
 {
     struct query q;
     *count = 0;
-    *names = memory_array(s->study->owners, sizeof **names);
-    if (*names == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(names, s->study->owners));
     q = query_of(s, sql);
     while (query_row(&q)) {
         const uint64_t owner = query_u64(&q);
