@@ -40,11 +40,10 @@ static enum err make_whole(const struct audit *a)
 {
     off_t end = lseek(a->fd, 0, SEEK_END);
     if (end < a->size)
-        return log_fail(
-            a->log, ERR_DATA,
-            "%s is shorter than this server has written it; nothing is opened without it. "
-            "Keep it as evidence, and restore the folder from a backup",
-            a->path);
+        return log_fail(a->log, ERR_DATA,
+                        "%s is shorter than this server has written it; nothing is opened without "
+                        "it. Keep it as evidence, and restore the folder from a backup",
+                        a->path);
     return end == a->size || ftruncate(a->fd, a->size) == 0 ? ERR_OK : failed(a, "mend");
 }
 
@@ -122,15 +121,14 @@ static enum err take_up(struct audit *a)
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     enum err e = audit_file_read(&f, a->path, a->log);
     if (e == ERR_DATA)
-        log_error(a->log,
-                  "this server does not start, because its audit log is not intact; keep the log "
-                  "as evidence, and restore the folder from a backup");
+        log_error(a->log, "this server does not start, because its audit log is not intact; keep "
+                          "the log as evidence, and restore the folder from a backup");
     TRY(e);
     a->size = (off_t)f->size;
     if (f->torn > 0) {
         log_warn(a->log,
-                 "%s ended in half a line, after a crash; that line is removed, since nothing "
-                 "was opened for it",
+                 "%s ended in half a line, after a crash; that line is removed, since nothing was "
+                 "opened for it",
                  a->path);
         if (ftruncate(a->fd, a->size) != 0)
             return failed(a, "mend");

@@ -52,21 +52,15 @@ static bool same_story(const struct audit_opening *a, const struct audit_opening
            strcmp(a->what, b->what) == 0;
 }
 
-static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o)
-{
-    for (size_t k = 0; k < f->entries; k++)
-        if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o))
-            return &f->entry[k];
-    return NULL;
-}
-
-static bool tells(const struct audit_file *f, const struct audit_opening *o)
+/* The first entry of this opening, or NULL; `alike`: that also tells the same of it. */
+static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o,
+                                         bool alike)
 {
     for (size_t k = 0; k < f->entries; k++)
         if (f->entry[k].kind == AUDIT_OPEN && same_opening(&f->entry[k].opening, o) &&
-            same_story(&f->entry[k].opening, o))
-            return true;
-    return false;
+            (!alike || same_story(&f->entry[k].opening, o)))
+            return &f->entry[k];
+    return NULL;
 }
 
 static void describe_head(const struct audit_file *f, FILE *out)
@@ -120,7 +114,8 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     e->time, e->caught.round, e->caught.check, e->caught.phase);
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
-        else if (e->kind == AUDIT_OPEN && (before == NULL || !tells(before, &e->opening)))
+        else if (e->kind == AUDIT_OPEN &&
+                 (before == NULL || look_up(before, &e->opening, true) == NULL))
             describe_opening(e, out);
     }
 }
@@ -129,7 +124,7 @@ static bool tells_all(const struct audit_file *f, const struct audit_file *of)
 {
     for (size_t k = 0; k < of->entries; k++)
         if (of->entry[k].kind >= AUDIT_RECOVERED ||
-            (of->entry[k].kind == AUDIT_OPEN && !tells(f, &of->entry[k].opening)))
+            (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL))
             return false;
     return true;
 }
@@ -228,12 +223,12 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
                 f->server, day);
         return ERR_OK;
     }
-    return log_fail(
-        log, ERR_DATA,
-        "server %u signed on %s that its log had %" PRIu64 " lines, and that is not how it "
-        "begins now: it was cut short or written anew, or an old copy of the server's folder "
-        "was put in place, with an old ledger: budget that is spent may be spent again",
-        f->server, day, head->entries);
+    return log_fail(log, ERR_DATA,
+                    "server %u signed on %s that its log had %" PRIu64
+                    " lines, and that is not how it begins now: it was cut short or written anew, "
+                    "or an old copy of the server's folder was put in place, with an old ledger: "
+                    "budget that is spent may be spent again",
+                    f->server, day, head->entries);
 }
 
 /* What `by` saw of `of`'s log must be there; told once. `*lost`: a recovery explains a gap. */
@@ -251,8 +246,8 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
         }
         return log_fail(log, ERR_DATA,
                         "server %u saw server %u's log with %" PRIu64
-                        " lines (line %zu of its own), and "
-                        "that is not how it begins now: it was cut short or written anew",
+                        " lines (line %zu of its own), and that is not how it begins now: it was "
+                        "cut short or written anew",
                         by->server, of->server, n, k + 1);
     }
     return ERR_OK;
@@ -268,8 +263,8 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
         const struct audit_entry *own, *other;
         if (a->entry[k].kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0)
             continue;
-        own = look_up(a, o);
-        other = look_up(b, o);
+        own = look_up(a, o, false);
+        other = look_up(b, o, false);
         if (own != NULL && other != NULL &&
             (other->opening.values != o->values || strcmp(other->opening.what, o->what) != 0 ||
              other->opening.spent != own->opening.spent)) {
@@ -292,10 +287,10 @@ static void note_gaps(struct audit_file *const *files, size_t count, size_t of, 
             const struct audit_opening *o = &e->opening;
             bool counted = false; /* at a log before this one */
             if (e->kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0 ||
-                look_up(files[i], o) != e || look_up(files[of], o) != NULL)
+                look_up(files[i], o, false) != e || look_up(files[of], o, false) != NULL)
                 continue;
             for (size_t j = 0; j < i; j++)
-                counted |= look_up(files[j], o) != NULL;
+                counted |= look_up(files[j], o, false) != NULL;
             gaps += !counted;
             first = o->round < first ? o->round : first;
             last = o->round > last ? o->round : last;

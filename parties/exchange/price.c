@@ -110,13 +110,12 @@ static enum err check_epsilon(const struct study *study, const struct price_slac
     limit = floor(10 * price_epsilon_limit(study)) / 10;
     if (limit <= 0)
         return ERR_OK; /* for any epsilon: the plan says so */
-    return log_fail(
-        log, ERR_STUDY,
-        "an epsilon of %g is more than the noise circuits allow: at most %.1f with a delta of "
-        "%g and %llu measured marginals; lower epsilon or raise delta%s",
-        study->epsilon, limit, study->delta,
-        (unsigned long long)study->workload->one_ways + study->rounds,
-        study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
+    return log_fail(log, ERR_STUDY,
+                    "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
+                    "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
+                    study->epsilon, limit, study->delta,
+                    (unsigned long long)study->workload->one_ways + study->rounds,
+                    study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)

@@ -53,8 +53,8 @@ static enum err check_mode(const char *path, const struct stat *st, struct log *
         return ERR_OK;
     return log_fail(
         log, ERR_STUDY,
-        "the secret %s may be read or written by others (mode %04o); if nobody did, run: "
-        "chmod 600 %s; otherwise delete it and share with --replace, which makes a new one",
+        "the secret %s may be read or written by others (mode %04o); if nobody did, run: chmod 600 "
+        "%s; otherwise delete it and share with --replace, which makes a new one",
         path, (unsigned)st->st_mode & 07777U, path);
 }
 

@@ -74,8 +74,8 @@ enum err pack_check_impossible(const struct study *study, const struct table *t,
         if (rows > 0)
             log_warn(log,
                      "%" PRId64
-                     " rows hold %s that the study calls impossible: they are sent as they "
-                     "are, but no row of the result will have that; check the table and the study",
+                     " rows hold %s that the study calls impossible: they are sent as they are, "
+                     "but no row of the result will have that; check the table and the study",
                      rows, name);
     }
     return ERR_OK;

@@ -100,9 +100,9 @@ enum err pin_set(const char *key_path, const struct study *study, struct log *lo
     study_fingerprint(study, print);
     e = write_pin(key_path, study, print, log);
     if (e == ERR_SYSTEM)
-        log_error(log,
-                  "the terms cannot be remembered beside the key; give them each time: "
-                  "--fingerprint %s",
-                  print);
+        log_error(
+            log,
+            "the terms cannot be remembered beside the key; give them each time: --fingerprint %s",
+            print);
     return e;
 }

@@ -56,11 +56,10 @@ static void tell_due(struct front *f)
         return;
     f->told_due = due;
     date_text(due, date);
-    log_warn(
-        f->site->log,
-        "the study's retain_days (%u) were over on %s: the uploads are due to be purged. Stop this "
-        "server and run it with --purge",
-        f->site->study->retain_days, date);
+    log_warn(f->site->log,
+             "the study's retain_days (%u) were over on %s: the uploads are due to be purged. Stop "
+             "this server and run it with --purge",
+             f->site->study->retain_days, date);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

@@ -39,15 +39,15 @@ enum err guard_allows(struct guard *g, struct log *log)
 {
     const enum err e = guard_verdict(g);
     if (e == ERR_CHEAT || e == ERR_REFUSED)
-        log_error(log,
-                  "this server takes no part in the study any more, since %s. Its operator should "
-                  "find out why, then stop it and run trefoil recover STUDY --key KEY --folder "
-                  "FOLDER --resume",
-                  e == ERR_CHEAT
-                      ? "a check failed: another server departs from the protocol, or a memory is "
-                        "faulty"
-                      : "too many checks were left before they ended: a server or a link fails "
-                        "again and again, or a server tries what it can send");
+        log_error(
+            log,
+            "this server takes no part in the study any more, since %s. Its operator should find "
+            "out why, then stop it and run trefoil recover STUDY --key KEY --folder FOLDER "
+            "--resume",
+            e == ERR_CHEAT
+                ? "a check failed: another server departs from the protocol, or a memory is faulty"
+                : "too many checks were left before they ended: a server or a link fails again and "
+                  "again, or a server tries what it can send");
     return e;
 }
 

@@ -84,9 +84,9 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
         MHD_add_response_header(r, "Connection", "close") == MHD_YES &&
         MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
         MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-        MHD_add_response_header(r, "Content-Security-Policy",
-                                "default-src 'none'; style-src 'unsafe-inline'; "
-                                "frame-ancestors 'none'") == MHD_YES)
+        MHD_add_response_header(
+            r, "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'") == MHD_YES)
         result = MHD_queue_response(connection, code, r);
     if (r != NULL)
         MHD_destroy_response(r);
@@ -213,10 +213,10 @@ enum err http_start(struct http **http, const char *where, const struct status *
         MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
     if (h->daemon == NULL)
-        return log_fail(log, ERR_SYSTEM,
-                        "cannot show the status on %s: is the port in use, or the address another "
-                        "machine's?",
-                        where);
+        return log_fail(
+            log, ERR_SYSTEM,
+            "cannot show the status on %s: is the port in use, or the address another machine's?",
+            where);
     TRY(thread_start(&h->clock, end_visits, h, log));
     h->ticks = true;
     return ERR_OK;

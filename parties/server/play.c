@@ -76,8 +76,7 @@ static enum err take_up(struct round *r, const struct store_found *found)
     if (r->standing >= STANDING_INDEX && r->selected >= r->request->queries)
         return log_fail(
             log, ERR_MISMATCH,
-            "what round %u selected is not among its candidates; this server's store was "
-            "altered",
+            "what round %u selected is not among its candidates; this server's store was altered",
             r->round.sequence);
     if (r->standing == STANDING_OPENED)
         TRY(store_values(r->p->store, &r->round, &r->values));
@@ -320,11 +319,10 @@ static enum err take_index(struct round *r)
 {
     const uint64_t selected = r->talk.agreement.selected;
     if (selected >= r->request->queries)
-        return log_fail(
-            r->p->log, ERR_MISMATCH,
-            "what the others say that round %u selected is not among its candidates; their "
-            "stores were altered",
-            r->round.sequence);
+        return log_fail(r->p->log, ERR_MISMATCH,
+                        "what the others say that round %u selected is not among its candidates; "
+                        "their stores were altered",
+                        r->round.sequence);
     r->selected = selected;
     return store_put_index(r->p->store, &r->round, r->selected);
 }

@@ -124,12 +124,11 @@ static enum err ask_for(struct recovery *r, uint64_t number)
     TRY(ask_both(r, number));
     if (alike(&r->debit[0], &r->debit[1]))
         return ERR_OK;
-    return log_fail(
-        r->t->log, ERR_MISMATCH,
-        "servers %u and %u disagree on debit %" PRIu64 ", which is not taken over. One of their "
-        "folders was altered; compare the audit logs of all three (trefoil audit), and restore "
-        "that one from a backup",
-        neighbour(r, 0), neighbour(r, 1), number);
+    return log_fail(r->t->log, ERR_MISMATCH,
+                    "servers %u and %u disagree on debit %" PRIu64
+                    ", which is not taken over. One of their folders was altered; compare the "
+                    "audit logs of all three (trefoil audit), and restore that one from a backup",
+                    neighbour(r, 0), neighbour(r, 1), number);
 }
 
 /* What this server has must be how the neighbours' ledgers begin. */
@@ -140,12 +139,11 @@ static enum err check_past(struct recovery *r, const struct store_head *head)
     TRY(ask_for(r, head->number));
     if (memcmp(r->debit[0].head, head->head, sizeof head->head) == 0)
         return ERR_OK;
-    return log_fail(
-        r->t->log, ERR_MISMATCH,
-        "debit %" PRIu64 " of this server's ledger is another than its neighbours': this "
-        "folder is not an old state of theirs. Restore another backup, or begin with an empty "
-        "folder",
-        head->number);
+    return log_fail(r->t->log, ERR_MISMATCH,
+                    "debit %" PRIu64
+                    " of this server's ledger is another than its neighbours': this folder is not "
+                    "an old state of theirs. Restore another backup, or begin with an empty folder",
+                    head->number);
 }
 
 /* Public values that both neighbours have stored, and alike. */
@@ -187,13 +185,12 @@ static enum err count_debits(struct recovery *r, uint64_t *both)
     *both = r->debit[fewer].count;
     if (r->debit[1 - fewer].count - *both <= 1)
         return ERR_OK;
-    return log_fail(
-        r->t->log, ERR_MISMATCH,
-        "server %u has %" PRIu64 " debits and server %u only %" PRIu64
-        ": that one was restored from an old backup too. What one server alone says is not "
-        "taken over; restore a newer backup at server %u or here",
-        neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
-        neighbour(r, fewer));
+    return log_fail(r->t->log, ERR_MISMATCH,
+                    "server %u has %" PRIu64 " debits and server %u only %" PRIu64
+                    ": that one was restored from an old backup too. What one server alone says is "
+                    "not taken over; restore a newer backup at server %u or here",
+                    neighbour(r, 1 - fewer), r->debit[1 - fewer].count, neighbour(r, fewer), *both,
+                    neighbour(r, fewer));
 }
 
 static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)

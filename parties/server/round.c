@@ -38,16 +38,6 @@ static void take_head(struct reader *in, struct audit_head *head)
     reader_copy(in, head->hash, sizeof head->hash);
 }
 
-/* The digests of a statement, as they follow each other, before and behind the log's head. */
-#define DIGESTS 9
-#define OWN_DIGESTS 2 /* the first: what each server has to itself */
-static void list_digests(struct round_statement *s, uint8_t *digest[DIGESTS])
-{
-    uint8_t *const all[DIGESTS] = {s->values, s->fresh, s->request, s->step,  s->uploads,
-                                   s->roster, s->range, s->analyst, s->ledger};
-    memcpy(digest, all, sizeof all);
-}
-
 enum err round_digest_range(const struct range_place *range, uint8_t digest[32])
 {
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -65,44 +55,35 @@ void round_topic(const struct net *net, const struct round_statement *own,
                  uint8_t topic[SESSION_ID_SIZE])
 {
     static const char label[] = "trefoil-topic-1";
-    struct round_statement s = *own;
-    uint8_t at[8], *digest[DIGESTS];
+    uint8_t at[8];
     crypto_hash_sha256_state hash;
     integer_put(at, net_rounds(net), sizeof at);
-    list_digests(&s, digest);
     crypto_hash_sha256_init(&hash);
     crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
     crypto_hash_sha256_update(&hash, at, sizeof at);
-    for (unsigned k = OWN_DIGESTS; k < DIGESTS; k++)
-        crypto_hash_sha256_update(&hash, digest[k], 32);
+    for (unsigned k = ROUND_OWN_DIGESTS; k < ROUND_DIGESTS; k++)
+        crypto_hash_sha256_update(&hash, own->digest[k], 32);
     crypto_hash_sha256_final(&hash, topic);
 }
 
-static void put_statement(struct round_statement *s, uint8_t bytes[ROUND_AGREE_SIZE])
+static void put_statement(const struct round_statement *s, uint8_t bytes[ROUND_AGREE_SIZE])
 {
     const uint8_t words[] = {s->verdict, s->intent, s->standing, s->obstacle, s->late};
-    uint8_t *digest[DIGESTS], *to = put(bytes, words, sizeof words);
-    list_digests(s, digest);
-    to = integer_put(to, s->selected, 8);
-    for (unsigned k = 0; k < DIGESTS; k++)
-        to = put(to, digest[k], 32);
-    to = put_head(to, &s->audit);
+    uint8_t *to = integer_put(put(bytes, words, sizeof words), s->selected, 8);
+    to = put_head(put(to, s->digest, sizeof s->digest), &s->audit);
     put(to, s->replica, sizeof s->replica);
 }
 
 static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_statement *s)
 {
     struct reader in = reader_of(bytes, ROUND_AGREE_SIZE);
-    uint8_t *digest[DIGESTS];
-    list_digests(s, digest);
     s->verdict = reader_u8(&in);
     s->intent = reader_u8(&in);
     s->standing = reader_u8(&in);
     s->obstacle = reader_u8(&in);
     s->late = reader_u8(&in);
     s->selected = reader_u64(&in);
-    for (unsigned k = 0; k < DIGESTS; k++)
-        reader_copy(&in, digest[k], 32);
+    reader_copy(&in, s->digest, sizeof s->digest);
     take_head(&in, &s->audit);
     reader_copy(&in, s->replica, sizeof s->replica);
 }
@@ -116,8 +97,8 @@ static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
     /* where a check fails the session ends, and nothing is stated any more */
     if (verdict >= ERR_COUNT || verdict == ERR_CHEAT)
         return ERR_FORMAT;
-    log_error(log, "server %u refuses: %s", server, error_text((enum err)verdict));
-    return (enum err)verdict;
+    return log_fail(log, (enum err)verdict, "server %u refuses: %s", server,
+                    error_text((enum err)verdict));
 }
 
 static enum err differs(unsigned server, const char *what, struct log *log)
@@ -134,23 +115,19 @@ static bool has_noise(const struct round_statement *s)
 static enum err compare(unsigned server, enum net_peer peer, const struct round_statement *own,
                         const struct round_statement *other, struct log *log)
 {
-    const struct {
-        const char *what;
-        const uint8_t *a, *b;
-    } parts[] = {
-        {"request (the analyst sent it another)", own->request, other->request},
-        {"price, or other weights, for this request (another program?)", own->step, other->step},
-        {"set of uploads", own->uploads, other->uploads},
-        {"roster (number, keys, endpoints, deadlines, model; see trefoil roster show)", own->roster,
-         other->roster},
-        {"range of the noise tape", own->range, other->range},
-        {"analyst who asks for this round", own->analyst, other->analyst},
-        {"privacy ledger (was a server restored from a backup?)", own->ledger, other->ledger},
+    static const char *const what[ROUND_DIGESTS - ROUND_OWN_DIGESTS] = {
+        "request (the analyst sent it another)",
+        "price, or other weights, for this request (another program?)",
+        "set of uploads",
+        "roster (number, keys, endpoints, deadlines, model; see trefoil roster show)",
+        "range of the noise tape",
+        "analyst who asks for this round",
+        "privacy ledger (was a server restored from a backup?)",
     };
     TRY(verdict_of(server, other->verdict, log));
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (memcmp(parts[i].a, parts[i].b, 32) != 0)
-            return differs(server, parts[i].what, log);
+    for (size_t k = ROUND_OWN_DIGESTS; k < ROUND_DIGESTS; k++)
+        if (memcmp(own->digest[k], other->digest[k], 32) != 0)
+            return differs(server, what[k - ROUND_OWN_DIGESTS], log);
     if (own->intent != other->intent)
         return differs(server, "position on the noise tape", log);
     if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
@@ -180,11 +157,10 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
                  memcmp(a->values, b->values, sizeof a->values) != 0)
             what = "values";
         if (what != NULL)
-            return log_fail(
-                log, ERR_MISMATCH,
-                "servers %u and %u have different %s of this round: one of them was altered, "
-                "or lies; nothing was opened",
-                i, (i + 1) % 3, what);
+            return log_fail(log, ERR_MISMATCH,
+                            "servers %u and %u have different %s of this round: one of them was "
+                            "altered, or lies; nothing was opened",
+                            i, (i + 1) % 3, what);
     }
     return ERR_OK;
 }
@@ -286,20 +262,18 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
     if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0)
         return log_fail(
             t->log, ERR_MISMATCH,
-            "server %u told server %u something else of this round than server %u, or server "
-            "%u repeats it wrongly: one of the two departs from the protocol; nothing was "
-            "opened",
+            "server %u told server %u something else of this round than server %u, or server %u "
+            "repeats it wrongly: one of the two departs from the protocol; nothing was opened",
             third, server, i, server);
     request_digest(fresh, sizeof t->fresh[0], digest);
     if (memcmp(digest, t->fresh[server], sizeof digest) == 0) {
         memcpy(t->fresh[server], fresh, sizeof digest);
         return ERR_OK;
     }
-    return log_fail(
-        t->log, ERR_MISMATCH,
-        "server %u shows other random bytes than those that it had promised: it departs from "
-        "the protocol; nothing was opened",
-        server);
+    return log_fail(t->log, ERR_MISMATCH,
+                    "server %u shows other random bytes than those that it had promised: it "
+                    "departs from the protocol; nothing was opened",
+                    server);
 }
 
 static enum err hear_confirm(void *self)
@@ -348,11 +322,10 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
     request_digest(values->data, values->size, digest);
     if (memcmp(digest, agreement->values, sizeof digest) == 0)
         return ERR_OK;
-    return log_fail(
-        log, ERR_MISMATCH,
-        "server %u gives other values than servers %u and %u say they have opened; they are "
-        "not taken over",
-        giver, giver, net_index_of(agreement->lacks, NET_NEXT));
+    return log_fail(log, ERR_MISMATCH,
+                    "server %u gives other values than servers %u and %u say they have opened; "
+                    "they are not taken over",
+                    giver, giver, net_index_of(agreement->lacks, NET_NEXT));
 }
 
 enum err round_heads(struct net *net, const struct audit_head *own, struct audit_head theirs[2])

@@ -49,16 +49,25 @@ enum round_course {
     ROUND_ANSWER   /* all three have the values */
 };
 
+#define ROUND_DIGESTS 9
+#define ROUND_OWN_DIGESTS 2 /* the first of them: what each server has to itself */
+
 struct round_statement {
-    uint8_t verdict;    /* enum err */
-    uint8_t intent;     /* enum round_intent */
-    uint8_t standing;   /* enum standing: STANDING_NONE for a new round */
-    uint8_t obstacle;   /* enum round_obstacle */
-    uint8_t late;       /* 1: rows have come that may join the run, and are not counted yet */
-    uint64_t selected;  /* from STANDING_INDEX on */
-    uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
-    uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
-    uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32], ledger[32];
+    uint8_t verdict;   /* enum err */
+    uint8_t intent;    /* enum round_intent */
+    uint8_t standing;  /* enum standing: STANDING_NONE for a new round */
+    uint8_t obstacle;  /* enum round_obstacle */
+    uint8_t late;      /* 1: rows have come that may join the run, and are not counted yet */
+    uint64_t selected; /* from STANDING_INDEX on */
+    union {
+        struct {
+            uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
+            uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
+            uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32],
+                ledger[32];
+        };
+        uint8_t digest[ROUND_DIGESTS][32]; /* the same, in this order */
+    };
     struct audit_head audit;
     /* of the noise's components held with NET_PREV and NET_NEXT; ROUND_BIND, where it is here */
     uint8_t replica[2][32];
@@ -75,7 +84,7 @@ struct round_agreement {
     struct audit_head audit[2];      /* of the neighbours' logs */
 };
 
-#define ROUND_AGREE_SIZE (5 + 8 + 9 * 32 + 40 + 2 * 32)
+#define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32)
 #define ROUND_CONFIRM_SIZE (1 + 32 + 32 + 64)
 
 /* The two exchanges of statements about one round; borrowed but for the rest. */

@@ -53,9 +53,8 @@ static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint6
         log_error(
             log,
             "servers %u and %u have different privacy ledgers of %llu debits: one of them was "
-            "altered, or debited for another analyst while it was alone. Compare their logs "
-            "with trefoil audit; restore the wrong one from a backup, then run trefoil recover "
-            "there",
+            "altered, or debited for another analyst while it was alone. Compare their logs with "
+            "trefoil audit; restore the wrong one from a backup, then run trefoil recover there",
             own_index, server, (unsigned long long)own);
     else
         log_error(log,
@@ -78,9 +77,8 @@ static enum err compare_ledgers(unsigned i, const struct store_head *own,
         if (other[p].entry_size > ENTRY_MAX)
             return log_fail(
                 log, ERR_FORMAT,
-                "server %u says that its last debit has %llu bytes; it should be looked "
-                "at",
-                server, (unsigned long long)other[p].entry_size);
+                "server %u says that its last debit has %llu bytes; it should be looked at", server,
+                (unsigned long long)other[p].entry_size);
     }
     return ERR_OK;
 }
@@ -96,12 +94,11 @@ static enum err is_staged(unsigned i, unsigned server, const struct store_head *
     if (n > 0 && n == staged->size && memcmp(entry, staged->data, n) == 0 &&
         memcmp(follows, theirs->head, sizeof follows) == 0)
         return ERR_OK;
-    return log_fail(
-        log, ERR_MISMATCH,
-        "server %u has made debit %llu, which server %u has not prepared: server %u was "
-        "restored from a backup, or server %u is wrong. Server %u does not take it over by "
-        "itself: its operator should " RECOVER ", which asks both neighbours",
-        server, (unsigned long long)theirs->number, i, i, server, i);
+    return log_fail(log, ERR_MISMATCH,
+                    "server %u has made debit %llu, which server %u has not prepared: server %u "
+                    "was restored from a backup, or server %u is wrong. Server %u does not take it "
+                    "over by itself: its operator should " RECOVER ", which asks both neighbours",
+                    server, (unsigned long long)theirs->number, i, i, server, i);
 }
 
 enum err round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,

@@ -207,10 +207,9 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
             first = theirs;
     }
     if (first == NULL)
-        return log_fail(
-            log, ERR_MISMATCH,
-            "this run has counted an upload that no server holds any more, so it cannot "
-            "go on; restore the servers' folders from newer backups");
+        return log_fail(log, ERR_MISMATCH,
+                        "this run has counted an upload that no server holds any more, so it "
+                        "cannot go on; restore the servers' folders from newer backups");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const struct entry *theirs = look_up(l, i, id);
         const char *owner = study->owner[owner_of(first)].name;

@@ -149,8 +149,8 @@ static enum err count_lanes(struct server *s)
     if (s->site.lanes > most)
         return log_fail(
             s->site.log, ERR_USAGE,
-            "--lanes %u takes %u ports in a row at each server; those in the study have room "
-            "for %u %s before the next server's on the same host, or before 65536",
+            "--lanes %u takes %u ports in a row at each server; those in the study have room for "
+            "%u %s before the next server's on the same host, or before 65536",
             s->site.lanes, study_bulk(STUDY_BULK_NEXT, s->site.lanes - 1) + 1, most,
             most == 1 ? "lane" : "lanes");
     if (s->site.lanes == 0) {

@@ -32,12 +32,12 @@ bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
         snprintf(why, STATUS_WHY_SIZE, "the store cannot be written; is the disk full?");
     else if (guard == ERR_CHEAT)
         snprintf(why, STATUS_WHY_SIZE,
-                 "a check failed: this server takes part in no run; see the "
-                 "log, and trefoil recover --resume");
+                 "a check failed: this server takes part in no run; see the log, and trefoil "
+                 "recover --resume");
     else if (guard != ERR_OK)
         snprintf(why, STATUS_WHY_SIZE,
-                 "too many checks were left: this server takes part in no "
-                 "run; see the log, and trefoil recover --resume");
+                 "too many checks were left: this server takes part in no run; see the log, and "
+                 "trefoil recover --resume");
     else if (silent > FRONT_SILENT_MS)
         snprintf(why, STATUS_WHY_SIZE, "the gate has not been looked after for %d s",
                  (int)(silent / 1000));

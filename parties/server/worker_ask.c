@@ -86,9 +86,9 @@ static enum err refuse_second(struct worker *w)
     date_text(w->began, since);
     return log_fail(
         &w->log, ERR_REFUSED,
-        "another run, of analyst %s, is in progress since %s; its program was last heard of "
-        "%lld s ago. Wait for it to end, or continue that one: trefoil run with its --out. "
-        "Should its program have died, its place is free after %u s of silence",
+        "another run, of analyst %s, is in progress since %s; its program was last heard of %lld s "
+        "ago. Wait for it to end, or continue that one: trefoil run with its --out. Should its "
+        "program have died, its place is free after %u s of silence",
         w->site->study->analyst[w->user & 0xffffff].name, since,
         (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
 }

@@ -146,8 +146,8 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
         return ERR_OK;
     return log_fail(
         &w->log, ERR_REFUSED,
-        "this run is of analyst %s, and no other may ask for it. Once the roster does not list "
-        "%s any more, or its key as revoked, another may go on with it: trefoil run --continue",
+        "this run is of analyst %s, and no other may ask for it. Once the roster does not list %s "
+        "any more, or its key as revoked, another may go on with it: trefoil run --continue",
         name, name);
 }
 

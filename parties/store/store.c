@@ -24,9 +24,9 @@ static const char *const migrations[] = {
     "  digest BLOB NOT NULL, complete INTEGER NOT NULL, forwarded INTEGER NOT NULL,"
     "  sealed BLOB NOT NULL) STRICT;"
     "CREATE TABLE IF NOT EXISTS ledger(number INTEGER PRIMARY KEY, request BLOB NOT NULL,"
-    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
-    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,"
-    "  head BLOB NOT NULL) STRICT;",
+    "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,  gumbel_from "
+    "INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,  head BLOB NOT NULL) "
+    "STRICT;",
     /* looking for what is new must not read all uploads */
     "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
     "CREATE INDEX complete ON uploads(owner) WHERE complete;",
@@ -37,11 +37,10 @@ static const char *const migrations[] = {
     "CREATE TABLE ledger(number INTEGER PRIMARY KEY, entry BLOB NOT NULL, head BLOB NOT NULL)"
     "  STRICT;"
     "CREATE TABLE rounds(number INTEGER UNIQUE, run BLOB NOT NULL, sequence INTEGER NOT NULL,"
-    "  request BLOB NOT NULL, uploads BLOB NOT NULL, tape BLOB NOT NULL,"
-    "  gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,"
-    "  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT NULL,"
-    "  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,"
-    "  opened BLOB, UNIQUE(run, sequence)) STRICT;",
+    "  request BLOB NOT NULL, uploads BLOB NOT NULL, tape BLOB NOT NULL,  gauss_from INTEGER NOT "
+    "NULL, gauss_count INTEGER NOT NULL,  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT "
+    "NULL,  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,  "
+    "opened BLOB, UNIQUE(run, sequence)) STRICT;",
     /* vectors that come in parts, uploads that were withdrawn, and when */
     "ALTER TABLE uploads ADD COLUMN at INTEGER NOT NULL DEFAULT 0;"
     "CREATE TABLE parts(id BLOB NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL,"
@@ -83,11 +82,10 @@ static enum err migrate(struct store *s)
     enum err e = ERR_OK;
     TRY(store_number(s, "PRAGMA user_version", &version));
     if (version > VERSION)
-        return log_fail(
-            s->log, ERR_MISMATCH,
-            "the server's folder was used by a later trefoil (store version %u; this one, "
-            "%s, knows %zu): run that one; nothing was changed",
-            (unsigned)version, TREFOIL_VERSION, VERSION);
+        return log_fail(s->log, ERR_MISMATCH,
+                        "the server's folder was used by a later trefoil (store version %u; this "
+                        "one, %s, knows %zu): run that one; nothing was changed",
+                        (unsigned)version, TREFOIL_VERSION, VERSION);
     if (version == VERSION)
         return ERR_OK;
     TRY(store_batch(s));
@@ -125,11 +123,10 @@ static enum err check_folder(const struct store *s, const char *folder)
         return log_fail(s->log, ERR_SYSTEM, "cannot open %s: %s", folder, strerror(errno));
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return ERR_OK;
-    return log_fail(
-        s->log, ERR_SYSTEM,
-        "others on this machine may write to the server's folder %s (mode %03o): run chmod "
-        "go-w '%s', and see that nobody has",
-        folder, (unsigned)st.st_mode & 0777, folder);
+    return log_fail(s->log, ERR_SYSTEM,
+                    "others on this machine may write to the server's folder %s (mode %03o): run "
+                    "chmod go-w '%s', and see that nobody has",
+                    folder, (unsigned)st.st_mode & 0777, folder);
 }
 
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)

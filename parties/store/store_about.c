@@ -43,10 +43,10 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
         return store_set_note(s, key, value, n);
     if (known.size == n && memcmp(known.data, value, n) == 0)
         return ERR_OK;
-    return log_fail(s->log, ERR_MISMATCH,
-                    "the server's folder holds another %s; use a folder of its own for each study "
-                    "and server",
-                    key);
+    return log_fail(
+        s->log, ERR_MISMATCH,
+        "the server's folder holds another %s; use a folder of its own for each study and server",
+        key);
 }
 
 /* --- terms ------------------------------------------------------------------------------------ */
@@ -101,8 +101,8 @@ static enum err take_terms(struct store *s)
     TRY(differing_part(s, &words));
     return log_fail(
         s->log, ERR_MISMATCH,
-        "the server's folder holds another study (its terms)%s%s; terms do not change "
-        "once there are data: use the study file that they came with, or another folder",
+        "the server's folder holds another study (its terms)%s%s; terms do not change once there "
+        "are data: use the study file that they came with, or another folder",
         *words != '\0' ? ": they differ in " : "", words);
 }
 
@@ -126,19 +126,17 @@ static enum err follows(struct store *s, uint32_t before, bool same)
     if (now > before)
         return ERR_OK;
     if (now < before)
-        return log_fail(
-            s->log, ERR_MISMATCH,
-            "the study file has roster %u, and this server has run with roster %u; use the "
-            "amended file",
-            now, before);
+        return log_fail(s->log, ERR_MISMATCH,
+                        "the study file has roster %u, and this server has run with roster %u; use "
+                        "the amended file",
+                        now, before);
     TRY(has_data(s, &frozen));
     if (same || !frozen)
         return ERR_OK;
     return log_fail(
         s->log, ERR_MISMATCH,
-        "the study file has another roster %u than this server has run with; an amended one "
-        "needs the next number (roster: %u) and the signatures of all servers (trefoil "
-        "roster sign)",
+        "the study file has another roster %u than this server has run with; an amended one needs "
+        "the next number (roster: %u) and the signatures of all servers (trefoil roster sign)",
         now, before + 1);
 }
 

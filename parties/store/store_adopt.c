@@ -35,12 +35,12 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
     store_chain(entry->data, entry->size, follows);
     if (memcmp(follows, next, sizeof follows) != 0)
         return log_fail(store->log, ERR_MISMATCH,
-                        "the debit that a neighbour passes on does not follow the ones here; "
-                        "was a server restored from a backup?");
+                        "the debit that a neighbour passes on does not follow the ones here; was a "
+                        "server restored from a backup?");
     if (store_read_entry(entry->data, entry->size, &round, text) != ERR_OK)
         return log_fail(store->log, ERR_FORMAT,
-                        "what a neighbour passes on as its last debit is none; that server "
-                        "should be looked at");
+                        "what a neighbour passes on as its last debit is none; that server should "
+                        "be looked at");
     TRY(may_follow(store, text, before));
     return append_adopted(store, &round, entry, &own);
 }

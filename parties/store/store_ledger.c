@@ -89,11 +89,10 @@ enum err store_check_ledger(struct store *s)
     TRY(query_end(&q));
     if (sound)
         return ERR_OK;
-    return log_fail(
-        s->log, ERR_MISMATCH,
-        "store: entry %llu of the privacy ledger on disk was altered; restore a backup of the "
-        "server's folder, and run trefoil recover",
-        (unsigned long long)own.number);
+    return log_fail(s->log, ERR_MISMATCH,
+                    "store: entry %llu of the privacy ledger on disk was altered; restore a backup "
+                    "of the server's folder, and run trefoil recover",
+                    (unsigned long long)own.number);
 }
 
 /* The budget that an entry leaves. */
@@ -104,11 +103,10 @@ static enum err read_budget(struct store *s, uint64_t number, const struct bytes
     char text[STORE_LEDGER_TEXT];
     if (store_read_entry(entry->data, entry->size, &round, text) == ERR_OK)
         return ledger_parse(ledger, text, s->log);
-    return log_fail(
-        s->log, ERR_FORMAT,
-        "store: entry %llu of the privacy ledger on disk is not one that trefoil wrote; restore a "
-        "backup of the server's folder, and run trefoil recover",
-        (unsigned long long)number);
+    return log_fail(s->log, ERR_FORMAT,
+                    "store: entry %llu of the privacy ledger on disk is not one that trefoil "
+                    "wrote; restore a backup of the server's folder, and run trefoil recover",
+                    (unsigned long long)number);
 }
 
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,

@@ -22,11 +22,10 @@ static enum err is_due(struct store *s, int64_t now)
     if (now >= due)
         return ERR_OK;
     date_text(due, date);
-    return log_fail(
-        s->log, ERR_REFUSED,
-        "the uploads cannot be purged yet: the study's retain_days (%u, from the last upload "
-        "on) end on %s",
-        s->study->retain_days, date);
+    return log_fail(s->log, ERR_REFUSED,
+                    "the uploads cannot be purged yet: the study's retain_days (%u, from the last "
+                    "upload on) end on %s",
+                    s->study->retain_days, date);
 }
 
 /* Freed pages are overwritten (secure_delete); then the log is emptied and the space given back. */

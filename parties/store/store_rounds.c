@@ -198,8 +198,10 @@ static enum err insert(struct store *s, const struct store_round *round, enum st
                        const uint64_t *number, const struct bytes *entry,
                        const struct bytes *upload_ids)
 {
-    struct query q = query_of(s, "INSERT INTO rounds(" COLUMNS ", standing, upload_ids, number,"
-                                 " entry) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    struct query q = query_of(
+        s,
+        "INSERT INTO rounds(" COLUMNS
+        ", standing, upload_ids, number, entry) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     put_round(&q, round);
     query_put_u64(&q, standing);
     query_put_bytes(&q, upload_ids);

@@ -18,11 +18,10 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
     unsigned version = upload_version(plain->data, plain->size);
     unsigned form = upload_form(plain->data, plain->size);
     if (version != UPLOAD_VERSION)
-        return log_fail(
-            s->log, ERR_MISMATCH,
-            "store: the upload of %s is of version %u, and this trefoil (%s) reads version "
-            "%u; run the one that stored it",
-            s->study->owner[owner].name, version, TREFOIL_VERSION, UPLOAD_VERSION);
+        return log_fail(s->log, ERR_MISMATCH,
+                        "store: the upload of %s is of version %u, and this trefoil (%s) reads "
+                        "version %u; run the one that stored it",
+                        s->study->owner[owner].name, version, TREFOIL_VERSION, UPLOAD_VERSION);
     return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
                        plain->data, plain->size);
 }
@@ -227,11 +226,10 @@ static enum err check_owner(struct store *s, uint64_t owner, size_t count)
 {
     if (owner < s->study->owners && count < s->study->owners)
         return ERR_OK;
-    return log_fail(
-        s->log, ERR_FORMAT,
-        "store: it is damaged: there is an upload of owner %lld, one too many for the study's "
-        "%zu; restore a backup of the server's folder",
-        (long long)owner, s->study->owners);
+    return log_fail(s->log, ERR_FORMAT,
+                    "store: it is damaged: there is an upload of owner %lld, one too many for the "
+                    "study's %zu; restore a backup of the server's folder",
+                    (long long)owner, s->study->owners);
 }
 
 enum err store_list(struct store *s, const char *sql, struct upload_name **names, size_t *count)
@@ -273,10 +271,10 @@ enum err store_upload(struct store *s, const struct upload_name *name, struct up
             return ERR_OK;
         upload_clear(u);
     }
-    return log_fail(s->log, ERR_AUTH,
-                    "store: the upload of %s on disk is not the one that it is listed as; "
-                    "restore a backup",
-                    s->study->owner[name->owner].name);
+    return log_fail(
+        s->log, ERR_AUTH,
+        "store: the upload of %s on disk is not the one that it is listed as; restore a backup",
+        s->study->owner[name->owner].name);
 }
 
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
