@@ -1,7 +1,7 @@
 /*
- * parties/server/worker_private.h - the worker's state, shared by what takes requests (worker_ask.c),
- * what servers 1 and 2 do with an OPEN (worker_follow.c), sessions (worker_session.c) and their lanes
- * (worker_lanes.c).
+ * parties/server/worker_private.h - the worker's state, shared by what takes requests
+ * (worker_ask.c), what servers 1 and 2 do with an OPEN (worker_follow.c), sessions
+ * (worker_session.c) and their lanes (worker_lanes.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
