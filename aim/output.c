@@ -29,6 +29,25 @@ static json_t *numbers(const double *value, size_t n)
     return list;
 }
 
+/* What is assumed of the numbers inside bins (aim/table/density.h). */
+static int set_inside(json_t *o, const struct domain_attribute *a)
+{
+    int failed = 0;
+    if (a->step > 0)
+        failed |= json_object_set_new(o, "step", json_real(a->step));
+    switch (a->tail) {
+    case DOMAIN_TAIL_TREND:
+        break;
+    case DOMAIN_TAIL_EXPONENTIAL:
+        failed |= json_object_set_new(o, "tail", json_string("exponential"));
+        break;
+    case DOMAIN_TAIL_TYPICAL:
+        failed |= json_object_set_new(o, "typical", json_real(a->typical));
+        break;
+    }
+    return failed;
+}
+
 static json_t *attribute_json(const struct domain_attribute *a)
 {
     static const char *const kinds[] = {"categorical", "integer", "numeric"};
@@ -46,10 +65,14 @@ static json_t *attribute_json(const struct domain_attribute *a)
         break;
     case DOMAIN_NUMERIC:
         failed |= json_object_set_new(o, "edges", numbers(a->edges, (size_t)a->values + 1));
+        failed |= set_inside(o, a);
         break;
     }
     if (a->missing != NULL)
         failed |= json_object_set_new(o, "missing", json_string(a->missing));
+    if (a->missing_too_count > 0)
+        failed |= json_object_set_new(o, "missing_too",
+                                      strings(a->missing_too, a->missing_too_count));
     if (failed != 0) {
         json_decref(o);
         return NULL;

@@ -9,6 +9,8 @@
  *                     { "name": "sex", "kind": "categorical", "size": 2, "labels": ["F", "M"] },
  *                     { "name": "n", "kind": "integer", "size": 4, "min": 0, "max": 2,
  *                       "missing": "" } ],         a missing value is the last code
+ *                                                  and "step", "tail", "typical", "missing_too"
+ *                                                  where the study has them
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
  *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent

@@ -120,12 +120,60 @@ TEST(mistakes_in_a_domain_are_refused)
     REFUSED(domain_add_integer(d, " x", 0, 1, NULL, DOMAIN_REJECT, NULL));
     REFUSED(domain_add_integer(d, "x", 0, 1, "?\t", DOMAIN_REJECT, NULL));
     REFUSED(domain_add_integer(d, "x", 0, 9, "9.0", DOMAIN_CLIP, NULL));
-    REFUSED(domain_add_numeric(d, "x", flat, 2, "0.5", DOMAIN_REJECT, NULL));
+    REFUSED(domain_add_numeric(d, "x", flat, 3, "1.0", DOMAIN_REJECT, NULL)); /* a spike */
     assert_int_equal(d->attributes, 4);
     assert_int_equal(domain_add_integer(d, "y", 0, 9, "99", DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(domain_code(&d->attribute[4], "99"), 10);
     assert_int_equal(domain_code(&d->attribute[4], "98"), 9);
     assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+}
+
+/* Several texts are missing values; those that are numbers, however they are written. */
+TEST(missing_values_have_several_texts)
+{
+    static const double edges[] = {-1, 0, 10, 20};
+    static const char *const more[] = {"", "0", "-9"};
+    struct domain *d CLEAN(domain_free) = NULL, *back CLEAN(domain_free) = NULL;
+    struct bytes bytes CLEAN(bytes_clear) = {0};
+    const struct domain_attribute *a;
+    struct reader r;
+    uint64_t count;
+    bool same = false;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_categorical(d, "t", more + 2, 1, "NA", DOMAIN_REJECT, NULL), 0);
+    assert_int_equal(domain_set_missing(d, more, 2, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, more, 1, NULL), ERR_STUDY);     /* twice */
+    assert_int_equal(domain_set_missing(d, more + 2, 1, NULL), ERR_STUDY); /* a label */
+    assert_int_equal(domain_add_numeric(d, "x", edges, 4, "NA", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, more, 3, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_OK);
+    a = &d->attribute[1];
+    assert_int_equal(domain_code(a, "NA"), 3);
+    assert_int_equal(domain_code(a, ""), 3);
+    assert_int_equal(domain_code(a, "0.00"), 3);
+    assert_int_equal(domain_code(a, "-0"), 3);
+    assert_int_equal(domain_code(a, "-9.0"), 3);
+    assert_int_equal(domain_code(a, "-8"), 0);
+    assert_int_equal(domain_code(a, "1"), 1);
+    assert_int_equal(domain_code(a, "0.5"), 1);
+    assert_int_equal(domain_code(&d->attribute[0], "0.0"), DOMAIN_NO_CODE); /* a text */
+    assert_int_equal(domain_code(&d->attribute[0], "0"), 1);
+    assert_int_equal(domain_multiples(a, 1, &count), 1); /* 0 is no value */
+    assert_int_equal(count, 9);
+    domain_write(d, &bytes);
+    r = reader_of(bytes.data, bytes.size);
+    assert_int_equal(domain_read(&back, &r, NULL), ERR_OK);
+    assert_int_equal(domain_compare(d, back, &same), ERR_OK);
+    assert_true(same);
+    assert_int_equal(domain_code(&back->attribute[1], "0.0"), 3);
+    assert_int_equal(domain_add_numeric(d, "y", edges, 4, "5", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_STUDY); /* amid a bin */
+    assert_int_equal(domain_add_integer(d, "z", 0, 9, "10", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_code(&d->attribute[3], "10.0"), 10);
+    assert_int_equal(domain_code(&d->attribute[3], "11"), 9);
+    assert_int_equal(domain_set_missing(d, more + 1, 1, NULL), ERR_STUDY);
+    assert_int_equal(domain_add_integer(d, "w", 0, 9, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, more, 1, NULL), ERR_STUDY);
 }
 
 TEST(canonical_bytes_tell_domains_apart)
@@ -153,9 +201,17 @@ static unsigned mask_of(const struct clique *c)
 
 TEST(canonical_bytes_read_back)
 {
+    static const double edges[] = {0, 0, 5, 99};
+    static const char *const more[] = {"", "0"};
     struct domain *d CLEAN(domain_free) = four_attributes(), *again;
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     struct reader r;
+    assert_int_equal(domain_add_numeric(d, "gain", edges, 4, "-1", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, more, 1, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 1, true, NULL), ERR_OK);
+    assert_int_equal(domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 20, NULL), ERR_OK);
+    assert_int_equal(domain_add_integer(d, "n", 1, 2, "?", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, more, 2, NULL), ERR_OK);
     domain_write(d, &first);
     r = reader_of(first.data, first.size);
     assert_int_equal(domain_read(&again, &r, NULL), ERR_OK);

@@ -39,6 +39,98 @@ static void the_domain_is_read(void **state)
     assert_int_equal(f->base->workload->queries, 6);
 }
 
+/* Edges that an attribute gets from what is said of it; an edge that stands twice is a spike. */
+static const struct {
+    const char *find, *replace;
+    double step;
+    uint32_t values;
+    double edges[8];
+} bins[] = {
+    {"    max: 9", "    max: 9\n    bins: 2", 1, 2, {0, 5, 9}},
+    {"    max: 9", "    max: 9\n    bins: 4", 1, 4, {0, 3, 5, 8, 9}},
+    {"    max: 9", "    max: 9\n    bins: 3\n    spikes: [0, 9]", 1, 5, {0, 0, 4, 7, 9, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 1, 9]\n    spikes: [0]", 1, 2, {0, 0, 9}},
+    {"    min: 0\n    max: 9",
+     "    edges: [0, 6, 9]\n    spikes: [3, 4]",
+     1,
+     5,
+     {0, 3, 4, 4, 6, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 8, 9]\n    spikes: [8]", 1, 3, {0, 8, 8, 9}},
+    {"    min: 0\n    max: 9", "    edges: [0, 6, 9]\n    step: 3", 3, 2, {0, 6, 9}},
+    {"    edges: [0, 1.5, 3]", "    edges: [0, 1.5, 3]\n    spikes: [1]", 0, 4, {0, 1, 1, 1.5, 3}},
+    {"    edges: [0, 1.5, 3]",
+     "    edges: [0, 1.5, 3]\n    spikes: [1.5, -0]",
+     0,
+     4,
+     {0, 0, 1.5, 1.5, 3}},
+    {"    edges: [0, 1.5, 3]",
+     "    edges: [0, 0.95, 3]\n    step: 0.1\n    spikes: [1]",
+     0.1,
+     3,
+     {0, 1, 1, 3}},
+};
+
+static void bins_are_read(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof bins / sizeof bins[0]; i++) {
+        struct study *s CLEAN(study_free) = NULL;
+        const struct domain_attribute *a;
+        uint64_t count;
+        assert_int_equal(parse_edit(f, bins[i].find, bins[i].replace, &s), ERR_OK);
+        a = &s->domain->attribute[i < 7 ? 0 : 2];
+        assert_int_equal(a->kind, DOMAIN_NUMERIC);
+        assert_int_equal(a->whole, i < 7);
+        assert_true(a->step == bins[i].step);
+        assert_int_equal(a->values, bins[i].values);
+        for (uint32_t k = 0; k <= a->values; k++)
+            assert_true(a->edges[k] == bins[i].edges[k]);
+        for (uint32_t k = 0; a->step > 0 && k < a->values; k++) {
+            domain_multiples(a, k, &count);
+            assert_true(count > 0);
+        }
+    }
+}
+
+static void what_is_missing_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    const struct domain_attribute *a;
+    assert_int_equal(parse_edit(f, "    max: 9",
+                                "    max: 9\n    missing: [\"\", NA, \"-1\"]\n"
+                                "    write: NA\n",
+                                &s),
+                     ERR_OK);
+    a = &s->domain->attribute[0];
+    assert_string_equal(a->missing, "NA");
+    assert_int_equal(a->missing_too_count, 2);
+    assert_int_equal(domain_code(a, "-1.0"), 10);
+    assert_int_equal(domain_code(a, "NA"), 10);
+    assert_int_equal(domain_code(a, ""), 10);
+    assert_int_equal(domain_code(a, "-2"), 0);
+}
+
+/* Spikes are values of their own, and an edge that a spike took away is still one. */
+static void what_is_impossible_of_bins_is_read(void **state)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = NULL;
+    struct bytes b CLEAN(bytes_clear) = edited(
+        base_text, "    edges: [0, 1.5, 3]",
+        "    edges: [0, 1, 2, 3]\n    step: 1\n    spikes: [0, 3]");
+    struct bytes c CLEAN(bytes_clear) = edited(
+        (const char *)b.data, "workload:",
+        "impossible:\n  - {bmi: [0, 3], ward: a}\n  - {bmi: {from: 1, to: 3}, ward: b}\nworkload:");
+    static const uint32_t cells[] = {0, 3, 4 + 1, 4 + 2, 4 + 3};
+    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
+    assert_int_equal(s->domain->attribute[2].values, 4); /* 0, 1, 2, 3 */
+    assert_int_equal(s->zeros, 1);
+    assert_int_equal(s->zero[0].cells, 5);
+    assert_int_equal(s->zero[0].clique.attribute[0], 1);
+    assert_memory_equal(s->zero[0].cell, cells, sizeof cells);
+}
+
 static void what_is_impossible_is_read(void **state)
 {
     static const char *const same[] = {
@@ -365,6 +457,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slack_does_not_grow_with_a_large_epsilon),
         cmocka_unit_test(the_domain_is_read),
+        cmocka_unit_test(bins_are_read),
+        cmocka_unit_test(what_is_missing_is_read),
+        cmocka_unit_test(what_is_impossible_of_bins_is_read),
         cmocka_unit_test(what_is_impossible_is_read),
         cmocka_unit_test(the_rest_is_read),
         cmocka_unit_test(everybody_is_found_by_key),

@@ -1,4 +1,4 @@
-#include "aim/table/domain.h"
+#include "aim/table/domain_private.h"
 
 #include "aim/table/number.h"
 #include "base/encoding.h"
@@ -21,6 +21,10 @@ void domain_attribute_clear(struct domain_attribute *a)
     memory_free(&a->order);
     memory_free(&a->edges);
     memory_free(&a->missing);
+    for (uint32_t i = 0; i < a->missing_too_count; i++)
+        memory_free(&a->missing_too[i]);
+    memory_free(&a->missing_too);
+    memory_free(&a->missing_number);
     memory_free(&a->name);
 }
 
@@ -34,8 +38,7 @@ void domain_free(struct domain **domain)
     memory_free(domain);
 }
 
-/* Spaces around fields are taken off (rows.h), so text with spaces around it matches nothing. */
-static bool spaced(const char *text)
+bool domain_spaced(const char *text)
 {
     size_t n = strlen(text);
     return n > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[n - 1]) != NULL);
@@ -47,7 +50,7 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
     if (name == NULL || *name == '\0')
         return log_fail(log, ERR_STUDY, "attribute %zu has no name; give it one",
                         d->attributes + 1);
-    if (spaced(name) || (missing != NULL && spaced(missing)))
+    if (domain_spaced(name) || (missing != NULL && domain_spaced(missing)))
         return log_fail(
             log, ERR_STUDY,
             "attribute %s: its name or missing text has spaces around it, which are taken off "
@@ -71,14 +74,6 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
     return ERR_OK;
 }
 
-/* Whether a text is a value without clipping. */
-static bool is_value(const struct domain_attribute *a, const char *text)
-{
-    struct domain_attribute strict = *a;
-    strict.missing = NULL;
-    return domain_fits(&strict, text);
-}
-
 /* Names the attribute, sets its size and moves it to the end of d. */
 static enum err append(struct domain *d, struct domain_attribute *a, uint64_t values,
                        const char *name, const char *missing, struct log *log)
@@ -91,15 +86,16 @@ static enum err append(struct domain *d, struct domain_attribute *a, uint64_t va
                         name, (unsigned long long)size, DOMAIN_SIZE_MAX);
     a->values = (uint32_t)values;
     a->size = (uint32_t)size;
-    if (missing != NULL && is_value(a, missing))
+    if (missing != NULL && domain_is_value(a, missing))
         return log_fail(log, ERR_STUDY, "attribute %s: '%s' is both a value and the missing one",
                         name, missing);
     a->name = memory_string(name);
-    a->missing = missing != NULL ? memory_string(missing) : NULL;
+    if (missing != NULL)
+        TRY(domain_first_missing(a, missing));
     grown = memory_grow(d->attribute, d->attributes + 1, sizeof *grown);
     if (grown != NULL)
         d->attribute = grown;
-    if (grown == NULL || a->name == NULL || (missing != NULL && a->missing == NULL))
+    if (grown == NULL || a->name == NULL)
         return ERR_NOMEM;
     d->attribute[d->attributes++] = *a;
     *a = (struct domain_attribute){0};
@@ -139,7 +135,7 @@ static enum err check_labels(const struct domain_attribute *a, const char *name,
                 log, ERR_STUDY,
                 "attribute %s: label %u is empty; an empty cell is written as 'missing'", name,
                 a->order[i] + 1);
-        if (spaced(label))
+        if (domain_spaced(label))
             return log_fail(
                 log, ERR_STUDY,
                 "attribute %s: label '%s' has spaces around it, which are taken off when files "
@@ -247,25 +243,46 @@ static uint32_t numeric_code(const struct domain_attribute *a, const char *text)
     return domain_bin(a, v);
 }
 
-uint32_t domain_code(const struct domain_attribute *a, const char *text)
+static uint32_t code_of(const struct domain_attribute *a, const char *text)
 {
-    uint32_t code = DOMAIN_NO_CODE;
-    if (a->missing != NULL && strcmp(text, a->missing) == 0)
-        return a->values;
     switch (a->kind) {
     case DOMAIN_CATEGORICAL:
-        code = categorical_code(a, text);
-        break;
+        return categorical_code(a, text);
     case DOMAIN_INTEGER:
-        code = integer_code(a, text);
-        break;
+        return integer_code(a, text);
     case DOMAIN_NUMERIC:
-        code = numeric_code(a, text);
-        break;
+        return numeric_code(a, text);
     }
+    return DOMAIN_NO_CODE;
+}
+
+/* A number may stand for a missing value, however it is written. */
+static bool is_missing(const struct domain_attribute *a, const char *text)
+{
+    double x;
+    return domain_missing_text(a, text) ||
+           (a->missing_numbers > 0 && number_double(text, &x) && domain_missing_number(a, x));
+}
+
+uint32_t domain_code(const struct domain_attribute *a, const char *text)
+{
+    uint32_t code;
+    if (is_missing(a, text))
+        return a->values;
+    code = code_of(a, text);
     if (code == DOMAIN_NO_CODE && a->policy != DOMAIN_REJECT && a->missing != NULL)
         return a->values;
     return code;
+}
+
+/* A bin holds other numbers besides, unless it is a spike. */
+bool domain_is_value(const struct domain_attribute *a, const char *text)
+{
+    struct domain_attribute strict = *a;
+    uint32_t code;
+    strict.policy = DOMAIN_REJECT;
+    code = code_of(&strict, text);
+    return code != DOMAIN_NO_CODE && (a->kind != DOMAIN_NUMERIC || domain_spike(a, code));
 }
 
 bool domain_fits(const struct domain_attribute *a, const char *text)

@@ -53,6 +53,10 @@ struct domain_attribute {
     double typical;            /* its mean, where the study declares one */
     uint32_t values;           /* size without the missing code: labels, integers or bins */
     char *missing;             /* the text of a missing value ("" is an empty cell), or NULL */
+    char **missing_too;        /* other texts that are read as missing */
+    uint32_t missing_too_count;
+    double *missing_number; /* integer and numeric: what the texts above are as numbers, if so */
+    uint32_t missing_numbers;
 };
 
 struct domain {
@@ -66,9 +70,9 @@ void domain_attribute_clear(struct domain_attribute *a);
 
 /*
  * Adds one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
- * or repeated name or label, spaces around one, a value equal to the missing text, min > max, edges
- * not ascending or not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy that
- * does not go with the kind.
+ * or repeated name or label, spaces around one, a value that is also the missing one, min > max,
+ * edges not ascending or not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy
+ * that does not go with the kind.
  */
 enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
                                 size_t count, const char *missing, enum domain_policy policy,
@@ -79,6 +83,18 @@ enum err domain_add_integer(struct domain *d, const char *name, int64_t min, int
 enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
                             const char *missing, enum domain_policy policy,
                             struct log *log) MUST_CHECK;
+
+/*
+ * Further texts that the attribute that was added last, which may be missing, has for a missing
+ * value (domain_missing.c). ERR_STUDY, logged, for one that is a value, comes twice or has spaces
+ * around it. Of a column of numbers, a text that is a number stands for it however it is written.
+ * It may lie within a bin, unless there is a step and it is amid the bin's multiples.
+ */
+enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
+                            struct log *log) MUST_CHECK;
+/* Whether a text, or a number, is one of a missing value. */
+bool domain_missing_text(const struct domain_attribute *a, const char *text);
+bool domain_missing_number(const struct domain_attribute *a, double x);
 
 /*
  * More about the attribute that was added last, a numeric one (domain_bins.c). ERR_STUDY, logged:
@@ -94,7 +110,7 @@ enum err domain_set_tail(struct domain *d, enum domain_tail tail, double typical
 bool domain_spike(const struct domain_attribute *a, uint32_t code);
 /*
  * The numbers of a bin that are multiples of the step: how many, and the first as a multiple
- * (aim/table/step.h).
+ * (aim/table/step.h). Numbers that stand for a missing value are not among them.
  */
 int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64_t *count);
 /* The bin that the tail is of: the last one with more than one number; DOMAIN_NO_CODE if none. */

@@ -1,5 +1,5 @@
 /* What is known of the numbers inside bins: steps, spikes, the tail. */
-#include "aim/table/domain.h"
+#include "aim/table/domain_private.h"
 #include "aim/table/step.h"
 
 #include <math.h>
@@ -41,6 +41,10 @@ int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64
         return 0;
     first = step_above(&s, edge_taken(a, code) ? nextafter(low, INFINITY) : low);
     end = step_above(&s, closed ? nextafter(high, INFINITY) : high);
+    while (first < end && domain_missing_number(a, step_value(&s, first)))
+        first++;
+    while (first < end && domain_missing_number(a, step_value(&s, end - 1)))
+        end--;
     *count = end > first ? (uint64_t)(end - first) : 0;
     return first;
 }
@@ -77,7 +81,8 @@ enum err domain_set_step(struct domain *d, double step, bool whole, struct log *
                         a->name, step);
     a->step = step;
     a->whole = whole;
-    return check_multiples(a, log);
+    TRY(check_multiples(a, log));
+    return domain_check_missing(a, log);
 }
 
 /* The first and the last number of a bin, or its edges. */

@@ -9,7 +9,7 @@
 
 static bool has_more(const struct domain_attribute *a)
 {
-    return a->step > 0 || a->tail != DOMAIN_TAIL_TREND;
+    return a->step > 0 || a->tail != DOMAIN_TAIL_TREND || a->missing_too_count > 0;
 }
 
 static void write_more(const struct domain_attribute *a, struct bytes *out)
@@ -18,6 +18,9 @@ static void write_more(const struct domain_attribute *a, struct bytes *out)
     bytes_put_u8(out, a->whole);
     bytes_put_u8(out, (uint8_t)a->tail);
     bytes_put_double(out, a->typical);
+    bytes_put_u32(out, a->missing_too_count);
+    for (uint32_t i = 0; i < a->missing_too_count; i++)
+        bytes_put_string(out, a->missing_too[i]);
 }
 
 static void attribute_write(const struct domain_attribute *a, struct bytes *out)
@@ -109,6 +112,17 @@ static enum err read_values(struct domain_attribute *a, struct reader *r)
     return ERR_FORMAT;
 }
 
+static enum err read_missing_too(struct domain_attribute *a, struct reader *r)
+{
+    uint32_t count = reader_u32(r);
+    if (r->failed || count > r->left / 4)
+        return ERR_FORMAT;
+    TRY(memory_new(&a->missing_too, count));
+    while (a->missing_too_count < count)
+        TRY(read_text(r, &a->missing_too[a->missing_too_count++]));
+    return ERR_OK;
+}
+
 static enum err read_more(struct domain_attribute *a, struct reader *r)
 {
     uint8_t whole, tail;
@@ -116,10 +130,13 @@ static enum err read_more(struct domain_attribute *a, struct reader *r)
     whole = reader_u8(r);
     tail = reader_u8(r);
     a->typical = reader_double(r);
-    if (r->failed || whole > 1 || tail > DOMAIN_TAIL_TYPICAL || a->kind != DOMAIN_NUMERIC)
+    if (r->failed || whole > 1 || tail > DOMAIN_TAIL_TYPICAL)
+        return ERR_FORMAT;
+    if (a->kind != DOMAIN_NUMERIC && (a->step != 0 || whole != 0 || tail != 0 || a->typical != 0))
         return ERR_FORMAT;
     a->whole = whole == 1;
     a->tail = (enum domain_tail)tail;
+    TRY(read_missing_too(a, r));
     return has_more(a) ? ERR_OK : ERR_FORMAT;
 }
 
@@ -142,17 +159,7 @@ static enum err read_attribute(struct domain_attribute *a, struct reader *r)
     return (kind & MORE) != 0 ? read_more(a, r) : ERR_OK;
 }
 
-static enum err add_numeric(struct domain *d, const struct domain_attribute *a, struct log *log)
-{
-    TRY(domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing, a->policy,
-                           log));
-    if (a->step != 0)
-        TRY(domain_set_step(d, a->step, a->whole, log));
-    return domain_set_tail(d, a->tail, a->typical, log);
-}
-
-/* A copy of an attribute becomes the last of d. */
-static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
+static enum err add_values(struct domain *d, const struct domain_attribute *a, struct log *log)
 {
     switch (a->kind) {
     case DOMAIN_CATEGORICAL:
@@ -161,9 +168,20 @@ static enum err add(struct domain *d, const struct domain_attribute *a, struct l
     case DOMAIN_INTEGER:
         return domain_add_integer(d, a->name, a->min, a->max, a->missing, a->policy, log);
     case DOMAIN_NUMERIC:
-        return add_numeric(d, a, log);
+        return domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing,
+                                  a->policy, log);
     }
     return ERR_STUDY;
+}
+
+/* A copy of an attribute becomes the last of d. */
+static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
+{
+    TRY(add_values(d, a, log));
+    TRY(domain_set_missing(d, (const char *const *)a->missing_too, a->missing_too_count, log));
+    if (a->step != 0)
+        TRY(domain_set_step(d, a->step, a->whole, log));
+    return a->tail != DOMAIN_TAIL_TREND ? domain_set_tail(d, a->tail, a->typical, log) : ERR_OK;
 }
 
 enum err domain_read(struct domain **out, struct reader *r, struct log *log)

@@ -237,8 +237,7 @@ static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint
 static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, char *text)
 {
     char *comma;
-    if (r->o.decimal != ',' || a->kind == DOMAIN_CATEGORICAL ||
-        (a->missing != NULL && strcmp(text, a->missing) == 0))
+    if (r->o.decimal != ',' || a->kind == DOMAIN_CATEGORICAL || domain_missing_text(a, text))
         return domain_code(a, text);
     comma = strchr(text, ',');
     if (strchr(text, '.') != NULL)

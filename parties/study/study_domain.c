@@ -1,183 +1,125 @@
 /* The domain of a study file: its attributes, and their names where other parts give them. */
 #include "base/memory.h"
 #include "base/nearest.h"
-#include "parties/study/study_parse.h"
+#include "parties/study/study_column.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LABEL_SIZE 128 /* an attribute's name, with its NUL */
-#define INTEGER_MAX 1000000000000000LL
 
-enum {
-    ATTR_NAME,
-    ATTR_KIND,
-    ATTR_MISSING,
-    ATTR_OUTSIDE,
-    ATTR_VALUES,
-    ATTR_EDGES,
-    ATTR_MIN,
-    ATTR_MAX,
-    ATTR_BINS,
-    ATTR_KEYS
-};
-static const char *const attribute_keys[ATTR_KEYS] = {
-    [ATTR_NAME] = "name",       [ATTR_KIND] = "kind",     [ATTR_MISSING] = "missing",
-    [ATTR_OUTSIDE] = "outside", [ATTR_VALUES] = "values", [ATTR_EDGES] = "edges",
-    [ATTR_MIN] = "min",         [ATTR_MAX] = "max",       [ATTR_BINS] = "bins",
-};
-
-enum {
-    HAS_VALUES = 1 << ATTR_VALUES,
-    HAS_EDGES = 1 << ATTR_EDGES,
-    HAS_MIN = 1 << ATTR_MIN,
-    HAS_MAX = 1 << ATTR_MAX,
-    HAS_BINS = 1 << ATTR_BINS
+const char *const study_column_keys[COLUMN_KEYS] = {
+    [COLUMN_NAME] = "name",   [COLUMN_KIND] = "kind",       [COLUMN_MISSING] = "missing",
+    [COLUMN_WRITE] = "write", [COLUMN_OUTSIDE] = "outside", [COLUMN_VALUES] = "values",
+    [COLUMN_EDGES] = "edges", [COLUMN_MIN] = "min",         [COLUMN_MAX] = "max",
+    [COLUMN_BINS] = "bins",   [COLUMN_STEP] = "step",       [COLUMN_SPIKES] = "spikes",
+    [COLUMN_TAIL] = "tail",
 };
 
 static const char *const kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
                                     [DOMAIN_INTEGER] = "integer",
                                     [DOMAIN_NUMERIC] = "numeric"};
 
-struct attribute {
-    enum domain_kind kind;
-    const char *name;
-    const char *missing;
-    enum domain_policy policy;
-    const yaml_node_t *node, *part[ATTR_KEYS];
-};
-
-/* Complains of a key that is there and refused, or that is needed and not there: bits, as above. */
-static enum err check_keys(struct reading *r, const struct attribute *a, unsigned needed,
-                           unsigned refused)
+enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
+                          unsigned refused)
 {
-    for (unsigned k = 0; k < ATTR_KEYS; k++)
-        if ((refused >> k & 1) != 0 && a->part[k] != NULL)
-            return yaml_error(r->file, a->part[k],
+    for (unsigned k = 0; k < COLUMN_KEYS; k++)
+        if ((refused >> k & 1) != 0 && c->part[k] != NULL)
+            return yaml_error(r->file, c->part[k],
                               "the %s attribute %.64s takes no \"%s\" here; leave it out",
-                              kinds[a->kind], a->name, attribute_keys[k]);
-    for (unsigned k = 0; k < ATTR_KEYS; k++)
-        if ((needed >> k & 1) != 0 && a->part[k] == NULL)
-            return yaml_error(r->file, a->node,
-                              "the %s attribute %.64s lacks the key \"%s\"; add it", kinds[a->kind],
-                              a->name, attribute_keys[k]);
+                              kinds[c->kind], c->name, study_column_keys[k]);
+    for (unsigned k = 0; k < COLUMN_KEYS; k++)
+        if ((needed >> k & 1) != 0 && c->part[k] == NULL)
+            return yaml_error(r->file, c->node,
+                              "the %s attribute %.64s lacks the key \"%s\"; add it", kinds[c->kind],
+                              c->name, study_column_keys[k]);
     return ERR_OK;
 }
 
-static enum err add_categorical(struct reading *r, const struct attribute *a)
+static enum err add_categorical(struct reading *r, const struct column *c)
 {
-    const yaml_node_t *node = a->part[ATTR_VALUES];
+    const yaml_node_t *node = c->part[COLUMN_VALUES];
     const char **labels CLEAN(memory_release) = NULL;
     size_t count;
-    TRY(check_keys(r, a, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS));
+    TRY(study_check_keys(r, c, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE));
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
     labels = memory_array(count, sizeof *labels);
     if (labels == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < count; i++)
         TRY(yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]));
-    return study_note(r,
-                      domain_add_categorical(r->study->domain, a->name, labels, count, a->missing,
-                                             a->policy, &r->quiet),
-                      node);
+    TRY(study_note(r,
+                   domain_add_categorical(r->study->domain, c->name, labels, count, c->missing,
+                                          c->policy, &r->quiet),
+                   node));
+    return study_add_missing(r, c);
 }
 
-static enum err add_integer(struct reading *r, const struct attribute *a)
+static enum err add_integer(struct reading *r, const struct column *c)
 {
     int64_t min, max;
-    TRY(check_keys(r, a, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_EDGES | HAS_BINS));
-    TRY(yaml_integer(r->file, a->part[ATTR_MIN], "min", -INTEGER_MAX, INTEGER_MAX, &min));
-    TRY(yaml_integer(r->file, a->part[ATTR_MAX], "max", min, INTEGER_MAX, &max));
-    return study_note(
+    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE));
+    TRY(yaml_integer(r->file, c->part[COLUMN_MIN], "min", -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX,
+                     &min));
+    TRY(yaml_integer(r->file, c->part[COLUMN_MAX], "max", min, COLUMN_WHOLE_MAX, &max));
+    TRY(study_note(
         r,
-        domain_add_integer(r->study->domain, a->name, min, max, a->missing, a->policy, &r->quiet),
-        a->node);
+        domain_add_integer(r->study->domain, c->name, min, max, c->missing, c->policy, &r->quiet),
+        c->node));
+    return study_add_missing(r, c);
 }
 
-static enum err read_edges(struct reading *r, const struct attribute *a, double *edges,
-                           size_t count)
+enum err study_add_missing(struct reading *r, const struct column *c)
 {
-    const yaml_node_t *node = a->part[ATTR_EDGES];
-    for (size_t i = 0; i < count; i++) {
-        const yaml_node_t *item = yaml_item(r->file, node, i);
-        TRY(yaml_number(r->file, item, "an edge", -1e300, 1e300, &edges[i]));
-        if (i > 0 && !(edges[i] > edges[i - 1]))
-            return yaml_error(r->file, item,
-                              "the edge %g does not exceed the one before, %g; "
-                              "edges ascend",
-                              edges[i], edges[i - 1]);
-    }
+    return study_note(
+        r, domain_set_missing(r->study->domain, c->missing_too, c->missing_too_count, &r->quiet),
+        c->part[COLUMN_MISSING]);
+}
+
+/* A text or a list of them; what is written for a missing value is the first, unless it is said. */
+static enum err read_missing(struct reading *r, struct column *c)
+{
+    const yaml_node_t *node = c->part[COLUMN_MISSING], *write = c->part[COLUMN_WRITE];
+    bool found = false;
+    size_t count = 1;
+    if (node == NULL && write != NULL)
+        return yaml_error(r->file, write,
+                          "write says how a missing value is written; add \"missing\" beside it, "
+                          "which says how it is read");
+    if (node == NULL)
+        return ERR_OK;
+    if (yaml_is_list(node))
+        TRY(yaml_list(r->file, node, "missing", 1, COLUMN_MISSING_MAX, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(yaml_text(r->file, yaml_is_list(node) ? yaml_item(r->file, node, i) : node, "missing",
+                      &c->missing_too[i]));
+    c->missing = c->missing_too[0];
+    if (write != NULL)
+        TRY(yaml_text(r->file, write, "write", &c->missing));
+    for (size_t i = 0; i < count; i++)
+        if (found || strcmp(c->missing_too[i], c->missing) != 0)
+            c->missing_too[c->missing_too_count++] = c->missing_too[i];
+        else
+            found = true; /* should it come again, that is a mistake */
     return ERR_OK;
 }
 
-static enum err even_edges(struct reading *r, const struct attribute *a, double *edges, size_t bins)
-{
-    double min, max;
-    TRY(yaml_number(r->file, a->part[ATTR_MIN], "min", -1e300, 1e300, &min));
-    TRY(yaml_number(r->file, a->part[ATTR_MAX], "max", -1e300, 1e300, &max));
-    if (!(max > min))
-        return yaml_error(r->file, a->part[ATTR_MAX], "max is %g; it should exceed min, %g", max,
-                          min);
-    for (size_t i = 0; i < bins; i++)
-        edges[i] = min + (max - min) * ((double)i / (double)bins);
-    edges[bins] = max;
-    return ERR_OK;
-}
-
-/* How many edges; checks which keys are there. */
-static enum err count_edges(struct reading *r, const struct attribute *a, size_t *count)
-{
-    int64_t bins;
-    TRY(check_keys(r, a, 0, HAS_VALUES));
-    if (a->part[ATTR_EDGES] != NULL) {
-        TRY(check_keys(r, a, 0, HAS_MIN | HAS_MAX | HAS_BINS));
-        return yaml_list(r->file, a->part[ATTR_EDGES], "edges", 2, DOMAIN_SIZE_MAX, count);
-    }
-    if (a->part[ATTR_MIN] == NULL && a->part[ATTR_MAX] == NULL && a->part[ATTR_BINS] == NULL)
-        return yaml_error(r->file, a->node,
-                          "the numeric attribute %.64s needs \"edges\", or \"min\", \"max\" and "
-                          "\"bins\"; add them",
-                          a->name);
-    TRY(check_keys(r, a, HAS_MIN | HAS_MAX | HAS_BINS, 0));
-    TRY(yaml_integer(r->file, a->part[ATTR_BINS], "bins", 1, DOMAIN_SIZE_MAX - 1, &bins));
-    *count = (size_t)bins + 1;
-    return ERR_OK;
-}
-
-static enum err add_numeric(struct reading *r, const struct attribute *a)
-{
-    double *edges CLEAN(memory_release) = NULL;
-    size_t count;
-    TRY(count_edges(r, a, &count));
-    edges = memory_array(count, sizeof *edges);
-    if (edges == NULL)
-        return ERR_NOMEM;
-    TRY(a->part[ATTR_EDGES] != NULL ? read_edges(r, a, edges, count)
-                                    : even_edges(r, a, edges, count - 1));
-    return study_note(r,
-                      domain_add_numeric(r->study->domain, a->name, edges, count, a->missing,
-                                         a->policy, &r->quiet),
-                      a->node);
-}
-
-static enum err read_missing(struct reading *r, struct attribute *a)
+static enum err read_policy(struct reading *r, struct column *c)
 {
     static const char *const policies[] = {
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
-    const yaml_node_t *missing = a->part[ATTR_MISSING], *outside = a->part[ATTR_OUTSIDE];
+    const yaml_node_t *outside = c->part[COLUMN_OUTSIDE];
     /* a refusal can be seen, so that what refuses nothing goes first */
-    size_t policy = a->kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
-                    : missing != NULL             ? DOMAIN_AS_MISSING
+    size_t policy = c->kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
+                    : c->missing != NULL          ? DOMAIN_AS_MISSING
                                                   : DOMAIN_REJECT;
-    if (missing != NULL)
-        TRY(yaml_text(r->file, missing, "missing", &a->missing));
     TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
-    a->policy = (enum domain_policy)policy;
-    if (a->policy == DOMAIN_AS_MISSING && missing == NULL)
+    c->policy = (enum domain_policy)policy;
+    if (c->policy == DOMAIN_AS_MISSING && c->missing == NULL)
         return yaml_error(r->file, outside,
                           "outside: missing needs \"missing\" beside it, the text of a missing "
                           "value; add it");
-    if (a->policy == DOMAIN_CLIP && a->kind == DOMAIN_CATEGORICAL)
+    if (c->policy == DOMAIN_CLIP && c->kind == DOMAIN_CATEGORICAL)
         return yaml_error(r->file, outside,
                           "texts have no order to clip to; use outside: error or missing");
     return ERR_OK;
@@ -186,35 +128,38 @@ static enum err read_missing(struct reading *r, struct attribute *a)
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
 {
-    struct attribute a = {.node = node};
-    struct yaml_key keys[ATTR_KEYS];
+    struct column c = {.node = node};
+    struct yaml_key keys[COLUMN_KEYS];
     size_t kind;
-    for (size_t k = 0; k < ATTR_KEYS; k++)
-        keys[k] = (struct yaml_key){attribute_keys[k], k == ATTR_KIND, &a.part[k]};
-    TRY(yaml_mapping(r->file, node, "an attribute", keys, ATTR_KEYS));
-    if (name != NULL && a.part[ATTR_NAME] != NULL)
-        return yaml_error(r->file, a.part[ATTR_NAME],
+    for (size_t k = 0; k < COLUMN_KEYS; k++)
+        keys[k] = (struct yaml_key){study_column_keys[k], k == COLUMN_KIND, &c.part[k]};
+    TRY(yaml_mapping(r->file, node, "an attribute", keys, COLUMN_KEYS));
+    if (name != NULL && c.part[COLUMN_NAME] != NULL)
+        return yaml_error(r->file, c.part[COLUMN_NAME],
                           "the attribute has its name already, as key; leave this one out");
     if (name == NULL)
-        name = a.part[ATTR_NAME];
+        name = c.part[COLUMN_NAME];
     if (name == NULL)
         return yaml_error(r->file, node, "an attribute lacks the key \"name\"; add it");
-    TRY(yaml_text(r->file, name, "name", &a.name));
-    if (*a.name == '\0' || strlen(a.name) >= LABEL_SIZE)
+    TRY(yaml_text(r->file, name, "name", &c.name));
+    if (*c.name == '\0' || strlen(c.name) >= LABEL_SIZE)
         return yaml_error(r->file, name, "an attribute's name has 1 to %d bytes; shorten it",
                           LABEL_SIZE - 1);
-    if (domain_find(r->study->domain, a.name) != DOMAIN_NO_CODE)
-        return yaml_error(r->file, name, "there is an attribute %s already; rename one", a.name);
-    TRY(yaml_choice(r->file, a.part[ATTR_KIND], "kind", kinds, 3, &kind));
-    a.kind = (enum domain_kind)kind;
-    TRY(read_missing(r, &a));
-    switch (a.kind) {
+    if (domain_find(r->study->domain, c.name) != DOMAIN_NO_CODE)
+        return yaml_error(r->file, name, "there is an attribute %s already; rename one", c.name);
+    TRY(yaml_choice(r->file, c.part[COLUMN_KIND], "kind", kinds, 3, &kind));
+    c.kind = (enum domain_kind)kind;
+    TRY(read_missing(r, &c));
+    TRY(read_policy(r, &c));
+    switch (c.kind) {
     case DOMAIN_CATEGORICAL:
-        return add_categorical(r, &a);
+        return add_categorical(r, &c);
     case DOMAIN_INTEGER:
-        return add_integer(r, &a);
+        if (c.part[COLUMN_EDGES] == NULL && c.part[COLUMN_BINS] == NULL)
+            return add_integer(r, &c);
+        return study_add_bins(r, &c);
     case DOMAIN_NUMERIC:
-        return add_numeric(r, &a);
+        return study_add_bins(r, &c);
     }
     return ERR_STUDY;
 }

@@ -1,4 +1,5 @@
 /* The combinations of values that cannot occur, as cells of their columns' marginals. */
+#include "aim/table/step.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -24,7 +25,7 @@ static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t 
     code = domain_code(&strict, text);
     if (code == DOMAIN_NO_CODE)
         return yaml_error(r->file, node, "%.64s has no value \"%.64s\"", strict.name, text);
-    if (strict.kind == DOMAIN_NUMERIC && code < strict.values)
+    if (strict.kind == DOMAIN_NUMERIC && code < strict.values && !domain_spike(&strict, code))
         return yaml_error(
             r->file, node,
             "%.64s is cut into bins; name whole bins by their edges: {from: %g, to: %g}",
@@ -33,14 +34,28 @@ static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t 
     return ERR_OK;
 }
 
+/* Whether a bin has no number below v: v is its edge, or the first multiple of the step in it. */
+static bool begins(const struct domain_attribute *a, uint32_t code, double v)
+{
+    struct step s;
+    uint64_t count;
+    return a->edges[code] == v || (a->step > 0 && step_of(a->step, &s) &&
+                                   step_value(&s, domain_multiples(a, code, &count)) == v);
+}
+
 static enum err read_edge(struct reading *r, const yaml_node_t *node,
-                          const struct domain_attribute *a, uint32_t *edge)
+                          const struct domain_attribute *a, bool last, uint32_t *edge)
 {
     double v;
     TRY(yaml_number(r->file, node, a->name, -1e300, 1e300, &v));
-    for (*edge = 0; *edge <= a->values; ++*edge)
-        if (a->edges[*edge] == v)
+    *edge = a->values;
+    if (last && v == a->edges[a->values])
+        return ERR_OK;
+    for (*edge = 0; *edge < a->values; ++*edge)
+        if (begins(a, *edge, v))
             return ERR_OK;
+    if (v == a->edges[a->values])
+        return ERR_OK;
     return yaml_error(r->file, node,
                       "%g is not an edge of %.64s; only whole bins can be impossible", v, a->name);
 }
@@ -64,8 +79,8 @@ static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t 
         first = (uint32_t)(from - a->min);
         end = (uint32_t)(to - a->min) + 1;
     } else {
-        TRY(read_edge(r, first_node, a, &first));
-        TRY(read_edge(r, last_node, a, &end));
+        TRY(read_edge(r, first_node, a, false, &first));
+        TRY(read_edge(r, last_node, a, true, &end));
         if (first >= end)
             return yaml_error(r->file, last_node, "the range ends where it begins, or before");
     }

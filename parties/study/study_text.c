@@ -48,29 +48,89 @@ static void wrap(FILE *out, size_t *at, const char *word, const char *after)
     *at += n;
 }
 
-static void describe_attribute(FILE *out, const struct domain_attribute *a)
+static uint32_t spikes_of(const struct domain_attribute *a)
 {
-    char values[96], missing[96];
-    size_t at = 22;
+    uint32_t spikes = 0;
+    for (uint32_t i = 0; i < a->values; i++)
+        spikes += domain_spike(a, i);
+    return spikes;
+}
+
+static void describe_values(FILE *out, size_t *at, const struct domain_attribute *a)
+{
+    char text[128];
+    uint32_t bins;
     switch (a->kind) {
     case DOMAIN_CATEGORICAL:
-        snprintf(values, sizeof values, "%u %s", a->values, plural(a->values, "value", "values"));
+        snprintf(text, sizeof text, "%u %s", a->values, plural(a->values, "value", "values"));
         break;
     case DOMAIN_INTEGER:
-        snprintf(values, sizeof values, "whole numbers %lld to %lld", (long long)a->min,
+        snprintf(text, sizeof text, "whole numbers %lld to %lld", (long long)a->min,
                  (long long)a->max);
         break;
     case DOMAIN_NUMERIC:
-        snprintf(values, sizeof values, "%g to %g in %u %s", a->edges[0], a->edges[a->values],
-                 a->values, plural(a->values, "bin", "bins"));
+        bins = a->values - spikes_of(a);
+        snprintf(text, sizeof text, "%s%g to %g in %u %s", a->whole ? "whole numbers " : "",
+                 a->edges[0], a->edges[a->values], bins, plural(bins, "bin", "bins"));
         break;
     }
-    fprintf(out, "  %-20s", a->name);
-    wrap(out, &at, values, a->missing != NULL ? "," : ";");
-    if (a->missing != NULL) {
-        snprintf(missing, sizeof missing, "or missing (\"%s\")", a->missing);
-        wrap(out, &at, a->missing[0] != '\0' ? missing : "or missing (an empty cell)", ";");
+    wrap(out, at, text, a->missing != NULL ? "," : ";");
+}
+
+static void describe_missing(FILE *out, size_t *at, const struct domain_attribute *a)
+{
+    const uint32_t others = a->missing_too_count;
+    char text[160];
+    if (a->missing == NULL)
+        return;
+    if (others == 0 && a->missing[0] == '\0')
+        wrap(out, at, "or missing (an empty cell)", ";");
+    else {
+        snprintf(text, sizeof text, "or missing (\"%s\"", a->missing);
+        wrap(out, at, text, others == 0 ? ");" : ";");
     }
+    for (uint32_t i = 0; i < others; i++) {
+        snprintf(text, sizeof text, "%s\"%s\"", i == 0 ? "also read: " : "", a->missing_too[i]);
+        wrap(out, at, text, i + 1 < others ? "," : ");");
+    }
+}
+
+/* What is assumed of the numbers inside bins. */
+static void describe_inside(FILE *out, size_t *at, const struct domain_attribute *a)
+{
+    uint32_t left = spikes_of(a);
+    char text[128];
+    for (uint32_t i = 0; i < a->values && left > 0; i++) {
+        if (!domain_spike(a, i))
+            continue;
+        snprintf(text, sizeof text, "%g%s", a->edges[i], --left > 0 ? "" : " apart");
+        wrap(out, at, text, left > 0 ? "," : ";");
+    }
+    if (a->step > 0 && !(a->whole && a->step == 1)) {
+        snprintf(text, sizeof text, "multiples of %g", a->step);
+        wrap(out, at, text, ";");
+    }
+    switch (a->tail) {
+    case DOMAIN_TAIL_TREND:
+        break;
+    case DOMAIN_TAIL_EXPONENTIAL:
+        wrap(out, at, "an exponential tail", ";");
+        break;
+    case DOMAIN_TAIL_TYPICAL:
+        snprintf(text, sizeof text, "%g on average in the last bin", a->typical);
+        wrap(out, at, text, ";");
+        break;
+    }
+}
+
+static void describe_attribute(FILE *out, const struct domain_attribute *a)
+{
+    size_t at = 22;
+    fprintf(out, "  %-20s", a->name);
+    describe_values(out, &at, a);
+    describe_missing(out, &at, a);
+    if (a->kind == DOMAIN_NUMERIC)
+        describe_inside(out, &at, a);
     switch (a->policy) {
     case DOMAIN_REJECT:
         wrap(out, &at, "a table with any other value is refused", "");

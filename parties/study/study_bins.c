@@ -1,0 +1,245 @@
+/* Columns of the domain that are cut into bins: edges, spikes, steps, the tail. */
+#include "aim/table/step.h"
+#include "base/memory.h"
+#include "parties/study/study_column.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NUMBER_MAX 1e300
+#define SPIKES_MAX 100
+
+/* Edges in the making: two for each spike may come to those of the file. */
+struct bins {
+    double *edge;
+    size_t edges;
+    double step; /* 0: none */
+    bool whole;
+};
+
+static void bins_clear(struct bins *b)
+{
+    memory_free(&b->edge);
+}
+
+static enum err read_number(struct reading *r, const yaml_node_t *node, const char *what,
+                            const struct bins *b, double *x)
+{
+    int64_t whole;
+    if (!b->whole)
+        return yaml_number(r->file, node, what, -NUMBER_MAX, NUMBER_MAX, x);
+    TRY(yaml_integer(r->file, node, what, -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX, &whole));
+    *x = (double)whole;
+    return ERR_OK;
+}
+
+/* --- edges ------------------------------------------------------------------------------------ */
+
+static enum err read_edges(struct reading *r, const yaml_node_t *node, struct bins *b)
+{
+    for (size_t i = 0; i < b->edges; i++) {
+        const yaml_node_t *item = yaml_item(r->file, node, i);
+        TRY(read_number(r, item, "an edge", b, &b->edge[i]));
+        if (i > 0 && !(b->edge[i] > b->edge[i - 1]))
+            return yaml_error(r->file, item,
+                              "the edge %g does not exceed the one before, %g; "
+                              "edges ascend",
+                              b->edge[i], b->edge[i - 1]);
+    }
+    return ERR_OK;
+}
+
+/* Bins of equal width; of whole numbers, of as equally many as can be, the last one up to max. */
+static enum err even_edges(struct reading *r, const struct column *c, struct bins *b)
+{
+    const double bins = (double)(b->edges - 1);
+    double min, max;
+    TRY(read_number(r, c->part[COLUMN_MIN], "min", b, &min));
+    TRY(read_number(r, c->part[COLUMN_MAX], "max", b, &max));
+    if (!(max > min))
+        return yaml_error(r->file, c->part[COLUMN_MAX], "max is %g; it should exceed min, %g", max,
+                          min);
+    if (b->whole && bins > max - min + 1)
+        return yaml_error(r->file, c->part[COLUMN_BINS],
+                          "there are %g whole numbers from %g to %g; make fewer bins, or leave "
+                          "\"bins\" out for one value each",
+                          max - min + 1, min, max);
+    for (size_t i = 0; i + 1 < b->edges; i++)
+        b->edge[i] = b->whole ? min + ceil((max - min + 1) * ((double)i / bins))
+                              : min + (max - min) * ((double)i / bins);
+    b->edge[b->edges - 1] = max;
+    return ERR_OK;
+}
+
+/* How many edges; checks which keys are there. */
+static enum err count_edges(struct reading *r, const struct column *c, size_t *count)
+{
+    int64_t bins;
+    TRY(study_check_keys(r, c, 0, HAS_VALUES));
+    if (c->part[COLUMN_EDGES] != NULL) {
+        TRY(study_check_keys(r, c, 0, HAS_MIN | HAS_MAX | HAS_BINS));
+        return yaml_list(r->file, c->part[COLUMN_EDGES], "edges", 2, DOMAIN_SIZE_MAX, count);
+    }
+    if (c->part[COLUMN_MIN] == NULL && c->part[COLUMN_MAX] == NULL && c->part[COLUMN_BINS] == NULL)
+        return yaml_error(r->file, c->node,
+                          "the numeric attribute %.64s needs \"edges\", or \"min\", \"max\" and "
+                          "\"bins\"; add them",
+                          c->name);
+    TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX | HAS_BINS, 0));
+    TRY(yaml_integer(r->file, c->part[COLUMN_BINS], "bins", 1, DOMAIN_SIZE_MAX - 1, &bins));
+    *count = (size_t)bins + 1;
+    return ERR_OK;
+}
+
+/* --- spikes ----------------------------------------------------------------------------------- */
+
+static void insert(struct bins *b, size_t at, double x)
+{
+    memmove(b->edge + at + 1, b->edge + at, (b->edges - at) * sizeof *b->edge);
+    b->edge[at] = x;
+    b->edges++;
+}
+
+static void drop(struct bins *b, size_t at)
+{
+    b->edges--;
+    memmove(b->edge + at, b->edge + at + 1, (b->edges - at) * sizeof *b->edge);
+}
+
+static bool doubled(const struct bins *b, size_t at)
+{
+    return (at > 0 && b->edge[at - 1] == b->edge[at]) ||
+           (at + 1 < b->edges && b->edge[at] == b->edge[at + 1]);
+}
+
+/* An edge that stands twice is a spike (aim/table/domain.h). */
+static enum err add_spike(struct reading *r, const yaml_node_t *node, struct bins *b)
+{
+    size_t at = 0;
+    double x;
+    TRY(read_number(r, node, "a spike", b, &x));
+    x += 0.0; /* -0 and 0 mean the same */
+    if (x < b->edge[0] || x > b->edge[b->edges - 1])
+        return yaml_error(r->file, node, "the spike %g is not within %g to %g; leave it out", x,
+                          b->edge[0], b->edge[b->edges - 1]);
+    while (b->edge[at] < x)
+        at++;
+    if (b->edge[at] == x && doubled(b, at))
+        return yaml_error(r->file, node, "the spike %g comes twice; leave one out", x);
+    if (b->edge[at] != x)
+        insert(b, at, x);
+    insert(b, at, x);
+    return ERR_OK;
+}
+
+static enum err read_spikes(struct reading *r, const yaml_node_t *node, struct bins *b)
+{
+    size_t count;
+    double *grown;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "spikes", 1, SPIKES_MAX, &count));
+    grown = memory_grow(b->edge, b->edges + 2 * count, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    b->edge = grown;
+    for (size_t i = 0; i < count; i++)
+        TRY(add_spike(r, yaml_item(r->file, node, i), b));
+    return ERR_OK;
+}
+
+/* Whether the bin that begins with an edge, which is no spike, holds no multiple of the step. */
+static bool is_empty(const struct bins *b, size_t at)
+{
+    double low = b->edge[at], high = b->edge[at + 1];
+    struct step s;
+    if (low == high || !step_of(b->step, &s) || !step_reaches(&s, low) || !step_reaches(&s, high))
+        return false;
+    if (doubled(b, at)) /* the spike has it */
+        low = nextafter(low, INFINITY);
+    if (at + 2 == b->edges) /* the last bin has its end */
+        high = nextafter(high, INFINITY);
+    return step_above(&s, low) >= step_above(&s, high);
+}
+
+/*
+ * A spike may leave a bin beside it without any multiple of the step: [0, 1) of whole numbers has
+ * none but 0. Such a bin goes. Of two spikes side by side the first becomes an ordinary bin, of one
+ * number.
+ */
+static void drop_empty(struct bins *b)
+{
+    for (size_t i = 0; b->step > 0 && i + 1 < b->edges; i++) {
+        const bool after = doubled(b, i), before = doubled(b, i + 1);
+        if (!is_empty(b, i))
+            continue;
+        if (after && (before || i + 2 == b->edges))
+            drop(b, i);
+        else if (after)
+            drop(b, 1 + i--);
+        else if (before && i > 0)
+            drop(b, i--);
+    }
+}
+
+/* --- the whole column ------------------------------------------------------------------------- */
+
+static enum err read_step(struct reading *r, const yaml_node_t *node, struct bins *b)
+{
+    b->step = b->whole ? 1 : 0;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(read_number(r, node, "step", b, &b->step));
+    if (!(b->step > 0))
+        return yaml_error(r->file, node, "the step is %g; it should be above 0", b->step);
+    return ERR_OK;
+}
+
+static enum err read_tail(struct reading *r, const struct column *c)
+{
+    static const char *const words[] = {"exponential"};
+    const yaml_node_t *node = c->part[COLUMN_TAIL], *typical;
+    const struct yaml_key keys[] = {{"typical", true, &typical}};
+    struct domain *d = r->study->domain;
+    size_t word = 0;
+    double x;
+    if (node == NULL)
+        return ERR_OK;
+    if (!yaml_is_mapping(node)) {
+        TRY(yaml_choice(r->file, node, "tail", words, 1, &word));
+        return study_note(r, domain_set_tail(d, DOMAIN_TAIL_EXPONENTIAL, 0, &r->quiet), node);
+    }
+    TRY(yaml_mapping(r->file, node, "tail", keys, 1));
+    TRY(yaml_number(r->file, typical, "typical", -NUMBER_MAX, NUMBER_MAX, &x));
+    return study_note(r, domain_set_tail(d, DOMAIN_TAIL_TYPICAL, x, &r->quiet), typical);
+}
+
+static enum err read_bins(struct reading *r, const struct column *c, struct bins *b)
+{
+    TRY(count_edges(r, c, &b->edges));
+    b->edge = memory_array(b->edges, sizeof *b->edge);
+    if (b->edge == NULL)
+        return ERR_NOMEM;
+    TRY(read_step(r, c->part[COLUMN_STEP], b));
+    TRY(c->part[COLUMN_EDGES] != NULL ? read_edges(r, c->part[COLUMN_EDGES], b)
+                                      : even_edges(r, c, b));
+    TRY(read_spikes(r, c->part[COLUMN_SPIKES], b));
+    drop_empty(b);
+    return ERR_OK;
+}
+
+enum err study_add_bins(struct reading *r, const struct column *c)
+{
+    struct bins b CLEAN(bins_clear) = {.whole = c->kind == DOMAIN_INTEGER};
+    struct domain *d = r->study->domain;
+    const yaml_node_t *step = c->part[COLUMN_STEP];
+    TRY(read_bins(r, c, &b));
+    TRY(study_note(
+        r, domain_add_numeric(d, c->name, b.edge, b.edges, c->missing, c->policy, &r->quiet),
+        c->node));
+    TRY(study_add_missing(r, c));
+    if (b.step > 0)
+        TRY(study_note(r, domain_set_step(d, b.step, b.whole, &r->quiet),
+                       step != NULL ? step : c->node));
+    return read_tail(r, c);
+}

@@ -1,0 +1,62 @@
+/* parties/study/study_column.h - a column of the domain while it is read. */
+#ifndef TREFOIL_PARTIES_STUDY_STUDY_COLUMN_H
+#define TREFOIL_PARTIES_STUDY_STUDY_COLUMN_H
+
+#include "parties/study/study_parse.h"
+
+/* Its keys, as study_column_keys[] names them. */
+enum {
+    COLUMN_NAME,
+    COLUMN_KIND,
+    COLUMN_MISSING,
+    COLUMN_WRITE,
+    COLUMN_OUTSIDE,
+    COLUMN_VALUES,
+    COLUMN_EDGES,
+    COLUMN_MIN,
+    COLUMN_MAX,
+    COLUMN_BINS,
+    COLUMN_STEP,
+    COLUMN_SPIKES,
+    COLUMN_TAIL,
+    COLUMN_KEYS
+};
+extern const char *const study_column_keys[COLUMN_KEYS];
+
+/* Sets of keys, for study_check_keys(). */
+enum {
+    HAS_VALUES = 1 << COLUMN_VALUES,
+    HAS_EDGES = 1 << COLUMN_EDGES,
+    HAS_MIN = 1 << COLUMN_MIN,
+    HAS_MAX = 1 << COLUMN_MAX,
+    HAS_BINS = 1 << COLUMN_BINS,
+    HAS_STEP = 1 << COLUMN_STEP,
+    HAS_SPIKES = 1 << COLUMN_SPIKES,
+    HAS_TAIL = 1 << COLUMN_TAIL,
+    HAS_INSIDE = HAS_STEP | HAS_SPIKES | HAS_TAIL /* what is said of the numbers inside bins */
+};
+
+#define COLUMN_MISSING_MAX 64
+#define COLUMN_WHOLE_MAX 1000000000000000LL /* of whole numbers */
+
+struct column {
+    enum domain_kind kind; /* as written: an integer column with bins becomes a numeric one */
+    const char *name;
+    const char *missing; /* what is written for a missing value; NULL: none is */
+    const char *missing_too[COLUMN_MISSING_MAX]; /* what else is read as one */
+    size_t missing_too_count;
+    enum domain_policy policy;
+    const yaml_node_t *node, *part[COLUMN_KEYS];
+};
+
+/* Complains of a key that is there and refused, or that is needed and not there. */
+enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
+                          unsigned refused) MUST_CHECK;
+
+/* The attribute was added just now: what else is read as missing. */
+enum err study_add_missing(struct reading *r, const struct column *c) MUST_CHECK;
+
+/* A column with bins, numeric or integer, becomes the last of the domain (study_bins.c). */
+enum err study_add_bins(struct reading *r, const struct column *c) MUST_CHECK;
+
+#endif
