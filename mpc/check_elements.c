@@ -1,4 +1,4 @@
-/* The products of the log of numbers as elements modulo a prime, block by block. */
+/* What a flush proves of numbers as elements modulo a prime, block by block. */
 #include "mpc/check_prime.h"
 
 #include <string.h>
@@ -69,29 +69,43 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
     fill(to, (const uint64_t *const[4]){x[0], x[1], x[2], x[3]}, n * r->products);
 }
 
-/* Columns of rows that weigh `weight`. */
-static void column_values(const struct numbers *n, const uint16_t *x, size_t stride,
+_Static_assert(PRIME_BLOCK == KERNEL_STRIP && CLAIMS_TILE == KERNEL_STRIP, "a strip is a block");
+
+/* Columns of a strip, whose rows weigh `weight`. */
+static void column_values(const struct numbers *n, const uint16_t *x,
                           const uint64_t weight[KERNEL_ROWS], uint64_t out[CLAIMS_TILE])
 {
     uint64_t high[CLAIMS_TILE];
-    n->p->kernel->value16(out, high, x, stride, weight, CLAIMS_TILE);
+    n->p->kernel->value16(out, high, x, weight);
     for (size_t i = 0; i < CLAIMS_TILE; i++)
         out[i] = prime_wide(&n->field, out[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
 }
 
-/* All columns of a part of what matrices are folded to, of which there are whole tiles. */
-static void put_columns(struct filling *to, const struct claims *c, struct share16 f,
-                        struct share16 g)
+/* Strips of a part of what matrices are folded to: a block each. */
+static void column_blocks(const struct numbers *n, const struct claims *c, struct share16 f,
+                          struct share16 g, struct prime_block *block)
 {
-    const size_t n = f.n / KERNEL_ROWS;
-    uint64_t x[4][CLAIMS_TILE];
-    for (size_t at = 0; at < n; at += CLAIMS_TILE) {
-        column_values(to->n, f.a + at, n, c->at[0], x[0]);
-        column_values(to->n, f.b + at, n, c->at[0], x[1]);
-        column_values(to->n, g.a + at, n, c->at[1], x[2]);
-        column_values(to->n, g.b + at, n, c->at[1], x[3]);
-        fill(to, (const uint64_t *const[4]){x[0], x[1], x[2], x[3]}, CLAIMS_TILE);
+    for (size_t at = 0; at < f.n; at += KERNEL_ROWS * KERNEL_STRIP, block++) {
+        column_values(n, f.a + at, c->at[0], block->x[0]);
+        column_values(n, f.b + at, c->at[0], block->x[1]);
+        column_values(n, g.a + at, c->at[1], block->x[2]);
+        column_values(n, g.b + at, c->at[1], block->x[3]);
     }
+}
+
+enum err numbers_columns(struct numbers *n)
+{
+    struct prime_block *block = scratch_take(n->p->scratch, n->strips, sizeof *block);
+    n->column = block;
+    if (block == NULL)
+        return ERR_NOMEM;
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t part = 0; part < n->folded[k].count; part++) {
+            const struct share16 f = n->folded[k].f[part];
+            column_blocks(n, &n->claims[CLAIMS_PAIRS + k], f, n->folded[k].g[part], block);
+            block += f.n / (KERNEL_ROWS * KERNEL_STRIP);
+        }
+    return ERR_OK;
 }
 
 void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
@@ -101,14 +115,12 @@ void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
     struct check_record r;
     for (size_t k = 0; n->block != NULL && k < n->blocks; k++)
         call(n, &n->block[k], k, arg);
+    for (; n->block == NULL && to.at < n->strips; to.at++)
+        call(n, &n->column[to.at], to.at, arg);
     while (n->block == NULL && check_numbers_next(n->log, &place, &r))
         for (size_t at = 0, k; at < r.words; at += k) {
             k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
             put_elements(&to, &r, at, k);
         }
-    for (unsigned k = 0; n->block == NULL && k < 2; k++)
-        for (size_t part = 0; part < n->folded[k].count; part++)
-            put_columns(&to, &n->claims[CLAIMS_PAIRS + k], n->folded[k].f[part],
-                        n->folded[k].g[part]);
     filled(&to);
 }

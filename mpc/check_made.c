@@ -11,36 +11,24 @@ struct making {
     uint64_t *const *weight; /* of the rows of each factor */
     size_t *part;
     struct prg *weights;
-    uint64_t *bits;                /* fresh: 64 planes, a lane a column */
-    uint16_t *ones, *zeros, *wide; /* the same as 64 rows of words 0 and 1 */
+    uint64_t *bits; /* fresh: 64 planes, a lane a column */
+    uint16_t *ones; /* the same as 64 rows of words 0 and 1 */
 };
 
 static enum err making_new(struct party *p, struct making *m, size_t n)
 {
     m->bits = scratch_take(p->scratch, KERNEL_ROWS * n / 64, sizeof *m->bits);
-    m->ones = scratch_take(p->scratch, n, sizeof *m->ones);
-    m->zeros = scratch_take(p->scratch, n, sizeof *m->zeros);
-    m->wide = scratch_take(p->scratch, KERNEL_ROWS * n, sizeof *m->wide);
-    if (m->bits == NULL || m->ones == NULL || m->zeros == NULL || m->wide == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < n; i++)
-        m->ones[i] = 1;
-    memset(m->zeros, 0, n * sizeof *m->zeros);
-    return ERR_OK;
+    m->ones = scratch_take(p->scratch, KERNEL_ROWS * n, sizeof *m->ones);
+    return m->bits == NULL || m->ones == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-/* Fresh weights of a row of u: they add it to g, and are spread for its products. */
+/* Fresh weights of a row of u: they add it to g, and stand as words for its products. */
 static enum err weigh_row(const struct party *p, const struct making *m, struct share16 g,
                           const uint16_t *a, const uint16_t *b)
 {
     const size_t n = m->tile->n;
     TRY(prg_fill(m->weights, m->bits, KERNEL_ROWS * n / 64 * sizeof *m->bits));
-    for (size_t t = 0; t < KERNEL_ROWS; t++) {
-        const uint64_t *bits = m->bits + t * (n / 64);
-        p->kernel->bit_times16(g.a + t * n, bits, a, g.a + t * n, n);
-        p->kernel->bit_times16(g.b + t * n, bits, b, g.b + t * n, n);
-        p->kernel->bit_times16(m->wide + t * n, bits, m->ones, m->zeros, n);
-    }
+    p->kernel->choose16(g.a, g.b, m->ones, m->bits, a, b, n);
     return ERR_OK;
 }
 
@@ -61,8 +49,8 @@ static enum err weigh_side(struct party *p, const struct making *m, const struct
     for (size_t i = 0; i + 1 < rows_u; i++) {
         const size_t at = i * rows_v * n;
         TRY(weigh_row(p, m, m->s->g[m->part[made->v]], u.a + i * n, u.b + i * n));
-        p->kernel->matrix16(sum[0], 1, x.a + at, m->wide, rows_v - 1, KERNEL_ROWS, n);
-        p->kernel->matrix16(sum[1], 1, x.b + at, m->wide, rows_v - 1, KERNEL_ROWS, n);
+        p->kernel->matrix16(sum[0], 1, x.a + at, m->ones, rows_v - 1, KERNEL_ROWS, n);
+        p->kernel->matrix16(sum[1], 1, x.b + at, m->ones, rows_v - 1, KERNEL_ROWS, n);
     }
     for (unsigned k = 0; k < 2; k++)
         check_add_weighed(m->s->wanted[k], sum[k], m->weight[made->v], rows_v - 1);

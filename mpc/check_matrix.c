@@ -111,7 +111,7 @@ enum err check_folded_new(struct party *p, struct check_folded *s, const struct 
     return s->f == NULL || s->g == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-static enum err take_rows(struct party *p, struct share16 *x, size_t n)
+enum err check_rows_new(struct party *p, struct share16 *x, size_t n)
 {
     TRY(party_share16(p, x, KERNEL_ROWS * n));
     memset(x->a, 0, x->n * sizeof *x->a);
@@ -121,8 +121,8 @@ static enum err take_rows(struct party *p, struct share16 *x, size_t n)
 
 enum err check_folded_part(struct party *p, struct check_folded *s, size_t n)
 {
-    TRY(take_rows(p, &s->f[s->count], n));
-    TRY(take_rows(p, &s->g[s->count], n));
+    TRY(check_rows_new(p, &s->f[s->count], n));
+    TRY(check_rows_new(p, &s->g[s->count], n));
     s->count++;
     return ERR_OK;
 }
@@ -162,18 +162,39 @@ void check_add_weighed(uint32_t sum[MATRIX_CLAIMS], const uint16_t *coefficients
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* A left side of a tile, and what meets it. */
-static enum err fold_left(struct party *p, struct check_folded *s, const struct check_tile *tile,
-                          size_t left, uint64_t *const *weight)
+static void add_rows(const struct party *p, struct share16 out, struct share16 x)
+{
+    p->kernel->linear16(out.a, 1, out.a, 1, x.a, x.n);
+    p->kernel->linear16(out.b, 1, out.b, 1, x.b, x.n);
+}
+
+/* A side of a tile, weighed once: it is f where it is on the left, and adds to g where it meets. */
+static enum err fold_side(struct party *p, struct check_folded *s, const struct check_tile *tile,
+                          size_t side, const uint64_t *weight, size_t first)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    const struct check_plans *m = s->m->plans;
+    struct share16 folded;
+    TRY(check_rows_new(p, &folded, tile->n));
+    check_fold_rows(p, folded, tile->side[side], m->rows[side], weight, tile->n);
+    for (size_t left = 0; left < m->lefts; left++)
+        if (m->left[left] == side)
+            add_rows(p, s->f[first + left], folded);
+    for (size_t k = 0; k < m->pairs; k++)
+        if (m->to[k] == side)
+            add_rows(p, s->g[first + m->from[k]], folded);
+    return ERR_OK;
+}
+
+static enum err fold_tile(struct party *p, struct check_folded *s, const struct check_tile *tile,
+                          uint64_t *const *weight)
 {
     const struct check_plans *m = s->m->plans;
-    const size_t part = s->count, side = m->left[left];
-    TRY(check_folded_part(p, s, tile->n));
-    check_fold_rows(p, s->f[part], tile->side[side], m->rows[side], weight[side], tile->n);
-    for (size_t k = 0; k < m->pairs; k++)
-        if (m->from[k] == left)
-            check_fold_rows(p, s->g[part], tile->side[m->to[k]], m->rows[m->to[k]],
-                            weight[m->to[k]], tile->n);
+    const size_t first = s->count;
+    for (size_t left = 0; left < m->lefts; left++)
+        TRY(check_folded_part(p, s, tile->n));
+    for (size_t side = 0; side < m->sides; side++)
+        TRY(fold_side(p, s, tile, side, weight[side], first));
     return ERR_OK;
 }
 
@@ -227,8 +248,8 @@ enum err check_fold_pairs(struct party *p, struct check_folded *s, const struct 
     TRY(check_folded_new(p, s, m, m->tiles * lefts));
     s->bits = 16;
     TRY(check_draw_weights(p, weights, m->plans->rows, m->plans->sides, &weight));
-    for (size_t k = 0; k < m->tiles * lefts; k++)
-        TRY(fold_left(p, s, &m->tile[k / lefts], k % lefts, weight));
+    for (size_t k = 0; k < m->tiles; k++)
+        TRY(fold_tile(p, s, &m->tile[k], weight));
     return weigh_cells(p, s, weight);
 }
 

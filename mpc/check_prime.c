@@ -13,10 +13,11 @@ static enum err claim_matrices(struct numbers *n, struct prg *weights)
 /* How many products the claims are sums of: what is folded, and how wide claims are, follows. */
 static enum err count_elements(struct numbers *n)
 {
-    size_t count = n->log->products;
+    size_t count;
     for (unsigned k = 0; k < 2; k++)
         for (size_t part = 0; part < n->folded[k].count; part++)
-            count += n->folded[k].f[part].n / KERNEL_ROWS;
+            n->strips += n->folded[k].f[part].n / (KERNEL_ROWS * KERNEL_STRIP);
+    count = n->strips * PRIME_BLOCK + n->log->products;
     n->blocks = count / PRIME_BLOCK + (count % PRIME_BLOCK != 0);
     return count > 2 * NUMBERS_MOST ? ERR_RANGE : ERR_OK;
 }
@@ -47,7 +48,7 @@ static enum err choose(struct numbers *n, struct prg *weights)
         TRY(prime_draw(&n->field, weights, &kappa, 1));
         claims_at(&n->claims[kind], &n->field, y, kappa, n->z);
     }
-    return ERR_OK;
+    return numbers_columns(n);
 }
 
 /* --- points ----------------------------------------------------------------------------------- */

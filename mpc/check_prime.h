@@ -35,7 +35,9 @@ struct numbers {
     struct check_folded folded[2];         /* their pairs, and the sides that are made */
     struct claims claims[CLAIMS_KINDS];
     struct prime field;
-    struct prime_block *block;                     /* what is left to fold; NULL: the log's */
+    struct prime_block *block;  /* what is left to fold; NULL: columns, then the log's products */
+    struct prime_block *column; /* of `strips` of what matrices are folded to */
+    size_t strips;
     size_t blocks, words;                          /* words of all claims; 0: nothing is noted */
     uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
     unsigned remainders;
@@ -62,6 +64,9 @@ enum err numbers_coin(struct numbers *n, struct prg *weights) MUST_CHECK;
 /* Sums of a fold, which go beside; after its coin the fold itself, but for the last one. */
 enum err numbers_sum(struct numbers *n, bool last, struct beside *beside) MUST_CHECK;
 enum err numbers_fold(struct numbers *n) MUST_CHECK;
+
+/* The elements of columns, once there is a prime. */
+enum err numbers_columns(struct numbers *n) MUST_CHECK;
 
 /* Calls with each block of elements, in order. */
 typedef void numbers_block_fn(struct numbers *n, const struct prime_block *block, size_t at,

@@ -28,6 +28,7 @@
 #define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
 #define KERNEL_POINTS 729 /* 3^6 */
 #define KERNEL_VALUE_LOW 31
+#define KERNEL_STRIP ((size_t)64) /* columns of what has 64 rows of 16 bits */
 
 struct kernel {
     const char *name;
@@ -126,19 +127,24 @@ struct kernel {
     void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y, size_t groups);
     void (*field_scale)(uint64_t *x, const uint64_t *weight);
     /*
-     * For the check of matrices over Z_2^16. What has 64 rows stands row by row, of n words each.
+     * For the check of matrices over Z_2^16. n is a multiple of KERNEL_STRIP. What has 64 rows
+     * stands in strips of so many columns, one after the other, row by row.
      *
-     *   fold16    row t of out += the sum of the rows v of x with bit t of weight[v] set
+     *   fold16    row t of out += the sum of the rows v of x, of n words each, with bit t of
+     *             weight[v] set
+     *   choose16  row t of ga += a where plane t of `bits` has a bit, of gb += b; row t of `ones`,
+     *             of n words, is that plane as words; planes of n lanes
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
-     *             q x_b, Y likewise, |p| + |q| <= 3: 64 rows each, 127 sums
-     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] x[t stride + i] over 64 rows;
-     *             weights are below 2^61
+     *             q x_b, Y likewise, |p| + |q| <= 3: 127 sums
+     *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of a strip; weights are
+     *             below 2^61
      */
     void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
+    void (*choose16)(uint16_t *ga, uint16_t *gb, uint16_t *ones, const uint64_t *bits,
+                     const uint16_t *a, const uint16_t *b, size_t n);
     void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,
                     const uint16_t *yb, int p, int q, size_t n);
-    void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, size_t stride,
-                    const uint64_t *weight, size_t n);
+    void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, const uint64_t *weight);
 };
 
 extern const struct kernel kernel_portable;

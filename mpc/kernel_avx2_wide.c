@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 
-#define TARGET __attribute__((target("avx2,bmi2,popcnt,pclmul,vpclmulqdq")))
+#define TARGET __attribute__((target("avx2,fma,bmi2,popcnt,pclmul,vpclmulqdq")))
 #define WIDE
 
 #include "mpc/kernel_avx2.inc"

@@ -182,15 +182,16 @@ static void claims_are_sums_of_whole_numbers(void **state)
         word128 sum[MATRIX_CLAIMS] = {0};
         claim(s, folds[fold]);
         for (size_t k = 0; k < s->folded[0].count; k++) {
-            const size_t n = s->folded[0].f[k].n / KERNEL_ROWS;
-            for (size_t i = 0; i < KERNEL_ROWS * n; i++)
-                for (size_t j = i % n; j < KERNEL_ROWS * n; j += n) {
+            const size_t strip = KERNEL_ROWS * KERNEL_STRIP;
+            for (size_t i = 0; i < s->folded[0].f[k].n; i++)
+                for (size_t t = 0; t < KERNEL_ROWS; t++) {
+                    const size_t j = i / strip * strip + t * KERNEL_STRIP + i % KERNEL_STRIP;
                     uint64_t f = 0, g = 0;
                     for (unsigned server = 0; server < 3; server++) {
                         f += s->folded[server].f[k].a[i];
                         g += s->folded[server].g[k].a[j];
                     }
-                    sum[i / n + j / n] += 2 * f * g;
+                    sum[i % strip / KERNEL_STRIP + t] += 2 * f * g;
                 }
         }
         for (unsigned t = 0; t < MATRIX_CLAIMS; t++)
