@@ -81,6 +81,7 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
             *index = q;
             zeros++;
         }
+    TRY(check_opened(p, zeros == 1));
     if (zeros == 1)
         return ERR_OK;
     log_error(p->log,

@@ -36,7 +36,7 @@
  */
 struct check_guard {
     enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error keeps it back */
-    enum err (*end)(void *self);   /* that one was accepted */
+    enum err (*end)(void *self);   /* that one was accepted, and what rode with it opened */
     void (*failed)(void *self);    /* something does not fit, in a flush or outside of one */
     void *self;
 };
@@ -107,6 +107,13 @@ struct check_sums {
  * compute on. The others' are compared before anything leaves that depends on them unmasked.
  */
 enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
+
+/*
+ * Products that rode with a flush (open_products()) are opened, and are what they may be, or not.
+ * That flush ends here: nothing checks these products, so who learns of them and hangs up, or
+ * spoils them, has used a try. ERR_CHEAT as above.
+ */
+enum err check_opened(struct party *p, bool fits) MUST_CHECK;
 
 /* Where the first failure was: in which phase, and within or behind which flush of the session. */
 struct check_failure {

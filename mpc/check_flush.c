@@ -382,6 +382,18 @@ static enum err flush(struct party *p, const struct check_ride *ride,
     check_log_clear(&f.c->log);
     check_numbers_clear(&f.c->numbers);
     f.c->owed = false;
+    f.c->rode = ride != NULL;
+    return ride == NULL && guard->end != NULL ? guard->end(guard->self) : ERR_OK;
+}
+
+enum err check_opened(struct party *p, bool fits)
+{
+    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
+    if (guard == NULL)
+        return ERR_OK;
+    if (!fits)
+        return check_fail(p, "an index");
+    p->check->rode = false;
     return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
 }
 

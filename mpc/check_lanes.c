@@ -42,7 +42,7 @@ static bool is_apart(const struct check *c)
 
 static bool is_owed(const struct check *c)
 {
-    return c->owed;
+    return c->owed || c->rode;
 }
 
 bool check_clean(const struct party *p)

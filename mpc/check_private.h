@@ -24,6 +24,7 @@ struct check {
     struct check_failure failure;
     EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this round */
     bool apart;           /* the others may have heard differently: scripts tell */
+    bool rode;            /* products with a flush, which are not opened yet */
 };
 
 /* --- script ----------------------------------------------------------------------------------- */

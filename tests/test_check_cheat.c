@@ -327,6 +327,57 @@ static void who_hangs_up_opens_nothing(void **state)
     play_free(&honest);
 }
 
+/* --- products that ride ----------------------------------------------------------------------- */
+
+/* What the cheat does to an index, once it has gone on with the flush. */
+struct ending {
+    uint64_t products, opening; /* rounds */
+    bool leaves;
+};
+
+/* Adds to every product, and to what it shows of them; or is gone when it has heard the others. */
+static enum err end_badly(struct play *play, const struct party_sent *at, void *p, size_t n)
+{
+    const struct ending *end = play->self;
+    uint64_t *words = p;
+    if (end->leaves)
+        return at->round == end->opening ? ERR_PEER : ERR_OK;
+    if ((at->round == end->products && at->to == NET_PREV && at->message == 1) ||
+        (at->round == end->opening && at->to == NET_NEXT && at->message == 0))
+        for (size_t i = 0; i < n / sizeof *words; i++, play->altered++)
+            words[i] ^= 1;
+    return ERR_OK;
+}
+
+/* Nothing checks them: so who spoils an index is caught, and who leaves has used a try. */
+static void an_index_that_is_not_opened_is_a_try(void **state)
+{
+    struct play honest = honest_run(ARGMAX_JOB, true);
+    (void)state;
+    assert_int_equal(honest.ended[0], 1);
+    for (unsigned k = 0; k < 6; k++) {
+        struct ending end = {honest.rounds - 6, honest.rounds - 1, k / 3};
+        struct play play = {.job = honest.job,
+                            .n = honest.n,
+                            .limits = &limits,
+                            .cheat = k % 3,
+                            .alter = end_badly,
+                            .self = &end};
+        play_run(&play);
+        assert_int_equal(play.altered, end.leaves ? 0 : 2 * play.n);
+        for (unsigned s = 0; s < 3; s++) {
+            if (s == play.cheat)
+                continue;
+            assert_int_equal(play.result[s], end.leaves ? ERR_PEER : ERR_CHEAT);
+            assert_int_equal(play.failed[s], !end.leaves);
+            assert_int_equal(play.begun[s] - play.ended[s], 1);
+            assert_int_equal(play.opened[s].size, 0);
+        }
+        play_free(&play);
+    }
+    play_free(&honest);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +386,7 @@ int main(void)
         cmocka_unit_test(what_is_input_must_be_right),
         cmocka_unit_test(two_versions_of_a_component_do_not_leave),
         cmocka_unit_test(who_hangs_up_opens_nothing),
+        cmocka_unit_test(an_index_that_is_not_opened_is_a_try),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

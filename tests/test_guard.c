@@ -28,7 +28,7 @@ static void open_guard(struct watch *w, unsigned i)
         assert_int_equal(open_store(&w->b, i), ERR_OK);
     assert_int_equal(audit_open(&w->audit[i], path, w->b.s.study, w->b.server[i], i, &quiet),
                      ERR_OK);
-    w->guard[i] = (struct guard){.store = w->b.store[i], .log = &quiet};
+    guard_start(&w->guard[i], w->b.store[i], &quiet);
 }
 
 static void watch_new(struct watch *w)
@@ -95,22 +95,50 @@ TEST(tries_are_counted_on_disk)
     watch_new(&w);
     g = guard_of(&w.guard[0]);
     assert_int_equal(g.begin(g.self), ERR_OK);
-    assert_int_equal(g.begin(g.self), ERR_OK); /* of another lane */
     assert_int_equal(g.end(g.self), ERR_OK);
+    assert_int_equal(g.begin(g.self), ERR_OK);
     open_again(&w, 0);
     expect(&w, 0, 2, 1, false);
     assert_int_equal(guard_allows(&w.guard[0], &quiet), ERR_OK);
     for (unsigned k = 1; k < STORE_GUARD_TRIES; k++) {
-        g = guard_of(&w.guard[0]);
+        g = guard_of(&w.guard[0]); /* of another session */
         assert_int_equal(g.begin(g.self), ERR_OK);
         if (k % 100 == 0)
             open_again(&w, 0);
     }
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
+    g = guard_of(&w.guard[0]);
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
     assert_int_equal(guard_allows(&w.guard[0], &log), ERR_REFUSED);
     assert_non_null(strstr(words, "since too many checks were left before they ended"));
+    watch_free(&w);
+}
+
+/* Which of them is left does not matter: the session ends for all. */
+TEST(checks_of_lanes_that_run_together_are_one_try)
+{
+    struct check_guard g;
+    struct watch w;
+    watch_new(&w);
+    for (unsigned session = 0; session < 3; session++) {
+        g = guard_of(&w.guard[2]);
+        for (unsigned lane = 0; lane < 4; lane++) {
+            assert_int_equal(g.begin(g.self), ERR_OK);
+            expect(&w, 2, 2 * session + 1, session + 1, false);
+        }
+        for (unsigned lane = 0; lane < 3; lane++)
+            assert_int_equal(g.end(g.self), ERR_OK);
+        assert_int_equal(g.begin(g.self), ERR_OK); /* its next one, while another still runs */
+        assert_int_equal(g.end(g.self), ERR_OK);
+        expect(&w, 2, 2 * session + 1, session + 1, false);
+        assert_int_equal(g.end(g.self), ERR_OK);
+        expect(&w, 2, 2 * session + 1, session, false);
+        for (unsigned lane = 0; lane < 4; lane++)
+            assert_int_equal(g.begin(g.self), ERR_OK);
+        assert_int_equal(g.end(g.self), ERR_OK);
+        expect(&w, 2, 2 * session + 2, session + 1, false);
+    }
     watch_free(&w);
 }
 

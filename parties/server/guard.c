@@ -1,15 +1,36 @@
 #include "parties/server/guard.h"
 
+void guard_start(struct guard *g, struct store *store, struct log *log)
+{
+    g->store = store;
+    g->log = log;
+    atomic_init(&g->failed, false);
+    g->running = 0;
+    pthread_mutex_init(&g->lock, NULL);
+}
+
+/* No lane goes on before the disk has it that one of them has begun. */
 static enum err begin(void *self)
 {
     struct guard *g = self;
-    return atomic_load(&g->failed) ? ERR_REFUSED : store_guard_begin(g->store);
+    enum err e = ERR_REFUSED;
+    pthread_mutex_lock(&g->lock);
+    if (!atomic_load(&g->failed))
+        e = g->running > 0 ? ERR_OK : store_guard_begin(g->store);
+    g->running += e == ERR_OK;
+    pthread_mutex_unlock(&g->lock);
+    return e;
 }
 
 static enum err end(void *self)
 {
     struct guard *g = self;
-    return store_guard_end(g->store);
+    enum err e = ERR_OK;
+    pthread_mutex_lock(&g->lock);
+    if (--g->running == 0)
+        e = store_guard_end(g->store);
+    pthread_mutex_unlock(&g->lock);
+    return e;
 }
 
 static void fail(void *self)
@@ -23,6 +44,7 @@ static void fail(void *self)
 
 struct check_guard guard_of(struct guard *g)
 {
+    g->running = 0;
     return (struct check_guard){.begin = begin, .end = end, .failed = fail, .self = g};
 }
 

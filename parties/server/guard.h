@@ -5,6 +5,9 @@
  * failed, or too many were left, the server takes no part in the study any more. Its operator finds
  * out why, and runs trefoil recover --resume. So one server that lies has a bounded number of
  * tries, however often it hangs up or this server is started again.
+ *
+ * Checks of several lanes that run at the same time are one: it begins with the first and ends with
+ * the last. Who leaves them has lost its session, and so has used one try.
  */
 #ifndef TREFOIL_PARTIES_SERVER_GUARD_H
 #define TREFOIL_PARTIES_SERVER_GUARD_H
@@ -13,15 +16,19 @@
 #include "parties/audit/audit.h"
 #include "parties/store/store_guard.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 struct guard {
     struct store *store; /* borrowed, as is the log */
     struct log *log;
     atomic_bool failed; /* a check has, whether or not the disk has it */
+    pthread_mutex_t lock;
+    unsigned running; /* checks of this session's lanes */
 };
 
-/* For the checks of all lanes. */
+void guard_start(struct guard *guard, struct store *store, struct log *log);
+/* For the checks of all lanes of a session; those of the one before run no more. */
 struct check_guard guard_of(struct guard *guard);
 /* ERR_CHEAT once a check has failed, ERR_REFUSED where too many were left, else ERR_OK. */
 enum err guard_verdict(struct guard *guard) MUST_CHECK;

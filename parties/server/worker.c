@@ -43,8 +43,7 @@ enum err worker_start(struct worker **worker, struct site *site)
     TRY(memory_new(worker, 1));
     w = *worker;
     w->site = site;
-    w->guard.store = site->store;
-    w->guard.log = site->log;
+    guard_start(&w->guard, site->store, site->log);
     w->log = *site->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;

@@ -4,7 +4,7 @@
  * Whoever has seen the coin of a check may hang up, and try again in another session. So a check
  * that has begun and not ended is a try; after STORE_GUARD_TRIES of them, or one check that failed,
  * none begins any more until the server's operator lifts the guard. Each call but the last is one
- * transaction, on disk when it returns; two threads may be within a check at the same time.
+ * transaction, on disk when it returns.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_GUARD_H
 #define TREFOIL_PARTIES_STORE_STORE_GUARD_H
