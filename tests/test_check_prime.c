@@ -44,10 +44,7 @@ static size_t relation_of(const struct call *c, size_t word)
     return q;
 }
 
-/*
- * Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. In
- * every other word server 2, which takes its b from its a, has a large number there and 0 here.
- */
+/* Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. */
 static struct call *make_calls(void)
 {
     static struct call calls[CALLS];
@@ -67,10 +64,6 @@ static struct call *make_calls(void)
                     const word128 a = three_random(&seed), b = three_random(&seed);
                     c->x[l][k][i] = below(c->ring, a << 64 | b);
                     c->y[l][k][i] = below(c->ring, b << 64 | a);
-                    if (l == 0 && i % 2 == 0 && k == 0)
-                        c->y[l][k][i] = below(c->ring, ~(word128)(b >> 4));
-                    if (l == 0 && i % 2 == 0 && k == 2)
-                        c->y[l][k][i] = 0;
                     if (l == 1 && k != 1)
                         c->y[l][k][i] = 0;
                     if (l == 1 && k != 2 && c->ring == RING_16)

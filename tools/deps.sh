@@ -1,13 +1,22 @@
 #!/usr/bin/env bash
 # Installs the packages that Trefoil needs, where they are missing and where apt-get can; elsewhere
 # it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
-# scdoc makes the manual pages out of a text that people can read.
+# scdoc makes the manual pages out of a text that people can read. Those behind --nice are left out, aloud, where
+# they cannot be installed, as unixODBC always is: without it there is no SQL.
 set -u
 
-packages=(gcc make pkg-config libzmq3-dev libsodium-dev libssl-dev libgmp-dev libopenblas-dev
-    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libmicrohttpd-dev libcmocka-dev "$@")
+nice=(unixodbc-dev)
+needed=()
+while [ $# -gt 0 ] && [ "$1" != --nice ]; do
+    needed+=("$1")
+    shift
+done
+[ $# -gt 0 ] && nice+=("${@:2}")
 
-missing=()
+packages=(gcc make pkg-config libzmq3-dev libsodium-dev libssl-dev libgmp-dev libopenblas-dev
+    libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libmicrohttpd-dev libcmocka-dev "${needed[@]}")
+
+missing=() wanted=()
 if command -v dpkg-query >/dev/null; then
     for p in "${packages[@]}"; do
         # pkgconf provides pkg-config on newer releases
@@ -16,6 +25,10 @@ if command -v dpkg-query >/dev/null; then
         fi
         state=$(dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null)
         [ "${state:0:2}" = ii ] || missing+=("$p")
+    done
+    for p in "${nice[@]}"; do
+        state=$(dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null)
+        [ "${state:0:2}" = ii ] || wanted+=("$p")
     done
 else
     command -v "${CC:-gcc}" >/dev/null || missing+=(gcc)
@@ -26,33 +39,38 @@ else
         done
     fi
 fi
-[ ${#missing[@]} -eq 0 ] && exit 0
+[ ${#missing[@]} -eq 0 ] && [ ${#wanted[@]} -eq 0 ] && exit 0
 
-if ! command -v apt-get >/dev/null; then
-    echo "trefoil: please install the development packages of: ${missing[*]}" >&2
+give_up() { # what to say
+    [ ${#wanted[@]} -eq 0 ] || echo "trefoil: goes on without: ${wanted[*]}" >&2
+    [ ${#missing[@]} -gt 0 ] || exit 0
+    echo "trefoil: $1: ${missing[*]}" >&2
     exit 1
-fi
+}
 
+command -v apt-get >/dev/null || give_up "please install the development packages of"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        echo "trefoil: as root, please run: apt-get install ${missing[*]}" >&2
-        exit 1
-    fi
+    command -v sudo >/dev/null || give_up "as root, please run apt-get install"
     as_root=(sudo)
 fi
 
-echo "trefoil: installing ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
-    --no-install-recommends "${missing[@]}")
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! "${install[@]}" >"$log" 2>&1; then
+install() { # packages...
+    [ $# -gt 0 ] || return 0
+    local command=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
+        --no-install-recommends "$@")
+    echo "trefoil: installing $*"
     # the package lists may be absent or old
-    if ! { "${as_root[@]}" apt-get update -qq && "${install[@]}"; } >"$log" 2>&1; then
-        tail -n 20 "$log" >&2
-        echo "trefoil: could not install: ${missing[*]}" >&2
-        exit 1
-    fi
+    "${command[@]}" >"$log" 2>&1 ||
+        { "${as_root[@]}" apt-get update -qq && "${command[@]}"; } >"$log" 2>&1
+}
+
+if ! install "${missing[@]}"; then
+    tail -n 20 "$log" >&2
+    give_up "could not install"
 fi
+missing=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # it asks for no password for what nobody needs
+install "${wanted[@]}" || give_up ""

@@ -20,6 +20,7 @@ declare -A allowed=(
 # has no room, such as main.c, sees all.
 declare -A below=(
     [table]=""
+    [sql]="table"
     [study]=""
     [exchange]="study"
     [display]="study"

@@ -17,6 +17,8 @@ struct table_csv_options {
     struct rows_options rows;
 };
 
+/* What messages call it: "-" is the standard input. */
+const char *table_csv_name(const char *path);
 /* ERR_DATA, logged, for anything in the file that does not fit; `options` may be NULL. */
 enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
                         const struct table_csv_options *options, struct log *log) MUST_CHECK;

@@ -25,6 +25,16 @@ struct csv_reading {
     enum err fatal;
 };
 
+static bool is_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *table_csv_name(const char *path)
+{
+    return is_input(path) ? "standard input" : path;
+}
+
 static size_t line_of(const void *reading)
 {
     return ((const struct csv_reading *)reading)->line;
@@ -144,23 +154,31 @@ static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FI
     return e == ERR_OK ? r->fatal : e;
 }
 
-static enum err read_file(struct csv_reading *r)
+static enum err read_open(struct csv_reading *r, FILE *f)
 {
     struct csv_parser parser;
-    FILE *f = fopen(r->path, "rb");
     enum err e;
-    if (f == NULL)
-        return log_fail(r->log, ERR_SYSTEM, "cannot open %s: %s", r->path, strerror(errno));
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0) {
-        fclose(f);
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
         return ERR_NOMEM;
-    }
     csv_set_delim(&parser, (unsigned char)r->delimiter);
     e = read_stream(r, &parser, f);
     csv_free(&parser);
-    fclose(f);
     if (e == ERR_OK && !r->header)
         e = log_fail(r->log, ERR_DATA, "%s is empty; it needs a header line", r->path);
+    return e;
+}
+
+static enum err read_file(struct csv_reading *r, const char *path)
+{
+    FILE *f;
+    enum err e;
+    if (is_input(path))
+        return read_open(r, stdin);
+    f = fopen(path, "rb");
+    if (f == NULL)
+        return log_fail(r->log, ERR_SYSTEM, "cannot open %s: %s", r->path, strerror(errno));
+    e = read_open(r, f);
+    fclose(f);
     return e;
 }
 
@@ -180,12 +198,13 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 {
     static const struct table_csv_options none;
     const struct table_csv_options *o = options != NULL ? options : &none;
-    struct csv_reading r = {.domain = d, .path = path, .log = log, .line = 1, .seems = ""};
+    struct csv_reading r = {
+        .domain = d, .path = table_csv_name(path), .log = log, .line = 1, .seems = ""};
     r.delimiter = o->delimiter != 0 ? o->delimiter : ',';
     r.source = (struct rows_source){
-        .name = path, .places = "lines", .place = line_of, .of = &r, .correct = r.correct};
+        .name = r.path, .places = "lines", .place = line_of, .of = &r, .correct = r.correct};
     *t = NULL;
     TRY(check_options(&r, o->rows.decimal));
     TRY(rows_begin(&r.rows, d, &o->rows, &r.source, log));
-    return rows_finish(&r.rows, read_file(&r), t);
+    return rows_finish(&r.rows, read_file(&r, path), t);
 }

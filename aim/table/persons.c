@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define DIGEST 16 /* two of 10^8 persons are alike with a probability below 2^-74 */
-#define PERSONS_SHOWN 5
 #define PLACES_SHOWN 8
 
 struct row {
@@ -97,6 +96,11 @@ enum err persons_check(struct persons *p, size_t most, const char *name, const c
         put_places(&p->row[i], n, places, text, sizeof text);
         log_error(log, "%s: one person has %zu rows: %s", name, n, text);
     }
+    return persons_found(found, most, name, log);
+}
+
+enum err persons_found(size_t found, size_t most, const char *name, struct log *log)
+{
     if (found == 0)
         return ERR_OK;
     return log_fail(

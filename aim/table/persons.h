@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+#define PERSONS_SHOWN 5
+
 struct persons;
 
 enum err persons_new(struct persons **p) MUST_CHECK;
@@ -26,5 +28,8 @@ enum err persons_add(struct persons *p, const char *text, size_t n, size_t place
  */
 enum err persons_check(struct persons *p, size_t most, const char *name, const char *places,
                        struct log *log) MUST_CHECK;
+
+/* The same where it is known that `found` persons have more. */
+enum err persons_found(size_t found, size_t most, const char *name, struct log *log) MUST_CHECK;
 
 #endif

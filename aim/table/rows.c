@@ -8,8 +8,6 @@
 #include <string.h>
 
 #define DEFAULT_ROWS 100000000
-#define SHOWN_SIZE 100
-#define HINT_SIZE 200
 
 struct rows {
     struct table *table;
@@ -53,7 +51,7 @@ static int describe_labels(const struct domain_attribute *a, char *text, size_t 
     return n;
 }
 
-static void describe_allowed(const struct domain_attribute *a, char *text, size_t size)
+void rows_allowed(const struct domain_attribute *a, char *text, size_t size)
 {
     int n = 0;
     switch (a->kind) {
@@ -93,8 +91,7 @@ static enum err reserve_column(struct rows *r)
     return ERR_OK;
 }
 
-/* Takes off spaces around a text. */
-static char *trim(char *text, size_t *length)
+char *rows_trim(char *text, size_t *length)
 {
     while (*length > 0 && (text[*length - 1] == ' ' || text[*length - 1] == '\t'))
         text[--*length] = '\0';
@@ -124,7 +121,7 @@ bool rows_known(const struct rows *r)
 enum err rows_column(struct rows *r, char *text, size_t length)
 {
     uint32_t a;
-    text = trim(text, &length);
+    text = rows_trim(text, &length);
     a = domain_find(r->domain, text);
     TRY(reserve_column(r));
     if (a != DOMAIN_NO_CODE && has_column(r, a))
@@ -134,7 +131,7 @@ enum err rows_column(struct rows *r, char *text, size_t length)
             stands_twice(r, text);
         r->person_column = r->field;
     } else if (a == DOMAIN_NO_CODE) {
-        char shown[SHOWN_SIZE];
+        char shown[ROWS_SHOWN];
         encoding_printable(text, shown, sizeof shown);
         if (r->ignored.size > 0)
             bytes_put_text(&r->ignored, ", ");
@@ -168,7 +165,7 @@ static void decomposed_hint(const char *text, const char *const *expected, size_
 
 static void no_column(struct rows *r, const char *name)
 {
-    char hint[HINT_SIZE] = "";
+    char hint[ROWS_HINT] = "";
     if (bytes_ok(&r->ignored) == ERR_OK)
         decomposed_hint((const char *)r->ignored.data, &name, 1, hint, sizeof hint);
     log_error(r->log, "%s:%zu: no column is named %s; add it, or correct %s%s", r->source->name,
@@ -191,30 +188,29 @@ static enum err columns_end(struct rows *r)
     return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would repeat it */
 }
 
-/* How a value is shown, and what may be wrong with it. */
-static void explain(const struct rows *r, const struct domain_attribute *a, const char *text,
-                    char shown[SHOWN_SIZE], char hint[HINT_SIZE])
+void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
+                char shown[ROWS_SHOWN], char hint[ROWS_HINT])
 {
-    bool utf8 = encoding_printable(text, shown, SHOWN_SIZE);
+    bool utf8 = encoding_printable(text, shown, ROWS_SHOWN);
     hint[0] = '\0';
     if (!utf8)
-        snprintf(hint, HINT_SIZE, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
+        snprintf(hint, ROWS_HINT, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
                  encoding_guess(text));
     else if (a->kind == DOMAIN_CATEGORICAL)
-        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, HINT_SIZE);
-    else if (strchr(text, r->o.decimal == ',' ? '.' : ',') != NULL)
-        snprintf(hint, HINT_SIZE, " (numbers have a decimal %s here)",
-                 r->o.decimal == ',' ? "comma" : "point");
+        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, ROWS_HINT);
+    else if (strchr(text, decimal == ',' ? '.' : ',') != NULL)
+        snprintf(hint, ROWS_HINT, " (numbers have a decimal %s here)",
+                 decimal == ',' ? "comma" : "point");
 }
 
 static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t field,
                         const char *text)
 {
-    char allowed[300], shown[SHOWN_SIZE], hint[HINT_SIZE];
+    char allowed[300], shown[ROWS_SHOWN], hint[ROWS_HINT];
     if (!problem(r))
         return;
-    describe_allowed(a, allowed, sizeof allowed);
-    explain(r, a, text, shown, hint);
+    rows_allowed(a, allowed, sizeof allowed);
+    rows_shown(a, r->o.decimal, text, shown, hint);
     log_error(r->log, "%s:%zu:%zu: %s is '%s'%s; it must be %s", r->source->name, place(r),
               field + 1, a->name, shown, hint, allowed);
 }
@@ -224,10 +220,10 @@ static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint
                           const char *text)
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
-    char shown[SHOWN_SIZE], hint[HINT_SIZE];
+    char shown[ROWS_SHOWN], hint[ROWS_HINT];
     if (r->changed[attribute]++ > 0)
         return;
-    explain(r, a, text, shown, hint);
+    rows_shown(a, r->o.decimal, text, shown, hint);
     log_warn(r->log, "%s:%zu:%zu: %s is '%s'%s, which does not fit the study; it counts as %s",
              r->source->name, place(r), field + 1, a->name, shown, hint,
              code == a->values ? "missing" : "the nearest");
@@ -263,7 +259,7 @@ enum err rows_field(struct rows *r, char *text, size_t length)
     size_t field = r->field++;
     const struct domain_attribute *a;
     uint32_t code = DOMAIN_NO_CODE;
-    text = trim(text, &length);
+    text = rows_trim(text, &length);
     if (field == r->person_column)
         TRY(person_field(r, text, length));
     if (field >= r->columns || r->attribute_of[field] == DOMAIN_NO_CODE)

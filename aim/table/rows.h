@@ -17,6 +17,8 @@
 #include "aim/table/table.h"
 
 #define ROWS_ERRORS_SHOWN 20
+#define ROWS_SHOWN 100 /* bytes of a value in a message */
+#define ROWS_HINT 200
 
 struct rows_options {
     char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
@@ -47,6 +49,13 @@ enum err rows_end(struct rows *r) MUST_CHECK;
 
 /* Whether any column so far is one of the domain. */
 bool rows_known(const struct rows *r);
+
+/* Takes off spaces around a text. */
+char *rows_trim(char *text, size_t *length);
+/* For messages: what values an attribute has; a value, and what may be wrong with it. */
+void rows_allowed(const struct domain_attribute *a, char *text, size_t size);
+void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
+                char shown[ROWS_SHOWN], char hint[ROWS_HINT]);
 
 /*
  * After the last row, or after an error `e` of the source: the table, or NULL and the first error.

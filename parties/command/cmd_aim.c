@@ -1,3 +1,4 @@
+#include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
@@ -9,48 +10,69 @@
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
     "           [--delimiter C] [--decimal C]\n"
+    "       trefoil aim STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
+    "           --out DIR ..\n"
     "\n"
     "Central AIM: one program that sees all rows does what the three servers do\n"
     "without seeing any. The algorithm is the same, and so is the guarantee for what\n"
     "comes out, but its user has to be trusted with the data. Writes\n"
-    "measurements.json, model and synthetic.csv into DIR. Reads at most 64 files.\n"
+    "measurements.json, model and synthetic.csv into DIR. Reads at most 64 files; - is\n"
+    "the standard input.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (the noise is always fresh); default 1\n"
     "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
     "                   point; C may be the word tab\n"
+    "  --sql CONNECTION, --table T, --query Q    rows of a database, as trefoil share\n"
+    "                   takes them\n"
     "\n"
     "example:\n"
     "  trefoil aim study.yaml all.csv --out result\n";
 
 #define FILES_MAX 64
 
-static enum err read_all(const struct study *study, const char *const *files, size_t count,
-                         const struct table_csv_options *csv, struct table **all, struct log *log)
+struct sources {
+    const char *const *files; /* the study, then CSV files */
+    size_t count;
+    struct table_csv_options csv;
+    struct database_source sql; /* connection NULL: none */
+};
+
+static enum err read_sql(const struct study *study, const struct sources *from, struct table *all,
+                         struct log *log)
 {
-    TRY(table_new(all, study->domain, 0));
-    for (size_t i = 0; i < count; i++) {
-        struct table *one CLEAN(table_free) = NULL;
-        TRY(table_read_csv(&one, study->domain, files[i], csv, log));
-        TRY(central_append(*all, one));
-    }
-    return ERR_OK;
+    struct database *database CLEAN(database_close) = NULL;
+    struct table *one CLEAN(table_free) = NULL;
+    TRY(database_open(&database, study->domain, &from->sql, &from->csv.rows, log));
+    TRY(database_read(database, &one));
+    return central_append(all, one);
 }
 
-static enum err execute(const char *const *files, size_t count, const char *folder,
-                        const struct command_sampling *sampling,
-                        const struct table_csv_options *csv, struct log *log)
+static enum err read_all(const struct study *study, const struct sources *from, struct table **all,
+                         struct log *log)
+{
+    TRY(table_new(all, study->domain, 0));
+    for (size_t i = 1; i < from->count; i++) {
+        struct table *one CLEAN(table_free) = NULL;
+        TRY(table_read_csv(&one, study->domain, from->files[i], &from->csv, log));
+        TRY(central_append(*all, one));
+    }
+    return from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK;
+}
+
+static enum err execute(const struct sources *from, const char *folder,
+                        const struct command_sampling *sampling, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct ledger_limits limits = {0};
     struct progress progress;
-    TRY(study_load(&study, files[0], log));
+    TRY(study_load(&study, from->files[0], log));
     log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
                   "the trusted curator that trefoil run does without");
-    TRY(read_all(study, files + 1, count - 1, csv, &table, log));
+    TRY(read_all(study, from, &table, log));
     TRY(file_folder(folder, log));
     TRY(price_limits(study, &limits, log));
     progress = progress_start(stdout, study, limits.rho);
@@ -65,19 +87,25 @@ static enum err run(int argc, char **argv, struct log *log)
     const char *files[FILES_MAX + 1], *out = NULL, *rows = NULL, *seed = "1", *delimiter = ",",
                                       *decimal = ".";
     struct command_sampling sampling;
-    size_t given = 0;
+    struct sources from = {.files = files};
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "DIR"},
         {.name = "rows", .value = &rows},
         {.name = "seed", .value = &seed},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
+        {.name = "sql", .value = &from.sql.connection},
+        {.name = "table", .value = &from.sql.table},
+        {.name = "query", .value = &from.sql.query},
     };
-    struct table_csv_options csv = {0};
-    TRY(command_options(argc, argv, options, 5, files, 2, FILES_MAX + 1, &given, log));
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1,
+                        FILES_MAX + 1, &from.count, log));
+    if (from.count < 2 && from.sql.connection == NULL)
+        return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
+    TRY(command_sql(&from.sql, log));
     TRY(command_sampling(rows, seed, &sampling, log));
-    TRY(command_csv(delimiter, decimal, &csv, log));
-    return execute(files, given, out, &sampling, &csv, log);
+    TRY(command_csv(delimiter, decimal, &from.csv, log));
+    return execute(&from, out, &sampling, log);
 }
 
 const struct command cmd_aim = {"aim", "central AIM, for whoever may see all rows", help, run};

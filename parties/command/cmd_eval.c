@@ -1,5 +1,6 @@
 #include "aim/evaluate.h"
 #include "aim/model_file.h"
+#include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/memory.h"
 #include "parties/command/command.h"
@@ -9,6 +10,7 @@
 
 static const char help[] =
     "usage: trefoil eval STUDY REAL.csv SYNTHETIC.csv [--model FILE] [--worst N]\n"
+    "       trefoil eval STUDY SYNTHETIC.csv --sql CONNECTION (--table T | --query Q) ..\n"
     "\n"
     "Says how far synthetic rows are from real ones: for each marginal of the\n"
     "workload the sum over its cells of |share in one - share in the other|. It is 0\n"
@@ -22,6 +24,8 @@ static const char help[] =
     "  --model FILE   also the mean of -ln p(real row) under this model. It says how\n"
     "                 well the model describes the population only if REAL.csv was\n"
     "                 not in the study: hold rows out\n"
+    "  --sql CONNECTION, --table T, --query Q    the real rows are in a database, as\n"
+    "                 trefoil share takes them\n"
     "  --worst N      print so many marginals, the worst first; default 20, 0 for all\n"
     "\n"
     "example:\n"
@@ -80,7 +84,21 @@ static enum err print_likelihood(const struct study *study, const struct table *
     return ERR_OK;
 }
 
-static enum err evaluate_files(const char *const *files, const char *model, size_t worst,
+/* The real rows of a database, or of the first file. */
+static enum err read_real(struct table **real, const struct study *study,
+                          const struct database_source *sql, const char *const *files,
+                          struct log *log)
+{
+    static const struct rows_options none;
+    struct database *database CLEAN(database_close) = NULL;
+    if (sql->connection == NULL)
+        return table_read_csv(real, study->domain, files[1], NULL, log);
+    TRY(database_open(&database, study->domain, sql, &none, log));
+    return database_read(database, real);
+}
+
+static enum err evaluate_files(const char *const *files, size_t count,
+                               const struct database_source *sql, const char *model, size_t worst,
                                struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
@@ -91,8 +109,8 @@ static enum err evaluate_files(const char *const *files, const char *model, size
     TRY(study_load(&study, files[0], log));
     log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without noise. "
                   "Keep it where the real rows are.");
-    TRY(table_read_csv(&real, study->domain, files[1], NULL, log));
-    TRY(table_read_csv(&synthetic, study->domain, files[2], NULL, log));
+    TRY(read_real(&real, study, sql, files, log));
+    TRY(table_read_csv(&synthetic, study->domain, files[count - 1], NULL, log));
     each = memory_array(study->workload->cliques, sizeof *each);
     if (each == NULL)
         return ERR_NOMEM;
@@ -107,14 +125,23 @@ static enum err evaluate_files(const char *const *files, const char *model, size
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[3] = {NULL, NULL, NULL}, *model = NULL, *worst = "20";
-    int64_t count = 0;
+    struct database_source sql = {0};
+    int64_t shown = 0;
+    size_t count = 0;
     const struct command_option options[] = {
-        {.name = "model", .value = &model},
-        {.name = "worst", .value = &worst},
+        {.name = "model", .value = &model},        {.name = "worst", .value = &worst},
+        {.name = "sql", .value = &sql.connection}, {.name = "table", .value = &sql.table},
+        {.name = "query", .value = &sql.query},
     };
-    TRY(command_options(argc, argv, options, 2, files, 3, 3, NULL, log));
-    TRY(command_integer("worst", worst, 0, INT32_MAX, &count, log));
-    return evaluate_files(files, model, (size_t)count, log);
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 2, 3, &count,
+                        log));
+    TRY(command_sql(&sql, log));
+    if (count != (sql.connection != NULL ? 2 : 3))
+        return log_fail(log, ERR_USAGE,
+                        "eval compares real rows, of a CSV file or by --sql, with those of a "
+                        "synthetic CSV file");
+    TRY(command_integer("worst", worst, 0, INT32_MAX, &shown, log));
+    return evaluate_files(files, count, &sql, model, (size_t)shown, log);
 }
 
 const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",

@@ -1,4 +1,3 @@
-#include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
@@ -6,8 +5,8 @@
 #include "parties/exchange/upload.h"
 #include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
-#include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
+#include "parties/owner/source.h"
 #include "parties/study/roster.h"
 #include "protocols/records_pack.h"
 
@@ -21,6 +20,7 @@ static const char help[] =
     "                     [--replace] [--dry-run] [--fingerprint TERMS]\n"
     "                     [--secret FILE] [--receipt FILE] [--retries N]\n"
     "                     [--delimiter C] [--decimal C] [--stats FILE]\n"
+    "       trefoil share STUDY --sql CONNECTION (--table T | --query Q) --key FILE ..\n"
     "       trefoil share STUDY --key FILE --status\n"
     "       trefoil share STUDY --key FILE --withdraw [--receipt FILE]\n"
     "                     [--retries N]\n"
@@ -36,6 +36,14 @@ static const char help[] =
     "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another\n"
     "one, is refused.\n"
     "\n"
+    "  DATA.csv         a file, or - for the standard input\n"
+    "  --sql CONNECTION where the rows are in a database that has an ODBC driver: the\n"
+    "                   name of a data source of odbc.ini, or a file with lines such\n"
+    "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
+    "                   read. An owner of counts has the database count, and no row\n"
+    "                   leaves it\n"
+    "  --table T, --query Q    there: all rows of a table, or of a SELECT, which has\n"
+    "                   to have an ORDER BY where owners share rows\n"
     "  --key FILE       this owner's private key; its public half stands in the study\n"
     "  --as FORM        counts, records, or auto, which is the default; records may\n"
     "                   always take the place of counts, counts only where the study\n"
@@ -67,14 +75,15 @@ static const char help[] =
     "  --stats FILE     write what was sent as JSON\n"
     "\n"
     "example:\n"
-    "  trefoil share study.yaml patients.csv --key hospital-a.key\n";
+    "  trefoil share study.yaml patients.csv --key hospital-a.key\n"
+    "  trefoil share study.yaml --sql clinic --table visits --key hospital-a.key\n";
 
 struct share {
     /* what was asked for */
-    const char *study_path, *data, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
+    const char *study_path, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
     bool dry_run, replace, status, withdraw;
     unsigned retries;
-    struct table_csv_options csv;
+    struct source_options data;
 
     struct study *study;
     struct identity *me;
@@ -82,8 +91,7 @@ struct share {
     size_t owner;
     unsigned form; /* as parties/exchange/upload.h numbers it */
     uint64_t bytes;
-    struct domain *columns; /* that this owner holds */
-    struct table *table;
+    struct source source;
     struct bytes packed; /* counts or records */
     bool made;           /* `parts` are */
     struct upload parts[STUDY_SERVERS];
@@ -107,24 +115,6 @@ static enum err load(struct share *s)
     s->name = self.name;
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
-}
-
-static enum err load_data(struct share *s)
-{
-    s->csv.rows.max = s->study->owner[s->owner].max_rows;
-    s->csv.rows.per_person = s->study->rows_per_person;
-    TRY(pack_domain(&s->columns, s->study, s->owner));
-    TRY(table_read_csv(&s->table, s->columns, s->data, &s->csv, s->log));
-    if (s->table->rows == 0)
-        log_warn(s->log, "%s has a header and no rows: is it the right file?", s->data);
-    if (s->table->rows >= s->study->owner[s->owner].min_rows)
-        return ERR_OK;
-    return log_fail(
-        s->log, ERR_DATA,
-        "%s has %zu rows, and %s agreed to bring at least %u: is it the right file? Nothing was "
-        "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
-        s->data, s->table->rows, s->study->owner[s->owner].name,
-        s->study->owner[s->owner].min_rows);
 }
 
 /* auto: what the study bounds this owner by. */
@@ -167,7 +157,7 @@ static enum err make_parts(struct share *s)
 {
     char path[FILE_PATH];
     uint8_t *secret CLEAN(secret_release) = NULL;
-    TRY(pack_table(s->study, s->owner, s->form, s->table, &s->packed));
+    TRY(source_pack(&s->source, s->study, s->owner, s->form, &s->packed));
     TRY(own_path(s, s->secret_path, "secret", path));
     TRY((s->dry_run ? owner_secret_load : owner_secret_take)(&secret, path, s->study, s->log));
     s->made = secret != NULL;
@@ -212,16 +202,16 @@ static void say(const struct share *s, const char *person)
                " bytes.\n"
                "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
                "have it.\n",
-               owner->name, s->table->rows, owner->columns, owner->pad_to, records);
+               owner->name, s->source.rows, owner->columns, owner->pad_to, records);
     else if (s->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
                " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
-               owner->name, s->table->rows, owner->pad_to, records,
+               owner->name, s->source.rows, owner->pad_to, records,
                s->study->workload->maximal_cells, answers);
     else
         printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
-               owner->name, s->table->rows, owner->max_rows, s->study->workload->maximal_cells,
+               owner->name, s->source.rows, owner->max_rows, s->study->workload->maximal_cells,
                owner->bits, answers);
     printf("  server 0 (%s) gets two random seeds;\n"
            "  server 1 (%s) gets a seed and the masked bytes;\n"
@@ -344,7 +334,7 @@ static enum err write_stats(const struct share *s)
     int n = snprintf(text, sizeof text,
                      "{\"rows\": %zu, \"as\": \"%s\", \"bytes\": %" PRIu64
                      ", \"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64 "}\n",
-                     s->table->rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
+                     s->source.rows, s->form == UPLOAD_RECORDS ? "records" : "counts", s->bytes,
                      s->traffic.sent, s->traffic.received);
     return file_write(s->stats, 0600, text, (size_t)n, s->log);
 }
@@ -354,8 +344,7 @@ static void clear(struct share *s)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         upload_clear(&s->parts[i]);
     bytes_clear(&s->packed);
-    table_free(&s->table);
-    domain_free(&s->columns);
+    source_clear(&s->source);
     identity_free(&s->me);
     study_free(&s->study);
 }
@@ -364,11 +353,11 @@ static enum err share_data(struct share *s)
 {
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
-    TRY(load_data(s));
     TRY(choose_form(s));
-    TRY(pack_check_impossible(s->study, s->table, s->log));
+    TRY(source_load(&s->source, s->study, s->owner, s->form, &s->data, s->log));
+    TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));
-    say(s, s->csv.rows.person);
+    say(s, s->data.options.rows.person);
     if (s->dry_run)
         puts("This was a dry run: nothing was sent.");
     else
@@ -381,13 +370,17 @@ static enum err check_wish(const struct share *s)
     if (s->status && s->withdraw)
         return log_fail(s->log, ERR_USAGE,
                         "--status and --withdraw are two commands; leave one out");
-    if ((s->status || s->withdraw) != (s->data == NULL))
+    bool data = s->data.csv != NULL || s->data.sql.connection != NULL;
+    if ((s->status || s->withdraw) == data)
         return log_fail(s->log, ERR_USAGE,
-                        s->data == NULL ? "share needs the data: a CSV file after the study"
-                                        : "--status and --withdraw take no data; leave the CSV "
-                                          "file out");
+                        data ? "--status and --withdraw take no data; leave the CSV file or --sql "
+                               "out"
+                             : "share needs the data: a CSV file after the study, or --sql");
+    if (s->data.csv != NULL && s->data.sql.connection != NULL)
+        return log_fail(s->log, ERR_USAGE,
+                        "share takes a CSV file or --sql, not both; leave one out");
     if ((s->status || s->withdraw) &&
-        (s->dry_run || s->replace || s->as != NULL || s->csv.rows.person != NULL ||
+        (s->dry_run || s->replace || s->as != NULL || s->data.options.rows.person != NULL ||
          s->stats != NULL || s->secret_path != NULL))
         return log_fail(s->log, ERR_USAGE,
                         "--status and --withdraw send no data; leave out the options about data");
@@ -404,9 +397,12 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "dry-run", .flag = &s.dry_run},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
+        {.name = "sql", .value = &s.data.sql.connection},
+        {.name = "table", .value = &s.data.sql.table},
+        {.name = "query", .value = &s.data.sql.query},
         {.name = "stats", .value = &s.stats},
         {.name = "as", .value = &s.as},
-        {.name = "person", .value = &s.csv.rows.person},
+        {.name = "person", .value = &s.data.options.rows.person},
         {.name = "replace", .flag = &s.replace},
         {.name = "status", .flag = &s.status},
         {.name = "withdraw", .flag = &s.withdraw},
@@ -418,9 +414,10 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2, NULL,
                         log));
     s.study_path = files[0];
-    s.data = files[1];
+    s.data.csv = files[1];
     TRY(check_wish(&s));
-    TRY(command_csv(delimiter, decimal, &s.csv, log));
+    TRY(command_sql(&s.data.sql, log));
+    TRY(command_csv(delimiter, decimal, &s.data.options, log));
     TRY(command_integer("retries", retries, 0, 1000, &times, log));
     s.retries = (unsigned)times;
     TRY(load(&s));

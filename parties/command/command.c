@@ -1,5 +1,6 @@
 #include "parties/command/command.h"
 
+#include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/nearest.h"
 #include "mpc/kernel.h"
@@ -206,6 +207,18 @@ enum err command_csv(const char *delimiter, const char *decimal, struct table_cs
             "the two differ");
     csv->delimiter = delimiter[0];
     csv->rows.decimal = decimal[0];
+    return ERR_OK;
+}
+
+enum err command_sql(const struct database_source *source, struct log *log)
+{
+    bool rows = source->table != NULL || source->query != NULL;
+    if (source->connection == NULL && rows)
+        return log_fail(log, ERR_USAGE,
+                        "--table and --query are of a database; say which by --sql");
+    if (source->connection != NULL && (source->table == NULL) == (source->query == NULL))
+        return log_fail(log, ERR_USAGE,
+                        "--sql needs --table T, or --query Q for a SELECT; one of them");
     return ERR_OK;
 }
 

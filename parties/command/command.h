@@ -88,6 +88,10 @@ struct table_csv_options;
 enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
                      struct log *log) MUST_CHECK;
 
+/* --sql with --table or --query, or none of the three. */
+struct database_source;
+enum err command_sql(const struct database_source *source, struct log *log) MUST_CHECK;
+
 /* Program version, how it was built, libraries. */
 void command_version(FILE *out);
 

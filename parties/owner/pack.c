@@ -6,8 +6,6 @@
 #include "protocols/answers_pack.h"
 #include "protocols/records_pack.h"
 
-#include <inttypes.h>
-
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner)
 {
     const struct study_owner *o = &study->owner[owner];
@@ -57,26 +55,15 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
                                   : pack_answers(study, owner, t, out);
 }
 
-enum err pack_check_impossible(const struct study *study, const struct table *t, struct log *log)
+enum err pack_counts(const struct study *study, size_t owner, const int64_t *counts, size_t rows,
+                     struct bytes *packed)
 {
-    for (size_t k = 0; k < study->zeros && t->domain->attributes == study->domain->attributes;
-         k++) {
-        const struct zeros *zero = &study->zero[k];
-        uint64_t cells = clique_cells(&zero->clique, study->domain);
-        int64_t *counts, rows = 0;
-        char name[128];
-        TRY(memory_new(&counts, cells));
-        tabulate_marginal(t, &zero->clique, counts);
-        for (size_t i = 0; i < zero->cells; i++)
-            rows += counts[zero->cell[i]];
-        memory_wipe_free(&counts, cells * sizeof *counts);
-        clique_name(&zero->clique, study->domain, name, sizeof name);
-        if (rows > 0)
-            log_warn(log,
-                     "%" PRId64
-                     " rows hold %s that the study calls impossible: they are sent as they are, "
-                     "but no row of the result will have that; check the table and the study",
-                     rows, name);
-    }
-    return ERR_OK;
+    const struct study_owner *o = &study->owner[owner];
+    uint8_t *out;
+    if (rows > o->max_rows)
+        return ERR_DATA;
+    out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, o->bits));
+    if (out == NULL)
+        return ERR_NOMEM;
+    return answers_pack(counts, study->workload->maximal_cells, o->bits, out);
 }

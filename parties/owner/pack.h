@@ -16,8 +16,8 @@ enum err pack_domain(struct domain **own, const struct study *study, size_t owne
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed) MUST_CHECK;
 
-/* Warns of rows that hold what the study calls impossible: the study or the table is wrong. */
-enum err pack_check_impossible(const struct study *study, const struct table *t,
-                               struct log *log) MUST_CHECK;
+/* The same of counts in the cells of all maximal marginals, one after the other. */
+enum err pack_counts(const struct study *study, size_t owner, const int64_t *counts, size_t rows,
+                     struct bytes *packed) MUST_CHECK;
 
 #endif

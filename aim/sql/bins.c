@@ -1,0 +1,183 @@
+#include "aim/sql/bins.h"
+
+#include "aim/table/number.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What is compared, and where: at each cut the value is below, or not. The values between two cuts
+ * have one code.
+ */
+struct cut {
+    double at;
+    bool at_most; /* the value is below where it is `at` or less; else where it is less */
+};
+
+struct tree {
+    const struct domain_attribute *attribute;
+    enum bins_of of;
+    const char *value; /* in SQL */
+    struct cut *cut;
+    long *code; /* before the first cut, between, after the last */
+    size_t cuts;
+};
+
+/* A number as SQL reads it back exactly. */
+static void put_number(struct bytes *sql, double x, bool is_double)
+{
+    char text[64];
+    double back;
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (number_double(text, &back) && back == x)
+            break;
+    }
+    if (is_double && strchr(text, 'e') == NULL)
+        strcat(text, "e0"); /* a double in standard SQL, where 0.5 is a decimal */
+    text_put(sql, x < 0 ? "(%s)" : "%s", text);
+}
+
+bool bins_short(double x)
+{
+    char text[64];
+    double back;
+    snprintf(text, sizeof text, "%.*g", BINS_DIGITS, x);
+    return number_double(text, &back) && back == x;
+}
+
+/* --- codes ------------------------------------------------------------------------------------ */
+
+long bins_marked(const struct domain_attribute *a, const char *text)
+{
+    uint32_t code = domain_code(a, text);
+    if (code == DOMAIN_NO_CODE)
+        return BINS_NO_CODE;
+    return domain_fits(a, text) ? (long)code : -(long)code - 1;
+}
+
+static bool whole_values(const struct tree *t)
+{
+    return t->of == BINS_OF_WHOLE || t->attribute->whole;
+}
+
+/* A number just behind a cut, as text. */
+static void behind(const struct tree *t, size_t cut, char *text, size_t size)
+{
+    const struct cut *c = &t->cut[cut];
+    double x = c->at_most ? nextafter(c->at, DBL_MAX) : c->at;
+    if (whole_values(t))
+        x = c->at_most ? floor(c->at) + 1 : ceil(c->at);
+    snprintf(text, size, "%.17g", x);
+}
+
+static void find_codes(struct tree *t)
+{
+    const struct cut *first = &t->cut[0];
+    char text[64];
+    double below = whole_values(t) ? ceil(first->at) - 1 : nextafter(first->at, -DBL_MAX);
+    snprintf(text, sizeof text, "%.17g", below);
+    t->code[0] = bins_marked(t->attribute, text);
+    for (size_t i = 0; i < t->cuts; i++) {
+        behind(t, i, text, sizeof text);
+        t->code[i + 1] = bins_marked(t->attribute, text);
+    }
+}
+
+/* Cuts with the same code on both sides are left out. */
+static void join(struct tree *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->cuts; i++)
+        if (t->code[i + 1] != t->code[n]) {
+            t->cut[n] = t->cut[i];
+            t->code[++n] = t->code[i + 1];
+        }
+    t->cuts = n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct cut *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->at_most - y->at_most;
+}
+
+static void add_cuts(struct tree *t, const double *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        t->cut[t->cuts++] = (struct cut){at[i], false};
+        t->cut[t->cuts++] = (struct cut){at[i], true};
+    }
+}
+
+/* Both sides of every number that matters, so that codes here follow from domain_code() alone. */
+static enum err find_cuts(struct tree *t)
+{
+    const struct domain_attribute *a = t->attribute;
+    const size_t edges = (size_t)a->values + 1;
+    TRY(memory_new(&t->cut, 2 * (edges + a->missing_numbers)));
+    TRY(memory_new(&t->code, 2 * (edges + a->missing_numbers) + 1));
+    add_cuts(t, a->edges, edges);
+    add_cuts(t, a->missing_number, a->missing_numbers);
+    qsort(t->cut, t->cuts, sizeof *t->cut, by_value);
+    find_codes(t);
+    join(t);
+    return ERR_OK;
+}
+
+static void tree_clear(struct tree *t)
+{
+    memory_free(&t->cut);
+    memory_free(&t->code);
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+void bins_put_code(struct bytes *sql, bool quoted, long code)
+{
+    text_put(sql, quoted ? "'%ld'" : code < 0 ? "(%ld)" : "%ld", code);
+}
+
+static void put_cut(const struct tree *t, struct bytes *sql, const struct cut *c)
+{
+    if (t->of == BINS_OF_WHOLE) {
+        double least = c->at_most ? floor(c->at) + 1 : ceil(c->at); /* that is not below */
+        text_put(sql, least < 0 ? "%s < (%.0f)" : "%s < %.0f", t->value, least);
+        return;
+    }
+    text_put(sql, "%s %s ", t->value, c->at_most ? "<=" : "<");
+    put_number(sql, c->at, t->of == BINS_OF_DOUBLE);
+}
+
+/* The cuts from `low` up to `high`, which is left out. */
+static void put_tree(const struct tree *t, struct bytes *sql, size_t low, size_t high)
+{
+    size_t middle = low + (high - low) / 2;
+    if (low == high) {
+        bins_put_code(sql, t->of == BINS_AS_TEXT, t->code[low]);
+        return;
+    }
+    bytes_put_text(sql, "CASE WHEN ");
+    put_cut(t, sql, &t->cut[middle]);
+    bytes_put_text(sql, " THEN ");
+    put_tree(t, sql, low, middle);
+    bytes_put_text(sql, " ELSE ");
+    put_tree(t, sql, middle + 1, high);
+    bytes_put_text(sql, " END");
+}
+
+enum err bins_put(const struct domain_attribute *a, enum bins_of of, const char *value,
+                  struct bytes *sql)
+{
+    struct tree t CLEAN(tree_clear) = {.attribute = a, .of = of, .value = value};
+    TRY(find_cuts(&t));
+    put_tree(&t, sql, 0, t.cuts);
+    return bytes_ok(sql);
+}

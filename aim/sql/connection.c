@@ -1,0 +1,188 @@
+#include "aim/sql/connection.h"
+
+#include "base/encoding.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+struct parser {
+    const char *p, *end;
+    size_t line;
+    const char *name;
+    struct log *log;
+};
+
+static enum err wrong(const struct parser *s, const char *what)
+{
+    return log_fail(s->log, ERR_FORMAT, "%s:%zu: %s", s->name, s->line, what);
+}
+
+static void step(struct parser *s)
+{
+    s->line += *s->p == '\n';
+    s->p++;
+}
+
+static void skip_comment(struct parser *s)
+{
+    while (s->p < s->end && *s->p != '\n')
+        s->p++;
+}
+
+/* To the next key: past spaces, line ends, semicolons and comments. */
+static void skip_between(struct parser *s)
+{
+    for (; s->p < s->end; step(s)) {
+        if (*s->p == '#')
+            skip_comment(s);
+        if (s->p == s->end || strchr(" \t\r\n;", *s->p) == NULL)
+            return;
+    }
+}
+
+/* Whether a key's value is nobody else's business. */
+static bool is_secret(const char *key, size_t n)
+{
+    static const char *const words[] = {"pwd", "pass", "secret", "token"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t at = 0, m = strlen(words[i]); at + m <= n; at++)
+            if (strncasecmp(key + at, words[i], m) == 0)
+                return true;
+    return false;
+}
+
+static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
+{
+    const char *key = s->p;
+    size_t n;
+    while (s->p < s->end && strchr("=;{}\r\n", *s->p) == NULL)
+        s->p++;
+    if (s->p == s->end || *s->p != '=')
+        return wrong(s, "a connection is made of KEY=VALUE; here is no '='");
+    n = (size_t)(s->p - key);
+    while (n > 0 && isspace((unsigned char)key[n - 1]))
+        n--;
+    if (n == 0)
+        return wrong(s, "there is no key before '='");
+    *secret |= is_secret(key, n);
+    bytes_put(out, key, n);
+    bytes_put_u8(out, '=');
+    s->p++;
+    return ERR_OK;
+}
+
+/* A brace inside of braces is doubled if it closes. */
+static enum err take_braced(struct parser *s, struct bytes *out)
+{
+    const char *value = s->p;
+    for (s->p++;; step(s)) {
+        if (s->p == s->end)
+            return wrong(s, "a value in braces does not end: there is no '}'");
+        if (*s->p != '}')
+            continue;
+        if (s->p + 1 == s->end || s->p[1] != '}')
+            break;
+        s->p++;
+    }
+    s->p++;
+    bytes_put(out, value, (size_t)(s->p - value));
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\r'))
+        s->p++;
+    if (s->p < s->end && *s->p != ';' && *s->p != '\n')
+        return wrong(s, "something follows a value in braces; end it with ';'");
+    return ERR_OK;
+}
+
+static enum err take_value(struct parser *s, struct bytes *out)
+{
+    const char *value;
+    size_t n;
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
+        s->p++;
+    if (s->p < s->end && *s->p == '{')
+        return take_braced(s, out);
+    value = s->p;
+    while (s->p < s->end && *s->p != ';' && *s->p != '\n')
+        s->p++;
+    n = (size_t)(s->p - value);
+    while (n > 0 && isspace((unsigned char)value[n - 1]))
+        n--;
+    if (memchr(value, '{', n) != NULL || memchr(value, '}', n) != NULL)
+        return wrong(s, "a brace inside a value; put the whole value in braces");
+    bytes_put(out, value, n);
+    return ERR_OK;
+}
+
+enum err connection_parse(const char *name, const void *text, size_t n, struct bytes *out,
+                          bool *secret, struct log *log)
+{
+    struct parser s = {
+        .p = text, .end = (const char *)text + n, .line = 1, .name = name, .log = log};
+    *secret = false;
+    bytes_clear(out);
+    if (n > CONNECTION_MAX)
+        return log_fail(log, ERR_FORMAT, "%s is longer than %d bytes: it is no connection", name,
+                        CONNECTION_MAX);
+    if (memchr(text, '\0', n) != NULL)
+        return log_fail(log, ERR_FORMAT, "%s is no text", name);
+    for (skip_between(&s); s.p < s.end; skip_between(&s)) {
+        if (out->size > 0)
+            bytes_put_u8(out, ';');
+        TRY(take_key(&s, out, secret));
+        TRY(take_value(&s, out));
+    }
+    if (out->size == 0)
+        return log_fail(log, ERR_FORMAT, "%s holds no connection: write KEY=VALUE lines there",
+                        name);
+    bytes_put_u8(out, 0);
+    return bytes_ok(out);
+}
+
+static enum err from_file(const char *path, struct bytes *out, struct log *log)
+{
+    struct bytes file CLEAN(bytes_clear) = {0};
+    struct stat st;
+    bool secret;
+    TRY(file_read(path, CONNECTION_MAX, &file, log));
+    TRY(connection_parse(path, file.data != NULL ? (const void *)file.data : "", file.size, out,
+                         &secret, log));
+    if (secret && stat(path, &st) == 0 && (st.st_mode & 077) != 0)
+        return log_fail(log, ERR_REFUSED,
+                        "%s holds a password and may be read by others (mode %04o); run: "
+                        "chmod 600 %s, and change the password if somebody did",
+                        path, (unsigned)st.st_mode & 07777U, path);
+    return ERR_OK;
+}
+
+static enum err from_argument(const char *given, struct bytes *out, struct log *log)
+{
+    bool secret;
+    TRY(connection_parse("--sql", given, strlen(given), out, &secret, log));
+    if (!secret)
+        return ERR_OK;
+    bytes_clear(out);
+    return log_fail(log, ERR_USAGE,
+                    "--sql holds a password, which everybody on this machine can see while the "
+                    "program runs; put the connection into a file that only you may read and name "
+                    "the file, or name a data source of odbc.ini");
+}
+
+enum err connection_text(const char *given, struct bytes *out, struct log *log)
+{
+    bytes_clear(out);
+    if (strchr(given, '=') != NULL && !file_is_there(given))
+        return from_argument(given, out, log);
+    if (strchr(given, '/') != NULL || file_is_there(given))
+        return from_file(given, out, log);
+    if (*given == '\0' || strpbrk(given, "[]{}(),;?*!@\\") != NULL || encoding_steers(given))
+        return log_fail(log, ERR_USAGE,
+                        "--sql should be the name of a data source of odbc.ini, or a file that "
+                        "holds a connection");
+    text_put(out, "DSN=%s", given);
+    bytes_put_u8(out, 0);
+    return bytes_ok(out);
+}

@@ -1,0 +1,30 @@
+/*
+ * aim/sql/connection.h - how to reach a database, without a password among a program's arguments.
+ *
+ * A connection is given as one of
+ *   a name       of a data source of odbc.ini; it has no '=' and no '/'
+ *   a text       KEY=VALUE;KEY=VALUE, as ODBC has it; refused where a key is that of a secret
+ *   a file       its path; there, lines are as good as semicolons, # in a key's place begins a
+ *                comment, and secrets are fine where nobody else may read the file
+ * A value may stand in braces, and has to if it holds a semicolon, a brace or a line end.
+ */
+#ifndef TREFOIL_AIM_SQL_CONNECTION_H
+#define TREFOIL_AIM_SQL_CONNECTION_H
+
+#include "base/bytes.h"
+#include "base/log.h"
+
+#define CONNECTION_MAX 4096 /* bytes */
+
+/*
+ * The text for ODBC, NUL-ended, into `out`, which may hold a password: bytes_clear() wipes it.
+ * ERR_USAGE, logged, for a secret in an argument, ERR_FORMAT for what is no connection, ERR_SYSTEM
+ * for a file that cannot be read, ERR_REFUSED for one with a secret that others may read.
+ */
+enum err connection_text(const char *given, struct bytes *out, struct log *log) MUST_CHECK;
+
+/* The same of what a file holds; *secret: whether a key is that of a secret. */
+enum err connection_parse(const char *name, const void *text, size_t n, struct bytes *out,
+                          bool *secret, struct log *log) MUST_CHECK;
+
+#endif

@@ -1,0 +1,359 @@
+#include "aim/sql/database.h"
+
+#include "aim/sql/connection.h"
+#include "aim/sql/database_private.h"
+#include "base/encoding.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define FETCH_ROWS 10000 /* that a cursor gives at a time */
+#define CURSOR "trefoil_rows"
+
+/* --- statements ------------------------------------------------------------------------------- */
+
+enum err database_run(struct database *db, struct bytes *sql)
+{
+    bytes_put_u8(sql, 0);
+    TRY(bytes_ok(sql));
+    return odbc_run(db->odbc, (const char *)sql->data);
+}
+
+enum err database_column(const struct database *db, size_t column, struct bytes *sql)
+{
+    engine_column(sql, db->column[column].name, odbc_quote(db->odbc));
+    bytes_put_u8(sql, 0);
+    return bytes_ok(sql);
+}
+
+static enum err fetch_more(struct database *db)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    text_put(&sql, "FETCH FORWARD %d FROM " CURSOR, FETCH_ROWS);
+    db->fetched = 0;
+    return database_run(db, &sql);
+}
+
+enum err database_select(struct database *db, struct bytes *sql, bool long_result)
+{
+    struct bytes declared CLEAN(bytes_clear) = {0};
+    db->cursor = long_result && db->engine->kind == ENGINE_POSTGRESQL;
+    if (!db->cursor)
+        return database_run(db, sql);
+    bytes_put_text(&declared, "DECLARE " CURSOR " NO SCROLL CURSOR FOR ");
+    bytes_put(&declared, sql->data, sql->size);
+    TRY(database_run(db, &declared));
+    return fetch_more(db);
+}
+
+enum err database_next(struct database *db, bool *more)
+{
+    TRY(odbc_next(db->odbc, more));
+    if (db->cursor && !*more && db->fetched > 0) {
+        TRY(fetch_more(db));
+        TRY(odbc_next(db->odbc, more));
+    }
+    db->fetched += *more;
+    return !db->cursor || *more ? ERR_OK : odbc_run(db->odbc, "CLOSE " CURSOR);
+}
+
+enum err database_begin(struct database *db, bool *able)
+{
+    TRY(odbc_begin(db->odbc, able));
+    for (size_t i = 0; *able && i < 2 && db->engine->begin[i] != NULL; i++)
+        TRY(odbc_run(db->odbc, db->engine->begin[i]));
+    return ERR_OK;
+}
+
+/* --- the source ------------------------------------------------------------------------------- */
+
+/* ORDER BY, as words; where it stands is for the database to know. */
+static bool has_order(const char *query)
+{
+    for (const char *p = query; (p = strcasestr(p, "order")) != NULL; p += 5) {
+        const char *by = p + 5 + strspn(p + 5, " \t\r\n");
+        if ((p == query || !isalnum((unsigned char)p[-1])) && by > p + 5 &&
+            strncasecmp(by, "by", 2) == 0 && !isalnum((unsigned char)by[2]) && by[2] != '_')
+            return true;
+    }
+    return false;
+}
+
+static enum err check_source(const struct database_source *s, struct log *log)
+{
+    if (s->ordered && (s->query == NULL || !has_order(s->query)))
+        return log_fail(log, ERR_USAGE,
+                        "row i belongs to row i of the batch's other owners, so the rows need an "
+                        "order on which all of them agree: give --query with an ORDER BY");
+    return ERR_OK;
+}
+
+/* The query without the semicolons and spaces at its end. */
+static size_t query_length(const char *query)
+{
+    size_t n = strlen(query);
+    while (n > 0 && (isspace((unsigned char)query[n - 1]) || query[n - 1] == ';'))
+        n--;
+    return n;
+}
+
+/* A comment at the query's end ends with its line. */
+static enum err put_from(struct database *db)
+{
+    const struct database_source *s = &db->source;
+    if (s->table != NULL)
+        text_put(&db->from, " FROM %s AS q", s->table);
+    else
+        text_put(&db->from, " FROM (%.*s\n) AS q", (int)query_length(s->query), s->query);
+    bytes_put_u8(&db->from, 0);
+    return bytes_ok(&db->from);
+}
+
+void database_put_from(const struct database *db, struct bytes *sql)
+{
+    bytes_put_text(sql, (const char *)db->from.data);
+}
+
+/* Whether the statement as it was given is run, and not one around it. */
+static bool runs_bare(const struct database *db)
+{
+    return db->engine->kind == ENGINE_OTHER ||
+           (db->source.ordered && db->engine->kind != ENGINE_POSTGRESQL &&
+            db->engine->kind != ENGINE_SQLITE);
+}
+
+static enum err run_bare(struct database *db)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    if (db->source.table != NULL)
+        text_put(&sql, "SELECT * FROM %s", db->source.table);
+    else
+        bytes_put(&sql, db->source.query, query_length(db->source.query));
+    return database_run(db, &sql);
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* The column of this name; or else the only one that differs in case alone. */
+static size_t find_column(const struct database *db, const char *name)
+{
+    size_t found = SIZE_MAX, hits = 0;
+    for (size_t i = 0; i < db->columns; i++)
+        if (strcmp(db->column[i].name, name) == 0)
+            return i;
+    for (size_t i = 0; i < db->columns; i++)
+        if (strcasecmp(db->column[i].name, name) == 0) {
+            found = i;
+            hits++;
+        }
+    return hits == 1 ? found : SIZE_MAX;
+}
+
+static enum err describe(struct database *db)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    bytes_put_text(&sql, "SELECT q.*");
+    database_put_from(db, &sql);
+    bytes_put_text(&sql, " WHERE 1 = 0");
+    TRY(runs_bare(db) ? run_bare(db) : database_run(db, &sql));
+    db->columns = odbc_columns(db->odbc);
+    TRY(memory_new(&db->column, db->columns));
+    for (size_t i = 0; i < db->columns; i++)
+        TRY(odbc_column(db->odbc, i, &db->column[i]));
+    for (size_t a = 0; a < db->domain->attributes; a++)
+        db->of[a] = find_column(db, db->domain->attribute[a].name);
+    db->person = db->o.person != NULL ? find_column(db, db->o.person) : SIZE_MAX;
+    return ERR_OK;
+}
+
+/* What the study calls the column, or its own name. */
+static const char *known_as(const struct database *db, size_t column)
+{
+    if (column == db->person)
+        return db->o.person;
+    for (size_t a = 0; a < db->domain->attributes; a++)
+        if (db->of[a] == column)
+            return db->domain->attribute[a].name;
+    return db->column[column].name;
+}
+
+static bool is_wanted(const struct database *db, size_t column)
+{
+    bool wanted = column == db->person;
+    for (size_t a = 0; a < db->domain->attributes; a++)
+        wanted |= db->of[a] == column;
+    return wanted;
+}
+
+static enum err name_columns(const struct database *db, struct rows *rows)
+{
+    for (size_t i = 0; i < db->columns; i++) {
+        char name[ODBC_NAME];
+        snprintf(name, sizeof name, "%s", known_as(db, i));
+        TRY(rows_column(rows, name, strlen(name)));
+    }
+    return rows_end(rows);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static size_t row_of(const void *database)
+{
+    return ((const struct database *)database)->row;
+}
+
+static struct rows_source source_of(const struct database *db)
+{
+    return (struct rows_source){.name = db->name,
+                                .places = "rows",
+                                .place = row_of,
+                                .of = db,
+                                .correct = db->source.table != NULL ? "the table" : "the query"};
+}
+
+static enum err check_columns(struct database *db)
+{
+    struct rows_source source = source_of(db);
+    struct table *none CLEAN(table_free) = NULL;
+    struct rows *rows;
+    TRY(rows_begin(&rows, db->domain, &db->o, &source, db->log));
+    return rows_finish(&rows, name_columns(db, rows), &none);
+}
+
+static enum err select_texts(struct database *db)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    const char *before = "SELECT ";
+    for (size_t i = 0; i < db->columns; i++) {
+        struct bytes column CLEAN(bytes_clear) = {0};
+        if (!is_wanted(db, i))
+            continue;
+        TRY(database_column(db, i, &column));
+        bytes_put_text(&sql, before);
+        engine_text(db->engine, &db->column[i], (const char *)column.data, &sql);
+        before = ", ";
+    }
+    database_put_from(db, &sql);
+    return database_select(db, &sql, true);
+}
+
+static enum err take_row(struct database *db, struct rows *rows)
+{
+    bool all = runs_bare(db);
+    db->row++;
+    for (size_t i = 0, at = 0; i < db->columns; i++) {
+        char none[1] = "", *text = NULL;
+        size_t size = 0;
+        bool wanted = is_wanted(db, i);
+        if (wanted)
+            TRY(odbc_field(db->odbc, at, &text, &size));
+        at += all || wanted;
+        TRY(rows_field(rows, text != NULL ? text : none, size));
+    }
+    return rows_end(rows);
+}
+
+static enum err take_rows(struct database *db, struct rows *rows)
+{
+    bool more;
+    TRY(name_columns(db, rows));
+    TRY(runs_bare(db) ? run_bare(db) : select_texts(db));
+    TRY(database_next(db, &more));
+    while (more) {
+        TRY(take_row(db, rows));
+        TRY(database_next(db, &more));
+    }
+    return ERR_OK;
+}
+
+/* The same connection with what the engine needs to give rows one by one. */
+static enum err reconnect(struct database *db)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    if (db->engine->options == NULL)
+        return ERR_OK;
+    bytes_put_text(&text, (const char *)db->connection.data);
+    bytes_put_text(&text, db->engine->options);
+    bytes_put_u8(&text, 0);
+    TRY(bytes_ok(&text));
+    odbc_close(&db->odbc);
+    return odbc_connect(&db->odbc, (const char *)text.data, db->name, db->log);
+}
+
+enum err database_read(struct database *db, struct table **t)
+{
+    struct rows_source source = source_of(db);
+    struct rows *rows;
+    bool able;
+    *t = NULL;
+    db->row = 0;
+    TRY(reconnect(db));
+    if (db->engine->kind == ENGINE_POSTGRESQL) /* a cursor lives in a transaction */
+        TRY(database_begin(db, &able));
+    TRY(rows_begin(&rows, db->domain, &db->o, &source, db->log));
+    return rows_finish(&rows, take_rows(db, rows), t);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+void database_close(struct database **db)
+{
+    struct database *d = *db;
+    if (d == NULL)
+        return;
+    odbc_close(&d->odbc);
+    for (size_t a = 0; d->key != NULL && a < d->domain->attributes; a++)
+        key_clear(&d->key[a]);
+    memory_free(&d->key);
+    memory_free(&d->misfit);
+    memory_free(&d->column);
+    memory_free(&d->of);
+    bytes_clear(&d->connection);
+    bytes_clear(&d->from);
+    memory_free(db);
+}
+
+static enum err start(struct database *db)
+{
+    const char *table = db->source.table;
+    char shown[DATABASE_NAME - 8];
+    TRY(check_source(&db->source, db->log));
+    encoding_printable(table != NULL ? table : "", shown, sizeof shown);
+    snprintf(db->name, sizeof db->name, table != NULL ? "table %s" : "the query", shown);
+    TRY(connection_text(db->source.connection, &db->connection, db->log));
+    TRY(memory_new(&db->of, db->domain->attributes));
+    TRY(memory_new(&db->misfit, db->domain->attributes));
+    TRY(odbc_connect(&db->odbc, (const char *)db->connection.data, db->name, db->log));
+    db->engine = engine_find(odbc_engine(db->odbc));
+    TRY(put_from(db));
+    TRY(describe(db));
+    return check_columns(db);
+}
+
+enum err database_open(struct database **out, const struct domain *d,
+                       const struct database_source *source, const struct rows_options *options,
+                       struct log *log)
+{
+    struct database *db CLEAN(database_close) = NULL;
+    *out = NULL;
+    TRY(memory_new(&db, 1));
+    *db = (struct database){.domain = d, .source = *source, .o = *options, .log = log};
+    TRY(start(db));
+    *out = db;
+    db = NULL;
+    return ERR_OK;
+}
+
+const char *database_name(const struct database *db)
+{
+    return db->name;
+}
+
+bool database_counts(const struct database *db)
+{
+    return db->engine->kind != ENGINE_OTHER;
+}

@@ -1,0 +1,52 @@
+/*
+ * aim/sql/database.h - rows in a database, read from there or counted there.
+ *
+ * A database is opened for one domain. To read gives what the same rows give as CSV. To count gives
+ * the cells of a marginal of that table, by one GROUP BY each; rows stay where they are:
+ *
+ *     database_open  database_snapshot  { database_count }  database_check
+ *
+ * Values are coded as rows.h says, and problems are told as it tells them, with the number of rows
+ * in place of the row.
+ */
+#ifndef TREFOIL_AIM_SQL_DATABASE_H
+#define TREFOIL_AIM_SQL_DATABASE_H
+
+#include "aim/table/rows.h"
+
+/* One of `table` and `query`. */
+struct database_source {
+    const char *connection; /* aim/sql/connection.h */
+    const char *table;      /* as it stands in SQL, such as clinic.visits; quoted if it has to be */
+    const char *query;      /* a SELECT */
+    bool ordered;           /* the order of rows matters: only a query can say it */
+};
+
+struct database;
+
+/* The source's texts are borrowed. ERR_USAGE, ERR_SYSTEM, ERR_DATA, ERR_REFUSED; all logged. */
+enum err database_open(struct database **db, const struct domain *d,
+                       const struct database_source *source, const struct rows_options *options,
+                       struct log *log) MUST_CHECK;
+void database_close(struct database **db);
+
+/* What messages call it: "table visits", "the query". Good while the source is. */
+const char *database_name(const struct database *db);
+
+/* Reads all rows, one after the other. */
+enum err database_read(struct database *db, struct table **t) MUST_CHECK;
+
+/* Whether enough is known of the engine to count there; where not, read. */
+bool database_counts(const struct database *db);
+/* All counts from here on are of one state of the data; says so where the engine promises none. */
+enum err database_snapshot(struct database *db) MUST_CHECK;
+/* The cells of a marginal, as tabulate_marginal() has them. Misfits are told by the next one. */
+enum err database_count(struct database *db, const uint16_t *attribute, unsigned n,
+                        int64_t *cells) MUST_CHECK;
+/*
+ * After all counts: tells of values that did not fit, and of persons with too many rows; ERR_DATA
+ * and ERR_RANGE as rows_finish() has them. *rows: how many there are.
+ */
+enum err database_check(struct database *db, size_t *rows) MUST_CHECK;
+
+#endif

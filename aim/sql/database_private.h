@@ -1,0 +1,48 @@
+/* aim/sql/database_private.h - what reading and counting have in common. */
+#ifndef TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
+#define TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
+
+#include "aim/sql/database.h"
+#include "aim/sql/engine.h"
+#include "aim/sql/keys.h"
+
+#define DATABASE_NAME 128
+
+struct database {
+    const struct domain *domain;
+    struct database_source source;
+    struct rows_options o;
+    struct log *log;
+    char name[DATABASE_NAME];
+    struct bytes connection;
+    struct odbc *odbc;
+    const struct engine *engine;
+    struct bytes from; /* "FROM .." with the rows as q; NUL-ended */
+
+    size_t columns; /* of the source */
+    struct odbc_column *column;
+    size_t *of; /* attribute -> column */
+    size_t person;
+
+    struct key *key; /* of each attribute, when counting */
+    bool *misfit;    /* an attribute has values that do not fit */
+    bool counted;
+    size_t rows;
+    size_t row;     /* at hand, when reading */
+    bool cursor;    /* the statement's result comes by a cursor */
+    size_t fetched; /* rows of it at hand */
+};
+
+/* A statement that has been written piece by piece. */
+enum err database_run(struct database *db, struct bytes *sql) MUST_CHECK;
+/* The same of a SELECT; the rows of a long result come piece by piece where the engine can. */
+enum err database_select(struct database *db, struct bytes *sql, bool long_result) MUST_CHECK;
+enum err database_next(struct database *db, bool *more) MUST_CHECK;
+/* One transaction that only reads, if the engine is able. */
+enum err database_begin(struct database *db, bool *able) MUST_CHECK;
+/* " FROM .." with the source's rows as q. */
+void database_put_from(const struct database *db, struct bytes *sql);
+/* The column of this number as SQL, NUL-ended. */
+enum err database_column(const struct database *db, size_t column, struct bytes *sql) MUST_CHECK;
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * aim/sql/engine.h - what databases do in ways of their own.
+ *
+ * A value's text is what the engine itself writes into CSV: COPY of PostgreSQL, sqlite3 -csv. Texts
+ * are told apart by their bytes, whatever a column's collation folds together.
+ */
+#ifndef TREFOIL_AIM_SQL_ENGINE_H
+#define TREFOIL_AIM_SQL_ENGINE_H
+
+#include "aim/sql/odbc.h"
+#include "base/bytes.h"
+
+enum engine_kind {
+    ENGINE_POSTGRESQL,
+    ENGINE_SQLITE,
+    ENGINE_MARIADB,
+    ENGINE_BINARY, /* texts are equal where their bytes are: Spark, Trino, Impala, Snowflake .. */
+    ENGINE_OTHER   /* nothing is known of it: rows are read, and counted here */
+};
+
+struct engine {
+    enum engine_kind kind;
+    const char *name; /* as ODBC has it, or its beginning */
+    const char *begin[2];
+    const char *options; /* to connect with when rows are read, or NULL */
+    const char *text;    /* the type that texts are cast to */
+};
+
+/* Of a name by odbc_engine(). */
+const struct engine *engine_find(const char *name);
+
+/* What stands for a column in SQL: q and its name in quotes. */
+void engine_column(struct bytes *sql, const char *name, const char *quote);
+/* The text of a column (`sql` as engine_column() made it), to be read. */
+void engine_text(const struct engine *e, const struct odbc_column *c, const char *column,
+                 struct bytes *sql);
+/* The same to be grouped by. */
+void engine_group(const struct engine *e, const struct odbc_column *c, const char *column,
+                  struct bytes *sql);
+/* The same without spaces around it, and "" for NULL. */
+void engine_trimmed(const struct engine *e, const struct odbc_column *c, const char *column,
+                    struct bytes *sql);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * aim/sql/keys.h - what a database groups the rows by, and what that means.
+ *
+ * An attribute's key in SQL is one of
+ *   its text         labels, and whatever cannot be binned there; coded here as a field of CSV is
+ *   the code         of a number that fits, found in the database by comparisons with the edges. A
+ *                    number that does not fit has the code that it is taken as, or none, marked
+ *   either           of a column whose values are of several kinds; a text then begins with '='
+ * Where a comparison in the database could differ from one of the text's number here, the key is
+ * the text. So the codes are those of the same values in CSV, and only the number of groups
+ * differs.
+ */
+#ifndef TREFOIL_AIM_SQL_KEYS_H
+#define TREFOIL_AIM_SQL_KEYS_H
+
+#include "aim/sql/engine.h"
+#include "aim/table/domain.h"
+
+enum key_form { KEY_TEXT, KEY_CODE, KEY_EITHER };
+
+struct key {
+    const struct domain_attribute *attribute;
+    struct odbc_column column;
+    enum key_form form;
+    struct bytes sql; /* NUL-ended */
+};
+
+/* The key of an attribute in a column; key_clear() it. */
+enum err key_make(struct key *k, const struct engine *e, const char *quote,
+                  const struct domain_attribute *a, const struct odbc_column *column) MUST_CHECK;
+void key_clear(struct key *k);
+
+/*
+ * The code that a group has by its key's field (NULL, or changed in place); DOMAIN_NO_CODE if it
+ * has none. *fits: the value has it by itself, and not as one that does not fit.
+ */
+uint32_t key_code(const struct key *k, char *field, size_t size, bool *fits);
+
+/* A condition in SQL for the rows whose value does not fit; nothing where only its text tells. */
+void key_misfits(const struct key *k, struct bytes *sql);
+
+#endif

@@ -1,0 +1,125 @@
+#include "parties/owner/source.h"
+
+#include "aim/tabulate.h"
+#include "base/memory.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void source_clear(struct source *s)
+{
+    memory_wipe_free(&s->counts, s->cells * sizeof *s->counts);
+    database_close(&s->database);
+    table_free(&s->table);
+    domain_free(&s->columns);
+}
+
+static enum err count_marginals(struct source *s, const struct workload *w)
+{
+    uint64_t at = 0;
+    s->cells = (size_t)w->maximal_cells;
+    TRY(memory_new(&s->counts, s->cells));
+    for (size_t q = 0; q < w->queries; q++)
+        if (w->query[q].maximal) {
+            const struct clique *c = &w->query[q].clique;
+            TRY(database_count(s->database, c->attribute, c->n, s->counts + at));
+            at += w->query[q].cells;
+        }
+    return ERR_OK;
+}
+
+static enum err load_sql(struct source *s, const struct study *study, unsigned form,
+                         const struct source_options *o, struct log *log)
+{
+    TRY(database_open(&s->database, s->columns, &o->sql, &o->options.rows, log));
+    snprintf(s->name, sizeof s->name, "%s", database_name(s->database));
+    if (form != UPLOAD_RECORDS && database_counts(s->database)) {
+        TRY(database_snapshot(s->database));
+        TRY(count_marginals(s, study->workload));
+        return database_check(s->database, &s->rows);
+    }
+    TRY(database_read(s->database, &s->table));
+    s->rows = s->table->rows;
+    database_close(&s->database);
+    return ERR_OK;
+}
+
+static enum err load_csv(struct source *s, const struct source_options *o, struct log *log)
+{
+    snprintf(s->name, sizeof s->name, "%s", table_csv_name(o->csv));
+    TRY(table_read_csv(&s->table, s->columns, o->csv, &o->options, log));
+    s->rows = s->table->rows;
+    return ERR_OK;
+}
+
+enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
+                     const struct source_options *options, struct log *log)
+{
+    const struct study_owner *who = &study->owner[owner];
+    struct source_options o = *options;
+    bool database = o.sql.connection != NULL;
+    o.options.rows.max = who->max_rows;
+    o.options.rows.per_person = study->rows_per_person;
+    o.sql.ordered = who->columns < study->domain->attributes;
+    TRY(pack_domain(&s->columns, study, owner));
+    TRY(database ? load_sql(s, study, form, &o, log) : load_csv(s, &o, log));
+    if (s->rows == 0)
+        log_warn(log, "%s has %s: is it the right %s?", s->name,
+                 database ? "no rows" : "a header and no rows", database ? "one" : "file");
+    if (s->rows >= who->min_rows)
+        return ERR_OK;
+    return log_fail(
+        log, ERR_DATA,
+        "%s has %zu rows, and %s agreed to bring at least %u: is it the right %s? Nothing was "
+        "sent. (If this owner never uploads, the others can tell that it has fewer rows)",
+        s->name, s->rows, who->name, who->min_rows, database ? "one" : "file");
+}
+
+static enum err count(struct source *s, const struct clique *c, int64_t *cells)
+{
+    if (s->table == NULL)
+        return database_count(s->database, c->attribute, c->n, cells);
+    tabulate_marginal(s->table, c, cells);
+    return ERR_OK;
+}
+
+static enum err check_zeros(struct source *s, const struct study *study, const struct zeros *zero,
+                            struct log *log)
+{
+    uint64_t cells = clique_cells(&zero->clique, study->domain);
+    int64_t *counts, rows = 0;
+    char name[128];
+    enum err e;
+    TRY(memory_new(&counts, cells));
+    e = count(s, &zero->clique, counts);
+    for (size_t i = 0; e == ERR_OK && i < zero->cells; i++)
+        rows += counts[zero->cell[i]];
+    memory_wipe_free(&counts, cells * sizeof *counts);
+    clique_name(&zero->clique, study->domain, name, sizeof name);
+    if (rows > 0)
+        log_warn(log,
+                 "%" PRId64 " rows hold %s that the study calls impossible: they are sent as they "
+                 "are, but no row of the result will have that; check the table and the study",
+                 rows, name);
+    return e;
+}
+
+enum err source_check_impossible(struct source *s, const struct study *study, struct log *log)
+{
+    if (s->columns->attributes < study->domain->attributes)
+        return ERR_OK;
+    for (size_t k = 0; k < study->zeros; k++)
+        TRY(check_zeros(s, study, &study->zero[k], log));
+    return ERR_OK;
+}
+
+enum err source_pack(const struct source *s, const struct study *study, size_t owner, unsigned form,
+                     struct bytes *packed)
+{
+    if (s->table == NULL)
+        return pack_counts(study, owner, s->counts, s->rows, packed);
+    return pack_table(study, owner, form, s->table, packed);
+}
