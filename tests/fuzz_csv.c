@@ -10,12 +10,17 @@
 static struct domain *make_domain(void)
 {
     static const char *const wards[] = {"a", "b, c", "\"d\""};
-    static const double edges[] = {0, 1.5, 3, 10};
+    static const double edges[] = {0, 1.5, 3, 10}, gains[] = {0, 0, 0.3, 5, 5};
+    static const char *const missing[] = {"NA", "0.3"};
     struct domain *d;
     if (domain_new(&d) != ERR_OK ||
         domain_add_integer(d, "age", 0, 9, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
         domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK)
+        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+        domain_set_missing(d, missing, 1, NULL) != ERR_OK ||
+        domain_add_numeric(d, "gain", gains, 5, "-1", DOMAIN_CLIP, NULL) != ERR_OK ||
+        domain_set_missing(d, missing, 2, NULL) != ERR_OK ||
+        domain_set_step(d, 0.1, false, NULL) != ERR_OK)
         abort();
     return d;
 }

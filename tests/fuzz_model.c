@@ -62,7 +62,10 @@ void fuzz_seeds(fuzz_put put, void *self)
     if (domain_new(&d) != ERR_OK ||
         domain_add_integer(d, "age", 0, 4, NULL, DOMAIN_CLIP, NULL) != ERR_OK ||
         domain_add_categorical(d, "ward", wards, 3, "?", DOMAIN_AS_MISSING, NULL) != ERR_OK ||
-        domain_add_numeric(d, "bmi", edges, 4, NULL, DOMAIN_REJECT, NULL) != ERR_OK)
+        domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
+        domain_set_missing(d, wards, 2, NULL) != ERR_OK ||
+        domain_set_step(d, 0.5, false, NULL) != ERR_OK ||
+        domain_set_tail(d, DOMAIN_TAIL_TYPICAL, 5, NULL) != ERR_OK)
         abort();
     terms.domain = d;
     if (model_new(&m, &terms, NULL) != ERR_OK)

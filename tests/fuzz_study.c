@@ -3,7 +3,9 @@
  * words and reads the same a second time. "@0" to "@5" stand for public keys, whose signatures no
  * mutation would get right.
  */
+#include "aim/table/density.h"
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "parties/study/study.h"
 #include "tests/fuzz.h"
@@ -38,6 +40,25 @@ static void put_with_keys(struct bytes *b, const uint8_t *p, size_t n)
     }
 }
 
+/* Every bin keeps its mass, and what is drawn from it is in it. */
+static void draw(const struct domain_attribute *a)
+{
+    struct density *d CLEAN(density_free) = NULL;
+    double *counts CLEAN(memory_release) = memory_array(a->values, sizeof *counts);
+    if (counts == NULL)
+        abort();
+    for (uint32_t code = 0; code < a->values; code++)
+        counts[code] = (double)((code * 7919) % 1000) - 20;
+    if (density_new(&d, a, counts) != ERR_OK)
+        abort();
+    for (uint32_t code = 0; code < a->values; code++) {
+        double x = density_draw(d, code, (double)(code % 10) / 10);
+        if (density_whole(d, code).share != 1 || x < a->edges[code] || x > a->edges[code + 1] ||
+            (a->step > 0 && domain_bin(a, x) != code))
+            abort();
+    }
+}
+
 static void use(const struct study *s, const struct bytes *text)
 {
     struct study *again;
@@ -47,6 +68,11 @@ static void use(const struct study *s, const struct bytes *text)
     if (out == NULL)
         abort();
     study_describe(out, s, &s->owner[0].key);
+    if (study_suggest(out, s) != ERR_OK)
+        abort();
+    for (size_t i = 0; i < s->domain->attributes; i++)
+        if (s->domain->attribute[i].kind == DOMAIN_NUMERIC)
+            draw(&s->domain->attribute[i]);
     if (fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
         memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||
         memcmp(again->roster, s->roster, 32) != 0 || s->count_bits > STUDY_COUNT_BITS_MAX)

@@ -240,6 +240,21 @@ TEST(quantiles_invert_shares)
     assert_true(density_quantile(w.density, 6, 50, 90, 1) == 89.5);
 }
 
+/* Rounding takes no number out of its bin, at either end, however steep it is. */
+TEST(the_ends_of_a_bin_are_its_least_and_largest)
+{
+    for (double ratio = 1e-6; ratio < 1e7; ratio *= 1.37) {
+        double rows[BINS] = {0, 1e3, 1e3 * ratio, 1e3, 1e3 * ratio, 1e4, 1e4 * ratio, 0};
+        struct column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
+        for (uint32_t code = 0; code < BINS; code++) {
+            double low = density_quantile(c.density, code, -INFINITY, INFINITY, 0);
+            double high = density_quantile(c.density, code, -INFINITY, INFINITY, 1);
+            assert_true(low >= edges[code] && low - edges[code] < 1e-12);
+            assert_true(high <= edges[code + 1] && edges[code + 1] - high < 1e-12);
+        }
+    }
+}
+
 /* Rows that fall off exponentially: the mean of every bin is found from the counts alone. */
 TEST(an_exponential_column_keeps_its_mean)
 {

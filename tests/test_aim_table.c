@@ -5,6 +5,7 @@
 #include "aim/tabulate.h"
 #include "base/random.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -273,6 +274,64 @@ TEST(what_does_not_fit_is_taken_and_told)
         read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
         ERR_DATA);
     assert_non_null(strstr(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001"));
+}
+
+/* As they are written: what is clipped counts as it stands, what is missing does not. */
+TEST(numbers_are_summed_up)
+{
+    static const char text[] = "colour;age;dose\n"
+                               "red;3;1,5\n"
+                               "red;;2\n"
+                               "red;-1;NA\n"
+                               "red;1;0,5\n";
+    struct rows_moments moments[3] = {{0}};
+    struct table_csv_options o = {.delimiter = ';', .rows.decimal = ',', .rows.moments = moments};
+    struct domain *d CLEAN(domain_free) = three();
+    struct table *t CLEAN(table_free) = NULL;
+    char sink[2000];
+    assert_int_equal(read_text(&t, d, text, sizeof text - 1, &o, sink, sizeof sink), ERR_OK);
+    assert_int_equal(moments[0].count, 0);
+    assert_true(isnan(rows_deviation(&moments[0])));
+    assert_int_equal(moments[1].count, 3);
+    assert_true(fabs(moments[1].mean - 1) < 1e-12);
+    assert_true(fabs(rows_deviation(&moments[1]) - sqrt(8.0 / 3)) < 1e-12);
+    assert_int_equal(moments[2].count, 3);
+    assert_true(fabs(moments[2].mean - 4.0 / 3) < 1e-12);
+}
+
+/* A step of decimals, spikes and missing numbers: no digit too many, and the same codes again. */
+TEST(multiples_are_written_as_people_write_them)
+{
+    static const double edges[] = {0, 0.3, 0.3, 1, 1.5};
+    static const char *const zero[] = {"0"};
+    struct place p CLEAN(place_free) = place_new("", 0);
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL, *back CLEAN(table_free) = NULL;
+    char text[20], line[64];
+    size_t lines = 0;
+    FILE *f;
+    assert_int_equal(domain_new(&d), ERR_OK);
+    assert_int_equal(domain_add_numeric(d, "x", edges, 5, "NA", DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(domain_set_missing(d, zero, 1, NULL), ERR_OK);
+    assert_int_equal(domain_set_step(d, 0.1, false, NULL), ERR_OK);
+    assert_int_equal(table_new(&t, d, 0), ERR_OK);
+    for (uint16_t i = 0; i < 500; i++)
+        assert_int_equal(table_append(t, (uint16_t[]){i % 5}), ERR_OK);
+    assert_int_equal(table_write_csv(p.path, t, NULL, 7, NULL), ERR_OK);
+    assert_int_equal(table_read_csv(&back, d, p.path, NULL, NULL), ERR_OK);
+    assert_memory_equal(t->column[0], back->column[0], t->rows * sizeof(uint16_t));
+    f = fopen(p.path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    for (; fgets(line, sizeof line, f) != NULL; lines++) {
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(text, sizeof text, "%.1f", atof(line));
+        assert_string_equal(line, lines % 5 == 4 ? "\"NA\"" : text);
+        assert_true(lines % 5 != 1 || strcmp(line, "0.3") == 0);
+        assert_true(lines % 5 != 0 || strcmp(line, "0.1") == 0 || strcmp(line, "0.2") == 0);
+    }
+    fclose(f);
+    assert_int_equal(lines, 500);
 }
 
 TEST(only_the_first_problems_are_printed)

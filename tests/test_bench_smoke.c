@@ -30,6 +30,10 @@ static const struct smoke {
      "adult_answers_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra "
      "records_count_ratio adult_records_ratio adult_records_seconds_ratio records_bytes_ratio",
      "wan_ratio wan_selection_ratio"},
+    {"data",
+     "mean_error.age mean_error.hours-per-week mean_error.capital-gain deviation_error.age "
+     "deviation_error.hours-per-week deviation_error.capital-gain",
+     ""},
     {"dp",
      "gauss_per_s gauss_cpu_us discrete_per_s discrete_cpu_us gumbel_per_s gumbel_cpu_us "
      "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
@@ -229,7 +233,7 @@ static void a_name_that_does_not_exist_is_refused(void **state)
     snprintf(command, sizeof command, "ONLY=nothing bench/run.sh build/gcc >%s 2>&1", said);
     assert_int_not_equal(system(command), 0);
     assert_true(support_contains(said, "there is no bench/bench_nothing.c"));
-    assert_true(support_contains(said, "abort dp e2e engine"));
+    assert_true(support_contains(said, "abort data dp e2e engine"));
 }
 
 /* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */

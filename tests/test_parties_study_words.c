@@ -54,6 +54,47 @@ TEST(the_description_says_what_matters)
     free(text);
 }
 
+/* Steps, spikes, tails and texts of missing values in words, and what check suggests of bins. */
+TEST(bins_are_described_and_judged)
+{
+    static const struct {
+        const char *find, *replace, *says, *suggests;
+    } cases[] = {
+        {"edges: [0, 1.5, 3]", "edges: [0, 1.5, 3]", "0 to 3 in 2 bins;", NULL},
+        {"edges: [0, 1.5, 3]", "edges: [0, 1, 2, 10]", "0 to 10 in 3 bins;",
+         "  bmi: the bin from 2 to 10 is 8 times as wide as others; add edges,\n    say tail: exp"},
+        {"edges: [0, 1.5, 3]", "edges: [0, 1, 2, 10]\n    tail: {typical: 3}",
+         "in 3 bins; 3 on average in the last bin;", "  bmi: rows will have numbers with any"},
+        {"edges: [0, 1.5, 3]", "edges: [0, 1, 2, 10]\n    tail: exponential\n    step: 0.5",
+         "multiples of 0.5; an exponential tail;", NULL},
+        {"edges: [0, 1.5, 3]", "edges: [0, 8, 9, 10, 12]\n    step: 1\n    spikes: [0, 12]",
+         "0 to 12 in 4 bins; 0, 12 apart; multiples of 1;",
+         "  bmi: the bin from 0 to 8 is 8 times as wide as others; add edges,\n    and spikes"},
+        {"    max: 9", "    max: 9\n    bins: 2", "whole numbers 0 to 9 in 2 bins;", NULL},
+        {"missing: \"?\"", "missing: [\"?\", NA, \"\"]",
+         "or missing (\"?\"; also read: \"NA\", \"\");", NULL},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct study *s CLEAN(study_free) = NULL;
+        char *text, *suggested = NULL;
+        size_t n;
+        FILE *out = open_memstream(&suggested, &n);
+        assert_int_equal(parse_edit(f, cases[i].find, cases[i].replace, &s), ERR_OK);
+        text = description(s, NULL);
+        if (strstr(text, cases[i].says) == NULL)
+            fail_msg("does not say \"%s\":\n%s", cases[i].says, text);
+        free(text);
+        assert_int_equal(study_suggest(out, s), ERR_OK);
+        fclose(out);
+        if (cases[i].suggests != NULL && strstr(suggested, cases[i].suggests) == NULL)
+            fail_msg("does not suggest \"%s\":\n%s", cases[i].suggests, suggested);
+        if (cases[i].suggests == NULL)
+            assert_null(strstr(suggested, "bmi"));
+        free(suggested);
+    }
+}
+
 /* What the base file has not. */
 TEST(what_may_be_said_besides)
 {

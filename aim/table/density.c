@@ -8,6 +8,7 @@
 
 struct bin {
     double low, width; /* of an interval; of `values` numbers: from the first to one step further */
+    double high;       /* of an interval */
     double values;     /* how many, or 0: an interval */
     int64_t first;     /* the multiple it begins with, where there is a step */
     double tilt;
@@ -50,14 +51,14 @@ static double share_of(double k, double from, double to)
                  : exp(k * from) * expm1(k * (to - from)) / expm1(k);
 }
 
-/* Where a share p of [from, to] ends. */
+/* Where a share p of [from, to] ends, from the end that is nearer. */
 static double inverse_of(double k, double from, double to, double p)
 {
     double length = to - from, t = k * length;
     if (t == 0)
         return from + p * length;
-    return t > 0 ? to + log1p((1 - p) * expm1(-t)) / t * length
-                 : from + log1p(p * expm1(t)) / t * length;
+    return p < 0.5 ? from + log1p(p * expm1(t)) / t * length
+                   : to + log1p((1 - p) * expm1(-t)) / t * length;
 }
 
 /* --- bins ------------------------------------------------------------------------------------- */
@@ -125,9 +126,9 @@ double density_quantile(const struct density *d, uint32_t code, double low, doub
 {
     const struct bin *b = &d->bin[code];
     double from = place_of(d, b, low), to = place_of(d, b, high);
-    double u = inverse_of(b->tilt, from, to, p);
+    double u = fmin(fmax(inverse_of(b->tilt, from, to, p), from), to); /* rounding aside */
     if (b->values == 0)
-        return b->low + b->width * u;
+        return fmin(b->low + b->width * u, b->high);
     u = fmin(fmax(ceil(b->values * u) - 1, rint(b->values * from)), rint(b->values * to) - 1);
     return value_of(d, b, u);
 }
@@ -154,7 +155,8 @@ static void numeric_bin(struct density *d, const struct domain_attribute *a, uin
 {
     struct bin *b = &d->bin[code];
     double low = a->edges[code], high = a->edges[code + 1];
-    *b = (struct bin){.low = low, .width = high - low, .values = domain_spike(a, code) ? 1 : 0};
+    *b = (struct bin){
+        .low = low, .width = high - low, .high = high, .values = domain_spike(a, code) ? 1 : 0};
     if (d->stepped) {
         uint64_t count = 0;
         b->first = domain_multiples(a, code, &count);

@@ -1,9 +1,11 @@
 #include "aim/table/rows.h"
 
+#include "aim/table/number.h"
 #include "aim/table/persons.h"
 #include "base/encoding.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -254,6 +256,23 @@ static enum err person_field(struct rows *r, const char *text, size_t length)
     return ERR_OK;
 }
 
+/* Adds a number to those of its column (Welford); `text` is one, with a decimal point. */
+static void add_number(struct rows_moments *m, const char *text)
+{
+    double x, from;
+    if (!number_double(text, &x))
+        return;
+    m->count++;
+    from = x - m->mean;
+    m->mean += from / (double)m->count;
+    m->squares += from * (x - m->mean);
+}
+
+double rows_deviation(const struct rows_moments *m)
+{
+    return m->count > 0 ? sqrt(m->squares / (double)m->count) : NAN;
+}
+
 enum err rows_field(struct rows *r, char *text, size_t length)
 {
     size_t field = r->field++;
@@ -272,6 +291,8 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return ERR_OK;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
+    if (r->o.moments != NULL && a->kind != DOMAIN_CATEGORICAL && code < a->values)
+        add_number(&r->o.moments[r->attribute_of[field]], text);
     /* a value that does not fit has one of these codes: the nearest, or missing */
     if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
         changed_value(r, r->attribute_of[field], field, code, text);

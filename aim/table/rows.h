@@ -20,11 +20,20 @@
 #define ROWS_SHOWN 100 /* bytes of a value in a message */
 #define ROWS_HINT 200
 
+/* Of the numbers of a column as they are written, missing ones left out. */
+struct rows_moments {
+    size_t count;
+    double mean, squares; /* the sum of squared distances from the mean */
+};
+/* NAN where there is no number. */
+double rows_deviation(const struct rows_moments *m);
+
 struct rows_options {
     char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
     size_t max;         /* 0: 100 million; one more is ERR_RANGE */
     const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
     size_t per_person;  /* than so many rows. It is read for that alone */
+    struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
 };
 
 /* Where rows come from, for messages. All is borrowed. */

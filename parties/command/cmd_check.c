@@ -18,8 +18,9 @@ static const char help[] =
     "       trefoil check STUDY --statement FILE\n"
     "\n"
     "Reads a study file and says in words what it means: who takes part and sees\n"
-    "what, what is guaranteed and what is not, what it costs. Everybody should run it\n"
-    "before sending anything, and compare the fingerprint of the terms.\n"
+    "what, what is guaranteed and what is not, what it costs, and where its bins could\n"
+    "be better. Everybody should run it before sending anything, and compare the\n"
+    "fingerprint of the terms.\n"
     "\n"
     "  --key FILE      also say what part the holder of this private key has\n"
     "  --fingerprint   print the fingerprint of the terms, nothing else\n"
@@ -78,6 +79,7 @@ static enum err explain(const struct study *study, const char *key, struct log *
     if (key != NULL)
         TRY(identity_load(&me, key, log));
     study_describe(stdout, study, me != NULL ? &me->public : NULL);
+    TRY(study_suggest(stdout, study));
     print_costs(study, rho);
     putchar('\n');
     roster_describe(stdout, study);

@@ -237,6 +237,29 @@ static void free_bars(struct chart *c)
     memory_free(&c->bar);
 }
 
+/* What is assumed inside bins (docs/study.md). */
+static void say_inside(const struct chart *c)
+{
+    struct bytes *out = c->r->out;
+    text_put(out, "<p>Inside bins rows have ");
+    if (c->a->step > 0)
+        text_put(out, "multiples of %g", c->a->step);
+    else
+        text_put(out, "any numbers");
+    text_put(out, ", by a density that is assumed: it follows the bins on either side.");
+    switch (c->a->tail) {
+    case DOMAIN_TAIL_TREND:
+        break;
+    case DOMAIN_TAIL_EXPONENTIAL:
+        text_put(out, " The last bin is taken for an exponential tail.");
+        break;
+    case DOMAIN_TAIL_TYPICAL:
+        text_put(out, " The mean of the last bin, %g, is declared by the study.", c->a->typical);
+        break;
+    }
+    text_put(out, "</p>");
+}
+
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
     struct chart c CLEAN(free_bars) = {.r = r, .a = &r->domain->attribute[attribute]};
@@ -248,6 +271,8 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
         draw_labels(&c);
     else
         draw_numbers(&c);
+    if (c.a->kind == DOMAIN_NUMERIC)
+        say_inside(&c);
     text_put(r->out, "</figure>\n");
     return ERR_OK;
 }

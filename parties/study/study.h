@@ -196,6 +196,12 @@ void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SI
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
 /*
+ * Where the numbers inside bins would gain by a step, more edges, spikes or a tail: a line for
+ * each, or nothing. From the study alone.
+ */
+enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
+
+/*
  * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
  * there is a file, unless `force`.
  */

@@ -1,0 +1,186 @@
+/*
+ * What columns lose between owners and synthetic rows:
+ *
+ *   bench_data [--json FILE] [--runs N] [--smoke]
+ *
+ * UCI Adult as it comes (raw/adult.raw.csv.gz in the folder of the tables, unpacked by gzip), in
+ * the bins of the study below, central AIM at (1, 1e-5). Then the mean and the deviation of each
+ * column of numbers, in the synthetic rows against the real ones: the mean over the runs of the
+ * size of the relative error. --smoke invents the table.
+ */
+#include "aim/loop.h"
+#include "aim/table/csv.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/secret.h"
+#include "bench/data.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/exchange/price.h"
+#include "tests/support_study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUNS_FULL 5
+#define ROWS_INVENTED 3000
+
+/* Age by 5, hours by 10. Of the census it is known that most work 40 hours, and where gains end. */
+static const char domain[] =
+    "domain:\n"
+    "  - {name: age, kind: integer, edges: [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75,\n"
+    "     80, 85, 90, 95]}\n"
+    "  - {name: workclass, kind: categorical, missing: \"?\", values: [Federal-gov, Local-gov,\n"
+    "     Never-worked, Private, Self-emp-inc, Self-emp-not-inc, State-gov, Without-pay]}\n"
+    "  - {name: education-num, kind: integer, min: 1, max: 16}\n"
+    "  - {name: marital-status, kind: categorical, values: [Divorced, Married-AF-spouse,\n"
+    "     Married-civ-spouse, Married-spouse-absent, Never-married, Separated, Widowed]}\n"
+    "  - {name: relationship, kind: categorical, values: [Husband, Not-in-family,\n"
+    "     Other-relative, Own-child, Unmarried, Wife]}\n"
+    "  - {name: race, kind: categorical, values: [Amer-Indian-Eskimo, Asian-Pac-Islander, Black,\n"
+    "     Other, White]}\n"
+    "  - {name: sex, kind: categorical, values: [Female, Male]}\n"
+    "  - {name: capital-gain, kind: integer, edges: [0, 5000, 10000, 20000, 50000, 99999],\n"
+    "     spikes: [0, 99999]}\n"
+    "  - {name: hours-per-week, kind: integer, edges: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90,\n"
+    "     99], spikes: [40]}\n"
+    "  - {name: income>50K, kind: categorical, values: [<=50K, \">50K\"]}\n";
+
+static const char *const columns[] = {"age", "hours-per-week", "capital-gain"};
+#define COLUMNS (sizeof columns / sizeof columns[0])
+
+struct errors {
+    double mean[COLUMNS], deviation[COLUMNS];
+};
+
+struct bench {
+    struct support_study s;
+    struct table *real;
+    struct rows_moments *moments; /* of the real rows */
+    struct log *log;
+    bool smoke;
+};
+
+static enum err read_table(struct bench *b, const char *path, struct table **t,
+                           struct rows_moments **moments)
+{
+    const struct table_csv_options options = {
+        .rows.moments = *moments = memory_array(b->s.study->domain->attributes, sizeof **moments)};
+    if (*moments == NULL)
+        return ERR_NOMEM;
+    return table_read_csv(t, b->s.study->domain, path, &options, b->log);
+}
+
+static enum err unpack(struct bench *b, const char *to)
+{
+    char command[4 * SUPPORT_PATH];
+    snprintf(command, sizeof command, "gzip -dc '%s/raw/adult.raw.csv.gz' >'%s'", data_folder(),
+             to);
+    if (system(command) == 0)
+        return ERR_OK;
+    return log_fail(b->log, ERR_SYSTEM, "there is no %s/raw/adult.raw.csv.gz; set TREFOIL_DATA",
+                    data_folder());
+}
+
+static enum err prepare(struct bench *b)
+{
+    static const char *const owner[] = {"    max_rows: 50000\n"};
+    const struct support_options o = {.owners = 1,
+                                      .domain = domain,
+                                      .workload = "{all: 2}",
+                                      .rounds = b->smoke ? 2 : 10,
+                                      .epsilon = 1,
+                                      .delta = 1e-5,
+                                      .part = owner};
+    const char *real;
+    TRY(support_study_new(&b->s, &o, b->log));
+    real = support_path(&b->s, "real.csv");
+    TRY(b->smoke ? support_csv(real, b->s.study->domain, ROWS_INVENTED, 1) : unpack(b, real));
+    return read_table(b, real, &b->real, &b->moments);
+}
+
+static enum err run_once(struct bench *b, uint64_t seed, struct errors *sum)
+{
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct table *rows CLEAN(table_free) = NULL;
+    struct rows_moments *m CLEAN(memory_release) = NULL;
+    struct ledger_limits limits = {0};
+    TRY(price_limits(b->s.study, &limits, b->log));
+    TRY(central_run(&result, b->s.study, b->real, NULL, NULL, b->log));
+    TRY(release_write(b->s.folder, b->s.study, result, limits.rho, 0, seed, b->log));
+    TRY(read_table(b, support_path(&b->s, "synthetic.csv"), &rows, &m));
+    for (size_t i = 0; i < COLUMNS; i++) {
+        uint32_t a = domain_find(b->s.study->domain, columns[i]);
+        double mean = m[a].mean / b->moments[a].mean - 1;
+        double deviation = rows_deviation(&m[a]) / rows_deviation(&b->moments[a]) - 1;
+        printf("  %-16s %+7.2f %% %+7.2f %%\n", columns[i], 100 * mean, 100 * deviation);
+        sum->mean[i] += fabs(mean);
+        sum->deviation[i] += fabs(deviation);
+    }
+    return ERR_OK;
+}
+
+static void write_errors(FILE *f, const char *name, const double *sum, unsigned runs)
+{
+    fprintf(f, ",\n  \"%s\": {", name);
+    for (size_t i = 0; i < COLUMNS; i++)
+        fprintf(f, "%s\"%s\": %.6f", i > 0 ? ", " : "", columns[i], sum[i] / runs);
+    fputs("}", f);
+}
+
+static enum err measure(struct bench *b, unsigned runs, FILE *json)
+{
+    struct errors sum = {0};
+    TRY(prepare(b));
+    puts("  column              mean  deviation, relative errors run by run");
+    for (unsigned i = 0; i < runs; i++)
+        TRY(run_once(b, i + 1, &sum));
+    puts("  mean of their sizes:");
+    for (size_t i = 0; i < COLUMNS; i++)
+        printf("  %-16s %7.2f %% %7.2f %%\n", columns[i], 100 * sum.mean[i] / runs,
+               100 * sum.deviation[i] / runs);
+    if (json == NULL)
+        return ERR_OK;
+    fprintf(json, "{\n  \"smoke\": %s,\n  \"runs\": %u", b->smoke ? "true" : "false", runs);
+    write_errors(json, "mean_error", sum.mean, runs);
+    write_errors(json, "deviation_error", sum.deviation, runs);
+    fputs("\n}\n", json);
+    return ERR_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct log log = {.file = stderr, .level = LOG_ERROR};
+    struct bench b = {.log = &log};
+    unsigned runs = RUNS_FULL;
+    FILE *json = NULL;
+    enum err e;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--smoke") == 0) {
+            b.smoke = true;
+            runs = 1;
+        } else if (i + 1 < argc && strcmp(argv[i], "--json") == 0) {
+            if ((json = fopen(argv[++i], "w")) == NULL)
+                return 1;
+        } else if (i + 1 < argc && strcmp(argv[i], "--runs") == 0 && atoi(argv[i + 1]) > 0)
+            runs = (unsigned)atoi(argv[++i]);
+        else {
+            fputs("usage: bench_data [--json FILE] [--runs N] [--smoke]\n", stderr);
+            return 2;
+        }
+    e = secret_start();
+    if (e == ERR_OK)
+        e = measure(&b, runs, json);
+    table_free(&b.real);
+    memory_free(&b.moments);
+    support_study_free(&b.s);
+    if (json != NULL && fclose(json) != 0 && e == ERR_OK)
+        e = ERR_SYSTEM;
+    if (e != ERR_OK)
+        fprintf(stderr, "bench_data: %s\n", error_text(e));
+    return e != ERR_OK;
+}

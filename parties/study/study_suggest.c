@@ -1,0 +1,92 @@
+/* What would help the numbers inside bins, judged by the bins alone. */
+#include "base/memory.h"
+#include "parties/study/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WIDE 4 /* times the width of the bin in the middle */
+
+struct suggesting {
+    FILE *out;
+    bool begun;
+};
+
+/* Begins a line about a column, below a title for all. */
+static void about(struct suggesting *s, const struct domain_attribute *a)
+{
+    if (!s->begun)
+        fputs("\nSuggestions for numbers inside bins, which are assumed, not counted:\n", s->out);
+    s->begun = true;
+    fprintf(s->out, "  %s: ", a->name);
+}
+
+static double width(const struct domain_attribute *a, uint32_t code)
+{
+    return a->edges[code + 1] - a->edges[code];
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The width in the middle of all that are no spikes; INFINITY where there are fewer than three. */
+static enum err usual_width(const struct domain_attribute *a, double *usual)
+{
+    double *widths CLEAN(memory_release) = memory_array(a->values, sizeof *widths);
+    size_t n = 0;
+    if (widths == NULL)
+        return ERR_NOMEM;
+    for (uint32_t code = 0; code < a->values; code++)
+        if (!domain_spike(a, code))
+            widths[n++] = width(a, code);
+    qsort(widths, n, sizeof *widths, by_size);
+    *usual = n < 3 ? INFINITY : widths[(n - 1) / 2];
+    return ERR_OK;
+}
+
+static void suggest_step(struct suggesting *s, const struct domain_attribute *a)
+{
+    for (uint32_t i = 0; i <= a->values; i++)
+        if (a->edges[i] != floor(a->edges[i]))
+            return;
+    if (a->step > 0)
+        return;
+    about(s, a);
+    fputs("rows will have numbers with any digits; if its values are whole, or have\n"
+          "    one digit after the point, say step: 1 or step: 0.1\n",
+          s->out);
+}
+
+static void suggest_edges(struct suggesting *s, const struct domain_attribute *a, double usual)
+{
+    const uint32_t last = domain_tail_bin(a);
+    for (uint32_t code = 0; code < a->values; code++) {
+        if (width(a, code) < WIDE * usual || (code == last && a->tail != DOMAIN_TAIL_TREND))
+            continue;
+        about(s, a);
+        fprintf(s->out, "the bin from %g to %g is %.3g times as wide as others; ", a->edges[code],
+                a->edges[code + 1], width(a, code) / usual);
+        fputs(code == last ? "add edges,\n    say tail: exponential if rows thin out there, or "
+                             "tail: {typical: its mean}\n"
+                           : "add edges,\n    and spikes for single numbers that many rows have\n",
+              s->out);
+    }
+}
+
+enum err study_suggest(FILE *out, const struct study *study)
+{
+    struct suggesting s = {.out = out};
+    for (size_t i = 0; i < study->domain->attributes; i++) {
+        const struct domain_attribute *a = &study->domain->attribute[i];
+        double usual;
+        if (a->kind != DOMAIN_NUMERIC)
+            continue;
+        TRY(usual_width(a, &usual));
+        suggest_step(&s, a);
+        suggest_edges(&s, a, usual);
+    }
+    return ERR_OK;
+}
