@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,12 @@ void text_tame(char *text)
             memset(text, '?', n);
         text += n;
     }
+}
+
+bool text_hex(const char *text, void *out, size_t n)
+{
+    return strlen(text) == 2 * n && strspn(text, "0123456789abcdef") == 2 * n &&
+           sodium_hex2bin(out, n, text, 2 * n, NULL, NULL, NULL) == 0;
 }
 
 char *text_value(char *text, const char *word)

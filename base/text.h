@@ -17,6 +17,8 @@ void text_tame(char *text);
 /* Adds text as printf() makes it; the digits of n bytes in hexadecimal. */
 void text_put(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_put_hex(struct bytes *b, const void *p, size_t n);
+/* The n bytes of a text of 2n such digits and nothing else; false for another text. */
+bool text_hex(const char *text, void *out, size_t n);
 
 /*
  * Where the value of the line that begins with `word` and a space starts, or NULL. It reaches to

@@ -4,6 +4,7 @@
 #include "base/encoding.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -88,16 +89,11 @@ static double real(struct words *w, const char *name)
     return v;
 }
 
-static void hex_text(struct words *w, const char *text, uint8_t *out, size_t n)
-{
-    if (strlen(text) != 2 * n || sodium_hex2bin(out, n, text, 2 * n, NULL, NULL, NULL) != 0)
-        w->failed = true;
-}
-
 static void hex(struct words *w, const char *name, uint8_t *out, size_t n)
 {
     expect(w, name);
-    hex_text(w, word(w), out, n);
+    if (!text_hex(word(w), out, n))
+        w->failed = true;
 }
 
 static void copy(struct words *w, const char *text, char *to, size_t size)
@@ -130,7 +126,7 @@ static void read_first(struct audit_file *f, struct words *w)
         }
         *key = '\0';
         copy(w, name, f->name[i], sizeof f->name[i]);
-        hex_text(w, key + 1, f->key[i], sizeof f->key[i]);
+        w->failed = !text_hex(key + 1, f->key[i], sizeof f->key[i]) || w->failed;
     }
     if (w->next == NULL)
         return; /* semi-honest, which is not said */
@@ -189,7 +185,7 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
     kind = word(&w);
     while (k < AUDIT_KINDS && strcmp(kinds[k], kind) != 0)
         k++;
-    if (k == AUDIT_KINDS || (k == AUDIT_LOG) != (f->entries == 0))
+    if ((k == AUDIT_LOG) != (f->entries == 0))
         return ERR_DATA;
     entry->kind = (enum audit_kind)k;
     switch (entry->kind) {
@@ -211,9 +207,12 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         entry->checks.left = number(&w, "left", UINT64_MAX);
         entry->checks.failed = number(&w, "failed", 1) == 1;
         break;
-    default:
+    case AUDIT_RECOVERED:
         entry->from = number(&w, "debits", UINT64_MAX);
         entry->to = number(&w, "to", UINT64_MAX);
+        break;
+    case AUDIT_KINDS:
+        return ERR_DATA;
     }
     if (w.failed || w.next != NULL)
         return ERR_DATA;

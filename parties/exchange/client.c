@@ -255,14 +255,6 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
     return dial_send(c->lines.dial[i], message.data, message.size, deadline);
 }
 
-static enum err head_of(const struct reply *reply, struct head *head)
-{
-    struct reader in = reader_of(reply->payload, reply->size);
-    TRY(reply->status);
-    head_read(&in, head);
-    return reader_done(&in);
-}
-
 /*
  * What server i signs; late answers to something else are left out. A server of other terms signs
  * nothing, and sets `other`.
@@ -273,6 +265,7 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
     struct head head;
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply = {0};
+    struct reader in;
     enum err e;
     do {
         e = dial_receive(c->lines.dial[i], &message, deadline);
@@ -283,8 +276,10 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
         *other = true;
         return ERR_OK;
     }
+    in = reader_of(reply.payload, reply.size);
+    head_read(&in, &head);
     if (e == ERR_OK)
-        e = head_of(&reply, &head);
+        e = reply.status != ERR_OK ? reply.status : reader_done(&in);
     if (e == ERR_OK)
         return witness_take(c->witness, i, &head, c->log);
     if (e != ERR_MISMATCH)

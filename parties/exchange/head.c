@@ -1,6 +1,7 @@
 #include "parties/exchange/head.h"
 
 #include "base/date.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -96,12 +97,6 @@ void head_line(const struct study *study, unsigned index, const struct head *hea
              head->past.length, past, head->log.length, log, signature);
 }
 
-static bool digest_of(const char *hex, uint8_t digest[32])
-{
-    return strlen(hex) == HEX_SIZE - 1 &&
-           sodium_hex2bin(digest, 32, hex, HEX_SIZE - 1, NULL, NULL, NULL) == 0;
-}
-
 enum err head_parse(const struct study *study, const char *line, unsigned *index, struct head *head)
 {
     char time[DATE_SIZE], name[STUDY_NAME_SIZE], terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE],
@@ -114,9 +109,9 @@ enum err head_parse(const struct study *study, const char *line, unsigned *index
                " %64s log %" SCNu64 " %64s %99s",
                time, index, name, terms, &head->ledger.length, ledger, &head->past.length, past,
                &head->log.length, log, signature) != 11 ||
-        *index >= STUDY_SERVERS || !date_parse(time, &head->time) || !digest_of(terms, digest) ||
-        !digest_of(ledger, head->ledger.hash) || !digest_of(past, head->past.hash) ||
-        !digest_of(log, head->log.hash) ||
+        *index >= STUDY_SERVERS || !date_parse(time, &head->time) || !text_hex(terms, digest, 32) ||
+        !text_hex(ledger, head->ledger.hash, 32) || !text_hex(past, head->past.hash, 32) ||
+        !text_hex(log, head->log.hash, 32) ||
         keys_signature_parse(head->signature, signature) != ERR_OK)
         return ERR_FORMAT;
     if (memcmp(digest, study->terms.digest, sizeof digest) != 0)

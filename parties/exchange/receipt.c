@@ -142,12 +142,6 @@ static enum err wrong(const struct source *in, enum err e, const char *what)
     return log_fail(in->log, e, "%s:%u: %s", in->path, in->number, what);
 }
 
-static bool digest_of(const char *hex, uint8_t digest[32])
-{
-    return strlen(hex) == DIGEST_TEXT - 1 && strspn(hex, "0123456789abcdef") == DIGEST_TEXT - 1 &&
-           sodium_hex2bin(digest, 32, hex, DIGEST_TEXT - 1, NULL, NULL, NULL) == 0;
-}
-
 static enum err read_head(struct source *in, const struct study *study)
 {
     char value[LINE_MAX_SIZE];
@@ -161,7 +155,7 @@ static enum err read_head(struct source *in, const struct study *study)
     if (strcmp(value, study->name) != 0)
         return wrong(in, ERR_MISMATCH, "the receipt is of another study");
     TRY(next_line(in, "terms", value));
-    if (!digest_of(value, terms))
+    if (!text_hex(value, terms, sizeof terms))
         return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
     if (memcmp(terms, study->terms.digest, sizeof terms) != 0)
         return wrong(in, ERR_MISMATCH, "the receipt is of this study with other terms");
@@ -177,7 +171,7 @@ static enum err read_subject(struct source *in, const struct study *study, struc
     if (r->owner == study->owners)
         return wrong(in, ERR_MISMATCH, "the study has no owner of this name");
     TRY(next_line(in, "upload", value));
-    if (!digest_of(value, r->digest))
+    if (!text_hex(value, r->digest, sizeof r->digest))
         return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
     TRY(next_line(in, "state", value));
     r->state = strcmp(value, states[RECEIPT_HELD]) == 0 ? RECEIPT_HELD : RECEIPT_WITHDRAWN;

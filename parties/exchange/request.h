@@ -42,8 +42,6 @@ enum err request_read(struct request *r, const struct workload *w, const void *p
 void request_clear(struct request *r);
 /* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
 unsigned request_version(const void *p, size_t n);
-/* A request without queries has so many bytes. */
-#define REQUEST_PLAIN_SIZE 58
 /* No request is longer. */
 size_t request_longest(const struct workload *w);
 

@@ -75,15 +75,11 @@ static enum err read_upload(struct source *l, const struct study *study, struct 
 {
     char name[STUDY_NAME_SIZE], id[65], digest[65], again[LINE];
     const char *rest = field(l, "upload");
-    size_t n;
     if (rest == NULL || sscanf(rest, "%31s id %32s digest %64s", name, id, digest) != 3)
         return ERR_FORMAT;
     snprintf(again, sizeof again, "%s id %s digest %s", name, id, digest);
-    if (strcmp(again, rest) != 0 ||
-        sodium_hex2bin(u->id, sizeof u->id, id, strlen(id), NULL, &n, NULL) != 0 ||
-        n != sizeof u->id ||
-        sodium_hex2bin(u->digest, sizeof u->digest, digest, strlen(digest), NULL, &n, NULL) != 0 ||
-        n != sizeof u->digest)
+    if (strcmp(again, rest) != 0 || !text_hex(id, u->id, sizeof u->id) ||
+        !text_hex(digest, u->digest, sizeof u->digest))
         return ERR_FORMAT;
     for (u->owner = 0; u->owner < study->owners; u->owner++)
         if (strcmp(study->owner[u->owner].name, name) == 0)
@@ -121,19 +117,23 @@ static enum err check_signature(struct source *l, const struct study *study,
     return public_identity_verify(&study->server[s->server].key, LABEL, text, n, signature);
 }
 
+static enum err read_all(struct source *l, const struct study *study, struct statement *s)
+{
+    const char *text = l->at;
+    TRY(read_head(l, study, s));
+    TRY(memory_new(&s->upload, s->uploads));
+    for (size_t i = 0; i < s->uploads; i++)
+        TRY(read_upload(l, study, &s->upload[i]));
+    return check_signature(l, study, s, text);
+}
+
 enum err statement_read(struct statement *s, const struct study *study, const char *path,
                         const void *text, size_t n, struct log *log)
 {
     struct source l = {.at = text, .end = (const char *)text + n};
     enum err e;
     *s = (struct statement){0};
-    e = read_head(&l, study, s);
-    if (e == ERR_OK && (s->upload = memory_array(s->uploads, sizeof *s->upload)) == NULL)
-        e = ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < s->uploads; i++)
-        e = read_upload(&l, study, &s->upload[i]);
-    if (e == ERR_OK)
-        e = check_signature(&l, study, s, text);
+    e = read_all(&l, study, s);
     if (e == ERR_MISMATCH)
         log_error(log, "%s is about another study: its terms differ", path);
     else if (e == ERR_AUTH)

@@ -32,11 +32,17 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
 /* What the owner alone has: its signing key, and its secret of the study. */
 #define OWNER_KEY_SIZE (32 + UPLOAD_SECRET_SIZE)
 
-/* What an upload is derived from. */
+/* What an upload is derived from, and what comes of it. */
 struct origin {
     uint8_t key[OWNER_KEY_SIZE];
     uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
+    uint8_t id[32], seed[2][ANSWERS_SEED_SIZE], salt[3][UPLOAD_SALT_SIZE];
 };
+
+static void wipe(struct origin *from)
+{
+    secret_wipe(from, sizeof *from);
+}
 
 /* 32 bytes that only the owner can make, for one purpose. */
 static void derive(const struct origin *from, const char *purpose, unsigned number, uint8_t out[32])
@@ -64,17 +70,40 @@ static void digest_packed(unsigned form, const struct bytes *packed, uint8_t out
     secret_wipe(&s, sizeof s);
 }
 
-/* A server's part of component c, which is its first (0) or second (1). */
-static enum err place(struct upload *part, unsigned slot, unsigned c, const uint8_t *salt,
-                      const uint8_t seed[2][ANSWERS_SEED_SIZE], const struct bytes *vector)
+static void take_origin(struct origin *from, const struct identity *owner,
+                        const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
+                        unsigned form, const struct bytes *packed)
 {
-    memcpy(part->salt[slot], salt, UPLOAD_SALT_SIZE);
-    part->has[slot] = true;
-    if (c < 2) {
-        memcpy(part->seed[slot], seed[c], ANSWERS_SEED_SIZE);
-        return ERR_OK;
+    memcpy(from->key, owner->sign_secret, 32);
+    memcpy(from->key + 32, secret, UPLOAD_SECRET_SIZE);
+    memcpy(from->terms, terms, sizeof from->terms);
+    digest_packed(form, packed, from->data);
+    derive(from, "id", 0, from->id);
+    for (unsigned c = 0; c < 3; c++)
+        derive(from, "salt", c, from->salt[c]);
+    for (unsigned c = 0; c < 2; c++) {
+        uint8_t material[32];
+        derive(from, "seed", c, material);
+        memcpy(from->seed[c], material, ANSWERS_SEED_SIZE);
+        secret_wipe(material, sizeof material);
     }
-    bytes_put(&part->vector, vector->data, vector->size);
+}
+
+/* Server i's part of what `from` makes of the vector. */
+static enum err make_part(struct upload *part, unsigned i, const struct origin *from, unsigned form,
+                          const struct bytes *vector)
+{
+    memcpy(part->id, from->id, UPLOAD_ID_SIZE);
+    part->form = (uint8_t)form;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        const unsigned c = (i + slot) % 3;
+        memcpy(part->salt[slot], from->salt[c], UPLOAD_SALT_SIZE);
+        part->has[slot] = true;
+        if (c < 2)
+            memcpy(part->seed[slot], from->seed[c], ANSWERS_SEED_SIZE);
+        else
+            bytes_put(&part->vector, vector->data, vector->size);
+    }
     return bytes_ok(&part->vector);
 }
 
@@ -82,50 +111,26 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
                      const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed)
 {
-    struct origin from;
-    uint8_t id[32], material[32], salt[3][UPLOAD_SALT_SIZE], commitment[3][32];
-    uint8_t seed[2][ANSWERS_SEED_SIZE];
-    struct bytes vector = {0};
-    enum err e;
-
+    struct origin from CLEAN(wipe);
+    uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
+    struct bytes vector CLEAN(bytes_clear) = {0};
+    enum err e = ERR_OK;
     memset(parts, 0, 3 * sizeof *parts);
-    memcpy(from.key, owner->sign_secret, 32);
-    memcpy(from.key + 32, secret, UPLOAD_SECRET_SIZE);
-    memcpy(from.terms, terms, sizeof from.terms);
-    digest_packed(form, packed, from.data);
-    derive(&from, "id", 0, id);
-    for (unsigned c = 0; c < 3; c++)
-        derive(&from, "salt", c, salt[c]);
-    for (unsigned c = 0; c < 2; c++) {
-        derive(&from, "seed", c, material);
-        memcpy(seed[c], material, ANSWERS_SEED_SIZE);
-    }
+    take_origin(&from, owner, secret, terms, form, packed);
     bytes_put(&vector, packed->data, packed->size);
-    e = bytes_ok(&vector);
-    if (e == ERR_OK)
-        e = answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])seed, vector.data, vector.size);
-    for (unsigned c = 0; e == ERR_OK && c < 3; c++)
-        commit(terms, id, c, salt[c], c < 2 ? seed[c] : vector.data,
+    TRY(bytes_ok(&vector));
+    TRY(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])from.seed, vector.data, vector.size));
+    for (unsigned c = 0; c < 3; c++)
+        commit(terms, from.id, c, from.salt[c], c < 2 ? from.seed[c] : vector.data,
                c < 2 ? ANSWERS_SEED_SIZE : vector.size, commitment[c]);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
-        memcpy(parts[i].id, id, UPLOAD_ID_SIZE);
         memcpy(parts[i].commitment, commitment, sizeof commitment);
-        parts[i].form = (uint8_t)form;
-        for (unsigned slot = 0; e == ERR_OK && slot < 2; slot++) {
-            unsigned c = (i + slot) % 3;
-            e = place(&parts[i], slot, c, salt[c], (const uint8_t(*)[ANSWERS_SEED_SIZE])seed,
-                      &vector);
-        }
+        e = make_part(&parts[i], i, &from, form, &vector);
     }
-    secret_wipe(&from, sizeof from);
-    secret_wipe(material, sizeof material);
-    secret_wipe(salt, sizeof salt);
-    secret_wipe(seed, sizeof seed);
     for (unsigned i = 0; e != ERR_OK && i < 3; i++)
         upload_clear(&parts[i]);
     return e;
 }
-
 void upload_clear(struct upload *u)
 {
     bytes_clear(&u->vector);

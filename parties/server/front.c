@@ -124,20 +124,11 @@ static enum err take_alive(struct front *f, const struct intake_message *m)
     return outbox_put(&f->outbox, m->from, m->kind, ERR_OK, "", &out);
 }
 
-/* ERR_AGAIN is not the sender's fault, and the sender tries again. */
-static enum err pass_on(struct front *f, const struct intake_message *m,
-                        const struct bytes *message)
-{
-    enum err e = gate_pass(f->site->gate, m->from, message->data, message->size);
-    return e != ERR_AGAIN
-               ? e
-               : tell(f, m, e, "this server is busy with other requests, or about to end");
-}
-
 /* To the worker, once it is whole. */
 static enum err take_request(struct front *f, const struct intake_message *m,
                              const struct bytes *message)
 {
+    const struct bytes *whole;
     enum err e;
     if (message->size < REQUEST_HEAD_SIZE)
         return tell(f, m, ERR_FORMAT, "the request is cut");
@@ -146,9 +137,13 @@ static enum err take_request(struct front *f, const struct intake_message *m,
         return tell(f, m, ERR_FORMAT, "the request is longer than any of this study");
     if (e != ERR_OK || m->kind == MESSAGE_PIECE)
         return e;
-    e = pass_on(f, m, assembly_whole(f->assembly, m->who));
+    whole = assembly_whole(f->assembly, m->who);
+    e = gate_pass(f->site->gate, m->from, whole->data, whole->size);
     assembly_drop(f->assembly, m->who);
-    return e;
+    /* it is not the sender's fault, and the sender tries again */
+    return e != ERR_AGAIN
+               ? e
+               : tell(f, m, e, "this server is busy with other requests, or about to end");
 }
 
 /* Each kind of message is for some to say, and for some servers to hear. */

@@ -167,17 +167,6 @@ static enum err state_digests(struct round *r, struct round_statement *own)
 }
 
 /*
- * What is computed before the others have agreed is masked by streams that only those have who
- * compute the same.
- */
-static enum err take_topic(struct round *r, const struct round_statement *own)
-{
-    uint8_t topic[SESSION_ID_SIZE];
-    round_topic(r->p->net, own, topic);
-    return crew_topic(r->p->engine->party, r->p->session, topic);
-}
-
-/*
  * Lets the statement ride; `verdict`: whether there is more to it than that. Returns the verdict
  * that it has.
  */
@@ -187,6 +176,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
                                   .standing = (uint8_t)r->standing,
                                   .obstacle = (uint8_t)r->obstacle,
                                   .selected = r->selected};
+    uint8_t topic[SESSION_ID_SIZE];
     if (r->standing == STANDING_OPENED)
         request_digest(r->values.data, r->values.size, own.values);
     memcpy(own.request, r->round.request, sizeof own.request);
@@ -198,8 +188,11 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     own.audit = r->audit;
     if (verdict == ERR_OK)
         verdict = state_digests(r, &own);
-    if (verdict == ERR_OK && intent == ROUND_BIND)
-        verdict = take_topic(r, &own);
+    if (verdict == ERR_OK && intent == ROUND_BIND) {
+        /* before they agree, streams mask that only those have who compute the same */
+        round_topic(r->p->net, &own, topic);
+        verdict = crew_topic(r->p->engine->party, r->p->session, topic);
+    }
     own.verdict = (uint8_t)verdict;
     round_agree(&r->talk, &own);
     return verdict;

@@ -32,15 +32,11 @@ static enum err exchange_cards(struct net *net, const uint8_t open[32],
     return ERR_OK;
 }
 
-static bool same_ledger(const struct store_head *a, const struct store_head *b)
-{
-    return a->number == b->number && memcmp(a->head, b->head, sizeof a->head) == 0;
-}
-
 /* Whether one ledger can be the other one, or that without its last entry. */
 static bool close_enough(const struct store_head *a, const struct store_head *b)
 {
-    return same_ledger(a, b) || a->number + 1 == b->number || b->number + 1 == a->number;
+    return a->number == b->number ? memcmp(a->head, b->head, sizeof a->head) == 0
+                                  : a->number + 1 == b->number || b->number + 1 == a->number;
 }
 
 #define RECOVER "stop it and run trefoil recover STUDY --key KEY --folder FOLDER"

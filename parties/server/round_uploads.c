@@ -137,14 +137,27 @@ static bool is_closed(const struct lists *l, const struct study *study)
     return begun && (!study->late_join || (unfinished && !lost));
 }
 
-static bool was_counted(const struct lists *l, const uint8_t *id)
+/* Whether one of the first `servers` says that the run has counted it. */
+static bool was_counted(const struct lists *l, unsigned servers, const uint8_t *id)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+    for (unsigned i = 0; i < servers; i++) {
         const struct entry *e = look_up(l, i, id);
         if (e != NULL && e->counted)
             return true;
     }
     return false;
+}
+
+/* The upload as a server holds it, or NULL. */
+static const struct entry *held_at(const struct lists *l, unsigned server, const uint8_t *id)
+{
+    const struct entry *e = look_up(l, server, id);
+    return e != NULL && e->held ? e : NULL;
+}
+
+static bool alike(const struct entry *a, const struct entry *b)
+{
+    return a != NULL && b != NULL && memcmp(a->digest, b->digest, sizeof a->digest) == 0;
 }
 
 /* Whether both neighbours hold what is held here, alike; says who does not. */
@@ -153,17 +166,15 @@ static bool held_by_all(const struct lists *l, const struct entry *own, const ch
 {
     bool all = true;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const struct entry *theirs = look_up(l, i, own->id);
-        bool held = theirs != NULL && theirs->held;
-        bool alike = held && memcmp(theirs->digest, own->digest, sizeof own->digest) == 0;
-        if (!held)
+        const struct entry *theirs = held_at(l, i, own->id);
+        if (theirs == NULL)
             log_warn(log,
                      "the upload of %s is not complete at server %u, and is left out until it is",
                      owner, i);
-        else if (!alike)
+        else if (!alike(theirs, own))
             log_error(log, "%s sent server %u another upload than this one; it is left out", owner,
                       i);
-        all = all && alike;
+        all = all && alike(theirs, own);
     }
     return all;
 }
@@ -179,7 +190,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
         const struct upload_name name = u->upload[i];
         const struct entry own = entry_of(&name);
         const char *owner = u->study->owner[name.owner].name;
-        if (closed && !was_counted(l, own.id)) {
+        if (closed && !was_counted(l, STUDY_SERVERS, own.id)) {
             log_warn(log, "the rows of %s came after this run had begun, and are not counted %s",
                      owner, u->study->late_join ? "in the round that is played again" : "in it");
             continue;
@@ -201,20 +212,15 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
 {
     const struct entry *first = NULL; /* that is held */
     enum err e = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const struct entry *theirs = look_up(l, i, id);
-        if (first == NULL && theirs != NULL && theirs->held)
-            first = theirs;
-    }
+    for (unsigned i = 0; first == NULL && i < STUDY_SERVERS; i++)
+        first = held_at(l, i, id);
     if (first == NULL)
         return log_fail(log, ERR_MISMATCH,
                         "this run has counted an upload that no server holds any more, so it "
                         "cannot go on; restore the servers' folders from newer backups");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const struct entry *theirs = look_up(l, i, id);
         const char *owner = study->owner[owner_of(first)].name;
-        if (theirs != NULL && theirs->held &&
-            memcmp(theirs->digest, first->digest, sizeof first->digest) == 0)
+        if (alike(held_at(l, i, id), first))
             continue;
         log_error(log,
                   "this run has counted the rows of %s, but server %u does not hold them any more "
@@ -229,11 +235,9 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
 /* What came to server 2, and is gone there since, it needs from server 1 again. */
 static enum err find_lacking(const struct lists *l, struct round_uploads *u)
 {
-    for (size_t i = 0; i < u->count; i++) {
-        const struct entry *theirs = look_up(l, 2, u->upload[i].id);
-        if (theirs == NULL || !theirs->held)
+    for (size_t i = 0; i < u->count; i++)
+        if (held_at(l, 2, u->upload[i].id) == NULL)
             bytes_put(&u->lacking, u->upload[i].id, UPLOAD_ID_SIZE);
-    }
     return bytes_ok(&u->lacking);
 }
 
@@ -244,12 +248,7 @@ static enum err check_all_counted(const struct lists *l, const struct study *stu
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (uint32_t k = 0; k < l->card[i].count; k++) {
             const struct entry *counted = &l->entry[i][k];
-            bool told = false; /* as another server's */
-            for (unsigned j = 0; j < i; j++) {
-                const struct entry *same = look_up(l, j, counted->id);
-                told = told || (same != NULL && same->counted);
-            }
-            if (counted->counted && !told) {
+            if (counted->counted && !was_counted(l, i, counted->id)) {
                 enum err one = check_counted(l, study, counted->id, log);
                 e = e == ERR_OK ? one : e;
             }

@@ -44,6 +44,12 @@ enum err worker_start(struct worker **worker, struct site *site)
     w = *worker;
     w->site = site;
     guard_start(&w->guard, site->store, site->log);
+    w->play = (struct play){.study = site->study,
+                            .limits = &site->limits,
+                            .store = site->store,
+                            .openings.audit = site->audit,
+                            .adding = &site->status.adding,
+                            .log = &w->log};
     w->log = *site->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;

@@ -55,7 +55,7 @@ void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
 {
     struct bytes result CLEAN(bytes_clear) = {0};
     if (e == ERR_OK)
-        e = worker_handle(w, ask->client.user, ask->p, ask->n, &result);
+        e = worker_handle(w, ask, &result);
     worker_answer(w, ask, e, result.data, result.size);
     worker_let_late_join(w);
 }
@@ -94,50 +94,49 @@ static enum err refuse_second(struct worker *w)
 }
 
 /* Whether a request may be asked, and no other run is in its way. ERR_REFUSED, logged, else. */
-static enum err may_have(struct worker *w, const struct worker_ask *ask, const struct request *r)
+static enum err may_have(struct worker *w, const struct worker_ask *ask)
 {
-    TRY(worker_may_ask(w, r, ask->client.user));
-    return busy_with_another(w, r) ? refuse_second(w) : ERR_OK;
+    TRY(worker_may_ask(w, ask));
+    return busy_with_another(w, &ask->request) ? refuse_second(w) : ERR_OK;
 }
 
 /* Whether the session that is open is there for a request that is no OPEN. */
-static enum err goes_to_session(struct worker *w, const struct worker_ask *ask,
-                                const struct request *r)
+static enum err goes_to_session(struct worker *w, const struct worker_ask *ask)
 {
-    TRY(may_have(w, ask, r));
+    TRY(may_have(w, ask));
     if (w->engine == NULL)
         return log_fail(&w->log, ERR_PEER,
                         "there is no session: it ended, or this server was restarted");
-    if (memcmp(w->run, r->run, sizeof w->run) != 0)
+    if (memcmp(w->run, ask->request.run, sizeof w->run) != 0)
         return log_fail(&w->log, ERR_MISUSE, "the session is that of another run");
     return ERR_OK;
 }
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-static enum err read(struct worker *w, const struct worker_ask *ask, struct request *r)
+static enum err read(struct worker *w, struct request *r, const uint8_t *p, size_t n)
 {
-    enum err e = request_read(r, w->site->study->workload, ask->p, ask->n);
-    if (e != ERR_OK && request_version(ask->p, ask->n) != REQUEST_VERSION)
+    enum err e = request_read(r, w->site->study->workload, p, n);
+    if (e != ERR_OK && request_version(p, n) != REQUEST_VERSION)
         log_error(&w->log,
                   "the request is of version %u, and this server (trefoil %s) takes version %u; "
                   "run with the version that the servers run",
-                  request_version(ask->p, ask->n), TREFOIL_VERSION, REQUEST_VERSION);
+                  request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
     else if (e != ERR_OK)
         log_error(&w->log, "the request does not parse");
     return e;
 }
 
 /* What server 0 does with an OPEN: it makes the session. */
-static void lead(struct worker *w, const struct worker_ask *ask, const struct request *r)
+static void lead(struct worker *w, const struct worker_ask *ask)
 {
     uint8_t about[REQUEST_ATTEMPT_SIZE];
-    enum err e = may_have(w, ask, r);
+    enum err e = may_have(w, ask);
     if (e == ERR_OK) {
-        if (w->session == NULL || memcmp(w->run, r->run, sizeof w->run) != 0)
+        if (w->session == NULL || memcmp(w->run, ask->request.run, sizeof w->run) != 0)
             w->began = date_now();
         w->user = ask->client.user;
-        memcpy(w->run, r->run, sizeof w->run);
+        memcpy(w->run, ask->request.run, sizeof w->run);
         memcpy(about, ask->attempt, sizeof about);
         e = worker_open_session(w, NULL, about);
     }
@@ -147,23 +146,23 @@ static void lead(struct worker *w, const struct worker_ask *ask, const struct re
 static void take(struct worker *w, const struct gate_client *from, const struct bytes *message)
 {
     struct reader in = reader_of(message->data + 1, message->size - 1);
-    struct worker_ask ask = {.client = *from};
     struct request r CLEAN(request_clear) = {0};
+    struct worker_ask ask = {.client = *from};
     enum err e;
     reader_copy(&in, ask.attempt, sizeof ask.attempt);
     ask.seen = reader_u64(&in);
-    ask.p = in.p;
-    ask.n = in.left;
+    request_digest(in.p, in.left, ask.digest);
     w->words[0] = '\0';
-    e = read(w, &ask, &r);
+    e = read(w, &r, in.p, in.left);
+    ask.request = r;
     if (e != ERR_OK)
         worker_answer(w, &ask, e, NULL, 0);
     else if (r.kind != REQUEST_OPEN)
-        worker_serve(w, &ask, goes_to_session(w, &ask, &r));
+        worker_serve(w, &ask, goes_to_session(w, &ask));
     else if (w->site->index == 0)
-        lead(w, &ask, &r);
+        lead(w, &ask);
     else
-        worker_follow(w, &ask, &r);
+        worker_follow(w, &ask);
 }
 
 enum err worker_once(struct worker *w, struct bytes *message)

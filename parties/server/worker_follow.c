@@ -68,26 +68,18 @@ static bool is_half_open(const struct worker *w)
     return w->session != NULL && w->engine == NULL;
 }
 
-void worker_follow(struct worker *w, const struct worker_ask *ask, const struct request *r)
+void worker_follow(struct worker *w, const struct worker_ask *ask)
 {
-    struct worker_waiting new = {.ask = *ask, .since = clock_now_ms(), .used = true};
-    if (ask->n > sizeof new.open) {
-        log_error(&w->log, "the request does not parse");
-        worker_answer(w, ask, ERR_FORMAT, NULL, 0);
-        return;
-    }
+    const struct worker_waiting new = {.ask = *ask, .since = clock_now_ms(), .used = true};
     forget_older(w, &ask->client);
     if (is_half_open(w) && memcmp(ask->attempt, w->joined, sizeof w->joined) == 0) {
         begin(w, ask);
         return;
     }
-    /*
-     * a program that begins anew has lost an answer, or a request: nobody waits for that any more
-     */
+    /* a program that begins anew has lost an answer or a request, and waits for it no more */
     if (w->engine != NULL && ask->client.user == w->user &&
-        memcmp(r->run, w->run, sizeof w->run) == 0)
+        memcmp(ask->request.run, w->run, sizeof w->run) == 0)
         worker_close_session(w);
-    memcpy(new.open, ask->p, ask->n);
     *place_for(w, &new) = new;
 }
 
@@ -119,7 +111,6 @@ static void join(struct worker *w, const struct bytes *propose)
         return;
     }
     waiting->used = false;
-    waiting->ask.p = waiting->open;
     begin(w, &waiting->ask);
 }
 

@@ -21,18 +21,17 @@ _Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about a
 #define WORKER_WAITING 64 /* OPENs that wait for their session */
 #define WORKER_WAITING_OF_A_KEY 4
 
-/* An analyst's request as it has come, and whom to answer. */
+/* An analyst's request, and whom to answer. */
 struct worker_ask {
     struct gate_client client;
     uint8_t attempt[REQUEST_ATTEMPT_SIZE];
-    uint64_t seen; /* debits of this server */
-    const uint8_t *p;
-    size_t n;
+    uint64_t seen;                       /* debits of this server */
+    struct request request;              /* borrowed; an OPEN uses none of its arrays */
+    uint8_t digest[REQUEST_DIGEST_SIZE]; /* of its bytes */
 };
 
 struct worker_waiting {
     struct worker_ask ask;
-    uint8_t open[REQUEST_PLAIN_SIZE]; /* what ask.p is to point to */
     int64_t since;
     bool used;
 };
@@ -88,7 +87,7 @@ void worker_close_lanes(struct worker *w);
 enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
 
 /* What servers 1 and 2 do with an OPEN: worker_follow.c. */
-void worker_follow(struct worker *w, const struct worker_ask *ask, const struct request *r);
+void worker_follow(struct worker *w, const struct worker_ask *ask);
 /* At servers 1 and 2: joins a session if server 0 has proposed one; tells who waits in vain. */
 enum err worker_tend(struct worker *w, struct bytes *message) MUST_CHECK;
 
@@ -110,17 +109,17 @@ int64_t worker_silent_ms(const struct worker *w);
 int64_t worker_connect_ms(const struct worker *w);
 
 /*
- * Whether an analyst (a gate's user) may ask this of a run. A run is the analyst's who asked for
- * its last bound round; before that, of whose session it is. Another may go on with it once that
+ * Whether an analyst may ask this of a run. A run belongs to the analyst who asked for its last
+ * bound round; before that, to the one whose session it is. Another may go on with it once that
  * key is not on the roster any more. ERR_REFUSED, logged, for everybody else.
  */
-enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user) MUST_CHECK;
+enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 /* In the status, what the ledger says is spent and left. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* And whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);
-/* Handles the bytes of an analyst's request (a gate's user); a failure ends the session. */
-enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
+/* Handles an analyst's request; a failure ends the session. */
+enum err worker_handle(struct worker *w, const struct worker_ask *ask,
                        struct bytes *result) MUST_CHECK;
 /*
  * Answers an analyst, with what this server signs of its ledger and `result`, or in the words that

@@ -91,24 +91,28 @@ static enum err meet(struct worker *w, const struct bytes *propose,
     return e;
 }
 
-enum err worker_open_session(struct worker *w, const struct bytes *propose,
+static enum err open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
     const struct check_guard guard = guard_of(&w->guard);
+    TRY(meet(w, propose, attempt));
+    TRY(worker_open_lanes(w));
+    TRY(engine_check(w->party, w->site->study, &guard));
+    w->party->audit = openings_audit;
+    w->party->audit_self = &w->play.openings;
+    hear(w);
+    w->shown_sent = w->shown_received = 0;
+    atomic_store(&w->site->status.session, true);
+    return ERR_OK;
+}
+
+enum err worker_open_session(struct worker *w, const struct bytes *propose,
+                             uint8_t attempt[REQUEST_ATTEMPT_SIZE])
+{
     enum err e;
     worker_close_session(w);
-    e = meet(w, propose, attempt);
-    if (e == ERR_OK)
-        e = worker_open_lanes(w);
-    if (e == ERR_OK)
-        e = engine_check(w->party, w->site->study, &guard);
-    if (e == ERR_OK) {
-        w->party->audit = openings_audit;
-        w->party->audit_self = &w->play.openings;
-        hear(w);
-        w->shown_sent = w->shown_received = 0;
-        atomic_store(&w->site->status.session, true);
-    } else
+    e = open_session(w, propose, attempt);
+    if (e != ERR_OK)
         worker_close_session(w);
     return e;
 }
@@ -130,8 +134,9 @@ static const char *name_of(const struct study *study, const uint8_t key[32])
     return NULL;
 }
 
-enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user)
+enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
 {
+    const struct request *r = &ask->request;
     bool paid = false, open = w->engine != NULL && memcmp(w->run, r->run, sizeof w->run) == 0;
     uint8_t key[32];
     const char *name;
@@ -142,7 +147,7 @@ enum err worker_may_ask(struct worker *w, const struct request *r, uint32_t user
     else if (!paid)
         return ERR_OK;
     name = name_of(w->site->study, key);
-    if (name == NULL || memcmp(key, key_of(w, user), sizeof key) == 0)
+    if (name == NULL || memcmp(key, key_of(w, ask->client.user), sizeof key) == 0)
         return ERR_OK;
     return log_fail(
         &w->log, ERR_REFUSED,
@@ -218,17 +223,11 @@ static enum err new_engine(struct worker *w)
     crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
     crypto_hash_sha256_final(&hash, id);
     TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
-    w->play.study = w->site->study;
-    w->play.limits = &w->site->limits;
-    w->play.store = w->site->store;
-    w->play.openings.audit = w->site->audit;
-    w->play.adding = &w->site->status.adding;
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
     w->play.session = w->session;
     w->play.engine = w->engine;
     w->play.late = false;
-    w->play.log = &w->log;
     return ERR_OK;
 }
 
@@ -269,15 +268,15 @@ static enum err handle_close(struct worker *w, struct bytes *result)
     return bytes_ok(result);
 }
 
-static enum err dispatch(struct worker *w, struct request *r, const uint8_t digest[32],
-                         struct bytes *result)
+static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct bytes *result)
 {
+    const struct request *r = &ask->request;
     if (r->kind == REQUEST_OPEN) {
         memcpy(w->run, r->run, sizeof w->run);
-        return handle_open(w, digest, result);
+        return handle_open(w, ask->digest, result);
     }
     return r->kind == REQUEST_CLOSE ? handle_close(w, result)
-                                    : play_round(&w->play, r, digest, result);
+                                    : play_round(&w->play, r, ask->digest, result);
 }
 
 /* A check that failed is told to whoever reads the audit log, too. */
@@ -292,35 +291,30 @@ static void log_caught(struct worker *w, uint32_t round)
 }
 
 /* A server that has stopped does nothing; one that stops while it does says so. */
-static enum err dispatch_guarded(struct worker *w, struct request *r, const uint8_t digest[32],
+static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
                                  struct bytes *result)
 {
     enum err e;
     TRY(guard_allows(&w->guard, &w->log));
-    e = dispatch(w, r, digest, result);
+    e = dispatch(w, ask, result);
     if (e != ERR_OK && guard_allows(&w->guard, &w->log) == ERR_CHEAT)
         e = ERR_CHEAT; /* of whichever lane, and whatever the others ended with */
     if (e == ERR_CHEAT)
-        log_caught(w, r->sequence);
+        log_caught(w, ask->request.sequence);
     return e;
 }
 
-enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
-                       struct bytes *result)
+enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct bytes *result)
 {
-    struct request r CLEAN(request_clear) = {0};
-    uint8_t digest[REQUEST_DIGEST_SIZE];
-    enum err e;
-    TRY(request_read(&r, w->site->study->workload, p, n));
-    request_digest(p, n, digest);
-    e = worker_may_ask(w, &r, user);
+    const enum request_kind kind = ask->request.kind;
+    enum err e = worker_may_ask(w, ask);
     if (e == ERR_OK)
-        w->user = user;
+        w->user = ask->client.user;
     hear(w);
-    if (r.kind == REQUEST_SELECT || r.kind == REQUEST_MEASURE)
-        atomic_store(&w->site->status.round, r.sequence);
+    if (kind == REQUEST_SELECT || kind == REQUEST_MEASURE)
+        atomic_store(&w->site->status.round, ask->request.sequence);
     if (e == ERR_OK)
-        e = dispatch_guarded(w, &r, digest, result);
+        e = dispatch_guarded(w, ask, result);
     hear(w);
     worker_show_guard(w);
     if (worker_show_budget(w) != ERR_OK)
@@ -328,7 +322,7 @@ enum err worker_handle(struct worker *w, uint32_t user, const void *p, size_t n,
     show_bytes(w);
     atomic_fetch_add(&w->site->status.requests, 1);
     atomic_fetch_add(&w->site->status.requests_failed, e != ERR_OK);
-    if (e != ERR_OK || r.kind == REQUEST_CLOSE)
+    if (e != ERR_OK || kind == REQUEST_CLOSE)
         worker_close_session(w);
     return e;
 }

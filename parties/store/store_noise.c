@@ -2,11 +2,8 @@
 
 /* In a table of its own: SQLite writes a changed row anew, and a round's changes at each step. */
 
-/* What shares of noise are sealed for. */
-static enum err binding_of(const struct store_round *round, struct bytes *out)
-{
-    return store_write_entry(round, "trefoil-noise", out);
-}
+/* What shares of noise are sealed for: an entry of the ledger with this in place of the budget. */
+static const char purpose[] = "trefoil-noise";
 
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise)
@@ -14,7 +11,7 @@ enum err store_put_noise(struct store *s, const struct store_round *round,
     struct bytes binding CLEAN(bytes_clear) = {0};
     struct bytes sealed CLEAN(bytes_clear) = {0};
     struct query q;
-    TRY(binding_of(round, &binding));
+    TRY(store_write_entry(round, purpose, &binding));
     TRY(store_seal(s, binding.data, binding.size, noise, &sealed));
     q = query_of(s, "INSERT INTO noise(run, sequence, sealed) VALUES(?, ?, ?)");
     store_put_name(&q, round->run, round->sequence);
@@ -22,24 +19,20 @@ enum err store_put_noise(struct store *s, const struct store_round *round,
     return query_run(&q, NULL);
 }
 
-static enum err read_sealed(struct store *s, const struct store_round *round, struct bytes *sealed)
+enum err store_noise(struct store *store, const struct store_round *round, struct bytes *noise)
 {
-    struct query q = query_of(s, "SELECT sealed FROM noise WHERE run = ? AND sequence = ?");
+    struct query q = query_of(store, "SELECT sealed FROM noise WHERE run = ? AND sequence = ?");
+    struct bytes binding CLEAN(bytes_clear) = {0};
+    struct bytes sealed CLEAN(bytes_clear) = {0};
     bool found;
     store_put_name(&q, round->run, round->sequence);
     found = query_row(&q);
     if (found)
-        query_bytes(&q, sealed);
+        query_bytes(&q, &sealed);
     TRY(query_end(&q));
-    return found ? ERR_OK : ERR_LOST;
-}
-
-enum err store_noise(struct store *store, const struct store_round *round, struct bytes *noise)
-{
-    struct bytes binding CLEAN(bytes_clear) = {0};
-    struct bytes sealed CLEAN(bytes_clear) = {0};
-    TRY(binding_of(round, &binding));
-    TRY(read_sealed(store, round, &sealed));
+    if (!found)
+        return ERR_LOST;
+    TRY(store_write_entry(round, purpose, &binding));
     return store_unseal(store, binding.data, binding.size, sealed.data, sealed.size, noise);
 }
 

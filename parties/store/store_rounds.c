@@ -351,17 +351,16 @@ enum err store_put_values(struct store *s, const struct store_round *round,
                           const struct bytes *values)
 {
     const struct step step = {STANDING_LOST, STANDING_INDEX, STANDING_OPENED, .opened = values};
-    struct bytes known = {0};
-    bool is_new, same;
-    enum err e;
+    struct bytes known CLEAN(bytes_clear) = {0};
+    bool is_new;
     TRY(advance(s, round, &step, &is_new));
     if (is_new)
         return ERR_OK;
-    e = store_values(s, round, &known);
-    same = e == ERR_OK && known.size == values->size &&
-           (known.size == 0 || memcmp(known.data, values->data, known.size) == 0);
-    bytes_clear(&known);
-    return e != ERR_OK ? e : same ? ERR_OK : differs(s, round);
+    TRY(store_values(s, round, &known));
+    return known.size == values->size &&
+                   (known.size == 0 || memcmp(known.data, values->data, known.size) == 0)
+               ? ERR_OK
+               : differs(s, round);
 }
 
 enum err store_values(struct store *store, const struct store_round *round, struct bytes *values)
