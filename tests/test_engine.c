@@ -152,13 +152,13 @@ static void mpc_equals_plaintext(const struct support_options *o)
     mpc_equals_plaintext_as(o, AT_ONCE);
 }
 
-static void a_whole_run_equals_the_plaintext_run(void **state)
+TEST(a_whole_run_equals_the_plaintext_run)
 {
     const struct support_options two_ways = {.owners = OWNERS, .rounds = 5, .epsilon = 2};
     mpc_equals_plaintext(&two_ways);
 }
 
-static void a_run_over_three_ways_and_lists_equals_too(void **state)
+TEST(a_run_over_three_ways_and_lists_equals_too)
 {
     const struct support_options lists = {
         .owners = OWNERS,
@@ -170,7 +170,7 @@ static void a_run_over_three_ways_and_lists_equals_too(void **state)
 }
 
 /* A wide domain, so that small owners send records and large ones answers, in one study. */
-static void a_run_over_records_and_answers_equals_too(void **state)
+TEST(a_run_over_records_and_answers_equals_too)
 {
     const struct support_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
@@ -190,7 +190,7 @@ static const char *const columns[] = {
  * Rows and columns split: one owner of whole rows, and two that hold different columns of the same
  * rows, of which one has fewer, so that the last rows of the other count nowhere.
  */
-static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **state)
+TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 {
     const struct support_options split = {.owners = OWNERS, .rounds = 4, .part = columns};
     mpc_equals_plaintext(&split);
@@ -200,7 +200,7 @@ static void a_run_over_rows_and_columns_of_several_owners_equals_too(void **stat
  * Whole runs for every kind of noise and score: answers of small marginals and of larger ones with
  * weights, records and answers, rows and columns split.
  */
-static void every_noise_and_score_on_every_kind_of_data_equal_too(void **state)
+TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
 {
     static const struct support_options data[] = {
         {.workload = "{all: 2}"},
@@ -240,7 +240,7 @@ static enum err make_engines(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void an_engine_does_not_run_unproved(void **state)
+TEST(an_engine_does_not_run_unproved)
 {
     const struct support_options o[] = {{.owners = 1}, {.owners = 1, .more = "security: abort\n"}};
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
@@ -253,7 +253,7 @@ static void an_engine_does_not_run_unproved(void **state)
 }
 
 /* The same of studies whose servers prove what they compute: late uploads, replays, every kind. */
-static void a_run_that_is_proved_equals_too(void **state)
+TEST(a_run_that_is_proved_equals_too)
 {
     static const char *const noise[] = {"box-muller", "discrete"};
     static const char *const more[] = {"security: abort\n", "security: abort\nscore: l2\n"};
@@ -272,7 +272,7 @@ static void a_run_that_is_proved_equals_too(void **state)
 }
 
 /* And of records: beside answers, and with columns at several owners; late ones are added. */
-static void a_run_over_records_that_is_proved_equals_too(void **state)
+TEST(a_run_over_records_that_is_proved_equals_too)
 {
     const struct support_options mixed = {.owners = OWNERS,
                                           .rounds = 2,
@@ -323,7 +323,7 @@ static enum err add_more(struct party *p, void *shared)
     return right ? ERR_OK : ERR_MISMATCH;
 }
 
-static void what_is_counted_is_not_counted_again(void **state)
+TEST(what_is_counted_is_not_counted_again)
 {
     const struct support_options o = {.owners = OWNERS};
     const struct support_options wide = {
@@ -339,7 +339,7 @@ static void what_is_counted_is_not_counted_again(void **state)
 /*
  * Answers, then records, each upload added to what is counted; a batch's second owner comes last.
  */
-static void a_run_added_up_in_steps_equals_too(void **state)
+TEST(a_run_added_up_in_steps_equals_too)
 {
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [dose, age]\n", NULL,
@@ -359,7 +359,7 @@ static void a_run_added_up_in_steps_equals_too(void **state)
  * One owner at the one-ways, two at the first selection, then all: answers, then records among
  * them.
  */
-static void a_run_whose_owners_come_between_rounds_equals_too(void **state)
+TEST(a_run_whose_owners_come_between_rounds_equals_too)
 {
     const struct support_options answers = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     const struct support_options mixed = {
@@ -369,7 +369,7 @@ static void a_run_whose_owners_come_between_rounds_equals_too(void **state)
 }
 
 /* No model says otherwise, and the two runs still agree. */
-static void what_is_impossible_has_no_part_in_a_run(void **state)
+TEST(what_is_impossible_has_no_part_in_a_run)
 {
     const struct support_options o = {
         .owners = OWNERS,
@@ -397,23 +397,4 @@ static void what_is_impossible_has_no_part_in_a_run(void **state)
     whole_free(w);
     memory_free(&w);
     mpc_equals_plaintext(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_run_equals_the_plaintext_run),
-        cmocka_unit_test(a_run_over_three_ways_and_lists_equals_too),
-        cmocka_unit_test(a_run_over_records_and_answers_equals_too),
-        cmocka_unit_test(a_run_over_rows_and_columns_of_several_owners_equals_too),
-        cmocka_unit_test(every_noise_and_score_on_every_kind_of_data_equal_too),
-        cmocka_unit_test(an_engine_does_not_run_unproved),
-        cmocka_unit_test(a_run_that_is_proved_equals_too),
-        cmocka_unit_test(a_run_over_records_that_is_proved_equals_too),
-        cmocka_unit_test(a_run_added_up_in_steps_equals_too),
-        cmocka_unit_test(a_run_whose_owners_come_between_rounds_equals_too),
-        cmocka_unit_test(what_is_counted_is_not_counted_again),
-        cmocka_unit_test(what_is_impossible_has_no_part_in_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

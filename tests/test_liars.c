@@ -172,7 +172,7 @@ static enum err sit(struct party *p, void *shared)
  * Two honest servers count different uploads, and do not know it yet: no stream of one is one of
  * the other's, so that nothing they mask fits together. What they say next of uploads differs.
  */
-static void who_is_told_of_other_uploads_masks_with_other_streams(void **state)
+TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
         struct lists l;
@@ -190,7 +190,7 @@ static void who_is_told_of_other_uploads_masks_with_other_streams(void **state)
 }
 
 /* With a check they notice: after the two exchanges of the lists comes that of what they count. */
-static void who_proves_does_not_count_other_uploads(void **state)
+TEST(who_proves_does_not_count_other_uploads)
 {
     for (unsigned lies = 0; lies < 2; lies++) {
         struct lists l;
@@ -206,13 +206,4 @@ static void who_proves_does_not_count_other_uploads(void **state)
         assert_true(lies ? caught > 0 : caught == 0);
         lists_free(&l);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_told_of_other_uploads_masks_with_other_streams),
-        cmocka_unit_test(who_proves_does_not_count_other_uploads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

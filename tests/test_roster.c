@@ -534,7 +534,7 @@ static void knock(struct scene *c, const char *study_path, const char *key, char
     assert_int_equal(identity_load(&me, file(c, "%s", key), NULL), ERR_OK);
     assert_int_equal(netio_new(&netio, NULL), ERR_OK);
     assert_int_equal(lines_dial(&dial, netio, study, me, 0, NULL), ERR_OK);
-    if (lines_ask(dial, &message, &reply, clock_now_ms() + 1500) == ERR_OK)
+    if (lines_ask(dial, &message, &reply, 1500, 1500) == ERR_OK)
         snprintf(text, 512, "%s: %.400s", reply.status == ERR_OK ? "ok" : "refused", reply.text);
     else
         text[0] = '\0';

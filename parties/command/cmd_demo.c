@@ -187,7 +187,7 @@ static enum err ask_status(const struct demo *d, struct netio *netio,
     struct reply reply;
     bytes_put_u8(&message, MESSAGE_STATUS);
     TRY(lines_dial(&dial, netio, d->study, analyst, server, NULL));
-    return lines_ask(dial, &message, &reply, clock_now_ms() + ms);
+    return lines_ask(dial, &message, &reply, ms, ms);
 }
 
 /* A server is up when it answers a status question; that it has ended need not be waited for. */

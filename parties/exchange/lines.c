@@ -1,5 +1,7 @@
 #include "parties/exchange/lines.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
 enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
@@ -23,11 +25,12 @@ enum err lines_dial(struct dial **dial, struct netio *netio, const struct study 
     return dial_new(dial, &o);
 }
 
-enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t deadline)
+enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
+                   int64_t answer_ms)
 {
     TRY(bytes_ok(message));
-    TRY(dial_send(dial, message->data, message->size, deadline));
-    TRY(dial_receive(dial, message, deadline));
+    TRY(dial_send(dial, message->data, message->size, clock_now_ms() + send_ms));
+    TRY(dial_receive(dial, message, clock_now_ms() + answer_ms));
     return reply_read(reply, message);
 }
 

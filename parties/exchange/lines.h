@@ -10,9 +10,12 @@
 /* A dial to one server's gate. */
 enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
-/* One message (ERR_NOMEM if a write to it failed) and its answer; `reply` points into it. */
-enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply,
-                   int64_t deadline) MUST_CHECK;
+/*
+ * One message (ERR_NOMEM if a write to it failed) and its answer; `reply` points into it. So many
+ * milliseconds until it is sent, and then until it is answered.
+ */
+enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
+                   int64_t answer_ms) MUST_CHECK;
 
 /* Bytes of messages. */
 struct traffic {

@@ -89,21 +89,15 @@ static enum err dial(struct courier *c, unsigned server)
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
     const struct study *study = c->o.study;
-    enum err e = bytes_ok(message);
+    enum err e;
     c->words[0] = '\0';
     *reply = (struct reply){0};
-    if (e == ERR_OK && c->lines.dial[server] == NULL)
-        e = dial(c, server);
+    e = c->lines.dial[server] == NULL ? dial(c, server) : ERR_OK;
     if (e == ERR_OK)
-        e = dial_send(c->lines.dial[server], message->data, message->size,
-                      clock_now_ms() + 1000 * (int64_t)study->connect_s);
-    if (e == ERR_OK)
-        e = dial_receive(c->lines.dial[server], message,
-                         clock_now_ms() + 1000 * (int64_t)study->round_s);
+        e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
+                      1000 * (int64_t)study->round_s);
     if (e == ERR_TIMEOUT && c->words[0] == '\0')
         snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
-    if (e == ERR_OK)
-        e = reply_read(reply, message);
     if (e == ERR_OK)
         e = reply->status;
     if (e == ERR_MISMATCH && reply->size > 0)

@@ -21,26 +21,20 @@ void outbox_clear(struct outbox *o)
 enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
                     const char *text, const struct bytes *payload)
 {
-    struct outbox_item *item;
+    struct outbox_item *item = memory_grow(o->item, o->count + 1, sizeof *item);
     enum err e;
-    if (o->count == o->capacity) {
-        size_t capacity = 2 * o->capacity + 16;
-        struct outbox_item *grown = memory_grow(o->item, capacity, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        o->item = grown;
-        o->capacity = capacity;
-    }
-    item = &o->item[o->count];
+    if (item == NULL)
+        return ERR_NOMEM;
+    o->item = item;
+    item = &item[o->count];
     *item = (struct outbox_item){.to = *to, .kind = kind, .status = status};
     e = reply_write(kind, status, text, payload != NULL ? payload->data : NULL,
                     payload != NULL ? payload->size : 0, &item->message);
-    if (e != ERR_OK) {
+    if (e == ERR_OK)
+        o->count++;
+    else
         bytes_clear(&item->message);
-        return e;
-    }
-    o->count++;
-    return ERR_OK;
+    return e;
 }
 
 static enum err send_failure(struct gate *gate, const struct outbox_item *item, enum err e)
@@ -69,8 +63,6 @@ enum err outbox_send(struct outbox *o, struct gate *gate, enum err stored)
         else
             e = gate_reply(gate, &item->to, item->message.data, item->message.size);
     }
-    for (size_t i = 0; i < o->count; i++)
-        bytes_clear(&o->item[i].message);
-    o->count = 0;
+    outbox_clear(o);
     return e;
 }

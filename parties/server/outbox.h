@@ -12,7 +12,7 @@ struct outbox_item;
 /* All zero is an empty one. */
 struct outbox {
     struct outbox_item *item;
-    size_t count, capacity;
+    size_t count;
 };
 
 void outbox_clear(struct outbox *o);

@@ -1,6 +1,5 @@
 #include "parties/server/recover.h"
 
-#include "base/clock.h"
 #include "parties/exchange/lines.h"
 #include "parties/exchange/price.h"
 
@@ -88,13 +87,13 @@ static enum err ask_both(struct recovery *r, uint64_t number)
 {
     for (unsigned peer = 0; peer < 2; peer++) {
         struct debit *d = &r->debit[peer];
-        int64_t deadline = clock_now_ms() + 1000 * (int64_t)r->t->study->connect_s;
+        const int64_t wait_ms = 1000 * (int64_t)r->t->study->connect_s;
         struct reply reply;
         enum err e;
         bytes_clear(&d->message);
         bytes_put_u8(&d->message, MESSAGE_LEDGER);
         bytes_put_u64(&d->message, number);
-        e = lines_ask(r->dial[peer], &d->message, &reply, deadline);
+        e = lines_ask(r->dial[peer], &d->message, &reply, wait_ms, wait_ms);
         if (e == ERR_OK)
             e = reply.status;
         if (e == ERR_OK)
