@@ -99,7 +99,7 @@ static void describe_resumption(const struct audit_entry *entry, FILE *out)
         fprintf(out, " %" PRIu64 " had been left\n", c->left);
 }
 
-/* What a log tells and `before` (NULL: none) does not. */
+/* Lists what a log tells and `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
     for (size_t k = 0; k < f->entries; k++) {
@@ -231,7 +231,7 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
                     f->server, day, head->entries);
 }
 
-/* What `by` saw of `of`'s log must be there; told once. `*lost`: a recovery explains a gap. */
+/* Each head of `of`'s log that `by` saw must be in it. `*lost`: a recovery explains a gap. */
 static enum err check_seen(const struct audit_file *by, const struct audit_file *of, bool *lost,
                            struct log *log)
 {
@@ -276,7 +276,7 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
     return e;
 }
 
-/* What others began to open and log `of` does not have: one note for all of it. */
+/* Notes once all openings that others began and log `of` does not have. */
 static void note_gaps(struct audit_file *const *files, size_t count, size_t of, FILE *out)
 {
     uint32_t first = UINT32_MAX, last = 0;

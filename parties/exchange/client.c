@@ -37,7 +37,7 @@ static enum err connect_all(struct client *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         lines_end(&c->lines, i);
         TRY(lines_dial(&c->lines.dial[i], c->netio, c->study, c->me, i, c->log));
-        TRY(dial_watch(c->lines.dial[i])); /* a server that ends takes what was asked of it along */
+        TRY(dial_watch(c->lines.dial[i])); /* a server that ends loses what was asked of it */
     }
     return ERR_OK;
 }
@@ -134,7 +134,7 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     return e == ERR_OK ? reply->status : e;
 }
 
-/* What is new of the uploads that servers add up. */
+/* Shows how far the servers are with adding up uploads, if that has changed. */
 static void show_adding(struct client *c)
 {
     const double share = pulse_adding(c->pulse);

@@ -17,7 +17,7 @@
 
 struct client;
 
-/* Of a run; `study` and `me` are borrowed. client_free() also after a failure. */
+/* For one run; `study` and `me` are borrowed. client_free() also after a failure. */
 enum err client_new(struct client **client, struct netio *netio, const struct study *study,
                     const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],
                     struct log *log) MUST_CHECK;

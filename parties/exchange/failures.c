@@ -9,7 +9,7 @@ bool failures_say_more(enum err e, enum err than)
            (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
-/* Where one has refused, others that wait for it in vain, or are silent, say nothing more. */
+/* Where one server has refused, others that are silent or time out add nothing. */
 static bool is_consequence(enum err e, enum err of)
 {
     return (e == ERR_TIMEOUT || e == ERR_PEER) && !failures_say_more(ERR_TIMEOUT, of);

@@ -14,7 +14,7 @@ struct held {
 };
 
 void held_put(struct bytes *out, const struct held *held);
-/* What is no state, or too short, fails the reader. */
+/* An unknown state, or too few bytes, fails the reader. */
 void held_read(struct reader *in, struct held *held);
 
 #endif

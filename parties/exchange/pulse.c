@@ -23,14 +23,14 @@ struct pulse {
     atomic_int adding; /* thousandths; -1: nothing was heard */
 };
 
-/* A server that is not there hears the next one. */
+/* A server that is away misses this beat, and hears the next. */
 static void beat(struct pulse *p)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         (void)!dial_send(p->dial[i], p->message, sizeof p->message, clock_now_ms());
 }
 
-/* What server 0 has answered, if it has. */
+/* Takes the answers of server 0 that have come. */
 static void listen(struct pulse *p)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
@@ -79,7 +79,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
     p->every_ms = p->every_ms < BEAT_MS ? p->every_ms : BEAT_MS;
     atomic_init(&p->adding, -1);
-    /* no log: who asks something of a server that is away is told so */
+    /* no log: requests to a server that is away fail with a message of their own */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         enum err e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)

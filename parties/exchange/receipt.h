@@ -31,7 +31,7 @@ struct receipt {
     struct receipt_part part[STUDY_SERVERS];
 };
 
-/* What `server` says of state, owner and digest of r; now. */
+/* Signs, as `server` and now, the state, owner and digest of r. */
 enum err receipt_sign(const struct study *study, const struct identity *server,
                       const struct receipt *r, struct receipt_part *part) MUST_CHECK;
 /* ERR_AUTH, logged, names the server whose signature fails; all three, or one. */

@@ -64,7 +64,7 @@ static bool next(struct source *l)
     return true;
 }
 
-/* What comes after `word` and a space in the next line. */
+/* Returns the rest of the next line, after `word` and a space; NULL if it begins otherwise. */
 static const char *field(struct source *l, const char *word)
 {
     size_t n = strlen(word);

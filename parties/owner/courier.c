@@ -50,7 +50,7 @@ struct traffic courier_traffic(const struct courier *c)
 
 /* --- one message and its answer --------------------------------------------------------------- */
 
-/* What the server says, or else what went wrong with the line, in c->words. */
+/* Keeps in c->words what the server says, or else what went wrong with the line. */
 static void keep_words(struct courier *c, const char *text)
 {
     char words[sizeof c->words];
@@ -150,7 +150,7 @@ static enum err look(struct courier *c, unsigned server)
 
 /* --- again and again -------------------------------------------------------------------------- */
 
-/* What may be otherwise in a while. */
+/* Whether a later try may go better. */
 static bool may_pass(enum err e)
 {
     return e == ERR_TIMEOUT || e == ERR_PEER || e == ERR_AGAIN || e == ERR_SYSTEM || e == ERR_NOMEM;
@@ -167,7 +167,7 @@ static int64_t pause_before(unsigned attempt)
 
 typedef enum err (*errand)(struct courier *c, unsigned server, void *self);
 
-/* What a server said, or is said of it, with its name before it unless that is there already. */
+/* Writes c->words, with the server's name before them unless it is there already. */
 static void words_of(const struct courier *c, unsigned server, enum err e, char *text, size_t size)
 {
     char name[STUDY_NAME_SIZE + 24];
@@ -213,7 +213,7 @@ struct delivery {
     uint64_t held; /* of the vector, at server 1 */
 };
 
-/* What a server says of how far the upload has come. */
+/* Reads how far the upload has come at a server. */
 static enum err read_answer(struct courier *c, const struct reply *reply, unsigned server,
                             struct delivery *d, bool *complete)
 {

@@ -24,7 +24,7 @@ void holding_clear(struct holding *h)
     memory_free(&h->entry);
 }
 
-/* What one server has of an owner. */
+/* Says what one server has of an owner. */
 static void describe_entry(FILE *out, const struct study *study, unsigned server,
                            const struct holding *h, size_t owner)
 {

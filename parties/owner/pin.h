@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "parties/study/study.h"
 
-/* What stands beside a key: its path without ".key", and then `end`. */
+/* The path of a file beside a key: the key's without ".key", and then `end`. */
 enum err pin_beside(const char *key_path, const char *end, char path[FILE_PATH],
                     struct log *log) MUST_CHECK;
 

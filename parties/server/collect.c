@@ -141,7 +141,7 @@ static enum err load_one(const struct play *p, const struct upload_name *name, s
     return ERR_OK;
 }
 
-/* What is here of a batch, whose owners are counted together. */
+/* Loads the uploads of a batch, whose owners are counted together. */
 static enum err load_batch(const struct play *p, const struct upload_name *const *by_owner,
                            size_t first, struct group *group)
 {
@@ -218,8 +218,8 @@ static enum err add_all(const struct play *p, const struct round_uploads *u)
 }
 
 /*
- * What two of them were told by the third might differ: then no word of theirs is masked as one of
- * the other's is, and a check says so before anything leaves unmasked.
+ * The third server may have told the two others of different uploads. Then their streams differ,
+ * and a check fails before anything leaves unmasked.
  */
 static enum err count_alike(const struct play *p)
 {

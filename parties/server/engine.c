@@ -167,7 +167,7 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     return ERR_OK;
 }
 
-/* What is selected from. */
+/* Reads and checks the candidates of a selection. */
 static enum err take_candidates(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;

@@ -72,7 +72,7 @@ struct engine_step {
 enum err engine_prepare(struct engine *engine, const struct request *request,
                         struct engine_step *step) MUST_CHECK;
 void engine_step_clear(struct engine_step *step);
-/* Of the price, noise and weights that this server has found. The three must have the same. */
+/* Digests the price, noise and weights that this server has found; all three must agree. */
 enum err engine_step_digest(const struct engine_step *step,
                             uint8_t digest[REQUEST_DIGEST_SIZE]) MUST_CHECK;
 

@@ -94,7 +94,7 @@ static enum err send_all_but_last(struct forward *f, const struct upload *u, uin
     return ERR_OK;
 }
 
-/* What is left of it, to be answered with the others of the window. */
+/* Sends the last part, which is answered with the others of the window. */
 static enum err add_to_window(struct forward *f, struct window *w, const struct upload *u)
 {
     uint64_t first;

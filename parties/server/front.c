@@ -20,7 +20,7 @@ _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message")
 #define BATCH_MESSAGES 256
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* Of one key; a long upload in parts stays below. */
+/* For one key. A long upload in parts stays below. */
 #define MESSAGES_AT_ONCE 2000
 #define MESSAGES_PER_SECOND 100
 
@@ -124,7 +124,7 @@ static enum err take_alive(struct front *f, const struct intake_message *m)
     return outbox_put(&f->outbox, m->from, m->kind, ERR_OK, "", &out);
 }
 
-/* To the worker, once it is whole. */
+/* Passes a request to the worker once it is whole. */
 static enum err take_request(struct front *f, const struct intake_message *m,
                              const struct bytes *message)
 {
@@ -191,7 +191,7 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
 
 /* --- batches of them -------------------------------------------------------------------------- */
 
-/* What memory is too short for is not done, and its sender is told so; the server goes on. */
+/* A message that memory is too short for is dropped. Its sender is told; the server goes on. */
 static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
                                   const struct bytes *message)
 {

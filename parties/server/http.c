@@ -194,13 +194,12 @@ enum err http_start(struct http **http, const char *where, const struct status *
 {
     struct sockaddr_storage address = {0};
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
-    struct http *h;
+    struct http *h CLEAN(http_stop) = NULL;
     *http = NULL;
     TRY(parse(where, &address, log));
     if (!is_loopback(&address))
         log_warn(log, "the status pages have no password; %s may be reached by others", where);
-    TRY(memory_new(http, 1));
-    h = *http;
+    TRY(memory_new(&h, 1));
     h->status = status;
     pthread_mutex_init(&h->mutex, NULL);
     for (size_t i = 0; i < CONNECTIONS; i++)
@@ -219,6 +218,8 @@ enum err http_start(struct http **http, const char *where, const struct status *
             where);
     TRY(thread_start(&h->clock, end_visits, h, log));
     h->ticks = true;
+    *http = h;
+    h = NULL;
     return ERR_OK;
 }
 

@@ -9,10 +9,7 @@
 
 struct http;
 
-/*
- * `where` is PORT, ADDRESS:PORT or [ADDRESS]:PORT; ERR_USAGE, logged, for anything else.
- * http_stop() also after a failure.
- */
+/* `where` is PORT, ADDRESS:PORT or [ADDRESS]:PORT; ERR_USAGE, logged, for anything else. */
 enum err http_start(struct http **http, const char *where, const struct status *status,
                     struct log *log) MUST_CHECK;
 void http_stop(struct http **http);

@@ -31,7 +31,7 @@ static enum err refuse(const struct intake *in, const struct intake_message *m, 
     return outbox_put(in->outbox, m->from, m->kind, status, text, NULL);
 }
 
-/* What was found out, with the words `good`, or `bad` where that failed. */
+/* Answers with what was found and the words `good`, or after a failure with `bad`. */
 static enum err answer(const struct intake *in, const struct intake_message *m, enum err e,
                        const char *good, const char *bad, const struct bytes *found)
 {
@@ -137,7 +137,7 @@ static enum err tell_version(const struct intake *in, const struct intake_messag
     return refuse(in, m, ERR_MISMATCH, text);
 }
 
-/* Of any form that the study's bounds carry, and fitting its commitments. */
+/* The study's bounds must permit its form, and it must fit its commitments. */
 static enum err read_upload(const struct intake *in, uint32_t owner, const uint8_t *p, size_t n,
                             struct upload *u)
 {
@@ -238,7 +238,7 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
     return outbox_put(in->outbox, m->from, m->kind, e, part_words(e), &out);
 }
 
-/* To an owner who waited for the vector. */
+/* Answers an owner who waited for the vector. */
 static enum err answer_one(const struct intake *in, uint32_t owner, enum err status)
 {
     const struct intake_message m = {

@@ -24,7 +24,7 @@ struct intake {
     const struct site *site; /* borrowed, as the outbox */
     struct outbox *outbox;
     struct intake_waiting *waiting; /* of each owner */
-    /* Of the batch in hand. A write that fails may undo those before it: the batch fails. */
+    /* For the batch in hand. A failed write may undo those before it, so the batch fails. */
     enum err failure;
     bool wrote;
 };

@@ -32,7 +32,7 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
     mpq_clear(selecting);
 }
 
-/* What nobody has to guess at: letters, digits and a few signs as they are, other bytes as %XX. */
+/* Letters, digits and a few signs stay; other bytes become %XX, so that each name is clear. */
 static void put_name(struct bytes *out, const char *name)
 {
     static const char digits[] = "0123456789ABCDEF";

@@ -166,10 +166,7 @@ static enum err state_digests(struct round *r, struct round_statement *own)
     return look_for_late(r->p, &own->late);
 }
 
-/*
- * Lets the statement ride; `verdict`: whether there is more to it than that. Returns the verdict
- * that it has.
- */
+/* Completes the statement if `verdict` is ERR_OK, lets it ride, and returns its verdict. */
 static enum err agree(struct round *r, enum err verdict, enum round_intent intent)
 {
     struct round_statement own = {.intent = (uint8_t)intent,
@@ -281,7 +278,7 @@ static enum err hear_confirmed(void *self)
     /* under a check what is opened is right, however often: its guard counts instead */
     if (r->p->engine->party->check == NULL)
         TRY(store_attempt(r->p->store, &r->round));
-    /* what a round is asked for again costs nothing */
+    /* a round that is asked for again costs nothing */
     openings_price(o, r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0,
                    &r->step);
     o->confirmed = true;
@@ -307,7 +304,7 @@ static enum err select_one(struct round *r)
     return store_put_index(r->p->store, &r->round, r->selected);
 }
 
-/* The index that the two others state; who has one has the same (round_agree()). */
+/* Takes the index that the two others state: round_agree() has found them equal. */
 static enum err take_index(struct round *r)
 {
     const uint64_t selected = r->talk.agreement.selected;
@@ -362,8 +359,8 @@ static enum err open_values(struct round *r, struct bytes *result)
     TRY(measure(r, result));
     /*
      * All three have the same range of this session's tape and have measured the same cells of it.
-     * Who plays this round again has the index, or finds the same one, and so takes no more of the
-     * range than that.
+     * A server that plays this round again has the index or finds the same one, so it takes no more
+     * of the range.
      */
     return r->standing == STANDING_NONE ? range_return(&r->p->engine->tape, &r->range) : ERR_OK;
 }

@@ -130,7 +130,7 @@ static enum err ask_for(struct recovery *r, uint64_t number)
                     neighbour(r, 0), neighbour(r, 1), number);
 }
 
-/* What this server has must be how the neighbours' ledgers begin. */
+/* This server's ledger must be how the neighbours' ledgers begin. */
 static enum err check_past(struct recovery *r, const struct store_head *head)
 {
     if (head->number == 0)

@@ -134,7 +134,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         return differs(server, "past: the round is bound at one, and new to the other", log);
     if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)
         return ERR_FORMAT;
-    /* what it holds with its next server, if we are that, is what we hold with our previous one */
+    /* we share one component of the noise: its next one and our previous one, or the reverse */
     if (has_noise(own) && has_noise(other) &&
         memcmp(own->replica[peer], other->replica[1 - peer], sizeof own->replica[0]) != 0)
         return differs(server, "share of this round's noise: its store or ours was altered", log);
@@ -142,8 +142,8 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
 }
 
 /*
- * Who has opened the same thing has opened the same: also two neighbours, of which one may then be
- * believed.
+ * Any two servers that have opened the round must have the same values. So where two have them, the
+ * third can take either's word.
  */
 static enum err compare_opened(const struct round_statement *const by[3], struct log *log)
 {
@@ -165,7 +165,7 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
     return ERR_OK;
 }
 
-/* What two have is had: so a server that claims to lack it makes nobody open it once more. */
+/* What two have opened stays: a server that claims to lack it makes nobody open it again. */
 static void set_course(const struct round_statement *const by[3], struct round_agreement *agreement)
 {
     unsigned indexed = 0, opened = 0;
@@ -201,7 +201,7 @@ static enum err agreed(const struct round_statement *const by[3], struct round_a
     return ERR_OK;
 }
 
-/* What neighbours say, or its own part of it: judges, and goes on. */
+/* Judges the statements of both neighbours, and goes on if all three agree. */
 static enum err hear_agree(void *self)
 {
     struct round_talk *t = self;
@@ -252,7 +252,7 @@ void round_agree(struct round_talk *t, const struct round_statement *own)
     ride(t, ROUND_AGREE_SIZE, hear_agree);
 }
 
-/* What neighbour p shows, against what it said, and against what the other neighbour said here. */
+/* Compares what neighbour p shows with its promise, and with what the other neighbour said. */
 static enum err check_confirmation(struct round_talk *t, enum net_peer p, const uint8_t *fresh,
                                    const uint8_t *said)
 {

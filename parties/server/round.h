@@ -41,7 +41,7 @@ enum round_intent {
 /* Why a server cannot open a round that is bound. */
 enum round_obstacle { ROUND_READY, ROUND_NO_NOISE, ROUND_TRIED, ROUND_OTHER_UPLOADS };
 
-/* What is left to do of a round, from what the three have of it. */
+/* The steps of a round that are left, given how far each of the three is. */
 enum round_course {
     ROUND_SELECT,  /* all, but that nothing is selected where the request does not */
     ROUND_MEASURE, /* two know the index, and the third takes it from them */
@@ -113,7 +113,7 @@ void round_agree(struct round_talk *talk, const struct round_statement *own);
 /* The digest of a range that a statement has. */
 enum err round_digest_range(const struct range_place *range, uint8_t digest[32]) MUST_CHECK;
 /*
- * What a statement is about: a digest of all that the three have to say alike, and of where in the
+ * The topic of a statement: a digest of all that the three must say alike, and of where in the
  * session they are.
  */
 void round_topic(const struct net *net, const struct round_statement *own,

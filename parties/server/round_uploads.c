@@ -61,7 +61,7 @@ static uint32_t owner_of(const struct entry *e)
     return (uint32_t)integer_get(e->owner, 4);
 }
 
-/* What is here, and what has been counted and is here no longer. */
+/* Lists the uploads that are here, and those that were counted and are gone. */
 static enum err write_list(struct lists *l, const struct round_uploads *u)
 {
     size_t counted = u->counted.size / UPLOAD_ID_SIZE, lost = 0;
@@ -87,7 +87,7 @@ static enum err write_list(struct lists *l, const struct round_uploads *u)
     return ERR_OK;
 }
 
-/* Whether a list is ordered, and of the study's owners. */
+/* Whether a list is in order, and names only owners of the study. */
 static enum err check_list(const struct lists *l, unsigned server, const struct study *study)
 {
     const struct entry *e = l->entry[server];
@@ -232,7 +232,7 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
     return e;
 }
 
-/* What came to server 2, and is gone there since, it needs from server 1 again. */
+/* Finds the uploads that server 2 has lost: it needs their vectors from server 1 again. */
 static enum err find_lacking(const struct lists *l, struct round_uploads *u)
 {
     for (size_t i = 0; i < u->count; i++)

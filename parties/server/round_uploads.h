@@ -37,7 +37,7 @@ struct round_uploads {
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
                        struct log *log) MUST_CHECK;
 
-/* Of the digest of what is kept, and of where in the session the servers are: party_topic(). */
+/* Digests what is kept, and where in the session the servers are, for party_topic(). */
 void round_uploads_topic(const struct net *net, const uint8_t digest[32],
                          uint8_t topic[SESSION_ID_SIZE]);
 

@@ -76,7 +76,7 @@ static enum err admit(struct server *s)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* What is in memory and on disk. */
+/* Opens what is in memory and on disk. */
 static enum err open_folder(struct site *site, const char *folder)
 {
     const struct study *study = site->study;
@@ -119,7 +119,7 @@ static enum err start(struct server *s)
                                : ERR_OK;
 }
 
-/* What the worker ended with. */
+/* Ends everything that has begun; returns what the worker ended with. */
 static enum err end(struct server *s)
 {
     struct site *site = &s->site;
@@ -214,7 +214,7 @@ enum err server_run(const struct server_options *options)
     s->site.me = options->me;
     s->site.stop = options->stop;
     s->site.log = &s->log;
-    /* so that what each owner does is told, some times */
+    /* enough that the acts of each owner are told a few times */
     s->log.meter = log_meter_new(100 + 4 * options->study->owners);
     e = s->log.meter != NULL ? check_place(s) : ERR_NOMEM;
     if (e == ERR_OK)

@@ -20,9 +20,7 @@ void tally_free(struct tally *t)
     memory_free(&t->counted);
 }
 
-/*
- * What is to be counted now, as the protocols take it. It borrows from the uploads and the study.
- */
+/* The uploads to be counted now, as the protocols take them; borrows from them and the study. */
 struct work {
     struct answers_upload *answer;
     struct records_batch *batch;

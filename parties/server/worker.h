@@ -12,7 +12,7 @@
 
 #include "parties/server/site.h"
 
-/* Of control links, which carry handshakes. */
+/* The longest message of a control link, which carries handshakes. */
 #define WORKER_CONTROL_MAX ((size_t)40 << 10)
 
 struct worker;

@@ -1,4 +1,4 @@
-/* What analysts ask of a worker, at every server alike: read, admitted to a session, answered. */
+/* Requests of analysts, at every server alike: read, admitted to a session, answered. */
 #include "base/clock.h"
 #include "base/date.h"
 #include "parties/server/worker_private.h"

@@ -91,7 +91,7 @@ enum err worker_listen(struct worker *w)
     return ERR_OK;
 }
 
-/* What another lane said is told, where lane 0 has said nothing: it ended because of that one. */
+/* Where lane 0 has said nothing, another lane's failure has ended it: takes that one's words. */
 static void pass_on_words(struct worker *w)
 {
     for (unsigned k = 1; k < w->lanes && w->words[0] == '\0'; k++)

@@ -114,7 +114,7 @@ int64_t worker_connect_ms(const struct worker *w);
  * key is not on the roster any more. ERR_REFUSED, logged, for everybody else.
  */
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
-/* In the status, what the ledger says is spent and left. */
+/* Shows in the status what the ledger has spent, and its limit. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* And whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);

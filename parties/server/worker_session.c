@@ -15,7 +15,7 @@
 
 /* --- what the operator may see ---------------------------------------------------------------- */
 
-/* What the links carried since the last time. */
+/* Adds what the links have carried since the last time. */
 static void show_bytes(struct worker *w)
 {
     struct net_counters all = {0};
@@ -141,7 +141,7 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
     uint8_t key[32];
     const char *name;
     TRY(store_analyst(w->site->store, r->run, key, &paid));
-    /* who has gone on with another's run has it to himself, also before he has paid */
+    /* an analyst who goes on with another's run owns it at once, even before the first payment */
     if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
         memcpy(key, key_of(w, w->user), sizeof key);
     else if (!paid)
@@ -231,10 +231,7 @@ static enum err new_engine(struct worker *w)
     return ERR_OK;
 }
 
-/*
- * What is left, and who has spent the rest: an analyst whose folder is lost needs the number of its
- * run.
- */
+/* Tells what is left, and the last run: an analyst whose folder is lost needs its number. */
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;

@@ -22,7 +22,7 @@ enum err query_end(struct query *q)
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* What comes of putting the parameter that is next. */
+/* Notes how putting the next parameter went. */
 static void was_put(struct query *q, int result)
 {
     if (result != SQLITE_OK)

@@ -80,7 +80,7 @@ enum err store_upload(struct store *store, const struct upload_name *name,
  */
 enum err store_purge(struct store *store, const struct identity *me,
                      struct bytes *statement) MUST_CHECK;
-/* From when on that is due (base/date.h); 0 where the study does not say, or nothing is here. */
+/* When the purge is due (base/date.h); 0 if the study does not say, or nothing is here. */
 enum err store_due(struct store *store, int64_t *due) MUST_CHECK;
 /* ERR_REFUSED, logged, if that has been done. */
 enum err store_check_purged(struct store *store) MUST_CHECK;

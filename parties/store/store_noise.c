@@ -1,6 +1,6 @@
 #include "parties/store/store_private.h"
 
-/* In a table of its own: SQLite writes a changed row anew, and a round's changes at each step. */
+/* Noise has its own table: a round's row changes at each step, and SQLite writes rows whole. */
 
 /* What shares of noise are sealed for: an entry of the ledger with this in place of the budget. */
 static const char purpose[] = "trefoil-noise";

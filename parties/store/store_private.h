@@ -83,7 +83,7 @@ enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], st
 /* What a query for (owner, id, digest) gives; the caller frees `names`, also after a failure. */
 enum err store_list(struct store *s, const char *sql, struct upload_name **names,
                     size_t *count) MUST_CHECK;
-/* In place of what stands there under its id. */
+/* Replaces what stands there under its id. */
 enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
 
 /* --- the ledger's entries --------------------------------------------------------------------- */
