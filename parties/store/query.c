@@ -115,10 +115,10 @@ void query_copy(struct query *q, void *out, size_t n)
         memcpy(out, p, n);
 }
 
-enum err query_run(struct query *q, int *changed)
+enum err query_run(struct query *q, bool *changed)
 {
     (void)query_row(q);
     if (changed != NULL)
-        *changed = q->e == ERR_OK ? sqlite3_changes(q->store->db) : 0;
+        *changed = q->e == ERR_OK && sqlite3_changes(q->store->db) > 0;
     return query_end(q);
 }

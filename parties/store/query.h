@@ -44,7 +44,7 @@ void query_bytes(struct query *q, struct bytes *out);
 /* One that must have exactly n bytes; ERR_FORMAT, logged, else. */
 void query_copy(struct query *q, void *out, size_t n);
 
-/* Runs a statement that gives no rows, and ends it; `changed` (may be NULL): rows that changed. */
-enum err query_run(struct query *q, int *changed) MUST_CHECK;
+/* Runs a statement that gives no rows, and ends it; `changed` (may be NULL): whether a row did. */
+enum err query_run(struct query *q, bool *changed) MUST_CHECK;
 
 #endif

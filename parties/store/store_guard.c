@@ -6,10 +6,10 @@ enum err store_guard_begin(struct store *store)
 {
     struct query q = query_of(store, "UPDATE guard SET begun = begun + 1, tries = tries + 1"
                                      " WHERE NOT failed AND tries < ?");
-    int changed;
+    bool changed;
     query_put_u64(&q, STORE_GUARD_TRIES);
     TRY(query_run(&q, &changed));
-    return changed == 1 ? ERR_OK : ERR_REFUSED;
+    return changed ? ERR_OK : ERR_REFUSED;
 }
 
 enum err store_guard_end(struct store *store)

@@ -40,10 +40,6 @@ enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], 
                           bool *wiped)
 {
     struct query q = query_of(s, "DELETE FROM noise WHERE run = ? AND sequence < ?");
-    int changed;
-    enum err e;
     store_put_name(&q, run, before);
-    e = query_run(&q, &changed);
-    *wiped = changed > 0;
-    return e;
+    return query_run(&q, wiped);
 }

@@ -147,8 +147,6 @@ static enum err advance(struct store *s, const struct store_round *round, const 
         s, "UPDATE rounds SET standing = ?3, number = COALESCE(?4, number),"
            " selected = COALESCE(?5, selected), opened = COALESCE(?6, opened), entry = NULL"
            " WHERE run = ?1 AND sequence = ?2 AND standing BETWEEN ?7 AND ?8");
-    int changed;
-    enum err e;
     store_put_name(&q, round->run, round->sequence);
     query_put_u64(&q, step->to);
     query_put_number(&q, step->number);
@@ -156,9 +154,7 @@ static enum err advance(struct store *s, const struct store_round *round, const 
     query_put_bytes(&q, step->opened);
     query_put_u64(&q, step->from);
     query_put_u64(&q, step->until);
-    e = query_run(&q, &changed);
-    *advanced = changed == 1;
-    return e;
+    return query_run(&q, advanced);
 }
 
 /* --- staging ---------------------------------------------------------------------------------- */
@@ -213,14 +209,10 @@ static enum err insert(struct store *s, const struct store_round *round, enum st
 static enum err drop_staged(struct store *s, bool *dropped)
 {
     struct query q;
-    int changed;
-    enum err e;
     TRY(store_execute(s, "DELETE FROM noise WHERE (run, sequence) IN"
                          " (SELECT run, sequence FROM rounds WHERE number IS NULL)"));
     q = query_of(s, "DELETE FROM rounds WHERE number IS NULL");
-    e = query_run(&q, &changed);
-    *dropped = changed > 0;
-    return e;
+    return query_run(&q, dropped);
 }
 
 /* Within a batch. */
