@@ -38,17 +38,13 @@ static void take_head(struct reader *in, struct audit_head *head)
     reader_copy(in, head->hash, sizeof head->hash);
 }
 
-enum err round_digest_range(const struct range_place *range, uint8_t digest[32])
+void round_digest_range(const struct range_place *range, uint8_t digest[32])
 {
-    struct bytes b CLEAN(bytes_clear) = {0};
-    bytes_put(&b, range->tape, sizeof range->tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        bytes_put_u64(&b, range->from[k]);
-        bytes_put_u64(&b, range->count[k]);
-    }
-    TRY(bytes_ok(&b));
-    request_digest(b.data, b.size, digest);
-    return ERR_OK;
+    uint8_t bytes[sizeof range->tape + TAPE_KINDS * 2 * sizeof(uint64_t)];
+    uint8_t *to = put(bytes, range->tape, sizeof range->tape);
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        to = integer_put(integer_put(to, range->from[k], 8), range->count[k], 8);
+    request_digest(bytes, sizeof bytes, digest);
 }
 
 void round_topic(const struct net *net, const struct round_statement *own,

@@ -111,7 +111,7 @@ struct round_talk {
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
 /* The digest of a range that a statement has. */
-enum err round_digest_range(const struct range_place *range, uint8_t digest[32]) MUST_CHECK;
+void round_digest_range(const struct range_place *range, uint8_t digest[32]);
 /*
  * The topic of a statement: a digest of all that the three must say alike, and of where in the
  * session they are.
