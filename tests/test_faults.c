@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "tests/support_faults.h"
+#include "tests/support_postgres.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,6 +125,31 @@ static void results_are_whole_or_absent(void **state)
     faults_command(c, &(struct faults_command){eval, 0, 41, NULL});
 }
 
+/* The same rows in a database, counted there and read. */
+static void a_database_is_counted_or_refused(void **state)
+{
+    struct scene *c = *state;
+    char connection[SUPPORT_PATH + 64];
+    const char *const counts[] = {"share", c->s.path, "--sql",           connection,  "--table",
+                                  "t",     "--key",   file(c, "o0.key"), "--dry-run", NULL};
+    const char *const read[] = {
+        "eval", c->s.path, file(c, "o0.csv"), "--sql", connection, "--table", "t", NULL};
+    sqlite3 *db;
+    if (!support_odbc("SQLite3"))
+        skip();
+    assert_int_equal(sqlite3_open(file(c, "d.sqlite"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE t (age INTEGER, sex, ward, bmi REAL, died);"
+                                  "INSERT INTO t VALUES (1, 'f', 'a', 20, 'no');"
+                                  "INSERT INTO t VALUES (99, 'm', NULL, 1e9, 'yes')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    snprintf(connection, sizeof connection, "Driver=SQLite3;Database=%s", file(c, "d.sqlite"));
+    faults_command(c, &(struct faults_command){counts, 0, 97, NULL});
+    faults_command(c, &(struct faults_command){read, 0, 97, NULL});
+}
+
 /* --- the demo --------------------------------------------------------------------------------- */
 
 /* In the folder of the one that failed before it. */
@@ -156,6 +183,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_roster_is_signed_or_as_it_was, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(long_names_are_taken_or_refused, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(a_table_is_read_or_refused, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(a_database_is_counted_or_refused, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(results_are_whole_or_absent, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(the_demo_survives_faults, faults_new, faults_free),
     };

@@ -216,22 +216,28 @@ static enum err find_engine(struct odbc *o)
 }
 
 /* Whether characters of two, three and four bytes come back as they went. */
-static void find_width(struct odbc *o)
+static enum err find_width(struct odbc *o)
 {
     static const char probe[] = "\xc3\xa9\xc4\x80\xe2\x82\xac\xf0\x9d\x84\x9e";
     struct log *log = o->log;
-    char sql[64], *text = NULL;
+    char sql[64], *text;
     size_t n;
-    bool more = false;
+    bool more;
+    enum err e;
     snprintf(sql, sizeof sql, "SELECT '%s'", probe);
-    o->log = NULL;
     o->wide = true;
-    if (odbc_run(o, sql) == ERR_OK && odbc_next(o, &more) == ERR_OK && more)
-        o->wide = odbc_field(o, 0, &text, &n) == ERR_OK && text != NULL && strcmp(text, probe) == 0;
-    else if (strcmp(o->engine, "SQLite") == 0)
-        o->wide = false;
-    SQLFreeStmt(o->statement, SQL_CLOSE);
+    o->log =
+        NULL; /* it may fail: not every engine has a SELECT of nothing, nor every driver UTF-16 */
+    e = odbc_run(o, sql);
     o->log = log;
+    if (e != ERR_OK) {
+        o->wide = strcmp(o->engine, "SQLite") != 0;
+        return ERR_OK;
+    }
+    TRY(odbc_next(o, &more));
+    TRY(odbc_field(o, 0, &text, &n));
+    o->wide = text != NULL && strcmp(text, probe) == 0;
+    return ERR_OK;
 }
 
 static enum err start(struct odbc *o, const char *text)
@@ -247,8 +253,7 @@ static enum err start(struct odbc *o, const char *text)
     TRY(find_engine(o));
     if (!good(SQLAllocHandle(SQL_HANDLE_STMT, o->connection, &o->statement)))
         return refused(o, ERR_SYSTEM, SQL_HANDLE_DBC, o->connection);
-    find_width(o);
-    return ERR_OK;
+    return find_width(o);
 }
 
 enum err odbc_connect(struct odbc **out, const char *text, const char *name, struct log *log)
@@ -349,13 +354,15 @@ static enum odbc_type type_of(SQLSMALLINT type)
 }
 
 /* Some drivers call truth values text. */
-static bool is_truth(const struct odbc *o, SQLUSMALLINT at)
+static enum err find_truth(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
 {
-    SQLCHAR type[32] = "";
+    SQLCHAR name[32] = "";
     SQLSMALLINT n = 0;
-    return good(SQLColAttribute(o->statement, at, SQL_DESC_TYPE_NAME, type, sizeof type, &n,
-                                NULL)) &&
-           strncmp((const char *)type, "bool", 4) == 0;
+    if (!good(SQLColAttribute(o->statement, at, SQL_DESC_TYPE_NAME, name, sizeof name, &n, NULL)))
+        return statement_refused(o);
+    if (strncmp((const char *)name, "bool", 4) == 0)
+        *type = ODBC_TRUTH;
+    return ERR_OK;
 }
 
 enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column)
@@ -376,9 +383,7 @@ enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column)
         from_wide(wide, ODBC_NAME, column->name, sizeof column->name);
     else
         snprintf(column->name, sizeof column->name, "%s", (const char *)narrow);
-    if (column->type == ODBC_TEXT && is_truth(o, at))
-        column->type = ODBC_TRUTH;
-    return ERR_OK;
+    return column->type == ODBC_TEXT ? find_truth(o, at, &column->type) : ERR_OK;
 }
 
 enum err odbc_next(struct odbc *o, bool *more)
