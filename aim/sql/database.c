@@ -342,6 +342,7 @@ enum err database_open(struct database **out, const struct domain *d,
     *out = NULL;
     TRY(memory_new(&db, 1));
     *db = (struct database){.domain = d, .source = *source, .o = *options, .log = log};
+    db->o.decimal = 0; /* texts of numbers have a point, whatever CSV files have */
     TRY(start(db));
     *out = db;
     db = NULL;

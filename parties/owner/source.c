@@ -1,6 +1,7 @@
 #include "parties/owner/source.h"
 
 #include "aim/tabulate.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
@@ -8,6 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#define TELL_S 5
 
 void source_clear(struct source *s)
 {
@@ -17,8 +20,18 @@ void source_clear(struct source *s)
     domain_free(&s->columns);
 }
 
-static enum err count_marginals(struct source *s, const struct workload *w)
+static size_t maximal(const struct workload *w)
 {
+    size_t n = 0;
+    for (size_t q = 0; q < w->queries; q++)
+        n += w->query[q].maximal;
+    return n;
+}
+
+static enum err count_marginals(struct source *s, const struct workload *w, struct log *log)
+{
+    double told = clock_now_s();
+    size_t done = 0;
     uint64_t at = 0;
     s->cells = (size_t)w->maximal_cells;
     TRY(memory_new(&s->counts, s->cells));
@@ -27,6 +40,11 @@ static enum err count_marginals(struct source *s, const struct workload *w)
             const struct clique *c = &w->query[q].clique;
             TRY(database_count(s->database, c->attribute, c->n, s->counts + at));
             at += w->query[q].cells;
+            done++;
+            if (clock_now_s() - told > TELL_S) {
+                told = clock_now_s();
+                log_info(log, "%s: %zu of %zu marginals are counted", s->name, done, maximal(w));
+            }
         }
     return ERR_OK;
 }
@@ -38,7 +56,7 @@ static enum err load_sql(struct source *s, const struct study *study, unsigned f
     snprintf(s->name, sizeof s->name, "%s", database_name(s->database));
     if (form != UPLOAD_RECORDS && database_counts(s->database)) {
         TRY(database_snapshot(s->database));
-        TRY(count_marginals(s, study->workload));
+        TRY(count_marginals(s, study->workload, log));
         return database_check(s->database, &s->rows);
     }
     TRY(database_read(s->database, &s->table));
