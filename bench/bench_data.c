@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/secret.h"
 #include "bench/data.h"
+#include "bench/data_sql.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
@@ -144,10 +145,11 @@ static enum err measure(struct bench *b, unsigned runs, FILE *json)
         printf("  %-16s %7.2f %% %7.2f %%\n", columns[i], 100 * sum.mean[i] / runs,
                100 * sum.deviation[i] / runs);
     if (json == NULL)
-        return ERR_OK;
+        return data_sql(b->smoke, NULL, b->log);
     fprintf(json, "{\n  \"smoke\": %s,\n  \"runs\": %u", b->smoke ? "true" : "false", runs);
     write_errors(json, "mean_error", sum.mean, runs);
     write_errors(json, "deviation_error", sum.deviation, runs);
+    TRY(data_sql(b->smoke, json, b->log));
     fputs("\n}\n", json);
     return ERR_OK;
 }

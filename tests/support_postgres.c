@@ -36,7 +36,9 @@ static pid_t start(const struct support_postgres *p, const char *const *argument
 {
     const char *words[WORDS] = {0};
     char path[320];
-    pid_t pid = fork();
+    pid_t pid;
+    fflush(NULL);
+    pid = fork();
     if (pid != 0)
         return pid;
     snprintf(path, sizeof path, "%s/%s", p->bin, arguments[0]);
