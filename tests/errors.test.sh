@@ -256,7 +256,7 @@ sed 's/^workload:.*/workload: {all: 5}/' study.yaml >wide.yaml
 says 5 'the study cannot take records of hospital-a' share wide.yaml a.csv --key hospital-a.key --dry-run --as records
 sed 's/max_rows: 8191/&\n    as: records/' study.yaml >records.yaml
 says 5 'the study bounds hospital-a as an owner of records' share records.yaml a.csv --key hospital-a.key --dry-run --as counts
-sed -e 's/^workload:.*/workload: {all: 5}/' -e 's/bins: 12/bins: 600/' -e 's/max_rows: 8191/max_rows: 1000000000/' \
+sed -e 's/^workload:.*/workload: {all: 5}/' -e 's/max: 60/max: 6000/' -e 's/bins: 12/bins: 600/' -e 's/max_rows: 8191/max_rows: 1000000000/' \
     study.yaml >large.yaml
 sed -e 's/epsilon: 1$/epsilon: 0.0001/' -e 's/rows_per_person: 2/rows_per_person: 10/' study.yaml >poor.yaml
 for command in 'check STUDY' 'check STUDY --fingerprint' 'plan STUDY' 'run STUDY --key office.key --out x' \
