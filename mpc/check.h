@@ -72,16 +72,29 @@ enum err check_agree(struct party *p) MUST_CHECK;
  */
 enum err check_bits(struct party *p, const struct move_term *terms, unsigned products) MUST_CHECK;
 
-/* c x y, of numbers; a component that is NULL is zero. */
+/* What the factors of a product are. */
+enum check_form {
+    CHECK_WORDS,  /* words of the ring */
+    CHECK_CHOICE, /* x: bits; y: words of a ring no wider */
+    CHECK_BOTH    /* bits */
+};
+
+/*
+ * c x y, of numbers; with bits c 2^shift x y. A component that is NULL is zero. Bits stand as words
+ * of 64, from bit 0 of the first on; they cost little to note and to prove.
+ */
 struct check_product {
     struct operand x, y;
     int64_t c;
+    enum check_form form;
+    unsigned shift;
+    enum ring narrow; /* of the words that bits choose */
 };
 
 /*
  * Notes n relations of numbers modulo 2^K, where there is a check: the sum over l of c_l x_l y_l is
  * z. Relation q is of word q of each vector; with `start`, of words start[q] <= i < start[q+1] of
- * each x_l and y_l, all of whose products are added up, and of word q of z. A value that is carried
+ * each x_l and y_l, none of them bits, all of whose products are added up, and of word q of z. A value that is carried
  * by one component alone is {v, NULL} or {NULL, v} at those who hold it. Sums need no products:
  * then z is zero. All is copied. A log that is full is proved: so a move notes what it computed
  * when its outputs are complete.

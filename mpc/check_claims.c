@@ -3,9 +3,6 @@
 #include <string.h>
 
 #define DIGITS 8 /* of 8 bits in theta */
-#define LIMB 36  /* bits; 2^26 of them add up in a word */
-#define LIMBS 8  /* most */
-#define SUM 5    /* words, most, of a sum of a tile's products: less than 2^(36 limbs) */
 
 static size_t words_of(enum ring ring)
 {
@@ -54,8 +51,6 @@ enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights)
     return ERR_OK;
 }
 
-/* --- summands --------------------------------------------------------------------------------- */
-
 const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
                              uint64_t room[CLAIMS_TILE])
 {
@@ -76,222 +71,6 @@ static void add_words(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
         const word128 t = (word128)sum[k] + (k < n ? x[k] : 0) + carry;
         sum[k] = (uint64_t)t;
         carry = (uint64_t)(t >> 64);
-    }
-}
-
-/* x_a y_a + x_a y_b + x_b y_a to each sum, of up to 64 bits. */
-static void add_summands64(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l,
-                           size_t at, size_t n)
-{
-    uint64_t room[4][CLAIMS_TILE];
-    const uint64_t *xa = claims_words(r->ring, r->x[l][0], at, n, room[0]);
-    const uint64_t *xb = claims_words(r->ring, r->x[l][1], at, n, room[1]);
-    const uint64_t *ya = claims_words(r->ring, r->y[l][0], at, n, room[2]);
-    const uint64_t *yb = claims_words(r->ring, r->y[l][1], at, n, room[3]);
-    for (size_t i = 0; i < n; i++) {
-        const word128 first = (word128)xa[i] * ya[i], second = (word128)xa[i] * yb[i];
-        const word128 third = (word128)xb[i] * ya[i], two = first + second, three = two + third;
-        const word128 old = (word128)sum[i][1] << 64 | sum[i][0], all = old + three;
-        sum[i][0] = (uint64_t)all;
-        sum[i][1] = (uint64_t)(all >> 64);
-        sum[i][2] += (uint64_t)(two < second) + (three < third) + (all < old);
-    }
-}
-
-static void add_product128(uint64_t sum[SUM], word128 x, word128 y)
-{
-    const uint64_t x0 = (uint64_t)x, x1 = (uint64_t)(x >> 64);
-    const uint64_t y0 = (uint64_t)y, y1 = (uint64_t)(y >> 64);
-    const word128 low = (word128)x0 * y0, high = (word128)x1 * y1;
-    const word128 one = (word128)x0 * y1, other = (word128)x1 * y0;
-    const uint64_t outer[4] = {(uint64_t)low, (uint64_t)(low >> 64), (uint64_t)high,
-                               (uint64_t)(high >> 64)};
-    const uint64_t inner[2][3] = {{0, (uint64_t)one, (uint64_t)(one >> 64)},
-                                  {0, (uint64_t)other, (uint64_t)(other >> 64)}};
-    add_words(sum, SUM, outer, 4);
-    add_words(sum, SUM, inner[0], 3);
-    add_words(sum, SUM, inner[1], 3);
-}
-
-static word128 word_at(const void *v, size_t i)
-{
-    return v == NULL ? 0 : ((const word128 *)v)[i];
-}
-
-static void add_summands128(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l,
-                            size_t at, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const word128 xa = word_at(r->x[l][0], at + i), xb = word_at(r->x[l][1], at + i);
-        const word128 ya = word_at(r->y[l][0], at + i), yb = word_at(r->y[l][1], at + i);
-        add_product128(sum[i], xa, ya);
-        add_product128(sum[i], xa, yb);
-        add_product128(sum[i], xb, ya);
-    }
-}
-
-/* --- sums weighed by theta -------------------------------------------------------------------- */
-
-/*
- * For each digit of theta and each of its values a line: what all relations with that digit add up
- * to, in limbs, and both components of their z, each a word, or limbs of Z_2^128. Indices are
- * public.
- */
-#define LINE 6       /* words */
-#define LINE_WIDE 16 /* of Z_2^128 */
-typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-struct buckets {
-    bool wide;
-    size_t words, limbs, z_limbs; /* of a line */
-    uint64_t *line;
-};
-
-static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
-{
-    const size_t all = (size_t)DIGITS << 8;
-    b->wide = ring == RING_128;
-    b->words = b->wide ? LINE_WIDE : LINE;
-    b->limbs = b->wide ? LIMBS : LIMBS / 2;
-    b->z_limbs = b->wide ? LIMBS / 2 : 1;
-    b->line = scratch_take(p->scratch, all * b->words, sizeof *b->line);
-    if (b->line == NULL)
-        return ERR_NOMEM;
-    memset(b->line, 0, all * b->words * sizeof *b->line);
-    return ERR_OK;
-}
-
-/* The bucket of each digit of theta. */
-static inline word_pair *bucket_of(struct buckets *b, uint64_t theta, size_t d, size_t words)
-{
-    return (void *)(b->line + (d << 8 | (theta >> 8 * d & 255)) * words);
-}
-
-static void put_line(struct buckets *b, uint64_t theta, const uint64_t line[LINE])
-{
-    const word_pair *from = (const void *)line;
-    const word_pair first = from[0], second = from[1], third = from[2];
-#pragma GCC unroll 8
-    for (size_t d = 0; d < DIGITS; d++) {
-        word_pair *to = bucket_of(b, theta, d, LINE);
-        to[0] += first;
-        to[1] += second;
-        to[2] += third;
-    }
-}
-
-static void put_wide_line(struct buckets *b, uint64_t theta, const uint64_t line[LINE_WIDE])
-{
-    const word_pair *from = (const void *)line;
-    for (size_t d = 0; d < DIGITS; d++) {
-        word_pair *to = bucket_of(b, theta, d, LINE_WIDE);
-        for (size_t k = 0; k < LINE_WIDE / 2; k++)
-            to[k] += from[k];
-    }
-}
-
-static const uint64_t below_limb = ((uint64_t)1 << LIMB) - 1;
-
-static void to_limbs(uint64_t limb[LIMBS / 2], uint64_t low, uint64_t middle, uint64_t high)
-{
-    limb[0] = low & below_limb;
-    limb[1] = (low >> LIMB | middle << (64 - LIMB)) & below_limb;
-    limb[2] = middle >> (2 * LIMB - 64) & below_limb;
-    limb[3] = (middle >> (3 * LIMB - 64) | high << (128 - 3 * LIMB)) & below_limb;
-}
-
-/* 144 bits are four limbs. */
-static void put_sum(const struct buckets *b, uint64_t *line, const uint64_t sum[SUM])
-{
-    to_limbs(line, sum[0], sum[1], sum[2]);
-    if (b->wide)
-        to_limbs(line + LIMBS / 2, sum[2] >> 16 | sum[3] << 48, sum[3] >> 16 | sum[4] << 48,
-                 sum[4] >> 16);
-}
-
-static void put_z(const struct buckets *b, uint64_t *line, word128 za, word128 zb)
-{
-    uint64_t *z = line + b->limbs;
-    if (b->wide) {
-        to_limbs(z, (uint64_t)za, (uint64_t)(za >> 64), 0);
-        to_limbs(z + b->z_limbs, (uint64_t)zb, (uint64_t)(zb >> 64), 0);
-    } else {
-        z[0] = (uint64_t)za;
-        z[1] = (uint64_t)zb;
-    }
-}
-
-/* Whether there is a summand; the protocol alone says which components are zero. */
-static bool is_there(const struct check_record *r, unsigned l)
-{
-    const void *const *x = r->x[l], *const *y = r->y[l];
-    return (x[0] != NULL && (y[0] != NULL || y[1] != NULL)) || (x[1] != NULL && y[0] != NULL);
-}
-
-static void add_sums(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
-                     uint64_t *line)
-{
-    uint64_t sum[CLAIMS_TILE][SUM] = {{0}};
-    for (unsigned l = 0; l < r->products; l++)
-        if (is_there(r, l))
-            (b->wide ? add_summands128 : add_summands64)(sum, r, l, at, n);
-    for (size_t i = 1; r->one && i < n; i++)
-        add_words(sum[0], SUM, sum[i], SUM);
-    for (size_t i = 0; r->products > 0 && i < (r->one ? 1 : n); i++)
-        put_sum(b, line + i * b->words, sum[i]);
-}
-
-static void add_z(const struct buckets *b, const struct check_record *r, size_t at, size_t n,
-                  uint64_t *line)
-{
-    uint64_t room[2][CLAIMS_TILE];
-    const uint64_t *z[2] = {room[0], room[1]};
-    for (unsigned side = 0; !b->wide && side < 2; side++)
-        z[side] = claims_words(r->ring, r->z[side], at, n, room[side]);
-    for (size_t i = 0; i < n; i++)
-        put_z(b, line + i * b->words, b->wide ? word_at(r->z[0], at + i) : z[0][i],
-              b->wide ? word_at(r->z[1], at + i) : z[1][i]);
-}
-
-static void add_tile(struct buckets *b, const struct claims *c, const struct check_record *r,
-                     size_t at, size_t n)
-{
-    const uint64_t *theta = c->weight + r->relation + (r->one ? 0 : at);
-    const size_t lines = r->one ? 1 : n;
-    uint64_t line[CLAIMS_TILE * LINE_WIDE];
-    memset(line, 0, lines * b->words * sizeof *line);
-    add_sums(b, r, at, n, line);
-    if (r->has_z)
-        add_z(b, r, at, n, line);
-    for (size_t i = 0; i < lines; i++)
-        (b->wide ? put_wide_line : put_line)(b, theta[i], line + i * b->words);
-}
-
-/* A number of limbs that have been added up. */
-static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t limbs)
-{
-    memset(out, 0, words * sizeof *out);
-    for (size_t k = 0; k < limbs && k * LIMB / 64 < words; k++) {
-        const word128 part = (word128)limb[k] << k * LIMB % 64;
-        const uint64_t of[2] = {(uint64_t)part, (uint64_t)(part >> 64)};
-        add_words(out + k * LIMB / 64, words - k * LIMB / 64, of, 2);
-    }
-}
-
-/* Coefficient t: what stands in all buckets whose digit has its bit. */
-static void empty_buckets(const struct buckets *b, struct claims *c)
-{
-    for (size_t t = 0; t < CLAIMS; t++) {
-        uint64_t line[LINE_WIDE] = {0};
-        for (size_t digit = 0; digit < 256; digit++)
-            for (size_t k = 0; k < b->words && (digit >> t % 8 & 1) != 0; k++)
-                line[k] += b->line[((t / 8) << 8 | digit) * b->words + k];
-        from_limbs(c->claim[0] + t * c->words, c->words, line, b->limbs);
-        for (unsigned side = 0; side < 2; side++) {
-            uint64_t z[2];
-            from_limbs(z, 2, line + b->limbs + side * b->z_limbs, b->z_limbs);
-            c->remainder[side][t] = -((word128)z[1] << 64 | z[0]);
-        }
     }
 }
 
@@ -324,27 +103,14 @@ static enum err mask(struct party *p, struct claims *c)
     return ERR_OK;
 }
 
-static enum err make(struct party *p, enum ring ring, struct claims *c)
-{
-    struct check_place place = {0, 0};
-    struct check_record r;
-    struct buckets b;
-    TRY(buckets_new(p, ring, &b));
-    while (check_numbers_next(&p->check->numbers, &place, &r))
-        for (size_t at = 0, n; r.ring == ring && at < r.words; at += n) {
-            n = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
-            add_tile(&b, c, &r, at, n);
-        }
-    empty_buckets(&b, c);
-    return mask(p, c);
-}
-
 enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS])
 {
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++) {
         const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-        if (claims[ring].words > 0)
-            TRY(make(p, ring, &claims[ring]));
+        if (claims[ring].words == 0)
+            continue;
+        TRY(claims_sum(p, (enum ring)ring, &claims[ring]));
+        TRY(mask(p, &claims[ring]));
     }
     return ERR_OK;
 }
@@ -413,6 +179,59 @@ static void weights_at(struct claims *c, const struct prime *f, const uint64_t p
         for (size_t d = 0; d < DIGITS; d++)
             sum += table[d][theta >> 8 * d & 255];
         c->weight[q] = prime_short(f, sum);
+    }
+}
+
+/* What weighed words add up to, in three words. */
+struct adding {
+    word128 low;
+    uint64_t high;
+};
+
+static inline void add_weighed(struct adding *to, uint64_t x, uint64_t weight)
+{
+    const word128 product = (word128)x * weight;
+    to->low += product;
+    to->high += to->low < product;
+}
+
+static uint64_t added(const struct prime *f, const struct adding *a)
+{
+    const word128 high = (word128)a->high << 64 | (uint64_t)(a->low >> 64);
+    return prime_wide(f, (word128)prime_wide(f, high) << 64 | (uint64_t)a->low);
+}
+
+static void add_minus_z(struct adding to[2], const struct check_record *r, const uint64_t *weight,
+                        unsigned side)
+{
+    uint64_t room[CLAIMS_TILE];
+    for (size_t at = 0, n; at < r->words; at += n) {
+        n = r->words - at < CLAIMS_TILE ? r->words - at : CLAIMS_TILE;
+        if (r->ring == RING_128) {
+            const uint64_t *z = (const uint64_t *)r->minus_z[side] + 2 * at;
+            for (size_t i = 0; i < n; i++)
+                for (unsigned k = 0; k < 2; k++)
+                    add_weighed(&to[k], z[2 * i + k], weight[at + i]);
+        } else {
+            const uint64_t *z = claims_words(r->ring, r->minus_z[side], at, n, room);
+            for (size_t i = 0; i < n; i++)
+                add_weighed(&to[0], z[i], weight[at + i]);
+        }
+    }
+}
+
+void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check_numbers *log,
+                   const struct prime *f, uint64_t z[2])
+{
+    struct adding sum[2][2] = {{{0}}};
+    struct check_place place = {0, 0};
+    struct check_record r;
+    while (check_numbers_next(log, &place, &r))
+        for (unsigned side = 0; r.has_z && side < 2; side++)
+            add_minus_z(sum[side], &r, claims[r.ring].weight + r.relation, side);
+    for (unsigned side = 0; side < 2; side++) {
+        const uint64_t high = prime_times(f, added(f, &sum[side][1]), f->shift);
+        z[side] = prime_less(f, z[side], prime_add(f, added(f, &sum[side][0]), high));
     }
 }
 

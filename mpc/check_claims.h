@@ -2,7 +2,8 @@
  * mpc/check_claims.h - what a flush claims of the numbers noted; for mpc/check*.c alone.
  *
  * A relation weighs theta(Y), 64 coefficients 0 or 1. W_i(Y), this server's summand of all
- * relations so weighed, is computed over the integers, as if components were numbers below 2^K:
+ * relations so weighed, products and -z, is computed over the integers, as if components were
+ * numbers below 2^K:
  *
  *   i -> i-1   W_i + m_i - m_(i+1), each coefficient in `words` words, two's complement
  *
@@ -29,7 +30,7 @@ struct claims {
     size_t relations;
     uint64_t *weight;   /* theta of each relation; then its value at y times kappa */
     uint64_t *claim[2]; /* own, and the next server's */
-    word128 remainder[2][MATRIX_CLAIMS]; /* by component, modulo 2^K; first less what z brings */
+    word128 remainder[2][MATRIX_CLAIMS]; /* by component, modulo 2^K; of matrices first -z */
     uint64_t at[2][KERNEL_ROWS]; /* of matrices: what rows of f and of g weigh, modulo the prime */
 };
 
@@ -39,6 +40,9 @@ enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool ma
 
 enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights) MUST_CHECK;
 
+/* W_i of all relations of a ring, in place of the own claims (mpc/check_summands.c). */
+enum err claims_sum(struct party *p, enum ring ring, struct claims *c) MUST_CHECK;
+
 /* Fills in the own claims, masked: of rings; of one kind of matrices. */
 enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS]) MUST_CHECK;
 enum err claims_of_matrices(struct party *p, struct claims *c,
@@ -47,11 +51,18 @@ enum err claims_of_matrices(struct party *p, struct claims *c,
 /* The low K bits. */
 word128 claims_modulo(const struct claims *c, word128 x);
 
-/* When the others have come: what they leave of z. */
+/* When the others have come: what they are modulo 2^K. */
 void claims_settle(struct claims claims[CLAIMS_KINDS]);
 
 /* Weights become numbers modulo a prime; what all claims come to, by component, is added to z. */
 void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kappa, uint64_t z[2]);
+
+/*
+ * When weights are numbers modulo a prime: takes -z of all relations, so weighed, off z, so that
+ * products alone are left to be proved.
+ */
+void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check_numbers *log,
+                   const struct prime *f, uint64_t z[2]);
 
 /* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or where they stand. */
 #define CLAIMS_TILE 64

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Blocks as they fill up. */
+/*
+ * 64 words of a product are a block; of fewer, which end a run of relations, blocks fill up with
+ * one after the other.
+ */
 struct filling {
     struct numbers *n;
     struct prime_block block;
@@ -18,56 +21,127 @@ static void filled(struct filling *to)
         return;
     for (unsigned v = 0; v < 4; v++)
         memset(to->block.x[v] + to->used, 0, (PRIME_BLOCK - to->used) * sizeof(uint64_t));
-    to->call(to->n, &to->block, to->at++, to->arg);
+    to->call(to->n, &to->block, PRIME_ALL, to->at++, to->arg);
     to->used = 0;
 }
 
-static void fill(struct filling *to, const uint64_t *const x[4], size_t n)
+static void fill(struct filling *to, const struct prime_block *x, unsigned there, size_t n)
 {
+    if (n == PRIME_BLOCK) {
+        to->call(to->n, x, there, to->at++, to->arg);
+        return;
+    }
     for (size_t i = 0, k; i < n; i += k) {
         k = PRIME_BLOCK - to->used < n - i ? PRIME_BLOCK - to->used : n - i;
         for (unsigned v = 0; v < 4; v++)
-            memcpy(to->block.x[v] + to->used, x[v] + i, k * sizeof(uint64_t));
+            if ((there >> v & 1) != 0)
+                memcpy(to->block.x[v] + to->used, x->x[v] + i, k * sizeof(uint64_t));
+            else
+                memset(to->block.x[v] + to->used, 0, k * sizeof(uint64_t));
         to->used += k;
         if (to->used == PRIME_BLOCK)
             filled(to);
     }
 }
 
-/* Words of a vector modulo p, times w where there is one: each `stride`th word of out. */
-static void residues(const struct prime *f, const struct check_record *r, const void *v, size_t at,
-                     size_t n, const uint64_t *w, const uint64_t *over, uint64_t *out)
+/* --- factors ---------------------------------------------------------------------------------- */
+
+/* What one tile's words weigh, and the same times 2^64. */
+struct weighing {
+    const struct prime *f;
+    uint64_t w[CLAIMS_TILE], over[CLAIMS_TILE], high[CLAIMS_TILE], high_over[CLAIMS_TILE];
+};
+
+static void weigh(struct weighing *w, const struct check_record *r, const uint64_t *weight,
+                  size_t n)
 {
-    const size_t stride = r->products;
-    uint64_t room[CLAIMS_TILE];
-    const uint64_t *x = room;
-    if (r->ring != RING_128)
-        x = claims_words(r->ring, v, at, n, room);
-    for (size_t i = 0; r->ring == RING_128 && i < n; i++)
-        room[i] = v == NULL ? 0 : prime_wide(f, ((const word128 *)v)[at + i]);
-    for (size_t i = 0; w == NULL && i < n; i++)
-        out[i * stride] = x[i];
-    for (size_t i = 0; w != NULL && i < n; i++)
-        out[i * stride] = v == NULL ? 0 : prime_scaled(f, x[i], w[i], over[i]);
+    const struct prime *f = w->f;
+    for (size_t i = 0; i < n; i++) {
+        w->w[i] = weight[r->one ? 0 : i];
+        w->over[i] = prime_over(f, w->w[i]);
+    }
+    for (size_t i = 0; r->ring == RING_128 && i < n; i++) {
+        w->high[i] = prime_below(f, prime_scaled(f, w->w[i], f->shift, f->shift_over));
+        w->high_over[i] = prime_over(f, w->high[i]);
+    }
 }
 
-/* Some words of a record, word by word of all its products. */
+/* Words of a vector, weighed. */
+static void weighed_words(const struct weighing *w, enum ring ring, const void *v, size_t at,
+                          size_t n, uint64_t *out)
+{
+    const struct prime *f = w->f;
+    uint64_t room[CLAIMS_TILE];
+    if (ring == RING_128) {
+        const uint64_t *x = (const uint64_t *)v + 2 * at;
+        for (size_t i = 0; i < n; i++)
+            out[i] = prime_scaled(f, x[2 * i], w->w[i], w->over[i]) +
+                     prime_scaled(f, x[2 * i + 1], w->high[i], w->high_over[i]);
+        return;
+    }
+    const uint64_t *x = claims_words(ring, v, at, n, room);
+    for (size_t i = 0; i < n; i++)
+        out[i] = prime_scaled(f, x[i], w->w[i], w->over[i]);
+}
+
+static void plain_words(const struct prime *f, enum ring ring, const void *v, size_t at, size_t n,
+                        uint64_t *out)
+{
+    uint64_t room[CLAIMS_TILE];
+    if (ring == RING_128)
+        for (size_t i = 0; i < n; i++)
+            out[i] = prime_wide(f, ((const word128 *)v)[at + i]);
+    else
+        memcpy(out, claims_words(ring, v, at, n, room), n * sizeof *out);
+}
+
+/* The factor where a bit is 1, else 0. */
+static void chosen(const struct numbers *n, const uint64_t *bits, size_t at, const uint64_t *factor,
+                   uint64_t *out, size_t words)
+{
+    static const uint64_t zeros[CLAIMS_TILE];
+    n->p->kernel->bit_times64(out, bits + at / 64, factor, zeros, words);
+}
+
+/* Of bits both times a constant: that is of V where they choose nothing, else of the weights. */
+static void put_product(struct filling *to, const struct weighing *w, const struct check_record *r,
+                        unsigned l, size_t at, size_t n)
+{
+    const struct prime *f = w->f;
+    const uint64_t factor = prime_wide(f, r->factor[l]), over = prime_over(f, factor);
+    struct prime_block out;
+    uint64_t scaled[CLAIMS_TILE];
+    unsigned there = 0;
+    for (size_t i = 0; i < n; i++)
+        scaled[i] = r->form[l] == CHECK_CHOICE ? prime_scaled(f, w->w[i], factor, over) : factor;
+    for (unsigned v = 0; v < 4; v++) {
+        const void *from = v < 2 ? r->x[l][v] : r->y[l][v - 2];
+        if (from == NULL)
+            continue;
+        there |= 1u << v;
+        if (r->form[l] == CHECK_WORDS && v < 2)
+            weighed_words(w, r->ring, from, at, n, out.x[v]);
+        else if (r->form[l] == CHECK_BOTH)
+            chosen(to->n, from, at, v < 2 ? w->w : scaled, out.x[v], n);
+        else if (v < 2)
+            chosen(to->n, from, at, scaled, out.x[v], n);
+        else
+            plain_words(f, r->form[l] == CHECK_WORDS ? r->ring : r->narrow[l], from, at, n,
+                        out.x[v]);
+    }
+    fill(to, &out, there, n);
+}
+
+/* Some words of a record, product by product. */
 static void put_elements(struct filling *to, const struct check_record *r, size_t at, size_t n)
 {
-    const struct prime *f = &to->n->field;
-    const uint64_t *weight = to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at);
-    uint64_t x[4][NUMBERS_PRODUCTS * CLAIMS_TILE], w[CLAIMS_TILE], over[CLAIMS_TILE];
-    for (size_t i = 0; i < n; i++) {
-        w[i] = weight[r->one ? 0 : i];
-        over[i] = prime_over(f, w[i]);
-    }
+    struct weighing w = {.f = &to->n->field};
+    weigh(&w, r, to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at), n);
     for (unsigned l = 0; l < r->products; l++)
-        for (unsigned side = 0; side < 2; side++) {
-            residues(f, r, r->x[l][side], at, n, w, over, x[side] + l);
-            residues(f, r, r->y[l][side], at, n, NULL, NULL, x[2 + side] + l);
-        }
-    fill(to, (const uint64_t *const[4]){x[0], x[1], x[2], x[3]}, n * r->products);
+        put_product(to, &w, r, l, at, n);
 }
+
+/* --- columns of matrices ---------------------------------------------------------------------- */
 
 _Static_assert(PRIME_BLOCK == KERNEL_STRIP && CLAIMS_TILE == KERNEL_STRIP, "a strip is a block");
 
@@ -114,9 +188,9 @@ void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
     struct check_place place = {0, 0};
     struct check_record r;
     for (size_t k = 0; n->block != NULL && k < n->blocks; k++)
-        call(n, &n->block[k], k, arg);
+        call(n, &n->block[k], PRIME_ALL, k, arg);
     for (; n->block == NULL && to.at < n->strips; to.at++)
-        call(n, &n->column[to.at], to.at, arg);
+        call(n, &n->column[to.at], PRIME_ALL, to.at, arg);
     while (n->block == NULL && check_numbers_next(n->log, &place, &r))
         for (size_t at = 0, k; at < r.words; at += k) {
             k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;

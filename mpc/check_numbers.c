@@ -8,13 +8,17 @@
 
 #define CHUNK ((size_t)1 << 20) /* bytes */
 #define ALIGNED ((size_t)16)
-#define SMALL ((size_t)64) /* words; fewer do not begin what a chunk has left */
+#define TILE ((size_t)64) /* words; a record is cut at a multiple */
 
-/* Before the vectors of a record: for each product x.a, x.b, y.a, y.b that are there, then z. */
+/*
+ * Before the vectors of a record: for each product its factor if it has bits, then x.a, x.b, y.a,
+ * y.b that are there; then z.
+ */
 struct header {
     uint64_t relation, words;
     uint32_t present; /* bit 4 l + v: vector v of product l */
     uint8_t ring, one, products, has_z;
+    uint8_t form[NUMBERS_PRODUCTS], narrow[NUMBERS_PRODUCTS];
 };
 _Static_assert(sizeof(struct header) % ALIGNED == 8, "records are filled up by 8 bytes");
 #define HEADER (sizeof(struct header) + 8)
@@ -56,19 +60,37 @@ bool check_numbers_empty(const struct check_numbers *log)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static size_t vector_bytes(enum ring ring, size_t words)
+static size_t aligned(size_t bytes)
 {
-    return (words * ring_size(ring) + ALIGNED - 1) / ALIGNED * ALIGNED;
+    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-static unsigned vectors_of(const struct header *h)
+/* Vector v of product l: x.a, x.b, y.a or y.b. */
+static size_t vector_bytes(const struct header *h, unsigned l, unsigned v, size_t words)
 {
-    return (unsigned)__builtin_popcount(h->present) + (h->has_z ? 2u : 0u);
+    switch ((enum check_form)h->form[l]) {
+    case CHECK_WORDS:
+        return aligned(words * ring_size((enum ring)h->ring));
+    case CHECK_CHOICE:
+        if (v >= 2)
+            return aligned(words * ring_size((enum ring)h->narrow[l]));
+        break;
+    case CHECK_BOTH:
+        break;
+    }
+    return aligned(bits_words(words) * sizeof(uint64_t));
 }
 
 static size_t record_bytes(const struct header *h, size_t words)
 {
-    return HEADER + vectors_of(h) * vector_bytes((enum ring)h->ring, words);
+    size_t bytes = HEADER + (h->has_z ? 2 * aligned(words * ring_size((enum ring)h->ring)) : 0);
+    for (unsigned l = 0; l < h->products; l++) {
+        bytes += h->form[l] == CHECK_WORDS ? 0 : ALIGNED;
+        for (unsigned v = 0; v < 4; v++)
+            if ((h->present >> (4 * l + v) & 1) != 0)
+                bytes += vector_bytes(h, l, v, words);
+    }
+    return bytes;
 }
 
 static enum err add_chunk(struct check_numbers *log)
@@ -92,21 +114,20 @@ static enum err add_chunk(struct check_numbers *log)
 /* The chunk where the next record stands, and how many words it has there, at least one. */
 static enum err room_for(struct check_numbers *log, const struct header *h, size_t words, size_t *n)
 {
-    const size_t fewest = record_bytes(h, words < SMALL ? words : SMALL);
+    const size_t fewest = record_bytes(h, words < TILE ? words : TILE), none = record_bytes(h, 0);
     size_t left;
     if (log->full < log->chunks && log->chunk[log->full].used + fewest > CHUNK)
         log->full++;
     if (log->full == log->chunks)
         TRY(add_chunk(log));
     left = CHUNK - log->chunk[log->full].used;
-    *n = record_bytes(h, words) <= left
-             ? words
-             : ((left - HEADER) / vectors_of(h) - ALIGNED) / ring_size((enum ring)h->ring);
+    *n = record_bytes(h, words) <= left ? words
+                                        : (left - none) / (record_bytes(h, TILE) - none) * TILE;
     return ERR_OK;
 }
 
-static void put_vector(enum ring ring, uint8_t *to, const void *from, size_t at, size_t n,
-                       int64_t factor)
+static void put_words(enum ring ring, uint8_t *to, const void *from, size_t at, size_t n,
+                      int64_t factor)
 {
     const void *words = (const uint8_t *)from + at * ring_size(ring);
     if (factor == 1)
@@ -121,17 +142,34 @@ static void put_vector(enum ring ring, uint8_t *to, const void *from, size_t at,
         scaled128(to, words, n, (word128)factor);
 }
 
+/* Vector k of a product. */
+static void put_vector(const struct header *h, uint8_t *to, const struct check_product *product,
+                       const void *from, unsigned k, size_t at)
+{
+    if (product->form == CHECK_WORDS)
+        put_words((enum ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
+    else if (product->form == CHECK_CHOICE && k >= 2)
+        put_words(product->narrow, to, from, at, h->words, 1);
+    else
+        memcpy(to, (const uint64_t *)from + at / 64, bits_words(h->words) * sizeof(uint64_t));
+}
+
 static void put_products(uint8_t *to, const struct header *h, const struct check_product *products,
                          size_t at)
 {
-    const enum ring ring = (enum ring)h->ring;
     for (unsigned l = 0; l < h->products; l++) {
-        const void *v[4] = {products[l].x.a, products[l].x.b, products[l].y.a, products[l].y.b};
+        const struct check_product *of = &products[l];
+        const void *v[4] = {of->x.a, of->x.b, of->y.a, of->y.b};
+        if (of->form != CHECK_WORDS) {
+            const word128 factor = (word128)of->c << of->shift;
+            memcpy(to, &factor, sizeof factor);
+            to += ALIGNED;
+        }
         for (unsigned k = 0; k < 4; k++) {
             if (v[k] == NULL)
                 continue;
-            put_vector(ring, to, v[k], at, h->words, k < 2 ? products[l].c : 1);
-            to += vector_bytes(ring, h->words);
+            put_vector(h, to, of, v[k], k, at);
+            to += vector_bytes(h, l, k, h->words);
         }
     }
 }
@@ -151,6 +189,10 @@ static enum err put(struct check_numbers *log, struct header h,
                     const struct check_product *products, size_t from, size_t to)
 {
     h.present = present(products, h.products);
+    for (unsigned l = 0; l < h.products; l++) {
+        h.form[l] = (uint8_t)products[l].form;
+        h.narrow[l] = (uint8_t)products[l].narrow;
+    }
     for (size_t n; from < to; from += n) {
         struct check_chunk *chunk;
         uint8_t *at;
@@ -196,15 +238,33 @@ static enum err add_spans(struct check_numbers *log, struct header h,
     return ERR_OK;
 }
 
+/* What n words of a product take if no component is zero. */
+static size_t product_bytes(enum ring ring, const struct check_product *product, size_t n)
+{
+    switch (product->form) {
+    case CHECK_WORDS:
+        return 4 * n * ring_size(ring);
+    case CHECK_CHOICE:
+        return n / 4 + 2 * n * ring_size(product->narrow);
+    case CHECK_BOTH:
+        return n / 2;
+    }
+    return 0;
+}
+
 enum err check_numbers_add(struct check_numbers *log, enum ring ring,
                            const struct check_product *products, unsigned count,
                            const size_t *start, size_t n, struct check_place *place)
 {
     const struct header h = {.ring = (uint8_t)ring, .relation = log->relations[ring]};
-    const size_t words = start == NULL ? n : start[n] - start[0], size = ring_size(ring);
+    const size_t words = start == NULL ? n : start[n] - start[0];
     if (ring == RING_BITS)
         return ERR_MISUSE;
-    if (count != 0 && words > (NUMBERS_MOST - log->products) / count)
+    for (unsigned l = 0; start != NULL && l < count; l++)
+        if (products[l].form != CHECK_WORDS)
+            return ERR_MISUSE;
+    if (n > NUMBERS_MOST - log->relations[ring] ||
+        (count != 0 && words > (NUMBERS_MOST - log->products) / count))
         return ERR_RANGE;
     if (start != NULL)
         TRY(add_spans(log, h, products, count, start, n));
@@ -212,16 +272,25 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
     TRY(add_row(log, h, products, start == NULL ? count : 0, n));
     log->relations[ring] += n;
     log->products += words * count;
-    log->bytes += (4 * words * count + 2 * n) * size;
+    log->bytes += n * (2 * ring_size(ring) + sizeof(uint64_t));
+    for (unsigned l = 0; l < count; l++)
+        log->bytes += product_bytes(ring, &products[l], words);
     return ERR_OK;
 }
 
-static void fill(void *to, const void *z, size_t at, size_t n, size_t size)
+static void fill(enum ring ring, void *to, const void *z, size_t at, size_t n)
 {
+    const void *from = (const uint8_t *)z + at * ring_size(ring);
     if (z == NULL)
-        memset(to, 0, n * size);
+        memset(to, 0, n * ring_size(ring));
+    else if (ring == RING_16)
+        negated16(to, from, n);
+    else if (ring == RING_32)
+        negated32(to, from, n);
+    else if (ring == RING_64)
+        negated64(to, from, n);
     else
-        memcpy(to, (const uint8_t *)z + at * size, n * size);
+        negated128(to, from, n);
 }
 
 void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
@@ -231,8 +300,8 @@ void check_numbers_fill(struct check_numbers *log, struct check_place *place, st
     for (size_t at = 0; at < n && check_numbers_next(log, place, &r);) {
         if (!r.has_z)
             continue;
-        fill(r.z[0], z.a, at, r.words, ring_size(r.ring));
-        fill(r.z[1], z.b, at, r.words, ring_size(r.ring));
+        fill(r.ring, r.minus_z[0], z.a, at, r.words);
+        fill(r.ring, r.minus_z[1], z.b, at, r.words);
         at += r.words;
     }
 }
@@ -245,19 +314,30 @@ static void *take(uint8_t **at, bool there, size_t bytes)
     return v;
 }
 
+static void take_product(struct check_record *r, const struct header *h, unsigned l, uint8_t **at)
+{
+    r->form[l] = (enum check_form)h->form[l];
+    r->narrow[l] = (enum ring)h->narrow[l];
+    if (r->form[l] != CHECK_WORDS)
+        memcpy(&r->factor[l], take(at, true, ALIGNED), sizeof r->factor[l]);
+    if (r->form[l] != CHECK_WORDS && r->ring != RING_128)
+        r->factor[l] &= ((word128)1 << 8 * ring_size(r->ring)) - 1;
+    for (unsigned v = 0; v < 4; v++)
+        *(v < 2 ? &r->x[l][v] : &r->y[l][v - 2]) = take(at, h->present >> (4 * l + v) & 1,
+                                                        vector_bytes(h, l, v, h->words));
+}
+
 bool check_numbers_next(const struct check_numbers *log, struct check_place *place,
                         struct check_record *record)
 {
     struct header h;
     uint8_t *at;
-    size_t bytes;
     if (place->chunk < log->chunks && place->at == log->chunk[place->chunk].used)
         *place = (struct check_place){place->chunk + 1, 0};
     if (place->chunk >= log->chunks || log->chunk[place->chunk].used == 0)
         return false;
     at = log->chunk[place->chunk].bytes + place->at;
     memcpy(&h, at, sizeof h);
-    bytes = vector_bytes((enum ring)h.ring, h.words);
     place->at += record_bytes(&h, h.words);
     at += HEADER;
     *record = (struct check_record){.ring = (enum ring)h.ring,
@@ -266,10 +346,9 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
                                     .relation = h.relation,
                                     .words = h.words,
                                     .has_z = h.has_z};
-    for (unsigned v = 0; v < 4u * h.products; v++)
-        *(v % 4 < 2 ? &record->x[v / 4][v % 2]
-                    : &record->y[v / 4][v % 2]) = take(&at, h.present >> v & 1, bytes);
-    record->z[0] = take(&at, h.has_z, bytes);
-    record->z[1] = take(&at, h.has_z, bytes);
+    for (unsigned l = 0; l < h.products; l++)
+        take_product(record, &h, l, &at);
+    record->minus_z[0] = take(&at, h.has_z, aligned(h.words * ring_size(record->ring)));
+    record->minus_z[1] = take(&at, h.has_z, aligned(h.words * ring_size(record->ring)));
     return true;
 }

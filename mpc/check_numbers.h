@@ -7,8 +7,10 @@
  *   in a row     word i of its products and of z is of relation `relation` + i
  *   of one       all its words are of that relation; no z
  *
- * Of each vector only those components stand that are not zero. Factors c are part of x. Records
- * stand one after the other in chunks of 1 MiB, which are kept for later, and wiped at the end.
+ * Of each vector only those components stand that are not zero. Factors c are part of x where that
+ * has words; z stands with its sign changed. Records stand one after the other in chunks of 1 MiB,
+ * which are kept for later, and wiped at the end. What is noted at once is cut into records at
+ * multiples of 64 words, so that tiles of 64 are the same at all servers.
  */
 #ifndef TREFOIL_MPC_CHECK_NUMBERS_H
 #define TREFOIL_MPC_CHECK_NUMBERS_H
@@ -16,7 +18,7 @@
 #include "mpc/check.h"
 
 #define NUMBERS_PRODUCTS 8             /* most of a record */
-#define NUMBERS_MOST ((size_t)1 << 26) /* products of a flush: what the width of claims allows */
+#define NUMBERS_MOST ((size_t)1 << 26) /* products of a flush, and relations of a ring */
 #define NUMBERS_RINGS (RING_128 + 1)
 
 struct check_numbers {
@@ -26,7 +28,7 @@ struct check_numbers {
     } * chunk;
     size_t chunks, room; /* that there are; of the array */
     size_t full;         /* chunks that are; the next one is being filled */
-    size_t bytes;        /* if no component were zero: the same at all servers */
+    size_t bytes;        /* with weights, if no component were zero: the same at all servers */
     size_t relations[NUMBERS_RINGS], products;
 };
 
@@ -36,8 +38,11 @@ struct check_record {
     bool one; /* of one relation */
     unsigned products;
     size_t relation, words;
+    enum check_form form[NUMBERS_PRODUCTS];
+    enum ring narrow[NUMBERS_PRODUCTS];                          /* of y, where x are bits */
+    word128 factor[NUMBERS_PRODUCTS];                            /* modulo 2^K, of bits */
     const void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
-    void *z[2];
+    void *minus_z[2];
     bool has_z;
 };
 

@@ -48,6 +48,7 @@ static enum err choose(struct numbers *n, struct prg *weights)
         TRY(prime_draw(&n->field, weights, &kappa, 1));
         claims_at(&n->claims[kind], &n->field, y, kappa, n->z);
     }
+    claims_less_z(n->claims, n->log, &n->field, n->z);
     return numbers_columns(n);
 }
 
@@ -102,12 +103,27 @@ struct sides {
     uint64_t u[PRIME_BLOCK], v[PRIME_BLOCK];
 };
 
-static void make_sides(const struct numbers *n, const struct prime_block *block, struct sides *s)
+static void make_side(const struct numbers *n, const uint64_t *a, const uint64_t *b, unsigned there,
+                      uint64_t side[PRIME_BLOCK])
 {
-    for (size_t i = 0; i < PRIME_BLOCK; i++) {
-        s->u[i] = side_of(n, block->x[0][i], block->x[1][i]);
-        s->v[i] = side_of(n, block->x[2][i], block->x[3][i]);
-    }
+    static const uint64_t zeros[PRIME_BLOCK];
+    a = (there & 1) != 0 ? a : zeros;
+    b = (there & 2) != 0 ? b : zeros;
+    for (size_t i = 0; i < PRIME_BLOCK; i++)
+        side[i] = side_of(n, a[i], b[i]);
+}
+
+static void make_sides(const struct numbers *n, const struct prime_block *block, unsigned there,
+                       struct sides *s)
+{
+    make_side(n, block->x[0], block->x[1], there, s->u);
+    make_side(n, block->x[2], block->x[3], there >> 2, s->v);
+}
+
+/* Whether neither side is zero. */
+static bool has_products(unsigned there)
+{
+    return (there & 3) != 0 && (there >> 2) != 0;
 }
 
 /* Sums at points as they add up, in three words. */
@@ -144,11 +160,14 @@ static void end_points(const struct numbers *n, const struct adding *to)
     }
 }
 
-static void sum_block(struct numbers *n, const struct prime_block *block, size_t at, void *to)
+static void sum_block(struct numbers *n, const struct prime_block *block, unsigned there, size_t at,
+                      void *to)
 {
     struct sides s;
     (void)at;
-    make_sides(n, block, &s);
+    if (!has_products(there))
+        return;
+    make_sides(n, block, there, &s);
     add_points(n, &s, to);
 }
 
@@ -209,12 +228,14 @@ static void add_cross(struct numbers *n, const struct sides *x, size_t at, struc
     }
 }
 
-static void sum_last_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+static void sum_last_block(struct numbers *n, const struct prime_block *block, unsigned there,
+                           size_t at, void *arg)
 {
     struct adding *to = arg;
     struct sides s;
-    make_sides(n, block, &s);
-    add_points(n, &s, to);
+    make_sides(n, block, there, &s);
+    if (has_products(there))
+        add_points(n, &s, to);
     add_cross(n, &s, at, to->sums);
 }
 
@@ -312,12 +333,23 @@ struct folding {
     struct prime_block *out;
 };
 
-static void fold_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+/* Rows of a vector of a block weighed, or zeros where it is not there. */
+static void fold_vector(const struct numbers *n, const struct prime_block *block, unsigned there,
+                        unsigned v, const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
+{
+    if ((there >> v & 1) != 0)
+        fold_rows(&n->field, block->x[v], weight, out);
+    else
+        memset(out, 0, PRIME_COLUMNS * sizeof *out);
+}
+
+static void fold_block(struct numbers *n, const struct prime_block *block, unsigned there,
+                       size_t at, void *arg)
 {
     const struct folding *g = arg;
     for (unsigned v = 0; v < 4; v++)
-        fold_rows(&n->field, block->x[v], g->weight,
-                  g->out[at / PRIME_ROWS].x[v] + at % PRIME_ROWS * PRIME_COLUMNS);
+        fold_vector(n, block, there, v, g->weight,
+                    g->out[at / PRIME_ROWS].x[v] + at % PRIME_ROWS * PRIME_COLUMNS);
 }
 
 enum err numbers_fold(struct numbers *n)
@@ -357,7 +389,8 @@ struct starring {
     uint64_t weight[PRIME_ROWS], *out[2];
 };
 
-static void star_block(struct numbers *n, const struct prime_block *block, size_t at, void *arg)
+static void star_block(struct numbers *n, const struct prime_block *block, unsigned there,
+                       size_t at, void *arg)
 {
     const struct prime *f = &n->field;
     const struct starring *g = arg;
@@ -365,7 +398,7 @@ static void star_block(struct numbers *n, const struct prime_block *block, size_
         const size_t from = at * PRIME_COLUMNS;
         uint64_t *out = g->out[v % 2] + (v < 2 ? 0 : n->columns) + from;
         const uint64_t *m = n->mask[v / 2][v % 2] + from;
-        fold_rows(f, block->x[v], g->weight, out);
+        fold_vector(n, block, there, v, g->weight, out);
         for (size_t s = 0; s < PRIME_COLUMNS; s++)
             out[s] = prime_add(f, out[s], prime_times(f, n->zeta, m[s]));
     }

@@ -2,7 +2,8 @@
  * mpc/check_prime.h - the part of a flush that proves claims on numbers, modulo a prime p; for
  * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
  *
- * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y; and so is a
+ * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
+ * has the factor of bits; and so is a
  * column of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z,
  * what all claims come to at y. 64 elements are a block: 16 rows of 4 columns.
  */
@@ -23,10 +24,15 @@ struct prime_sums {
     uint64_t point[PRIME_POINTS], cross[PRIME_ROWS], square;
 };
 
-/* Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. */
+/*
+ * Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. The
+ * protocol alone says which of the four vectors of a block are there: bit v of a mask. The others
+ * are zero, and are not filled in.
+ */
 struct prime_block {
     uint64_t x[4][PRIME_BLOCK];
 };
+#define PRIME_ALL 15u
 
 struct numbers {
     struct party *p;
@@ -69,8 +75,8 @@ enum err numbers_fold(struct numbers *n) MUST_CHECK;
 enum err numbers_columns(struct numbers *n) MUST_CHECK;
 
 /* Calls with each block of elements, in order. */
-typedef void numbers_block_fn(struct numbers *n, const struct prime_block *block, size_t at,
-                              void *arg);
+typedef void numbers_block_fn(struct numbers *n, const struct prime_block *block, unsigned there,
+                              size_t at, void *arg);
 void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg);
 
 /*

@@ -29,6 +29,7 @@
 #define KERNEL_POINTS 729 /* 3^6 */
 #define KERNEL_VALUE_LOW 31
 #define KERNEL_STRIP ((size_t)64) /* columns of what has 64 rows of 16 bits */
+#define KERNEL_BUCKETS ((size_t)8 << 8)
 
 struct kernel {
     const char *name;
@@ -145,6 +146,14 @@ struct kernel {
     void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,
                     const uint16_t *yb, int p, int q, size_t n);
     void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, const uint64_t *weight);
+    /*
+     * For the check of numbers.
+     *
+     *   add_lines   adds line i, of 4 or 8 words, to the 8 of KERNEL_BUCKETS buckets that the bytes
+     *               of digit[i], which is public, choose: one of the first 256, of the next, ..
+     */
+    void (*add_lines)(uint64_t *bucket, const uint64_t *digit, const uint64_t *line, size_t words,
+                      size_t n);
 };
 
 extern const struct kernel kernel_portable;

@@ -247,7 +247,7 @@ static enum err note_products(struct summing *s, const struct move_term *t, unsi
     if (of == NULL)
         return ERR_NOMEM;
     for (unsigned l = 0; l < products; l++)
-        of[l] = (struct check_product){t[l].x, t[l].y, 1};
+        of[l] = (struct check_product){t[l].x, t[l].y, .c = 1};
     return check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place);
 }
 

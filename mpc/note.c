@@ -5,58 +5,44 @@
 
 #include <string.h>
 
-#define STEP ((size_t)2048) /* lanes noted at a time; a multiple of 64 */
+#define STEP ((size_t)1024) /* lanes noted at a time; a multiple of 64 */
+
+/* One component of what a truncation's right side is made of; w may be NULL, for zeros. */
+struct right {
+    const void *out, *shifted, *t;
+    const uint64_t *carry_s, *carry_k, *w;
+};
 
 #define WIDTH 16
 #define WORD uint16_t
 #include "mpc/note_body.inc"
 #define WIDTH 32
+#define HALF uint16_t
 #define WORD uint32_t
 #include "mpc/note_body.inc"
 #define WIDTH 64
+#define HALF uint32_t
 #define WORD uint64_t
 #include "mpc/note_body.inc"
 #define WIDTH 128
+#define HALF uint64_t
 #define WORD word128
 #include "mpc/note_body.inc"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-static void numbers(enum ring ring, void *out, const uint64_t *bits, size_t lane, size_t n,
-                    unsigned shift)
+/* z = x + the bits - y; x and the bits may be NULL, for zeros. */
+static void add_bits(enum ring ring, void *z, const void *x, const uint64_t *bits, const void *y,
+                     size_t n)
 {
     if (ring == RING_16)
-        numbers16(out, bits, lane, n, shift);
+        add_bits16(z, x, bits, y, n);
     else if (ring == RING_32)
-        numbers32(out, bits, lane, n, shift);
+        add_bits32(z, x, bits, y, n);
     else if (ring == RING_64)
-        numbers64(out, bits, lane, n, shift);
+        add_bits64(z, x, bits, y, n);
     else
-        numbers128(out, bits, lane, n, shift);
-}
-
-static void add_scaled(enum ring ring, void *z, const void *x, size_t n, word128 factor)
-{
-    if (ring == RING_16)
-        add_scaled16(z, x, n, (uint16_t)factor);
-    else if (ring == RING_32)
-        add_scaled32(z, x, n, (uint32_t)factor);
-    else if (ring == RING_64)
-        add_scaled64(z, x, n, (uint64_t)factor);
-    else
-        add_scaled128(z, x, n, factor);
-}
-
-static void widened(enum ring ring, void *out, const void *x, size_t n, enum ring from)
-{
-    if (ring == RING_16)
-        widened16(out, x, n, ring_size(from));
-    else if (ring == RING_32)
-        widened32(out, x, n, ring_size(from));
-    else if (ring == RING_64)
-        widened64(out, x, n, ring_size(from));
-    else
-        widened128(out, x, n, ring_size(from));
+        add_bits128(z, x, bits, y, n);
 }
 
 enum err note_room(struct party *p, struct operand *x, enum ring ring, size_t n)
@@ -80,7 +66,7 @@ struct stretch {
     unsigned role;
     size_t lane, n;
     enum ring ring;
-    struct operand z; /* what is left of the relation's right side */
+    struct operand z; /* the relation's right side */
 };
 
 /* Calls for all lanes, part 0 first, so that the three note alike. */
@@ -97,43 +83,51 @@ static enum err each_stretch(struct party *p, enum ring ring, size_t n,
             const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
             s.n = part->end - s.lane < STEP ? part->end - s.lane : STEP;
             TRY(note_room(p, &s.z, ring, s.n));
-            memset(s.z.a, 0, s.n * ring_size(ring));
-            memset(s.z.b, 0, s.n * ring_size(ring));
             TRY(note(&s, self));
         }
     }
     return ERR_OK;
 }
 
-/* Of what this server holds of x, component j + k alone. */
-static struct operand carried(const struct stretch *s, struct operand x, unsigned k)
+/* Bits of a stretch, as they are shared; and what this server holds of component j + k alone. */
+static struct operand bits_here(const struct stretch *s, struct bits x)
 {
-    return (struct operand){s->role == k ? x.a : NULL, (s->role + 1) % 3 == k ? x.b : NULL};
+    return (struct operand){x.a + s->lane / 64, x.b + s->lane / 64};
 }
 
-static enum err bit_numbers(const struct stretch *s, struct operand *out, struct bits x,
-                            unsigned shift)
+static struct operand carried(const struct stretch *s, struct bits x, unsigned k)
 {
-    TRY(note_room(s->p, out, s->ring, s->n));
-    numbers(s->ring, out->a, x.a, s->lane, s->n, shift);
-    numbers(s->ring, out->b, x.b, s->lane, s->n, shift);
-    return ERR_OK;
+    const struct operand all = bits_here(s, x);
+    return (struct operand){s->role == k ? all.a : NULL, (s->role + 1) % 3 == k ? all.b : NULL};
 }
 
-static void add(const struct stretch *s, struct operand x, word128 factor)
+/* The same but for component j + k. */
+static struct operand all_but(const struct stretch *s, struct bits x, unsigned k)
 {
-    if (x.a != NULL)
-        add_scaled(s->ring, s->z.a, x.a, s->n, factor);
-    if (x.b != NULL)
-        add_scaled(s->ring, s->z.b, x.b, s->n, factor);
+    const struct operand all = bits_here(s, x);
+    return (struct operand){s->role == k ? NULL : all.a, (s->role + 1) % 3 == k ? NULL : all.b};
+}
+
+/* c 2^shift times the bits x_j and x_(j+1) */
+static struct check_product of_bits(const struct stretch *s, struct bits x, int64_t c,
+                                    unsigned shift)
+{
+    return (struct check_product){carried(s, x, 0), carried(s, x, 1), c, CHECK_BOTH, shift,
+                                  RING_BITS};
+}
+
+/* c 2^shift times the bit x_(j+2) and a number */
+static struct check_product of_choice(const struct stretch *s, struct bits x, enum ring ring,
+                                      struct operand y, int64_t c, unsigned shift)
+{
+    return (struct check_product){
+        carried(s, x, 2), at_lane(ring, y, s->lane), c, CHECK_CHOICE, shift, ring};
 }
 
 static enum err end(const struct stretch *s, const struct check_product *products, unsigned count)
 {
     return check_ring(s->p, s->ring, products, count, NULL, s->z, s->n);
 }
-
-#define MINUS(x) ((word128)0 - (x))
 
 /* --- one bit ---------------------------------------------------------------------------------- */
 
@@ -145,24 +139,22 @@ struct bit {
 static enum err note_t(const struct stretch *s, const void *self)
 {
     const struct bit *b = self;
-    struct operand x;
-    TRY(bit_numbers(s, &x, b->x, 0));
-    add(s, carried(s, x, 0), 1);
-    add(s, carried(s, x, 1), 1);
-    add(s, at_lane(s->ring, b->t, s->lane), MINUS(1));
-    return end(s, &(struct check_product){carried(s, x, 0), carried(s, x, 1), 2}, 1);
+    const struct operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
+    const struct check_product product = of_bits(s, b->x, 2, 0);
+    add_bits(s->ring, s->z.a, NULL, x.a, t.a, s->n);
+    add_bits(s->ring, s->z.b, NULL, x.b, t.b, s->n);
+    return end(s, &product, 1);
 }
 
 static enum err note_out(const struct stretch *s, const void *self)
 {
     const struct bit *b = self;
-    const struct operand t = at_lane(s->ring, b->t, s->lane);
-    struct operand x;
-    TRY(bit_numbers(s, &x, b->x, 0));
-    add(s, t, 1);
-    add(s, carried(s, x, 2), 1);
-    add(s, at_lane(s->ring, b->out, s->lane), MINUS(1));
-    return end(s, &(struct check_product){carried(s, x, 2), t, 2}, 1);
+    const struct operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
+    const struct operand out = at_lane(s->ring, b->out, s->lane);
+    const struct check_product product = of_choice(s, b->x, s->ring, b->t, 2, 0);
+    add_bits(s->ring, s->z.a, t.a, u.a, out.a, s->n);
+    add_bits(s->ring, s->z.b, t.b, u.b, out.b, s->n);
+    return end(s, &product, 1);
 }
 
 enum err note_known(struct party *p, enum ring ring, struct bits x, struct operand t)
@@ -179,28 +171,31 @@ enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand
 
 /* --- truncation ------------------------------------------------------------------------------- */
 
+/* One component of the right side. */
+static void right_of(const struct stretch *s, const struct note_truncation *v, void *z,
+                     const struct right *of)
+{
+    if (s->ring == RING_32)
+        truncated32(z, of, ring_size(v->product), v->lift, s->n);
+    else if (s->ring == RING_64)
+        truncated64(z, of, ring_size(v->product), v->lift, s->n);
+    else
+        truncated128(z, of, ring_size(v->product), v->lift, s->n);
+}
+
 static enum err note_sum(const struct stretch *s, const void *self)
 {
     const struct note_truncation *v = self;
-    const struct operand narrow = at_lane(v->product, v->t, s->lane);
-    struct operand carry_s, carry_k, lifted, w, t;
-    TRY(bit_numbers(s, &carry_s, v->carry_s, 0));
-    TRY(bit_numbers(s, &carry_k, v->carry_k, 0));
-    TRY(bit_numbers(s, &lifted, v->carry_k, v->lift));
-    TRY(bit_numbers(s, &w, v->top, v->lift));
-    TRY(note_room(s->p, &t, s->ring, s->n));
-    widened(s->ring, t.a, narrow.a, s->n, v->product);
-    widened(s->ring, t.b, narrow.b, s->n, v->product);
-    add(s, at_lane(s->ring, v->out, s->lane), 1);
-    add(s, at_lane(s->ring, v->shifted, s->lane), MINUS(1));
-    add(s, lifted, 1);
-    add(s, carried(s, w, 2), 1);
-    add(s, t, (word128)1 << v->lift);
-    add(s, carry_s, MINUS(1));
+    const struct operand out = at_lane(s->ring, v->out, s->lane), w = carried(s, v->top, 2);
+    const struct operand shifted = at_lane(s->ring, v->shifted, s->lane);
+    const struct operand t = at_lane(v->product, v->t, s->lane);
+    const struct operand carry_s = bits_here(s, v->carry_s), carry_k = bits_here(s, v->carry_k);
+    right_of(s, v, s->z.a, &(struct right){out.a, shifted.a, t.a, carry_s.a, carry_k.a, w.a});
+    right_of(s, v, s->z.b, &(struct right){out.b, shifted.b, t.b, carry_s.b, carry_k.b, w.b});
     const struct check_product products[] = {
-        {carried(s, carry_s, 0), carried(s, carry_s, 1), -2},
-        {carried(s, lifted, 0), carried(s, carry_k, 1), 2},
-        {carried(s, w, 2), t, 1},
+        of_bits(s, v->carry_s, -2, 0),
+        of_bits(s, v->carry_k, 2, v->lift),
+        of_choice(s, v->top, v->product, v->t, 1, v->lift),
     };
     return end(s, products, 3);
 }
@@ -227,8 +222,8 @@ static enum err note_product(const struct stretch *s, const void *self)
         sum.b = NULL;
     if (s->role == 2)
         sum.a = NULL;
-    add(s, at_lane(RING_64, c->product, s->lane), 1);
-    return end(s, &(struct check_product){t, sum, 1}, 1);
+    return check_ring(s->p, RING_64, &(struct check_product){t, sum, .c = 1}, 1, NULL,
+                      at_lane(RING_64, c->product, s->lane), s->n);
 }
 
 /* The sums of one part, of which this server has u and w where it holds component j+2. */
@@ -287,8 +282,8 @@ static enum err note_sums(struct party *p, struct choices *s)
     right_side(s, kb, z.b, c->out.b, c->product.b, s->u.b, c->v.b);
     const struct operand t = at_lane(RING_64, c->t, s->part.begin);
     const struct check_product products[] = {
-        {{ka == 2 ? s->u.a : NULL, kb == 2 ? s->u.b : NULL}, s->rest, 1},
-        {{ka == 2 ? s->w.a : NULL, kb == 2 ? s->w.b : NULL}, t, 1},
+        {{ka == 2 ? s->u.a : NULL, kb == 2 ? s->u.b : NULL}, s->rest, .c = 1},
+        {{ka == 2 ? s->w.a : NULL, kb == 2 ? s->w.b : NULL}, t, .c = 1},
     };
     return check_ring(p, RING_64, products, 2, start, z, s->count);
 }

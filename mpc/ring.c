@@ -59,7 +59,7 @@ enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, str
                       const size_t *start)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct check_product product = {OPERAND(x), OPERAND(y), 1};
+    const struct check_product product = {OPERAND(x), OPERAND(y), .c = 1};
     uint64_t *z = scratch_take(p->scratch, out.n, sizeof *z);
     if (z == NULL)
         return ERR_NOMEM;

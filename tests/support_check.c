@@ -1,6 +1,7 @@
 #include "tests/support_check.h"
 
 #include "mpc/bits.h"
+#include "mpc/check_numbers.h"
 #include "mpc/move.h"
 #include "tests/support_cmocka.h"
 
@@ -281,4 +282,26 @@ const uint64_t *play_values(void)
     for (size_t i = 0; i < PLAY_VALUES; i++)
         values[i] = three_random(&seed);
     return values;
+}
+
+static word128 word_at(enum ring ring, const void *v, size_t i)
+{
+    word128 w = 0;
+    if (v != NULL && ring == RING_BITS)
+        return ((const uint64_t *)v)[i / 64] >> i % 64 & 1;
+    if (v != NULL)
+        memcpy(&w, (const uint8_t *)v + i * ring_size(ring), ring_size(ring));
+    return w;
+}
+
+word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
+                     word128 *x, word128 *y)
+{
+    const bool words = r->form[l] == CHECK_WORDS;
+    *x = word_at(words ? r->ring : RING_BITS, r->x[l][component], i);
+    *y = word_at(words                        ? r->ring
+                 : r->form[l] == CHECK_CHOICE ? r->narrow[l]
+                                              : RING_BITS,
+                 r->y[l][component], i);
+    return words ? 1 : r->factor[l];
 }

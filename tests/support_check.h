@@ -44,6 +44,14 @@ void play_free(struct play *play);
 /* Opens all planes, and notes what was opened. */
 enum err play_open(struct party *p, struct play *play, const struct planes *x) MUST_CHECK;
 
+/*
+ * Word i of product l of a record, of one component (0: a, 1: b): both factors as numbers, and what
+ * they are multiplied by besides.
+ */
+struct check_record;
+word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
+                     word128 *x, word128 *y);
+
 /* The same numbers each time, for inputs. */
 #define PLAY_VALUES 3001
 const uint64_t *play_values(void);

@@ -14,6 +14,7 @@
 #include "mpc/truncate.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "tests/support_check.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -45,14 +46,13 @@ static void read_numbers(const struct check_numbers *log, word128 *const off[NUM
         for (size_t i = 0; i < r.words; i++) {
             word128 *to = &off[r.ring][r.relation + (r.one ? 0 : i)];
             for (unsigned l = 0; l < r.products; l++) {
-                const word128 xa = word_of(r.ring, r.x[l][0], i),
-                              xb = word_of(r.ring, r.x[l][1], i);
-                const word128 ya = word_of(r.ring, r.y[l][0], i),
-                              yb = word_of(r.ring, r.y[l][1], i);
-                *to += xa * (ya + yb) + xb * ya;
+                word128 x[2], y[2], factor;
+                for (unsigned k = 0; k < 2; k++)
+                    factor = play_factors(&r, l, k, i, &x[k], &y[k]);
+                *to += factor * (x[0] * (y[0] + y[1]) + x[1] * y[0]);
             }
             if (r.has_z)
-                *to -= word_of(r.ring, r.z[0], i);
+                *to += word_of(r.ring, r.minus_z[0], i);
         }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "mpc/check_numbers.h"
+#include "tests/support_check.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -25,10 +26,17 @@ struct relation {
     word128 sum, z;
 };
 
-static word128 summand(enum ring ring, const void *const x[2], const void *const y[2], size_t i)
+static word128 summand(const word128 x[2], const word128 y[2])
 {
-    return word_of(ring, x[0], i) * (word_of(ring, y[0], i) + 5 * word_of(ring, y[1], i)) +
-           7 * word_of(ring, x[1], i) * word_of(ring, y[0], i);
+    return x[0] * (y[0] + 5 * y[1]) + 7 * x[1] * y[0];
+}
+
+static word128 read_product(const struct check_record *r, unsigned l, size_t i)
+{
+    word128 x[2], y[2], factor;
+    for (unsigned k = 0; k < 2; k++)
+        factor = play_factors(r, l, k, i, &x[k], &y[k]);
+    return factor * summand(x, y);
 }
 
 static void read_back(const struct check_numbers *log, enum ring ring, struct relation *out)
@@ -41,9 +49,9 @@ static void read_back(const struct check_numbers *log, enum ring ring, struct re
         for (size_t i = 0; i < r.words; i++) {
             struct relation *q = &out[r.relation + (r.one ? 0 : i)];
             for (unsigned l = 0; l < r.products; l++)
-                q->sum += summand(ring, r.x[l], r.y[l], i);
+                q->sum += read_product(&r, l, i);
             if (r.has_z)
-                q->z += word_of(ring, r.z[0], i) + 3 * word_of(ring, r.z[1], i);
+                q->z -= word_of(ring, r.minus_z[0], i) + 3 * word_of(ring, r.minus_z[1], i);
         }
     }
 }
@@ -63,6 +71,25 @@ struct call {
     const size_t *start;
 };
 
+static word128 factor_of(const struct check_product *product, enum ring ring, const void *v,
+                         bool is_y, size_t i)
+{
+    if (product->form == CHECK_WORDS)
+        return word_of(ring, v, i);
+    if (product->form == CHECK_CHOICE && is_y)
+        return word_of(product->narrow, v, i);
+    return v == NULL ? 0 : ((const uint64_t *)v)[i / 64] >> i % 64 & 1;
+}
+
+static word128 product_of(const struct check_product *product, enum ring ring, size_t i)
+{
+    const word128 x[2] = {factor_of(product, ring, product->x.a, false, i),
+                          factor_of(product, ring, product->x.b, false, i)};
+    const word128 y[2] = {factor_of(product, ring, product->y.a, true, i),
+                          factor_of(product, ring, product->y.b, true, i)};
+    return ((word128)product->c << product->shift) * summand(x, y);
+}
+
 static void fill_randomly(void *v, size_t bytes, uint64_t *seed)
 {
     for (size_t i = 0; i < bytes; i += 8) {
@@ -71,7 +98,7 @@ static void fill_randomly(void *v, size_t bytes, uint64_t *seed)
     }
 }
 
-static void note(struct check_numbers *log, const struct call *c, struct relation *out)
+static void note(struct check_numbers *log, const struct call *c, bool bits, struct relation *out)
 {
     const size_t words = c->start == NULL ? c->n : c->start[c->n], bytes = words * sizes[c->ring];
     struct check_product products[PRODUCTS];
@@ -86,7 +113,10 @@ static void note(struct check_numbers *log, const struct call *c, struct relatio
     for (unsigned l = 0; l < c->products; l++)
         products[l] = (struct check_product){{v[4 * l], v[4 * l + 1]},
                                              {v[4 * l + 2], v[4 * l + 3]},
-                                             l % 3 == 0 ? 1 : 40 - (int64_t)l * 1000000007};
+                                             l % 3 == 0 ? 1 : 40 - (int64_t)l * 1000000007,
+                                             bits ? (enum check_form)(l % 3) : CHECK_WORDS,
+                                             bits && l % 3 != 0 ? 5 * l : 0,
+                                             (enum ring)(l % 2 == 0 ? c->ring : RING_16)};
     const struct operand z = {v[4 * c->products], v[4 * c->products + 1]};
     assert_int_equal(check_numbers_add(log, c->ring, products, c->products, c->start, c->n, &place),
                      ERR_OK);
@@ -96,11 +126,8 @@ static void note(struct check_numbers *log, const struct call *c, struct relatio
         const size_t to = c->start == NULL ? q + 1 : c->start[q + 1];
         out[q].z = word_of(c->ring, z.a, q) + 3 * word_of(c->ring, z.b, q);
         for (size_t i = from; i < to; i++)
-            for (unsigned l = 0; l < c->products; l++) {
-                const void *x[2] = {products[l].x.a, products[l].x.b};
-                const void *y[2] = {products[l].y.a, products[l].y.b};
-                out[q].sum += (word128)products[l].c * summand(c->ring, x, y, i);
-            }
+            for (unsigned l = 0; l < c->products; l++)
+                out[q].sum += product_of(&products[l], c->ring, i);
     }
     for (unsigned k = 0; k < 4 * c->products + 2; k++)
         memory_free(&v[k]);
@@ -123,7 +150,8 @@ TEST(what_is_noted_is_there_again)
         size_t count[NUMBERS_RINGS] = {0};
         memset(noted, 0, sizeof noted);
         for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
-            note(&log, &calls[k], &noted[calls[k].ring][count[calls[k].ring]]);
+            note(&log, &calls[k], round > 0 && calls[k].start == NULL,
+                 &noted[calls[k].ring][count[calls[k].ring]]);
             count[calls[k].ring] += calls[k].n;
         }
         for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++) {
@@ -146,12 +174,16 @@ TEST(too_many_products_are_refused)
     struct check_numbers log = {0};
     struct check_place place;
     const struct check_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
+    const struct check_product bits = {.form = CHECK_BOTH};
     const size_t spans[] = {0, NUMBERS_MOST / 4, NUMBERS_MOST / 4 + 1};
     (void)state;
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 2, &place), ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 1, &place), ERR_OK);
     assert_int_equal(check_numbers_add(&log, RING_16, zeros, 1, NULL, 1, &place), ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_16, NULL, 0, NULL, 1, &place), ERR_OK);
+    assert_int_equal(check_numbers_add(&log, RING_16, NULL, 0, NULL, NUMBERS_MOST, &place),
+                     ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_BITS, NULL, 0, NULL, 1, &place), ERR_MISUSE);
+    assert_int_equal(check_numbers_add(&log, RING_64, &bits, 1, spans, 0, &place), ERR_MISUSE);
     check_numbers_free(&log);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define RINGS 5
-#define WORDS 75 /* most words of a vector: with two products, three blocks of elements */
+#define WORDS 75 /* most words of a vector: with two products, two blocks of elements and more */
 
 static const unsigned bits_of[RINGS] = {0, 16, 32, 64, 128}, claim_words[RINGS] = {0, 3, 3, 4, 6};
 
@@ -23,11 +23,16 @@ struct call {
     unsigned products;
     word128 x[2][3][WORDS], y[2][3][WORDS], z[3][WORDS];
     int64_t c[2];
+    enum check_form form[2];
+    unsigned shift[2];
+    enum ring narrow[2];
 };
-#define CALLS 5
+#define CALLS 6
 
 static word128 below(enum ring ring, word128 w)
 {
+    if (ring == RING_BITS)
+        return w & 1;
     return ring == RING_128 ? w : w & (((word128)1 << bits_of[ring]) - 1);
 }
 
@@ -44,6 +49,19 @@ static size_t relation_of(const struct call *c, size_t word)
     return q;
 }
 
+/* What x and y of a product are words of. */
+static enum ring ring_of(const struct call *c, unsigned l, bool is_y)
+{
+    if (c->form[l] == CHECK_WORDS)
+        return c->ring;
+    return c->form[l] == CHECK_CHOICE && is_y ? c->narrow[l] : RING_BITS;
+}
+
+static word128 factor_of(const struct call *c, unsigned l)
+{
+    return (word128)c->c[l] << c->shift[l];
+}
+
 /* Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. */
 static struct call *make_calls(void)
 {
@@ -54,6 +72,13 @@ static struct call *make_calls(void)
         {.ring = RING_64, .n = 3, .spans = true, .start = {0, 4, 4, 9}, .products = 1, .c = {1}},
         {.ring = RING_16, .n = 5, .products = 2, .c = {-7, 1}},
         {.ring = RING_32, .n = 75, .products = 1, .c = {1}},
+        {.ring = RING_128,
+         .n = 66,
+         .products = 2,
+         .c = {-2, 3},
+         .form = {CHECK_BOTH, CHECK_CHOICE},
+         .shift = {9, 70},
+         .narrow = {RING_BITS, RING_64}},
     };
     uint64_t seed = 3;
     memcpy(calls, shapes, sizeof calls);
@@ -62,8 +87,8 @@ static struct call *make_calls(void)
             for (unsigned l = 0; l < c->products; l++)
                 for (unsigned k = 0; k < 3; k++) {
                     const word128 a = three_random(&seed), b = three_random(&seed);
-                    c->x[l][k][i] = below(c->ring, a << 64 | b);
-                    c->y[l][k][i] = below(c->ring, b << 64 | a);
+                    c->x[l][k][i] = below(ring_of(c, l, false), a << 64 | b);
+                    c->y[l][k][i] = below(ring_of(c, l, true), b << 64 | a);
                     if (l == 1 && k != 1)
                         c->y[l][k][i] = 0;
                     if (l == 1 && k != 2 && c->ring == RING_16)
@@ -72,7 +97,7 @@ static struct call *make_calls(void)
         for (size_t i = 0; i < words_of(c); i++)
             for (unsigned l = 0; l < c->products; l++) {
                 const word128 x = c->x[l][0][i] + c->x[l][1][i] + c->x[l][2][i];
-                c->z[0][relation_of(c, i)] += (word128)c->c[l] * x *
+                c->z[0][relation_of(c, i)] += factor_of(c, l) * x *
                                               (c->y[l][0][i] + c->y[l][1][i] + c->y[l][2][i]);
             }
         for (size_t q = 0; q < c->n; q++) {
@@ -89,10 +114,15 @@ static struct call *make_calls(void)
 static void *packed(struct party *p, enum ring ring, const word128 *v, size_t n)
 {
     const size_t size = bits_of[ring] / 8;
-    uint8_t *out = scratch_take(p->scratch, n + 1, size);
+    uint8_t *out = scratch_take(p->scratch, n + 64, ring == RING_BITS ? 1 : size);
     bool any = false;
+    if (ring == RING_BITS)
+        memset(out, 0, n + 64);
     for (size_t i = 0; i < n; i++) {
-        memcpy(out + i * size, &v[i], size);
+        if (ring == RING_BITS)
+            out[i / 8] = (uint8_t)(out[i / 8] | (unsigned)v[i] << i % 8);
+        else
+            memcpy(out + i * size, &v[i], size);
         any = any || v[i] != 0;
     }
     return any ? out : NULL;
@@ -103,11 +133,16 @@ static enum err note_call(struct party *p, const struct call *c)
     const unsigned a = p->index, b = (a + 1) % 3;
     struct check_product products[2];
     const size_t n = words_of(c);
-    for (unsigned l = 0; l < c->products; l++)
+    for (unsigned l = 0; l < c->products; l++) {
+        const enum ring x = ring_of(c, l, false), y = ring_of(c, l, true);
         products[l] = (struct check_product){
-            {packed(p, c->ring, c->x[l][a], n), packed(p, c->ring, c->x[l][b], n)},
-            {packed(p, c->ring, c->y[l][a], n), packed(p, c->ring, c->y[l][b], n)},
-            c->c[l]};
+            {packed(p, x, c->x[l][a], n), packed(p, x, c->x[l][b], n)},
+            {packed(p, y, c->y[l][a], n), packed(p, y, c->y[l][b], n)},
+            c->c[l],
+            c->form[l],
+            c->shift[l],
+            c->narrow[l]};
+    }
     const struct operand z = {packed(p, c->ring, c->z[a], c->n), packed(p, c->ring, c->z[b], c->n)};
     return check_ring(p, c->ring, products, c->products, c->spans ? c->start : NULL, z, c->n);
 }
@@ -173,59 +208,102 @@ struct element {
     size_t word;
     unsigned product;
 };
-#define ELEMENTS (2 * 70 + 3 + 9 + 2 * 5 + 75)
+#define ELEMENTS (2 * 70 + 3 + 9 + 2 * 5 + 75 + 2 * 66)
 #define BLOCKS ((ELEMENTS + 63) / 64)
 
-/* The three components of a factor, added up as they are. */
-static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enum ring ring,
-                   int64_t factor)
+static void add_number(BIGNUM *sum, word128 w)
 {
-    BN_zero(sum);
-    for (unsigned k = 0; k < 3; k++) {
-        const word128 c = (word128)factor, w = below(ring, component[k][i] * c);
-        uint8_t bytes[16];
-        memcpy(bytes, &w, 16);
-        BIGNUM *part = BN_lebin2bn(bytes, 16, NULL);
-        BN_add(sum, sum, part);
-        BN_free(part);
-    }
+    uint8_t bytes[16];
+    memcpy(bytes, &w, 16);
+    BIGNUM *part = BN_lebin2bn(bytes, 16, NULL);
+    BN_add(sum, sum, part);
+    BN_free(part);
 }
 
+/* The three components of a factor, times what is taken modulo 2^K, added up as they are. */
+static void add_up(BIGNUM *sum, const word128 component[3][WORDS], size_t i, enum ring ring,
+                   word128 factor)
+{
+    BN_zero(sum);
+    for (unsigned k = 0; k < 3; k++)
+        add_number(sum, below(ring, component[k][i] * factor));
+}
+
+/* Where a span ends, so does a run of words. */
+static size_t run_from(const struct call *c, size_t word)
+{
+    const size_t end = c->spans ? c->start[relation_of(c, word) + 1] : c->n;
+    return end - word < 64 ? end - word : 64;
+}
+
+/* Whole tiles of 64 words are blocks, product by product; here all others follow them. */
 static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RINGS][256],
                             struct element *out)
 {
-    size_t n = 0, before[RINGS] = {0};
-    for (const struct call *c = calls; c < calls + CALLS; before[c->ring] += c->n, c++)
-        for (size_t i = 0; i < words_of(c); i++)
-            for (unsigned l = 0; l < c->products; l++)
-                out[n++] = (struct element){
-                    .theta = (*theta)[c->ring][before[c->ring] + relation_of(c, i)],
-                    .ring = c->ring,
-                    .call = c,
-                    .word = i,
-                    .product = l};
+    size_t n = 0;
+    for (unsigned whole = 1; whole < 2; whole--) {
+        size_t before[RINGS] = {0};
+        for (const struct call *c = calls; c < calls + CALLS; before[c->ring] += c->n, c++)
+            for (size_t at = 0, k; at < words_of(c); at += k) {
+                k = run_from(c, at);
+                for (size_t j = 0; (k == 64) == (whole == 1) && j < k * c->products; j++)
+                    out[n++] = (struct element){
+                        .theta = (*theta)[c->ring][before[c->ring] + relation_of(c, at + j % k)],
+                        .ring = c->ring,
+                        .call = c,
+                        .word = at + j % k,
+                        .product = (unsigned)(j / k)};
+            }
+    }
     return n;
 }
 
-/* The sum of theta_t X Y over a ring's elements, and what the servers claim. */
-static void claims_are_whole_sums(const struct play *play, const struct element *e, size_t n)
+/* X Y, times the factor that bits have besides. */
+static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
+{
+    const struct call *c = e->call;
+    const unsigned l = e->product;
+    const bool words = c->form[l] == CHECK_WORDS;
+    BIGNUM *y = BN_new(), *factor = BN_new();
+    add_up(product, c->x[l], e->word, ring_of(c, l, false), words ? factor_of(c, l) : 1);
+    add_up(y, c->y[l], e->word, ring_of(c, l, true), 1);
+    BN_zero(factor);
+    add_number(factor, words ? 1 : below(c->ring, factor_of(c, l)));
+    BN_mul(product, product, y, ctx);
+    BN_mul(product, product, factor, ctx);
+    BN_free(y);
+    BN_free(factor);
+}
+
+/* The sum of theta_t Z over a ring's relations, of which each component of z is taken off 2^K. */
+static void take_off_z(BIGNUM *sum, const struct call *calls, uint64_t (*const theta)[RINGS][256],
+                       enum ring ring, unsigned t)
+{
+    size_t before = 0;
+    for (const struct call *c = calls; c < calls + CALLS; c++)
+        for (size_t q = 0; c->ring == ring && q < c->n; q++, before++)
+            for (unsigned k = 0; ((*theta)[ring][before] >> t & 1) != 0 && k < 3; k++)
+                add_number(sum, below(ring, 0 - c->z[k][q]));
+}
+
+/* The sum of theta_t (X Y - Z) over a ring's relations, and what the servers claim. */
+static void claims_are_whole_sums(const struct play *play, const struct element *e, size_t n,
+                                  uint64_t (*const theta)[RINGS][256])
 {
     BN_CTX *ctx = BN_CTX_new();
-    BIGNUM *x = BN_new(), *y = BN_new(), *sum = BN_new(), *claimed = BN_new(), *wrap = BN_new();
+    BIGNUM *x = BN_new(), *sum = BN_new(), *claimed = BN_new(), *wrap = BN_new();
     size_t at = 0;
     for (unsigned ring = 1; ring < RINGS; ring++)
         for (unsigned t = 0; t < 64; t++, at += claim_words[ring]) {
             BN_zero(sum);
             BN_zero(claimed);
             for (size_t i = 0; i < n; i++) {
-                const struct call *c = e[i].call;
                 if (e[i].ring != ring || (e[i].theta >> t & 1) == 0)
                     continue;
-                add_up(x, c->x[e[i].product], e[i].word, ring, c->c[e[i].product]);
-                add_up(y, c->y[e[i].product], e[i].word, ring, 1);
-                BN_mul(x, x, y, ctx);
+                multiply_up(x, &e[i], ctx);
                 BN_add(sum, sum, x);
             }
+            take_off_z(sum, play->self, theta, (enum ring)ring, t);
             for (unsigned s = 0; s < 3; s++) {
                 const uint8_t *w = play->sent[s][1][NET_PREV][2].data + 8 * at;
                 BN_lebin2bn(w, 8 * (int)claim_words[ring], x);
@@ -240,7 +318,6 @@ static void claims_are_whole_sums(const struct play *play, const struct element 
     for (unsigned s = 0; s < 3; s++)
         assert_int_equal(play->sent[s][1][NET_PREV][2].size, 8 * at);
     BN_free(x);
-    BN_free(y);
     BN_free(sum);
     BN_free(claimed);
     BN_free(wrap);
@@ -255,11 +332,17 @@ static void to_prime(struct element *e, size_t n, uint64_t y, const uint64_t kap
         for (unsigned t = 0; t < 64; t++, power_of_y = times(power_of_y, y))
             if (e[i].theta >> t & 1)
                 weight = plus(weight, power_of_y);
+        const unsigned l = e[i].product;
+        const uint64_t factor = (uint64_t)(below(c->ring, factor_of(c, l)) % P);
         for (unsigned k = 0; k < 3; k++) {
-            const word128 factor = (word128)c->c[e[i].product];
-            const word128 x = c->x[e[i].product][k][e[i].word] * factor;
-            const word128 v = c->y[e[i].product][k][e[i].word];
-            e[i].u = plus(e[i].u, times(weight, (uint64_t)(below(e[i].ring, x) % P)));
+            word128 x = c->x[l][k][e[i].word], v = c->y[l][k][e[i].word];
+            if (c->form[l] == CHECK_WORDS)
+                x = below(c->ring, x * factor_of(c, l)) % P;
+            if (c->form[l] == CHECK_CHOICE)
+                x = times((uint64_t)x, factor);
+            if (c->form[l] == CHECK_BOTH)
+                v = times((uint64_t)v, factor);
+            e[i].u = plus(e[i].u, times(weight, (uint64_t)x));
             e[i].v = plus(e[i].v, (uint64_t)(v % P));
         }
     }
@@ -427,7 +510,7 @@ TEST(every_word_of_a_flush_of_numbers_is_masked)
 TEST(a_flush_of_numbers_sends_what_its_definition_says)
 {
     static const struct check_limits limits;
-    static const size_t relations[RINGS] = {0, 5, 75, 73, 3};
+    static const size_t relations[RINGS] = {0, 5, 75, 73, 69};
     static struct element e[64 * BLOCKS];
     static uint64_t theta[RINGS][256];
     struct call *calls = make_calls();
@@ -442,7 +525,7 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
         assert_int_equal(prg_fill(coin, theta[ring], 8 * relations[ring]), ERR_OK);
     prg_free(&coin);
     assert_int_equal(list_elements(calls, &theta, e), ELEMENTS);
-    claims_are_whole_sums(&play, e, ELEMENTS);
+    claims_are_whole_sums(&play, e, ELEMENTS, &theta);
     coin = coin_of(&play, 2, 6);
     do {
         assert_int_equal(prg_fill(coin, &P, 8), ERR_OK);

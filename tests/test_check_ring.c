@@ -110,7 +110,8 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
         ones[i] = 1;
     const struct operand alone = {p->index == 1 ? v : NULL, p->index == 0 ? v : NULL};
     const struct operand one = {p->index == 0 ? ones : NULL, p->index == 2 ? ones : NULL};
-    const struct check_product products[2] = {{alone, OPERAND(u), -3}, {OPERAND(u), one, 1}};
+    const struct check_product products[2] = {{alone, OPERAND(u), .c = -3},
+                                              {OPERAND(u), one, .c = 1}};
     TRY(check_ring(p, RING_32, products, 2, NULL, OPERAND(z), x.n));
     return open_and_note(p, play, y);
 }

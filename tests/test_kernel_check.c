@@ -157,6 +157,28 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
     k->field_scale(out, r->weight);
 }
 
+/* Buckets that are full before; lines of both lengths, some of which share a bucket. */
+static void lines(const struct kernel *k, struct room *r)
+{
+    for (size_t words = 4; words <= 8; words += 4) {
+        const uint64_t *line = r->x + words, *digit = r->weight;
+        const size_t n = 64;
+        for (size_t i = 0; i < n * words * 8; i++) {
+            const size_t at = i / words / 8, d = i / words % 8;
+            const size_t bucket = d << 8 | (digit[at] >> 8 * d & 255);
+            r->twin[bucket * words + i % words] += line[at * words + i % words];
+        }
+        k->add_lines(r->out, digit, line, words, n / 2);
+        k->add_lines(r->out, digit + n / 2, line + n / 2 * words, words, n / 2);
+        k->add_lines(r->out, digit, line, words, 0);
+    }
+}
+
+static void sums_by_digits(void **state)
+{
+    for_each_table(lines);
+}
+
 static void sums_at_points(void **state)
 {
     for_each_table(points_of_bits);
@@ -182,6 +204,7 @@ static void reduction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_by_digits),
         cmocka_unit_test(sums_at_points),
         cmocka_unit_test(folds),
         cmocka_unit_test(reduction),
