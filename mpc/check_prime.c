@@ -54,43 +54,6 @@ static enum err choose(struct numbers *n, struct prg *weights)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/* From the highest digit down: rows at 0, at 1, and their difference, which is at infinity. */
-static void expand(const int64_t *from, unsigned parts, unsigned rows, int64_t *to)
-{
-    const size_t half = (size_t)rows / 2 * PRIME_COLUMNS;
-    for (unsigned k = 0; k < parts; k++, from += 2 * half, to += 3 * half) {
-        memcpy(to, from, 2 * half * sizeof *to);
-        for (size_t i = 0; i < half; i++)
-            to[2 * half + i] = from[half + i] - from[i];
-    }
-}
-
-/* Whole numbers between -8 p and 8 p. */
-static void points_of(const uint64_t x[PRIME_BLOCK], int64_t point[PRIME_POINTS * PRIME_COLUMNS])
-{
-    int64_t rows[PRIME_BLOCK], one[24 * PRIME_COLUMNS], two[36 * PRIME_COLUMNS],
-        three[54 * PRIME_COLUMNS];
-    for (size_t i = 0; i < PRIME_BLOCK; i++)
-        rows[i] = (int64_t)x[i];
-    expand(rows, 1, 16, one);
-    expand(one, 3, 8, two);
-    expand(two, 9, 4, three);
-    expand(three, 27, 2, point);
-}
-
-/*
- * A summand by one product (docs/protocols.md): that of u, v is (n u_i + d u_(i+1)) (n v_i + d
- * v_(i+1)) / n d, with n, d = 2, 1 at server 0; 1, 2 at 1; 1, -1 at 2. So n_j / d_j + d_(j-1) /
- * n_(j-1) = 1. Sums are divided when they are complete.
- */
-static inline uint64_t side_of(const struct numbers *n, uint64_t a, uint64_t b)
-{
-    const struct prime *f = &n->field;
-    const unsigned i = n->p->index;
-    const word128 wide = a, above = (word128)f->p << 6; /* 2^64 < 2^6 p */
-    return prime_few(f, i == 0 ? 2 * wide + b : i == 1 ? wide + b + b : wide + (above - b));
-}
-
 static void divide_sums(const struct numbers *n, struct prime_sums *sums)
 {
     const uint64_t p = n->field.p, by = n->p->index == 2 ? p - 1 : (p + 1) / 2;
@@ -99,25 +62,31 @@ static void divide_sums(const struct numbers *n, struct prime_sums *sums)
         words[i] = prime_times(&n->field, words[i], by);
 }
 
+/*
+ * A summand by one product (docs/protocols.md): that of u, v is (n u_i + d u_(i+1)) (n v_i + d
+ * v_(i+1)) / n d, with n, d = 2, 1 at server 0; 1, 2 at 1; 1, -1 at 2. So n_j / d_j + d_(j-1) /
+ * n_(j-1) = 1. Sums are divided when they are complete.
+ */
+static void make_side(const struct numbers *n, const uint64_t *a, const uint64_t *b, size_t words,
+                      uint64_t *side)
+{
+    n->p->kernel->number_side(side, a, b, words, n->p->index, n->field.p,
+                              n->field.reciprocal >> 32);
+}
+
 struct sides {
     uint64_t u[PRIME_BLOCK], v[PRIME_BLOCK];
 };
 
-static void make_side(const struct numbers *n, const uint64_t *a, const uint64_t *b, unsigned there,
-                      uint64_t side[PRIME_BLOCK])
-{
-    static const uint64_t zeros[PRIME_BLOCK];
-    a = (there & 1) != 0 ? a : zeros;
-    b = (there & 2) != 0 ? b : zeros;
-    for (size_t i = 0; i < PRIME_BLOCK; i++)
-        side[i] = side_of(n, a[i], b[i]);
-}
-
 static void make_sides(const struct numbers *n, const struct prime_block *block, unsigned there,
                        struct sides *s)
 {
-    make_side(n, block->x[0], block->x[1], there, s->u);
-    make_side(n, block->x[2], block->x[3], there >> 2, s->v);
+    static const uint64_t zeros[PRIME_BLOCK];
+    const uint64_t *x[4];
+    for (unsigned v = 0; v < 4; v++)
+        x[v] = (there >> v & 1) != 0 ? block->x[v] : zeros;
+    make_side(n, x[0], x[1], PRIME_BLOCK, s->u);
+    make_side(n, x[2], x[3], PRIME_BLOCK, s->v);
 }
 
 /* Whether neither side is zero. */
@@ -129,34 +98,20 @@ static bool has_products(unsigned there)
 /* Sums at points as they add up, in three words. */
 struct adding {
     struct prime_sums *sums;
-    word128 low[PRIME_POINTS];
-    uint64_t high[PRIME_POINTS];
+    uint64_t point[PRIME_POINTS][3];
 };
 
-/*
- * Four products, each between -64 p^2 and 64 p^2: with 256 p^2 added they are from 0 to 2^127.
- */
 static void add_points(const struct numbers *n, const struct sides *s, struct adding *to)
 {
-    const word128 above = (word128)n->field.p * n->field.p << 8;
-    int64_t u[PRIME_POINTS * PRIME_COLUMNS], v[PRIME_POINTS * PRIME_COLUMNS];
-    points_of(s->u, u);
-    points_of(s->v, v);
-    for (size_t c = 0; c < PRIME_POINTS; c++) {
-        word128 sum = above;
-        for (size_t i = PRIME_COLUMNS * c; i < PRIME_COLUMNS * (c + 1); i++)
-            sum += (word128)((__int128)u[i] * v[i]);
-        to->low[c] += sum;
-        to->high[c] += to->low[c] < sum;
-    }
+    n->p->kernel->number_points(to->point[0], s->u, s->v, n->field.p);
 }
 
 static void end_points(const struct numbers *n, const struct adding *to)
 {
     for (size_t c = 0; c < PRIME_POINTS; c++) {
-        const word128 high = (word128)to->high[c] << 64 | (uint64_t)(to->low[c] >> 64);
-        to->sums->point[c] = prime_wide(&n->field, (word128)prime_wide(&n->field, high) << 64 |
-                                                       (uint64_t)to->low[c]);
+        const uint64_t *sum = to->point[c];
+        const uint64_t high = prime_wide(&n->field, (word128)sum[2] << 64 | sum[1]);
+        to->sums->point[c] = prime_wide(&n->field, (word128)high << 64 | sum[0]);
     }
 }
 
@@ -214,12 +169,12 @@ static uint64_t value_at(const struct prime *f, const uint64_t values[PRIME_POIN
 static void add_cross(struct numbers *n, const struct sides *x, size_t at, struct prime_sums *sums)
 {
     const struct prime *f = &n->field;
+    const size_t from = at * PRIME_COLUMNS;
     uint64_t r[PRIME_COLUMNS], s[PRIME_COLUMNS];
-    for (size_t k = 0, i = at * PRIME_COLUMNS; k < PRIME_COLUMNS; k++, i++) {
-        r[k] = side_of(n, n->mask[0][0][i], n->mask[0][1][i]);
-        s[k] = side_of(n, n->mask[1][0][i], n->mask[1][1][i]);
+    make_side(n, n->mask[0][0] + from, n->mask[0][1] + from, PRIME_COLUMNS, r);
+    make_side(n, n->mask[1][0] + from, n->mask[1][1] + from, PRIME_COLUMNS, s);
+    for (size_t k = 0; k < PRIME_COLUMNS; k++)
         sums->square = prime_add(f, sums->square, prime_times(f, r[k], s[k]));
-    }
     for (size_t a = 0; a < PRIME_ROWS; a++) {
         word128 sum = 0;
         for (size_t k = 0, i = a * PRIME_COLUMNS; k < PRIME_COLUMNS; k++, i++)

@@ -151,9 +151,19 @@ struct kernel {
      *
      *   add_lines   adds line i, of 4 or 8 words, to the 8 of KERNEL_BUCKETS buckets that the bytes
      *               of digit[i], which is public, choose: one of the first 256, of the next, ..
+     *
+     * Modulo a prime p, 2^58 < p < 2^59. 16 rows of 4 columns have 81 points, c = sum of d_v 3^v:
+     * where d_v = 2 what is at 1 less what is at 0.
+     *
+     *   number_side     out < p is 2 a + b at server 0, a + 2 b at 1, a - b at 2; of any n words, a
+     *                   multiple of 4. `inverse` is 2^90 / p, rounded down
+     *   number_points   sums[3 c ..] += 256 p^2 + the sum over columns of x(c) y(c), in three words
      */
     void (*add_lines)(uint64_t *bucket, const uint64_t *digit, const uint64_t *line, size_t words,
                       size_t n);
+    void (*number_side)(uint64_t *out, const uint64_t *a, const uint64_t *b, size_t n,
+                        unsigned server, uint64_t p, uint64_t inverse);
+    void (*number_points)(uint64_t *sums, const uint64_t *x, const uint64_t *y, uint64_t p);
 };
 
 extern const struct kernel kernel_portable;

@@ -174,6 +174,67 @@ static void lines(const struct kernel *k, struct room *r)
     }
 }
 
+/* The largest prime and the smallest, and one between. */
+static const uint64_t primes[] = {0x7ffffffffffffc9, 0x400000000000045, 0x555555555555555};
+
+/* Words on either side of each multiple of p, and any. */
+static void sides_modulo(const struct kernel *k, struct room *r)
+{
+    uint64_t *a = r->x, *b = r->x + 512;
+    for (size_t i = 0; i < 300; i++) {
+        a[i] = i < 128 ? i / 4 * primes[0] + i % 4 - 2 : a[i];
+        b[i] = i % 3 == 0 ? UINT64_MAX : i % 3 == 1 ? 0 : b[i];
+    }
+    for (size_t at = 0; at < 9; at++) {
+        const uint64_t p = primes[at % 3], inverse = (uint64_t)(((word128)1 << 90) / p);
+        uint64_t *out = r->out + 512 * at, *twin = r->twin + 512 * at;
+        for (size_t i = 0; i < 300; i++) {
+            const word128 x = a[i] % p, y = b[i] % p;
+            twin[i] = (uint64_t)((at < 3 ? 2 * x + y : at < 6 ? x + 2 * y : x + p - y) % p);
+        }
+        k->number_side(out, a, b, 300, (unsigned)at / 3, p, inverse);
+    }
+}
+
+/* At infinity what is at 1 less what is at 0. */
+static __int128 point_modulo(const uint64_t *x, unsigned point, unsigned column)
+{
+    __int128 sum = 0;
+    for (unsigned a = 0; a < 16; a++) {
+        int sign = 1;
+        for (unsigned v = 0, c = point; v < 4; v++, c /= 3)
+            sign *= c % 3 == 2 ? ((a >> v & 1) != 0 ? 1 : -1) : c % 3 == (a >> v & 1);
+        sum += sign * (__int128)x[4 * a + column];
+    }
+    return sum;
+}
+
+/* The largest words where they add up to the largest points; sums overflow their lower words. */
+static void points_modulo(const struct kernel *k, struct room *r)
+{
+    const uint64_t p = primes[0];
+    uint64_t *x = r->x, *y = r->x + 64;
+    for (size_t i = 0; i < 128; i++)
+        x[i] = (__builtin_popcount((unsigned)i / 4 % 16) & 1) != 0 ? p - 1 : i < 64 ? 0 : x[i] >> 6;
+    for (unsigned c = 0; c < 81; c++) {
+        __int128 sum = (__int128)((word128)p * p << 8);
+        for (unsigned s = 0; s < 4; s++)
+            sum += point_modulo(x, c, s) * point_modulo(y, c, s);
+        assert_true(sum >= 0);
+        const word128 low = ((word128)r->twin[3 * c + 1] << 64 | r->twin[3 * c]) + (word128)sum;
+        r->twin[3 * c] = (uint64_t)low;
+        r->twin[3 * c + 1] = (uint64_t)(low >> 64);
+        r->twin[3 * c + 2] += low < (word128)sum;
+    }
+    k->number_points(r->out, x, y, p);
+}
+
+static void sums_modulo_a_prime(void **state)
+{
+    for_each_table(sides_modulo);
+    for_each_table(points_modulo);
+}
+
 static void sums_by_digits(void **state)
 {
     for_each_table(lines);
@@ -204,9 +265,8 @@ static void reduction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_digits),
-        cmocka_unit_test(sums_at_points),
-        cmocka_unit_test(folds),
+        cmocka_unit_test(sums_by_digits), cmocka_unit_test(sums_modulo_a_prime),
+        cmocka_unit_test(sums_at_points), cmocka_unit_test(folds),
         cmocka_unit_test(reduction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
