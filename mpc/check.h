@@ -94,10 +94,10 @@ struct check_product {
 /*
  * Notes n relations of numbers modulo 2^K, where there is a check: the sum over l of c_l x_l y_l is
  * z. Relation q is of word q of each vector; with `start`, of words start[q] <= i < start[q+1] of
- * each x_l and y_l, none of them bits, all of whose products are added up, and of word q of z. A value that is carried
- * by one component alone is {v, NULL} or {NULL, v} at those who hold it. Sums need no products:
- * then z is zero. All is copied. A log that is full is proved: so a move notes what it computed
- * when its outputs are complete.
+ * each x_l and y_l, none of them bits, all of whose products are added up, and of word q of z. A
+ * value that is carried by one component alone is {v, NULL} or {NULL, v} at those who hold it. Sums
+ * need no products: then z is zero. All is copied. A log that is full is proved: so a move notes
+ * what it computed when its outputs are complete.
  */
 enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
                     unsigned count, const size_t *start, struct operand z, size_t n) MUST_CHECK;

@@ -260,8 +260,8 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
     const size_t words = start == NULL ? n : start[n] - start[0];
     if (ring == RING_BITS)
         return ERR_MISUSE;
-    for (unsigned l = 0; start != NULL && l < count; l++)
-        if (products[l].form != CHECK_WORDS)
+    for (unsigned l = 0; l < count; l++)
+        if (products[l].form != CHECK_WORDS && (start != NULL || products[l].narrow > ring))
             return ERR_MISUSE;
     if (n > NUMBERS_MOST - log->relations[ring] ||
         (count != 0 && words > (NUMBERS_MOST - log->products) / count))

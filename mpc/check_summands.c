@@ -1,6 +1,6 @@
 /*
- * What relations add up to at this server, weighed by theta: a relation becomes a line of limbs, and
- * lines with the same digit of theta share a bucket.
+ * What relations add up to at this server, weighed by theta: a relation becomes a line of limbs,
+ * and lines with the same digit of theta share a bucket.
  */
 #include "mpc/check_claims.h"
 

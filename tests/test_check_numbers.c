@@ -175,6 +175,7 @@ TEST(too_many_products_are_refused)
     struct check_place place;
     const struct check_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
     const struct check_product bits = {.form = CHECK_BOTH};
+    const struct check_product wide = {.form = CHECK_CHOICE, .narrow = RING_128};
     const size_t spans[] = {0, NUMBERS_MOST / 4, NUMBERS_MOST / 4 + 1};
     (void)state;
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 2, &place), ERR_RANGE);
@@ -185,5 +186,6 @@ TEST(too_many_products_are_refused)
                      ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_BITS, NULL, 0, NULL, 1, &place), ERR_MISUSE);
     assert_int_equal(check_numbers_add(&log, RING_64, &bits, 1, spans, 0, &place), ERR_MISUSE);
+    assert_int_equal(check_numbers_add(&log, RING_64, &wide, 1, NULL, 0, &place), ERR_MISUSE);
     check_numbers_free(&log);
 }
