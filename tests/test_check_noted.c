@@ -25,6 +25,8 @@
 /* What a relation is off by, this server's part of it. */
 struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
+    const struct party_tamper *cheat[3];
+    bool next; /* z is read of who holds it as b: the cheat has not altered its own a */
     word128 *off[3][NUMBERS_RINGS]; /* bits stand first */
     size_t count[NUMBERS_RINGS];
     size_t words[CHECK_PRODUCTS + 1]; /* of relations of bits, by list */
@@ -57,7 +59,7 @@ static void read_numbers(const struct check_numbers *log, word128 *const off[NUM
 }
 
 /* Words of 64 relations each. */
-static size_t read_bits(struct check_log *log, word128 *off)
+static size_t read_bits(struct check_log *log, bool next, word128 *off)
 {
     size_t count = 0;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
@@ -66,7 +68,7 @@ static size_t read_bits(struct check_log *log, word128 *off)
             const struct check_part part = check_log_part(log, l, k);
             for (size_t g = 0; g < part.groups; g++)
                 for (size_t w = 0; w < KERNEL_GROUP; w++, count++) {
-                    uint64_t sum = part.z[2 * g * KERNEL_GROUP + w];
+                    uint64_t sum = part.z[(2 * g + next) * KERNEL_GROUP + w];
                     for (unsigned i = 0; i < l; i++) {
                         const uint64_t *x = part.products + 4 * (g * l + i) * KERNEL_GROUP + w;
                         const uint64_t *y = x + 2 * KERNEL_GROUP;
@@ -88,6 +90,7 @@ static enum err sit(struct party *p, void *shared)
     struct share64 x = {0};
     struct planes bits = {0};
     enum err e = check_new(p, &limits);
+    p->tamper = f->cheat[p->index];
     for (size_t i = 0; i < N; i++)
         values[i] = three_random(&seed) >> (2 + i % 61);
     if (e == ERR_OK)
@@ -99,7 +102,7 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK) {
         assert_int_equal(check_agree(p), ERR_OK);
         read_numbers(&p->check->numbers, f->off[p->index]);
-        f->count[RING_BITS] = read_bits(&p->check->log, f->off[p->index][RING_BITS]);
+        f->count[RING_BITS] = read_bits(&p->check->log, f->next, f->off[p->index][RING_BITS]);
         for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
             f->words[l] = p->check->log.list[l].words;
         for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
@@ -112,14 +115,25 @@ static enum err sit(struct party *p, void *shared)
     return e;
 }
 
+static void run(struct found *f)
+{
+    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
+        assert_non_null(f->off[k % 3][k / 3] = memory_array(RELATIONS, sizeof(word128)));
+    assert_int_equal(three_run(7, sit, f, NULL), ERR_OK);
+}
+
+static void forget(struct found *f)
+{
+    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
+        memory_free(&f->off[k % 3][k / 3]);
+}
+
 static struct found all_hold(enum err (*job)(struct party *p, const struct share64 *x,
                                              const struct planes *bits))
 {
     struct found f = {.job = job};
     size_t all = 0;
-    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
-        assert_non_null(f.off[k % 3][k / 3] = memory_array(RELATIONS, sizeof(word128)));
-    assert_int_equal(three_run(7, sit, &f, NULL), ERR_OK);
+    run(&f);
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
         for (size_t q = 0; q < f.count[ring]; q++, all++) {
             word128 sum = 0;
@@ -131,8 +145,7 @@ static struct found all_hold(enum err (*job)(struct party *p, const struct share
                          (unsigned long long)sum);
         }
     assert_true(all > 0);
-    for (unsigned k = 0; k < 3 * NUMBERS_RINGS; k++)
-        memory_free(&f.off[k % 3][k / 3]);
+    forget(&f);
     return f;
 }
 
@@ -288,4 +301,133 @@ TEST(scores_are_compared)
 {
     (void)state;
     all_hold(scores);
+}
+
+/* --- whatever a server makes of a digit ------------------------------------------------------- */
+
+#define DIGITS 8 /* of 3 bits, and the top bit: y(1) .. y(7) of each, then the top bit's row */
+#define WIDTH (3 * DIGITS + 1)
+#define SUMS (2 * DIGITS - 1)   /* g of each, p of all but the lowest */
+#define LANES ((size_t)8192)    /* so a list has full groups */
+#define LIES ((size_t)16 * 128) /* lanes of server 0's part, in whole blocks of 8 words */
+
+/* Of a lane: which digit is altered, what that is, and which of its y are. */
+static unsigned digit_of(size_t lane)
+{
+    return lane / 1024 == 0 ? 0 : DIGITS - 1;
+}
+
+static unsigned value_of(size_t lane)
+{
+    return lane / 128 % 8;
+}
+
+static unsigned flips_of(size_t lane)
+{
+    return lane % 128;
+}
+
+/* Component k, so that server 0 knows a number all of whose digits are the lane's. */
+static uint64_t component(unsigned k, size_t lane)
+{
+    uint64_t seed = lane + 1, all = 0;
+    const uint64_t first = three_random(&seed), last = three_random(&seed);
+    for (unsigned d = 0; d < DIGITS; d++)
+        all |= (uint64_t)value_of(lane) << 3 * d;
+    return k == 0 ? all - first : k == 1 ? first : last;
+}
+
+static enum err many_top_bits(struct party *p, const struct share64 *x, const struct planes *bits)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct share64 all;
+    struct bits out;
+    (void)x;
+    (void)bits;
+    TRY(party_share64(p, &all, LANES));
+    TRY(party_bits(p, &out, LANES));
+    for (size_t i = 0; i < LANES; i++) {
+        all.a[i] = component(p->index, i);
+        all.b[i] = component((p->index + 1) % 3, i);
+    }
+    return compare_top_bit(p, out, all, WIDTH);
+}
+
+/* Row and first lane of a word of a message in which rows of 8 words follow, block after block. */
+static size_t row_of(const struct party_sent *at, size_t k, size_t rows, size_t *lane)
+{
+    const size_t place = at->offset / sizeof(uint64_t) + k;
+    *lane = 64 * (place / 8 / rows * 8 + place % 8);
+    return place / 8 % rows;
+}
+
+static enum err alter_y(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    uint64_t *words = p;
+    (void)self;
+    for (size_t k = 0, lane; at->round == 0 && at->message == 0 && k < n / sizeof *words; k++) {
+        const size_t row = row_of(at, k, 7 * DIGITS + 1, &lane);
+        for (size_t b = 0; lane < LIES && row / 7 == digit_of(lane) && b < 64; b++)
+            words[k] ^= (uint64_t)(flips_of(lane + b) >> row % 7 & 1) << b;
+    }
+    return ERR_OK;
+}
+
+/* Of each lane one sum, or none. */
+static enum err alter_sum(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    const enum net_peer *to = self;
+    uint64_t *words = p;
+    const bool here = at->round == 0 && at->message == 1 && at->to == *to;
+    for (size_t k = 0, lane; here && k < n / sizeof *words; k++) {
+        const size_t row = row_of(at, k, SUMS, &lane);
+        for (size_t b = 0; lane < LIES && b < 64; b++)
+            words[k] ^= (uint64_t)(row == (lane + b) % (SUMS + 1)) << b;
+    }
+    return ERR_OK;
+}
+
+/* Whether a relation of bits, from one on, is off in a lane: each stands in LANES of its list. */
+static bool is_off(const struct found *f, size_t from, size_t lane)
+{
+    for (size_t at = from + lane / 64; at < f->count[RING_BITS]; at += LANES / 64) {
+        const word128 sum = f->off[0][RING_BITS][at] ^ f->off[1][RING_BITS][at] ^
+                            f->off[2][RING_BITS][at];
+        if (sum >> lane % 64 & 1)
+            return true;
+    }
+    return false;
+}
+
+/* All that a digit could be told to be, whatever it is: only the right one has no relation off. */
+TEST(no_other_digit_fits)
+{
+    const struct party_tamper cheat = {.alter = alter_y};
+    struct found f = {.job = many_top_bits, .cheat = {&cheat}};
+    (void)state;
+    run(&f);
+    for (size_t lane = 0; lane < LANES; lane++)
+        if (is_off(&f, 0, lane) != (lane < LIES && flips_of(lane) != 0))
+            fail_msg("digit %u is %u, rows %x are altered: off %d", digit_of(lane), value_of(lane),
+                     flips_of(lane), is_off(&f, 0, lane));
+    forget(&f);
+}
+
+/* What the others make of it for server 0: sums of several products, with the honest one's z. */
+TEST(no_other_carry_fits)
+{
+    enum net_peer to[3] = {[1] = NET_PREV, [2] = NET_NEXT};
+    (void)state;
+    for (unsigned server = 1; server < 3; server++) {
+        const struct party_tamper cheat = {.alter = alter_sum, .self = &to[server]};
+        struct found f = {.job = many_top_bits, .next = server == 1};
+        f.cheat[server] = &cheat;
+        run(&f);
+        assert_int_equal(f.words[1] % KERNEL_GROUP, 0);
+        for (size_t lane = 0; lane < LANES; lane++)
+            if (is_off(&f, f.words[1], lane) != (lane < LIES && lane % (SUMS + 1) < SUMS))
+                fail_msg("server %u, sum %zu: off %d", server, lane % (SUMS + 1),
+                         is_off(&f, f.words[1], lane));
+        forget(&f);
+    }
 }

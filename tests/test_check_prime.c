@@ -62,7 +62,10 @@ static word128 factor_of(const struct call *c, unsigned l)
     return (word128)c->c[l] << c->shift[l];
 }
 
-/* Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. */
+/*
+ * Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. In
+ * every other word server 2, which takes its b from its a, has a large number there and 0 here.
+ */
 static struct call *make_calls(void)
 {
     static struct call calls[CALLS];
@@ -89,6 +92,10 @@ static struct call *make_calls(void)
                     const word128 a = three_random(&seed), b = three_random(&seed);
                     c->x[l][k][i] = below(ring_of(c, l, false), a << 64 | b);
                     c->y[l][k][i] = below(ring_of(c, l, true), b << 64 | a);
+                    if (l == 0 && i % 2 == 0 && k == 0)
+                        c->y[l][k][i] = below(ring_of(c, l, true), ~(word128)(b >> 4));
+                    if (l == 0 && i % 2 == 0 && k == 2)
+                        c->y[l][k][i] = 0;
                     if (l == 1 && k != 1)
                         c->y[l][k][i] = 0;
                     if (l == 1 && k != 2 && c->ring == RING_16)

@@ -15,6 +15,7 @@
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
+#include "parties/server/round.h"
 #include "tests/support_session.h"
 #include "tests/support_store.h"
 #include "tests/support_study.h"
@@ -67,9 +68,10 @@ struct stage {
     uint32_t *query;
     uint64_t *estimate;
     /* of a round that is played */
-    uint64_t seed; /* of the session: other streams, another tape */
-    bool keep;     /* what is on disk before each opening */
-    bool owes;     /* something waits to be proved when a round begins */
+    uint64_t seed;                   /* of the session: other streams, another tape */
+    bool keep;                       /* what is on disk before each opening */
+    bool owes;                       /* something waits to be proved when a round begins; */
+    const enum open_reason *owes_at; /* or when that has been opened; NULL: never */
     enum cheat cheat;
     unsigned who;
     uint32_t sequence;
@@ -292,6 +294,15 @@ static enum err listen_only(struct net *net, size_t values)
     return e == ERR_OK ? ERR_PEER : e;
 }
 
+static enum err owe(struct party *p)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct planes x;
+    TRY(party_planes(p, &x, 1, 64));
+    bits_zero(planes_flat(&x));
+    return bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
+}
+
 static enum err keep_and_audit(void *self, enum open_reason reason, size_t values)
 {
     struct keeper *k = self;
@@ -301,16 +312,10 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
         TRY(keep_store(k->c, k->server, "bound"));
     if (k->c->keep && reason == OPEN_NOISY_MARGINAL)
         TRY(keep_store(k->c, k->server, "index"));
-    return openings_audit(&k->play->openings, reason, values);
-}
-
-static enum err owe(struct party *p)
-{
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct planes x;
-    TRY(party_planes(p, &x, 1, 64));
-    bits_zero(planes_flat(&x));
-    return bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
+    TRY(openings_audit(&k->play->openings, reason, values));
+    if (k->c->owes_at != NULL && *k->c->owes_at == reason)
+        TRY(owe(k->play->engine->party));
+    return ERR_OK;
 }
 
 static enum err draw(struct stage *c, struct party *p)
@@ -730,10 +735,17 @@ static void wrong_counts_end_a_round_that_is_proved(void **state)
     stage_free(&c);
 }
 
+static struct store_found found_of(const struct stage *c, unsigned i)
+{
+    struct store_found found;
+    const uint8_t run[REQUEST_RUN_SIZE] = {1};
+    assert_int_equal(store_find_round(c->store[i], run, 0, &found), ERR_OK);
+    return found;
+}
+
 /* The round is not even staged. */
 static void no_round_begins_while_something_is_to_be_proved(void **state)
 {
-    struct store_found found;
     struct stage c;
     (void)state;
     stage_of(&c, "security: abort\n");
@@ -742,11 +754,29 @@ static void no_round_begins_while_something_is_to_be_proved(void **state)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(c.result[i], ERR_MISUSE);
         assert_int_equal(c.openings[i], 0);
-        assert_int_equal(
-            store_find_round(c.store[i], (const uint8_t[REQUEST_RUN_SIZE]){1}, 0, &found), ERR_OK);
-        assert_int_equal(found.standing, STANDING_NONE);
+        assert_int_equal(found_of(&c, i).standing, STANDING_NONE);
     }
     stage_free(&c);
+}
+
+/* What is opened then is not kept: neither the index nor, behind it, the values. */
+static void nothing_is_kept_while_something_is_to_be_proved(void **state)
+{
+    static const enum open_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
+    static const enum standing kept[] = {STANDING_BOUND, STANDING_INDEX};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        struct stage c;
+        stage_of(&c, "security: abort\n");
+        c.owes_at = &at[k];
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_MISUSE);
+            assert_int_equal(c.opened[i].size, 0);
+            assert_int_equal(found_of(&c, i).standing, kept[k]);
+        }
+        stage_free(&c);
+    }
 }
 
 static const struct ruin {
@@ -813,15 +843,47 @@ static void a_round_that_cannot_go_on_is_told_why(void **state)
     stage_free(&c);
 }
 
-/* --- a server that asks again ----------------------------------------------------------------- */
+/* --- what two others state -------------------------------------------------------------------- */
 
-static struct store_found found_of(const struct stage *c, unsigned i)
+static struct {
+    unsigned who; /* who is told so */
+    uint64_t selected;
+} told;
+
+__typeof__(round_agree) __real_round_agree, __wrap_round_agree;
+void __wrap_round_agree(struct round_talk *talk, const struct round_statement *own)
 {
-    struct store_found found;
-    const uint8_t run[REQUEST_RUN_SIZE] = {1};
-    assert_int_equal(store_find_round(c->store[i], run, 0, &found), ERR_OK);
-    return found;
+    struct round_statement said = *own;
+    if (told.selected > 0 && net_index(talk->net) != told.who)
+        said.selected = told.selected;
+    __real_round_agree(talk, &said);
 }
+
+/* Who lacks an index takes what two others state, but none that is no candidate's. */
+static void an_index_that_is_taken_over_is_a_candidate_s(void **state)
+{
+    struct bytes first = {0};
+    struct stage c;
+    (void)state;
+    play_and_keep(&c, &first);
+    bytes_clear(&first);
+    for (unsigned past = 0; past < 2; past++)
+        for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
+            for (unsigned i = 0; i < STUDY_SERVERS; i++)
+                put_back(&c, i, i == told.who ? "bound" : "index");
+            told.selected = selection(&c, HONEST).queries - 1 + past;
+            play(&c, HONEST, 0);
+            told.selected = 0;
+            /* those who state what they do not have go no further */
+            assert_int_equal(found_of(&c, told.who).standing,
+                             past ? STANDING_BOUND : STANDING_INDEX);
+            assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
+                             past);
+        }
+    stage_free(&c);
+}
+
+/* --- a server that asks again ----------------------------------------------------------------- */
 
 /* Whatever a third claims, or cannot do: what two have is not opened once more. */
 static void what_two_have_is_answered_without_the_third(void **state)
@@ -1020,7 +1082,9 @@ int main(void)
         cmocka_unit_test(what_is_proved_takes_a_flush_more),
         cmocka_unit_test(wrong_counts_end_a_round_that_is_proved),
         cmocka_unit_test(no_round_begins_while_something_is_to_be_proved),
+        cmocka_unit_test(nothing_is_kept_while_something_is_to_be_proved),
         cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
+        cmocka_unit_test(an_index_that_is_taken_over_is_a_candidate_s),
         cmocka_unit_test(what_two_have_is_answered_without_the_third),
         cmocka_unit_test(two_that_have_the_index_open_no_other),
         cmocka_unit_test(who_has_an_index_takes_no_other),

@@ -1,0 +1,178 @@
+/*
+ * parties/server/round_uploads.h at three servers whose lists disagree: what is counted is what all
+ * hold alike, all say the same of it, and nobody goes on without what the run has counted.
+ */
+#include "tests/support_cmocka.h"
+
+#include "parties/server/round_uploads.h"
+#include "tests/support_three.h"
+
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CASES                                                                                      \
+    216 /* of an upload: what each of three servers has of it, and whether it was counted */
+
+enum has { NOTHING, IT, ANOTHER };
+
+static enum has has_of(unsigned k, unsigned server)
+{
+    static const unsigned place[] = {1, 3, 9};
+    return (enum has)(k / place[server] % 3);
+}
+
+static bool counts(unsigned k, unsigned server)
+{
+    return k / 27 >> server & 1;
+}
+
+/* Whether all hold the same; whether some run has counted it. */
+static bool is_alike(unsigned k)
+{
+    return has_of(k, 0) != NOTHING && has_of(k, 1) == has_of(k, 0) && has_of(k, 2) == has_of(k, 0);
+}
+
+static bool is_counted(unsigned k)
+{
+    return k / 27 != 0;
+}
+
+/* The cases that are there, the run, and what comes of it. */
+struct world {
+    bool there[CASES];
+    struct study study;
+    enum standing last[3];
+    enum err result[3];
+    bool kept[3][CASES], lacking[3][CASES];
+    uint8_t digest[3][32];
+    char words[3][4096];
+};
+
+static struct study_owner owner = {.name = "somebody"};
+
+static struct world empty_world(void)
+{
+    return (struct world){.study = {.owners = 1, .owner = &owner}};
+}
+
+static struct upload_name name_of(unsigned k, unsigned server)
+{
+    struct upload_name name = {.id = {[UPLOAD_ID_SIZE - 1] = (uint8_t)k}};
+    name.digest[0] = (uint8_t)k;
+    name.digest[1] = has_of(k, server) == ANOTHER;
+    return name;
+}
+
+static enum err meet(struct party *p, void *shared)
+{
+    struct world *w = shared;
+    const unsigned i = p->index;
+    struct log log = {.buffer = w->words[i], .buffer_size = sizeof w->words[i]};
+    struct upload_name names[CASES];
+    struct round_uploads u = {.study = &w->study, .last = w->last[i], .upload = names};
+    w->words[i][0] = '\0';
+    for (unsigned k = 0; k < CASES; k++) {
+        const struct upload_name name = name_of(k, i);
+        if (w->there[k] && has_of(k, i) != NOTHING)
+            names[u.count++] = name;
+        if (w->there[k] && counts(k, i))
+            bytes_put(&u.counted, name.id, sizeof name.id);
+    }
+    w->result[i] = round_uploads(p->net, &u, w->digest[i], &log);
+    for (size_t k = 0; k < u.kept; k++)
+        w->kept[i][names[k].id[UPLOAD_ID_SIZE - 1]] = true;
+    for (size_t at = UPLOAD_ID_SIZE; at <= u.lacking.size; at += UPLOAD_ID_SIZE)
+        w->lacking[i][u.lacking.data[at - 1]] = true;
+    bytes_clear(&u.counted);
+    bytes_clear(&u.lacking);
+    if (w->result[i] != ERR_OK)
+        net_abort(p->net);
+    return ERR_OK;
+}
+
+static void run(struct world *w)
+{
+    assert_int_equal(three_run(1, meet, w, NULL), ERR_OK);
+}
+
+/* What is counted, where nothing or something forbids what no run has counted yet. */
+static void expect_kept(const struct world *w, bool closed)
+{
+    struct bytes all CLEAN(bytes_clear) = {0};
+    uint8_t digest[32];
+    for (unsigned k = 0; k < CASES; k++) {
+        const bool kept = w->there[k] && is_alike(k) && (!closed || is_counted(k));
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(w->kept[i][k], kept);
+            assert_int_equal(w->lacking[i][k],
+                             w->there[k] && has_of(k, i) != NOTHING && has_of(k, 2) == NOTHING);
+        }
+        if (kept)
+            bytes_put(&all, name_of(k, 0).digest, 32);
+    }
+    SHA256(all.size > 0 ? all.data : digest, all.size, digest);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(w->result[i], ERR_OK);
+        assert_memory_equal(w->digest[i], digest, sizeof digest);
+    }
+}
+
+TEST(what_all_hold_alike_is_counted)
+{
+    struct world w = empty_world();
+    for (unsigned k = 0; k < CASES; k++)
+        w.there[k] = is_alike(k) || !is_counted(k);
+    run(&w);
+    expect_kept(&w, false);
+}
+
+/* Whatever the run has counted, at whichever server, has to be held alike by all. */
+TEST(nobody_goes_on_without_what_was_counted)
+{
+    for (unsigned k = 0; k < CASES; k++) {
+        struct world w = empty_world();
+        const bool lost = has_of(k, 0) + has_of(k, 1) + has_of(k, 2) == NOTHING;
+        const enum has first = has_of(k, has_of(k, 0) != NOTHING   ? 0
+                                         : has_of(k, 1) != NOTHING ? 1
+                                                                   : 2);
+        if (is_alike(k) || !is_counted(k))
+            continue;
+        w.there[k] = true;
+        w.there[13 + 7 * 27] = true; /* which all hold, and have counted */
+        run(&w);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(w.result[i], ERR_MISMATCH);
+            if (lost)
+                assert_non_null(strstr(w.words[i], "an upload that no server holds any more"));
+            for (unsigned s = 0; s < 3 && !lost; s++) {
+                char says[64];
+                snprintf(says, sizeof says, "but server %u does not hold them any more", s);
+                assert_int_equal(strstr(w.words[i], says) != NULL, has_of(k, s) != first);
+            }
+        }
+    }
+}
+
+/* What has come since: not in a round that may be played again, nor where nobody may join. */
+TEST(what_came_later_is_counted_if_it_may)
+{
+    static const enum standing standings[] = {STANDING_NONE, STANDING_LOST, STANDING_BOUND,
+                                              STANDING_INDEX, STANDING_OPENED};
+    for (unsigned mix = 0; mix < 2 * 125; mix++) {
+        struct world w = empty_world();
+        const unsigned at[] = {mix % 5, mix / 5 % 5, mix / 25 % 5};
+        bool begun = false, again = false, lost = false;
+        w.study.late_join = mix >= 125;
+        for (unsigned k = 0; k < CASES; k++)
+            w.there[k] = is_alike(k);
+        for (unsigned i = 0; i < 3; i++) {
+            w.last[i] = standings[at[i]];
+            begun = begun || at[i] > 0;
+            lost = lost || at[i] == 1;
+            again = again || at[i] == 2 || at[i] == 3;
+        }
+        run(&w);
+        expect_kept(&w, begun && (!w.study.late_join || (again && !lost)));
+    }
+}
