@@ -281,8 +281,8 @@ static void expect_right(struct scene *c)
                        c->s.study->workload->one_ways + 2);
 }
 
-/* The operators look into it, another program serves in the cheat's place, and the run goes on. */
-static void go_on(struct scene *c, unsigned cheat)
+/* The operators look into it, and another program serves in the cheat's place. */
+static void resume_all(struct scene *c, unsigned cheat)
 {
     support_kill(&c->server[cheat]);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -297,8 +297,6 @@ static void go_on(struct scene *c, unsigned cheat)
         assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
         start_server(c, i, c->s.path);
     }
-    expect_code(run_study(c, "a.key", 0), 0, file(c, "run0.log"));
-    expect_right(c);
 }
 
 /* --- words that are wrong --------------------------------------------------------------------- */
@@ -350,8 +348,11 @@ static void attack(const struct attack *a)
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
-    if (a == attacks)
-        go_on(&c, a->cheat);
+    if (a == attacks) {
+        resume_all(&c, a->cheat);
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        expect_right(&c);
+    }
     scene_end(&c, a->cheat);
 }
 
@@ -431,6 +432,30 @@ static int run_to(struct scene *c, const char *rounds)
                              "--out", file(c, "out%u", 0), "--rounds", rounds,
                              NULL};
     return support_run(file(c, "run0.log"), 60, a);
+}
+
+/* Rows that come late stay uncounted where what counts them is wrong, until that is looked into. */
+TEST(late_rows_are_not_counted_where_a_check_fails)
+{
+    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 2,
+                                      .more = "security: abort\nmin_owners: 2\n"
+                                              "late_uploads: join\n"};
+    struct scene c = scene_new(&o);
+    for (unsigned i = 0; i < OWNERS - 1; i++)
+        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
+    start_cheat(&c, 1, &lie);
+    expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
+    expect_code(run_to(&c, "2"), 7, file(&c, "run0.log"));
+    expect_lies(&c, 1, "late rows");
+    assert_false(support_contains(file(&c, "run0.log"), "came during the run"));
+    expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
+    resume_all(&c, 1);
+    expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
+    assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    scene_end(&c, 1);
 }
 
 /* On two lanes a server; uploads that come late are counted. */

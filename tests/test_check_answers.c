@@ -5,6 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/check_private.h"
 #include "mpc/compare.h"
 #include "mpc/convert.h"
 #include "mpc/elementary.h"
@@ -302,6 +303,70 @@ TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
         play_run(&checked);
         assert_int_equal(checked.between - checked.before, plain.between - plain.before + 6);
         assert_int_equal(checked.rounds - checked.between, plain.rounds - plain.between);
+        play_free(&plain);
+        play_free(&checked);
+    }
+}
+
+/* What a flush sends of a server, by what waits to be proved when it begins. */
+struct flush_cost {
+    struct play *play;
+    uint64_t bytes;
+};
+
+static enum err price_flush(void *self)
+{
+    static const uint64_t words_of_claim[] = {
+        [RING_16] = 3, [RING_32] = 3, [RING_64] = 4, [RING_128] = 6};
+    struct flush_cost *cost = self;
+    const struct check *c = cost->play->party[0]->check;
+    uint64_t groups = 0, sent = 8 * (729 + 729 + 64 + 1), opened = 0;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        groups += l * ((c->log.list[l].words + 511) / 512);
+    for (unsigned ring = RING_16; ring <= RING_128; ring++)
+        if (c->numbers.relations[ring] > 0) {
+            sent += 8 * 64 * words_of_claim[ring];
+            opened += 2 * 64;
+        }
+    if (opened > 0) {
+        sent += 8 * (81 + 16 + 1);
+        opened += 2 * 4 * ((c->numbers.products + 63) / 64) + 2;
+    }
+    opened += 2 * 8 * groups + 3;
+    cost->bytes = 3 * 2 * 80 + sent + 8 * opened + 32;
+    return ERR_OK;
+}
+
+static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from, uint64_t to)
+{
+    uint64_t sum = 0;
+    for (; from < to; from++)
+        for (unsigned k = 0; k < 2 * PLAY_MESSAGES; k++)
+            sum += play->sent[s][from][k % 2][k / 2].size;
+    return sum;
+}
+
+/*
+ * Of three candidates: beside the flush, products that are shared in it and opened behind it, 16
+ * bytes each, are what they are without a check; an opening takes a digest more.
+ */
+TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
+{
+    (void)state;
+    for (unsigned squared = 0; squared < 2; squared++) {
+        struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
+        struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
+        struct flush_cost flush = {.play = &checked};
+        checked.guard[0] = (struct check_guard){.begin = price_flush, .self = &flush};
+        play_run(&plain);
+        play_run(&checked);
+        for (unsigned s = 0; s < 3; s++) {
+            assert_int_equal(bytes_between(&checked, s, checked.before, checked.between),
+                             bytes_between(&plain, s, plain.before, plain.between) + flush.bytes +
+                                 32);
+            assert_int_equal(bytes_between(&checked, s, checked.between, checked.rounds),
+                             bytes_between(&plain, s, plain.between, plain.rounds) + 32);
+        }
         play_free(&plain);
         play_free(&checked);
     }

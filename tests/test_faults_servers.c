@@ -654,6 +654,13 @@ static void other_runs_survive_faults(void **state)
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
+/* With a check, whose begin and end are on disk too. */
+static void proved_runs_survive_faults(void **state)
+{
+    static const struct sweep of[] = {{"sync:", 2, 11}, {"alloc@", 0, 601}, {"link@", 1, 801}};
+    faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
+}
+
 /* What is made of a server's folder while it does not run. */
 static void folders_are_whole_or_absent(void **state)
 {
@@ -732,6 +739,8 @@ int main(int argc, char **argv)
                                            .part = records,
                                            .noise = "discrete",
                                            .more = "score: l2\nlate_uploads: join\n"};
+    static struct support_options proved = {
+        .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
     static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
     if (support_has_ipv6())
         many.host = "[::1]";
@@ -741,6 +750,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(lost_runs_survive_faults, faults_new, faults_free),
         cmocka_unit_test_prestate_setup_teardown(other_runs_survive_faults, faults_new, faults_free,
                                                  &other),
+        cmocka_unit_test_prestate_setup_teardown(proved_runs_survive_faults, faults_new,
+                                                 faults_free, &proved),
         cmocka_unit_test_setup_teardown(withdrawals_survive_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(refusals_survive_faults, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(folders_are_whole_or_absent, faults_new, faults_free),

@@ -10,6 +10,7 @@
 #include "tests/support_process.h"
 #include "tests/support_socket.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -138,6 +139,52 @@ TEST(checks_of_lanes_that_run_together_are_one_try)
             assert_int_equal(g.begin(g.self), ERR_OK);
         assert_int_equal(g.end(g.self), ERR_OK);
         expect(&w, 2, 2 * session + 2, session + 1, false);
+    }
+    watch_free(&w);
+}
+
+struct waiting {
+    struct check_guard guard;
+    enum err result;
+};
+
+static void *begin_elsewhere(void *self)
+{
+    struct waiting *w = self;
+    w->result = w->guard.begin(w->guard.self);
+    return NULL;
+}
+
+/* Of a lane that may compute what only this server was asked: no try, and no failure. */
+TEST(no_check_of_another_lane_begins_before_all_agree)
+{
+    struct watch w;
+    watch_new(&w);
+    for (unsigned k = 0; k < 3; k++) {
+        struct waiting lane = {.guard = guard_of(&w.guard[k])};
+        atomic_bool ended = false;
+        pthread_t thread;
+        guard_expects(&w.guard[k], &ended);
+        assert_int_equal(pthread_create(&thread, NULL, begin_elsewhere, &lane), 0);
+        usleep(20000);
+        expect(&w, k, 0, 0, false);
+        lane.guard.failed(lane.guard.self);
+        expect(&w, k, 0, 0, false);
+        assert_int_equal(guard_verdict(&w.guard[k]), ERR_OK);
+        if (k == 0)
+            atomic_store(&ended, true);
+        else
+            guard_hears(&w.guard[k]);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(lane.result, k == 0 ? ERR_PEER : ERR_OK);
+        expect(&w, k, k > 0, k > 0, false);
+        if (k > 0)
+            assert_int_equal(lane.guard.end(lane.guard.self), ERR_OK);
+        guard_expects(&w.guard[k], &ended); /* the first lane hears before it gets that far */
+        assert_int_equal(lane.guard.begin(lane.guard.self), ERR_OK);
+        guard_hears(&w.guard[k]);
+        lane.guard.failed(lane.guard.self);
+        assert_int_equal(guard_verdict(&w.guard[k]), ERR_CHEAT);
     }
     watch_free(&w);
 }

@@ -2,6 +2,8 @@
 #include "tests/test_parties_study.h"
 #include "tests/support_cmocka.h"
 
+#include "aim/schedule.h"
+#include "aim/score.h"
 #include "aim/table/table.h"
 #include "base/bytes.h"
 #include "parties/exchange/price.h"
@@ -452,10 +454,46 @@ static void slack_does_not_grow_with_a_large_epsilon(void **state)
     assert_true(price_epsilon_limit(&s) < 15);
 }
 
+/* Where the first noise would be larger than any that is made, the least epsilon is named. */
+static void an_epsilon_that_buys_no_noise_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct study s = *f->base;
+    double before = 0;
+    s.delta = 1e-6;
+    for (unsigned k = 0; k < 4; k++) {
+        struct ledger_limits limits = {0};
+        uint64_t multiplier;
+        s.annealed = k == 3;
+        s.rounds = k == 3 ? 16 * (unsigned)s.workload->one_ways : 10u << 2 * k;
+        const double least = price_epsilon_least(&s);
+        assert_true(least > 1.5 * before || k == 3);
+        before = least;
+        s.epsilon = least;
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        assert_int_equal(price_limits(&s, &limits, NULL), ERR_OK);
+        assert_int_equal(
+            measure_multiplier(schedule_start(s.workload->one_ways, s.rounds, s.annealed,
+                                              limits.rho / pow(s.rows_per_person, 2))
+                                   .sigma,
+                               &multiplier, NULL),
+            ERR_OK);
+        assert_in_range(multiplier, SCORE_MULTIPLIER_MIN, 1.01 * SCORE_MULTIPLIER_MIN);
+        s.epsilon = 0.99 * least;
+        f->log.buffer[0] = '\0';
+        assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
+        assert_non_null(strstr(f->sink, "than the noise circuits allow: at least 0.0"));
+        s.epsilon = strtod(strstr(f->sink, "at least ") + 9, NULL);
+        assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slack_does_not_grow_with_a_large_epsilon),
+        cmocka_unit_test(an_epsilon_that_buys_no_noise_is_refused),
         cmocka_unit_test(the_domain_is_read),
         cmocka_unit_test(bins_are_read),
         cmocka_unit_test(what_is_missing_is_read),

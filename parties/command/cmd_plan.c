@@ -320,6 +320,7 @@ static enum err plan(struct plan *p, const char *path)
 {
     TRY(study_load(&p->study, path, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
+    TRY(price_check_noise(p->study, p->log));
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     count(p);
     TRY(check(p));

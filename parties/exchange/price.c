@@ -1,6 +1,7 @@
 #include "parties/exchange/price.h"
 
 #include "aim/budget.h"
+#include "aim/schedule.h"
 #include "aim/score.h"
 #include "mpc/argmax.h"
 #include "protocols/gauss.h"
@@ -134,6 +135,60 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
     return ERR_OK;
+}
+
+/* --- the least epsilon ------------------------------------------------------------------------ */
+
+/* Whether the budget at this epsilon buys noise of at most the largest sigma, and a selection. */
+static bool buys_noise(const struct study *study, double epsilon)
+{
+    const double k = study->rows_per_person;
+    struct study other = *study;
+    struct ledger_limits limits;
+    struct schedule s;
+    uint64_t multiplier;
+    other.epsilon = epsilon;
+    if (price_limits(&other, &limits, NULL) != ERR_OK)
+        return false;
+    s = schedule_start(study->workload->one_ways, study->rounds, study->annealed,
+                       limits.rho / (k * k));
+    return (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
+           (s.finished || s.epsilon > price_slack(&other).select);
+}
+
+double price_epsilon_least(const struct study *study)
+{
+    double low = 0, high = 1e-4;
+    for (; !buys_noise(study, high); high *= 2)
+        if (high > STUDY_EPSILON_MAX)
+            return 0;
+        else
+            low = high;
+    while (high - low > 0.001 * high) {
+        const double middle = (low + high) / 2;
+        if (buys_noise(study, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+enum err price_check_noise(const struct study *study, struct log *log)
+{
+    double least, unit;
+    if (buys_noise(study, study->epsilon))
+        return ERR_OK;
+    least = price_epsilon_least(study);
+    if (least < study->epsilon)
+        return ERR_OK; /* it is not too small, and what it is instead is said elsewhere */
+    unit = pow(10, floor(log10(least)) - 1);
+    return log_fail(
+        log, ERR_STUDY,
+        "an epsilon of %g is less than the noise circuits allow: at least %.2g with a "
+        "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals",
+        study->epsilon, ceil(least / unit) * unit, study->delta,
+        (unsigned long long)study->workload->one_ways + study->rounds);
 }
 
 struct price_noise price_noise(const struct study *study)

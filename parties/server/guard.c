@@ -1,12 +1,42 @@
 #include "parties/server/guard.h"
 
+#include <unistd.h>
+
 void guard_start(struct guard *g, struct store *store, struct log *log)
 {
     g->store = store;
     g->log = log;
     atomic_init(&g->failed, false);
     g->running = 0;
+    atomic_init(&g->unheard, false);
     pthread_mutex_init(&g->lock, NULL);
+}
+
+void guard_expects(struct guard *g, const atomic_bool *ended)
+{
+    g->first = pthread_self();
+    g->ended = ended;
+    atomic_store(&g->unheard, true);
+}
+
+void guard_hears(struct guard *g)
+{
+    atomic_store(&g->unheard, false);
+}
+
+#define PATIENCE_MS 10000
+
+/* The first lane hears of it in its next exchange, if it has one, or the session ends. */
+static enum err wait_for_agreement(const struct guard *g)
+{
+    for (unsigned ms = 0; ms < PATIENCE_MS && atomic_load(&g->unheard); ms++) {
+        if (pthread_equal(g->first, pthread_self()))
+            break;
+        if (atomic_load(g->ended))
+            return ERR_PEER;
+        usleep(1000);
+    }
+    return ERR_OK;
 }
 
 /* No lane goes on before the disk has it that one of them has begun. */
@@ -14,6 +44,7 @@ static enum err begin(void *self)
 {
     struct guard *g = self;
     enum err e = ERR_REFUSED;
+    TRY(wait_for_agreement(g));
     pthread_mutex_lock(&g->lock);
     if (!atomic_load(&g->failed))
         e = g->running > 0 ? ERR_OK : store_guard_begin(g->store);
@@ -36,6 +67,11 @@ static enum err end(void *self)
 static void fail(void *self)
 {
     struct guard *g = self;
+    if (atomic_load(&g->unheard)) {
+        log_warn(g->log, "the servers had not agreed yet on what they compute: that is no failure "
+                         "of a check");
+        return;
+    }
     atomic_store(&g->failed, true);
     if (store_guard_fail(g->store) != ERR_OK)
         log_error(g->log, "the disk does not have it that a check failed: look into it before this "

@@ -8,6 +8,9 @@
  *
  * Checks of several lanes that run at the same time are one: it begins with the first and ends with
  * the last. Who leaves them has lost its session, and so has used one try.
+ *
+ * Before the three have agreed on a round, other lanes than the first may compute what an analyst
+ * asked of this server alone. No check of theirs begins then, and what does not fit is no failure.
  */
 #ifndef TREFOIL_PARTIES_SERVER_GUARD_H
 #define TREFOIL_PARTIES_SERVER_GUARD_H
@@ -24,10 +27,17 @@ struct guard {
     struct log *log;
     atomic_bool failed; /* a check has, whether or not the disk has it */
     pthread_mutex_t lock;
-    unsigned running; /* checks of this session's lanes */
+    unsigned running;         /* checks of this session's lanes */
+    atomic_bool unheard;      /* nobody has agreed yet on what is computed, */
+    pthread_t first;          /* as the thread will hear that computes on lane 0 */
+    const atomic_bool *ended; /* or the session has */
 };
 
 void guard_start(struct guard *guard, struct store *store, struct log *log);
+/* The calling thread waits for the others' agreement; it has heard it, or the round is over. */
+void guard_expects(struct guard *guard, const atomic_bool *ended);
+void guard_hears(struct guard *guard);
+
 /* For the checks of all lanes of a session; those of the one before run no more. */
 struct check_guard guard_of(struct guard *guard);
 /* ERR_CHEAT once a check has failed, ERR_REFUSED where too many were left, else ERR_OK. */

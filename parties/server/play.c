@@ -248,6 +248,12 @@ static enum err may_open(const struct round *r)
     return e;
 }
 
+static void expect(const struct play *p, bool heard)
+{
+    if (p->expect != NULL)
+        p->expect(p->expect_self, heard);
+}
+
 /* All three say the same: the round is bound here, and that is confirmed. */
 static enum err hear_agreed(void *self)
 {
@@ -255,6 +261,7 @@ static enum err hear_agreed(void *self)
     struct openings *o = &r->p->openings;
     uint8_t signature[2][64] = {{0}};
     enum err e = ERR_OK;
+    expect(r->p, true);
     r->p->late = r->talk.agreement.late;
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
@@ -386,6 +393,7 @@ static enum err play(struct round *r, enum err verdict, struct bytes *result)
     }
     r->talk.agreed = hear_agreed;
     r->talk.confirmed = hear_confirmed;
+    expect(r->p, false);
     verdict = agree(r, verdict, ROUND_BIND);
     if (!rides(r, verdict))
         TRY(net_settle(r->p->net));
@@ -406,6 +414,7 @@ enum err play_round(struct play *p, const struct request *request,
     e = prepare(&r, digest);
     net_enter(p->net, phase_of(request));
     e = play(&r, e, result);
+    expect(p, true);
     net_enter(p->net, NET_OTHER);
     p->openings.confirmed = false;
     ledger_free(&r.ledger);

@@ -55,6 +55,9 @@ struct play {
     size_t here;             /* owners whose rows are here */
     /* rounds before rows that could not join are tried again, in whatever session */
     unsigned patience;
+    /* Told when data leave that nobody has agreed on yet, and when all have, or not; or NULL. */
+    void (*expect)(void *self, bool heard);
+    void *expect_self;
     struct log *log;
 };
 

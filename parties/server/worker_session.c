@@ -213,6 +213,16 @@ static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
     return store_unstage(w->site->store);
 }
 
+/* Whether a round's statements are heard is the guard's concern as well. */
+static void expect_agreement(void *self, bool heard)
+{
+    struct worker *w = self;
+    if (heard)
+        guard_hears(&w->guard);
+    else
+        guard_expects(&w->guard, &w->ended);
+}
+
 static enum err new_engine(struct worker *w)
 {
     static const char label[] = "trefoil-tape-1";
@@ -227,6 +237,8 @@ static enum err new_engine(struct worker *w)
     w->play.net = w->net;
     w->play.session = w->session;
     w->play.engine = w->engine;
+    w->play.expect = expect_agreement;
+    w->play.expect_self = w;
     w->play.late = false;
     return ERR_OK;
 }
@@ -296,6 +308,8 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
     e = dispatch(w, ask, result);
     if (e != ERR_OK && guard_allows(&w->guard, &w->log) == ERR_CHEAT)
         e = ERR_CHEAT; /* of whichever lane, and whatever the others ended with */
+    if (e == ERR_CHEAT && guard_verdict(&w->guard) != ERR_CHEAT)
+        e = ERR_MISMATCH; /* before the three had agreed */
     if (e == ERR_CHEAT)
         log_caught(w, ask->request.sequence);
     return e;

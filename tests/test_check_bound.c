@@ -1,0 +1,105 @@
+/*
+ * mpc/check.h: the log of a check has a bound, however long the vectors are. What is computed on
+ * is cut into moves that note at most three quarters of the limit, and the move that passes it is
+ * followed by a flush.
+ */
+#include "tests/support_cmocka.h"
+
+#include "mpc/argmax.h"
+#include "mpc/check_private.h"
+#include "mpc/kernel.h"
+#include "protocols/discrete.h"
+#include "protocols/gauss.h"
+#include "protocols/gumbel.h"
+#include "tests/support_three.h"
+
+#include <string.h>
+
+#define LIMIT ((size_t)8 << 20) /* a sixteenth of what it is, as are batches here */
+
+struct watched {
+    enum err (*job)(struct party *p);
+    struct party *party;
+    size_t most;
+    unsigned flushes;
+};
+
+/* Between flushes a log only grows. */
+static enum err look(void *self)
+{
+    struct watched *w = self;
+    const struct check *c = w->party->check;
+    const size_t bytes = check_log_bytes(&c->log) + c->numbers.bytes;
+    w->most = bytes > w->most ? bytes : w->most;
+    w->flushes++;
+    return ERR_OK;
+}
+
+static enum err sit(struct party *p, void *shared)
+{
+    struct watched *all = shared, *w = &all[p->index];
+    const struct check_limits limits = {.log = LIMIT, .guard = {.begin = look, .self = w}};
+    w->party = p;
+    TRY(check_new(p, &limits));
+    TRY(w->job(p));
+    return check_flush(p);
+}
+
+static void stays_below(enum err (*job)(struct party *p), const char *name)
+{
+    struct watched w[3] = {{.job = job}, {.job = job}, {.job = job}};
+    assert_int_equal(three_run(3, sit, w, NULL), ERR_OK);
+    for (unsigned s = 0; s < 3; s++) {
+        if (w[s].flushes < 2 || w[s].most < LIMIT)
+            fail_msg("%s: only %u flushes of at most %zu bytes", name, w[s].flushes, w[s].most);
+        if (w[s].most > LIMIT + LIMIT / 4 * 3)
+            fail_msg("%s: a log of %zu bytes", name, w[s].most);
+    }
+}
+
+static enum err with_shares(struct party *p, size_t n,
+                            enum err (*make)(struct party *p, struct share64 x))
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct share64 x;
+    TRY(party_share64(p, &x, n));
+    memset(x.a, 0, n * sizeof *x.a);
+    memset(x.b, 0, n * sizeof *x.b);
+    return make(p, x);
+}
+
+static enum err largest_of(struct party *p, struct share64 x)
+{
+    static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
+    size_t index;
+    return argmax_open(p, x, 46, seed, &index);
+}
+
+static enum err argmax(struct party *p)
+{
+    return with_shares(p, 600, largest_of);
+}
+
+static enum err gauss(struct party *p)
+{
+    return with_shares(p, 131072 / 16, gauss_sample);
+}
+
+static enum err gumbel(struct party *p)
+{
+    return with_shares(p, 65536 / 16, gumbel_sample);
+}
+
+static enum err discrete(struct party *p)
+{
+    return with_shares(p, 36864 / 16, discrete_sample);
+}
+
+TEST(a_log_has_a_bound)
+{
+    (void)state;
+    stays_below(argmax, "argmax");
+    stays_below(gauss, "Gaussians");
+    stays_below(gumbel, "Gumbels");
+    stays_below(discrete, "discrete Gaussians");
+}
