@@ -153,10 +153,10 @@ void check_add_weighed(uint32_t sum[MATRIX_CLAIMS], const uint16_t *coefficients
                        const uint64_t *weight, size_t rows)
 {
     for (size_t v = 0; v < rows; v++, coefficients += KERNEL_ROWS)
-        for (unsigned t = 0; t < KERNEL_ROWS; t++) {
-            const uint32_t chosen = 0 - (uint32_t)(weight[v] >> t & 1);
+        for (uint64_t left = weight[v]; left != 0; left &= left - 1) { /* weights are public */
+            uint32_t *to = sum + __builtin_ctzll(left);
             for (unsigned u = 0; u < KERNEL_ROWS; u++)
-                sum[t + u] += coefficients[u] & chosen;
+                to[u] += coefficients[u];
         }
 }
 
@@ -168,21 +168,39 @@ static void add_rows(const struct party *p, struct share16 out, struct share16 x
     p->kernel->linear16(out.b, 1, out.b, 1, x.b, x.n);
 }
 
-/* A side of a tile, weighed once: it is f where it is on the left, and adds to g where it meets. */
+/* What a side of a tile adds to: f where it is on the left, and g of those that it meets. */
+static size_t sums_of(const struct check_folded *s, size_t side, size_t first, struct share16 *sum)
+{
+    const struct check_plans *m = s->m->plans;
+    size_t count = 0;
+    for (size_t left = 0; left < m->lefts; left++)
+        if (m->left[left] == side)
+            sum[count++] = s->f[first + left];
+    for (size_t k = 0; k < m->pairs; k++)
+        if (m->to[k] == side)
+            sum[count++] = s->g[first + m->from[k]];
+    return count;
+}
+
+/* A side is weighed once, whatever it adds to. */
 static enum err fold_side(struct party *p, struct check_folded *s, const struct check_tile *tile,
                           size_t side, const uint64_t *weight, size_t first)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_plans *m = s->m->plans;
-    struct share16 folded;
+    struct share16 *sum = scratch_take(p->scratch, m->pairs + 1, sizeof *sum), folded;
+    size_t count;
+    if (sum == NULL)
+        return ERR_NOMEM;
+    count = sums_of(s, side, first, sum);
+    if (count == 1) {
+        check_fold_rows(p, sum[0], tile->side[side], m->rows[side], weight, tile->n);
+        return ERR_OK;
+    }
     TRY(check_rows_new(p, &folded, tile->n));
     check_fold_rows(p, folded, tile->side[side], m->rows[side], weight, tile->n);
-    for (size_t left = 0; left < m->lefts; left++)
-        if (m->left[left] == side)
-            add_rows(p, s->f[first + left], folded);
-    for (size_t k = 0; k < m->pairs; k++)
-        if (m->to[k] == side)
-            add_rows(p, s->g[first + m->from[k]], folded);
+    for (size_t k = 0; k < count; k++)
+        add_rows(p, sum[k], folded);
     return ERR_OK;
 }
 

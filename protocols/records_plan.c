@@ -357,6 +357,17 @@ static enum err check_query(const struct records_shape *shape, const struct reco
     return cells == q->out.n ? ERR_OK : ERR_RANGE;
 }
 
+/* The factor of fewer rows first: a check draws weights for each of its rows (check_matrix.h). */
+static void put_in_order(const struct records_shape *shape, struct records_side *s)
+{
+    const struct records_factor first = s->factor[0];
+    if (s->factors < 2 ||
+        records_factor_rows(shape, &s->factor[1]) >= records_factor_rows(shape, &first))
+        return;
+    s->factor[0] = s->factor[1];
+    s->factor[1] = first;
+}
+
 /* The sides in use, and where each plan's cells stand. */
 static void take_choice(struct search *s, struct records_plans *plans)
 {
@@ -365,7 +376,8 @@ static void take_choice(struct search *s, struct records_plans *plans)
             plans->rows += s->side[k].rows;
             plans->made += s->side[k].made;
             s->uses[k] = (uint32_t)plans->sides; /* from here on: its number */
-            plans->side[plans->sides++] = s->side[k];
+            plans->side[plans->sides] = s->side[k];
+            put_in_order(s->shape, &plans->side[plans->sides++]);
         }
     for (size_t q = 0; q < s->queries; q++) {
         const struct option *o = &s->option[s->choice[q]];
