@@ -119,11 +119,56 @@ static enum err count_and_open(struct party *p, struct play *play, const struct 
     return ERR_OK;
 }
 
+/*
+ * A cheat that keeps what it sends: one result of its kernel is off, of products that make sides or
+ * of sums of such. So all that it computes and proves later fits.
+ */
+struct lie {
+    const struct kernel *honest;
+    struct kernel kernel;
+    bool of_sums;
+    unsigned cheat, call, calls; /* which call is off, of those so far */
+    uint16_t error;
+};
+static struct lie lie;
+
+static uint16_t off_by(bool of_sums)
+{
+    return of_sums == lie.of_sums && lie.calls++ == lie.call ? lie.error : 0;
+}
+
+static void products(uint16_t *z, const uint16_t *f, const uint16_t *xa, const uint16_t *xb,
+                     const uint16_t *ya, const uint16_t *yb, size_t n)
+{
+    lie.honest->multiply16(z, f, xa, xb, ya, yb, n);
+    z[n / 2] = (uint16_t)(z[n / 2] + off_by(false));
+}
+
+static void sums(uint16_t *c, uint16_t factor, const uint16_t *a, const uint16_t *b, size_t of_a,
+                 size_t of_b, size_t n)
+{
+    lie.honest->matrix16(c, factor, a, b, of_a, of_b, n);
+    c[of_a * of_b / 2] = (uint16_t)(c[of_a * of_b / 2] + off_by(true));
+}
+
+static void begin_lie(struct party *p, const struct play *play)
+{
+    if (play->self != &lie || p->index != lie.cheat)
+        return;
+    lie.honest = p->kernel;
+    lie.kernel = *p->kernel;
+    lie.kernel.multiply16 = products;
+    lie.kernel.matrix16 = sums;
+    lie.calls = 0;
+    p->kernel = &lie.kernel;
+}
+
 static enum err count(struct party *p, struct play *play)
 {
     const struct batches *b = &scenes[play->n];
     struct held h = {0};
     enum err e = ERR_OK;
+    begin_lie(p, play);
     hold(&h, b, p->index);
     for (size_t q = 0; q < b->kind->queries && e == ERR_OK; q++) {
         h.query[q].n = b->kind->query[q].n;
@@ -175,11 +220,33 @@ static void no_altered_word_opens_anything_else(void **state)
     }
 }
 
+static void what_a_server_keeps_as_it_sends_it_is_found(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < 2 * 2 * 3 * 2; k++) {
+        struct play play = {.job = count, .cheat = k % 3, .limits = &limits, .self = &lie};
+        lie = (struct lie){.cheat = k % 3,
+                           .of_sums = k / 3 % 2,
+                           .error = k / 6 % 2 == 0 ? 1 : 1 << 15,
+                           .call = k / 12 == 0 ? 0 : 3};
+        play.n = k % 2;
+        play_run(&play);
+        assert_true(lie.calls > lie.call);
+        for (unsigned s = 0; s < 3; s++)
+            if (s != lie.cheat) {
+                assert_int_equal(play.result[s], ERR_CHEAT);
+                assert_int_equal(play.opened[s].size, 0);
+            }
+        play_free(&play);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_those_without_a_check),
         cmocka_unit_test(no_altered_word_opens_anything_else),
+        cmocka_unit_test(what_a_server_keeps_as_it_sends_it_is_found),
     };
     make_vectors();
     return cmocka_run_group_tests(tests, NULL, NULL);
