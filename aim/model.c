@@ -282,6 +282,16 @@ bool model_covers(const struct model *m, const struct clique *c)
     return junction_find(m->junction, m->domain, &s) != UINT32_MAX;
 }
 
+bool model_holds_together(const struct model *m, const struct scope *s)
+{
+    for (size_t i = 0; i < m->potentials; i++) {
+        struct scope measured = scope_of(&m->potential[i].clique);
+        if (scope_contains(&measured, s))
+            return true;
+    }
+    return false;
+}
+
 uint64_t model_cells_with(const struct model *m, const struct clique *extra)
 {
     if (model_covers(m, extra)) /* a clique of a chordal graph adds no edge */

@@ -67,6 +67,8 @@ uint64_t model_cells(const struct model *m); /* of all junction tree cliques */
 /* Of the tree that a model with `extra` would have; UINT64_MAX on overflow. */
 uint64_t model_cells_with(const struct model *m, const struct clique *extra);
 bool model_covers(const struct model *m, const struct clique *c); /* within one tree clique */
+/* Whether one of the cliques that it was fitted to holds all of them. */
+bool model_holds_together(const struct model *m, const struct scope *s);
 
 /* Probabilities of a tree clique's cells. */
 const double *model_belief(const struct model *m, size_t clique);

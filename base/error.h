@@ -30,6 +30,7 @@ enum err {
     ERR_CRYPTO,   /* a cryptographic library failed */
     ERR_LOST,     /* a round that was debited and can no longer be answered */
     ERR_CHEAT,    /* a server sent what cannot be right */
+    ERR_QUESTION, /* a question to a model that is wrong in itself */
     ERR_COUNT
 };
 

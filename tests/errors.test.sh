@@ -87,6 +87,8 @@ for option in --dry-run --replace '--as records' '--person who' '--stats x'; do
 done
 says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
 says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
+says 2 'write one behind MODEL, or --file FILE' query result/model
+says 2 'which of the two' query result/model 'SELECT COUNT(*) FROM t' --json --csv
 says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0
 says 2 '--seed is "x"' synth result/model --out rows.csv --seed x
 says 2 '--rows is "1e3"' aim study.yaml a.csv --out x --rows 1e3
@@ -280,6 +282,14 @@ says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-ru
 says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
+says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
+says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
+says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 FROM t'
+says 2 'there is no question in' query central --file <(echo ';')
+says 2 'is no text' query central --file <(printf 'SELECT\0')
+"$trefoil" query central 'SELECT COUNT(*) FROM t' >/dev/full 2>said
+[ $? -eq 1 ] && grep -q 'cannot write to standard output' said
+result $? "answers that nobody gets are a failure"
 "$trefoil" synth central/model --rows 30 --out rows.csv >said && "$trefoil" synth central/model --rows 30 --out - >-rows &&
     cmp rows.csv ./-rows && grep -q '^wrote 30 rows' said && [ ! -e ./- ]
 result $? "synth --out - writes to the standard output"

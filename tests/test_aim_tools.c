@@ -1,5 +1,6 @@
 /*
- * aim/evaluate's likelihood, and the commands synth, eval and plan, each as a process of its own.
+ * aim/evaluate's likelihood, and the commands synth, query, eval and plan, each as a process of its
+ * own.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
@@ -15,6 +16,7 @@
 #include "tests/support_model.h"
 #include "tests/support_study.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +102,36 @@ TEST(rows_are_made_from_a_file)
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows, "--sampling", "other");
     assert_int_equal(a.code, EXIT_USAGE);
     support_says(a.err, "rounded or independent");
+}
+
+/* The folder of a result works as its model does; JSON has what the text has. */
+TEST(questions_are_answered)
+{
+    static const struct support_options o = {.owners = 2};
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    json_t *root, *line;
+    const char *name;
+    char text[256];
+    stage_new(&g, &o);
+    name = g.s.study->domain->attribute[0].name;
+    TREFOIL(&a, &g, "query", g.model, "SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t");
+    assert_int_equal(a.code, EXIT_OK);
+    assert_string_equal(a.out,
+                        "COUNT(*)  rows\n   321.4   321\n\nCOUNT(*)  rows\n   321.4   321\n");
+    snprintf(text, sizeof text, "SELECT \"%s\", COUNT(*) FROM t GROUP BY \"%s\"", name, name);
+    TREFOIL(&a, &g, "query", g.s.folder, text, "--json");
+    assert_int_equal(a.code, EXIT_OK);
+    root = json_loads(a.out, 0, NULL);
+    line = json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0);
+    assert_non_null(json_object_get(json_object_get(line, "group"), name));
+    assert_true(json_real_value(json_object_get(line, "rows")) > 1);
+    assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
+    json_decref(root);
+    TREFOIL(&a, &g, "query", g.model, text, "--csv");
+    support_says(a.out, ",COUNT(*),rows\n");
+    TREFOIL(&a, &g, "query", g.model, "--columns");
+    support_says(a.out, name);
 }
 
 TEST(evaluation_warns_and_compares)

@@ -120,6 +120,10 @@ static void results_are_whole_or_absent(void **state)
     faults_command(c, &(struct faults_command){aim, faults_entries(file(c, "first")), 97, NULL});
     const char *const synth[] = {"synth", model, "--out", file(c, "work/rows.csv"), NULL};
     faults_command(c, &(struct faults_command){synth, 1, 29, NULL});
+    const char *const query[] = {
+        "query", model, "SELECT COUNT(*) FROM t WHERE NOT age < 4 OR sex = 'm' GROUP BY sex",
+        "--json", NULL};
+    faults_command(c, &(struct faults_command){query, 0, 20, NULL});
     const char *const eval[] = {"eval",    c->s.path, real, file(c, "first/synthetic.csv"),
                                 "--model", model,     NULL};
     faults_command(c, &(struct faults_command){eval, 0, 41, NULL});

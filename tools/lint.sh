@@ -21,6 +21,7 @@ declare -A allowed=(
 declare -A below=(
     [table]=""
     [sql]="table"
+    [question]="table"
     [study]=""
     [exchange]="study"
     [display]="study"

@@ -21,6 +21,7 @@ enum command_exit command_exit_code(enum err e)
     case ERR_OK:
         return EXIT_OK;
     case ERR_USAGE:
+    case ERR_QUESTION:
         return EXIT_USAGE;
     case ERR_STUDY:
     case ERR_MISMATCH:

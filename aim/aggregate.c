@@ -1,0 +1,130 @@
+/* What follows from how many rows each code of y has. */
+#include "aim/answer_private.h"
+
+#include <math.h>
+
+#define HALVINGS 200
+#define NEAR 1e-12 /* of a code's rows: sums are rounded */
+
+static double case_rows(const struct answering *w, const struct answer_line *l, unsigned k,
+                        uint32_t code)
+{
+    return w->mass[k * w->cells + l->first + code * w->stride] * w->part[k * w->codes + code].share;
+}
+
+static double rows_of(const struct answering *w, const struct answer_line *l, uint32_t code)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < w->question->where.n; k++)
+        sum += case_rows(w, l, k, code);
+    return sum;
+}
+
+/* Missing values come last, and are nobody's. */
+static uint32_t end_of(const struct answering *w, const struct answer_line *l)
+{
+    return l->below < w->known ? l->below : w->known;
+}
+
+struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l)
+{
+    struct answer_sums s = {0};
+    for (uint32_t code = l->from; code < end_of(w, l); code++)
+        for (unsigned k = 0; k < w->question->where.n; k++) {
+            double rows = case_rows(w, l, k, code);
+            s.rows += rows;
+            s.mean += rows * w->part[k * w->codes + code].mean;
+        }
+    s.mean = s.rows > 0 ? s.mean / s.rows : 0;
+    for (uint32_t code = l->from; code < end_of(w, l); code++)
+        for (unsigned k = 0; k < w->question->where.n; k++) {
+            const struct density_part *part = &w->part[k * w->codes + code];
+            double inside = fmax(0, part->square - part->mean * part->mean);
+            double away = part->mean - s.mean;
+            s.variance += case_rows(w, l, k, code) * (inside + away * away);
+        }
+    s.variance = s.rows > 0 ? s.variance / s.rows : 0;
+    return s;
+}
+
+double answer_mode(const struct answering *w, const struct answer_line *l)
+{
+    uint32_t best = l->from;
+    double most = 0;
+    for (uint32_t code = l->from; code < end_of(w, l); code++) {
+        double rows = rows_of(w, l, code);
+        if (rows > most) {
+            best = code;
+            most = rows;
+        }
+    }
+    return best;
+}
+
+/* --- percentiles ------------------------------------------------------------------------------ */
+
+static double rows_up_to(const struct answering *w, const struct answer_line *l, uint32_t code,
+                         double x)
+{
+    double sum = 0, below = nextafter(x, INFINITY);
+    for (unsigned k = 0; k < w->question->where.n; k++) {
+        const struct values *v = case_values(&w->question->where.one[k], w->y);
+        double mass = w->mass[k * w->cells + l->first + code * w->stride];
+        sum += mass * (v != NULL ? answer_part(w, w->y, *v, code, below)
+                                 : density_part(w->density, code, -INFINITY, below))
+                          .share;
+    }
+    return sum;
+}
+
+/* The least number of a code at or below which so many of its rows lie. */
+static double within(const struct answering *w, const struct answer_line *l, uint32_t code,
+                     double rows)
+{
+    double low = density_quantile(w->density, code, -INFINITY, INFINITY, 0),
+           high = density_quantile(w->density, code, -INFINITY, INFINITY, 1);
+    if (!(high > low))
+        return low;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = low + (high - low) / 2;
+        if (!(middle > low && middle < high))
+            break;
+        if (rows_up_to(w, l, code, middle) >= rows)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+double answer_quantile(const struct answering *w, const struct answer_line *l, double rows)
+{
+    uint32_t last = l->from;
+    double before = 0, of_last = 0;
+    for (uint32_t code = l->from; code < end_of(w, l); code++) {
+        double here = rows_of(w, l, code);
+        if (!(here > 0))
+            continue;
+        before += here;
+        of_last = here;
+        last = code;
+        if (before >= rows)
+            break;
+    }
+    rows = (rows - (before - of_last)) / of_last;
+    return within(w, l, last, of_last * fmin(fmax(rows, NEAR), 1 - NEAR));
+}
+
+/* A row of so many takes a place of 1; its number is that at the middle of it. */
+double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
+                         double p)
+{
+    double place = p * (rows - 1), low = floor(place), first, second;
+    if (!(rows > 1))
+        return answer_quantile(w, l, p * rows);
+    first = answer_quantile(w, l, low + 0.5);
+    if (!(place > low))
+        return first;
+    second = answer_quantile(w, l, fmin(low + 1.5, rows));
+    return first + (place - low) * (second - first);
+}

@@ -1,0 +1,330 @@
+#include "aim/answer.h"
+
+#include "aim/answer_private.h"
+#include "aim/model_weigh.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+#define ERRORS_OUT 3 /* standard errors of the count that MIN and MAX leave out */
+
+/* --- parts of codes --------------------------------------------------------------------------- */
+
+static double spans_hold(const struct question *q, struct values v, double x)
+{
+    for (uint32_t i = 0; i < v.spans; i++) {
+        struct span s = q->pool.span[v.first + i];
+        if (x >= s.from && x < s.below)
+            return 1;
+    }
+    return 0;
+}
+
+struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
+                                uint32_t code, double below)
+{
+    const struct domain_attribute *a = &w->question->domain->attribute[column];
+    struct density_part sum = {0};
+    if (code >= a->values)
+        return (struct density_part){.share = v.missing ? 1 : 0};
+    if (a->kind == DOMAIN_CATEGORICAL)
+        return (struct density_part){.share = spans_hold(w->question, v, code)};
+    for (uint32_t i = 0; i < v.spans; i++) {
+        struct span s = w->question->pool.span[v.first + i];
+        struct density_part part = density_part(w->inside->of[column], code, s.from,
+                                                fmin(s.below, below));
+        sum.share += part.share;
+        sum.mean += part.share * part.mean;
+        sum.square += part.share * part.square;
+    }
+    if (sum.share > 0) {
+        sum.mean /= sum.share;
+        sum.square /= sum.share;
+    }
+    return sum;
+}
+
+/* --- rows of each code of y ------------------------------------------------------------------- */
+
+/* Weights of what a case asks of columns other than y. They are freed by memory_free(&room). */
+static enum err case_weights(const struct answering *w, const struct one_case *c,
+                             struct model_weight *weight, size_t *weights, double **room)
+{
+    const struct domain *d = w->question->domain;
+    size_t cells = 0, at = 0;
+    *weights = 0;
+    for (unsigned i = 0; i < c->parts; i++)
+        cells += d->attribute[c->part[i].column].size;
+    TRY(memory_new(room, cells));
+    for (unsigned i = 0; i < c->parts; i++) {
+        uint16_t column = c->part[i].column;
+        if (column == w->y)
+            continue;
+        weight[(*weights)++] = (struct model_weight){column, *room + at};
+        for (uint32_t code = 0; code < d->attribute[column].size; code++)
+            (*room)[at++] = answer_part(w, column, c->part[i].values, code, INFINITY).share;
+    }
+    return ERR_OK;
+}
+
+static enum err weigh_case(struct answering *w, const struct model *m, unsigned k, struct log *log)
+{
+    struct model_weight weight[CASE_COLUMNS_MAX];
+    double *room CLEAN(memory_release) = NULL;
+    size_t weights;
+    TRY(case_weights(w, &w->question->where.one[k], weight, &weights, &room));
+    return model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log);
+}
+
+/* What each case leaves of each code of y. */
+static enum err find_parts(struct answering *w)
+{
+    const struct question *q = w->question;
+    TRY(memory_new(&w->part, q->where.n * w->codes));
+    for (unsigned k = 0; k < q->where.n; k++) {
+        const struct values *v = w->y != ANSWER_ROWS ? case_values(&q->where.one[k], w->y) : NULL;
+        for (uint32_t code = 0; code < w->codes; code++)
+            w->part[k * w->codes + code] = v != NULL ? answer_part(w, w->y, *v, code, INFINITY)
+                                           : w->density != NULL && code < w->known
+                                               ? density_whole(w->density, code)
+                                               : (struct density_part){.share = 1};
+    }
+    return ERR_OK;
+}
+
+static void ask_column(struct clique *c, uint16_t column)
+{
+    unsigned at = c->n;
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->attribute[i] == column)
+            return;
+    while (at > 0 && c->attribute[at - 1] > column) {
+        c->attribute[at] = c->attribute[at - 1];
+        at--;
+    }
+    c->attribute[at] = column;
+    c->n++;
+}
+
+/* How far a code of a column moves one in a table over what is asked. */
+static size_t stride_of(const struct answering *w, uint16_t column)
+{
+    size_t stride = 1;
+    for (unsigned i = w->asked.n; i-- > 0 && w->asked.attribute[i] != column;)
+        stride *= w->question->domain->attribute[w->asked.attribute[i]].size;
+    return stride;
+}
+
+static void answering_clear(struct answering *w)
+{
+    memory_free(&w->mass);
+    memory_free(&w->part);
+}
+
+static enum err answering_start(struct answering *w, const struct model *m, struct log *log)
+{
+    const struct question *q = w->question;
+    const struct domain_attribute *a = w->y != ANSWER_ROWS ? &q->domain->attribute[w->y] : NULL;
+    w->codes = a != NULL ? a->size : 1;
+    w->known = a != NULL ? a->values : 1;
+    w->density = a != NULL ? w->inside->of[w->y] : NULL;
+    for (size_t i = 0; i < q->groups; i++)
+        ask_column(&w->asked, q->group[i]);
+    if (a != NULL)
+        ask_column(&w->asked, w->y);
+    w->cells = clique_cells(&w->asked, q->domain);
+    w->stride = a != NULL ? stride_of(w, w->y) : 0;
+    if (w->cells > MODEL_WEIGH_CELLS)
+        return log_fail(log, ERR_RANGE,
+                        "the answer has %llu cells, and at most %llu are allowed; group by fewer "
+                        "columns",
+                        (unsigned long long)w->cells, (unsigned long long)MODEL_WEIGH_CELLS);
+    TRY(memory_new(&w->mass, q->where.n * w->cells));
+    for (unsigned k = 0; k < q->where.n; k++)
+        TRY(weigh_case(w, m, k, log));
+    return find_parts(w);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+uint32_t answer_code(const struct answer *a, size_t line, size_t group)
+{
+    const struct question *q = a->question;
+    for (size_t i = q->groups; i-- > group + 1;)
+        line /= q->domain->attribute[q->group[i]].size;
+    return (uint32_t)(line % q->domain->attribute[q->group[group]].size);
+}
+
+/* The part of the table that is about a line: where it begins, and which codes of y it has. */
+static struct answer_line line_of(const struct answering *w, const struct answer *a, size_t line)
+{
+    const struct question *q = w->question;
+    struct answer_line l = {.from = 0, .below = w->codes};
+    for (size_t i = 0; i < q->groups; i++) {
+        uint32_t code = answer_code(a, line, i);
+        if (q->group[i] == w->y) {
+            l.from = code;
+            l.below = code + 1;
+        } else {
+            l.first += code * stride_of(w, q->group[i]);
+        }
+    }
+    return l;
+}
+
+/* Noise of a count over so many measured cells; of rows that are counted, where it is not known. */
+static double standard_error(const struct answering *w, double rows)
+{
+    double cells = 0;
+    if (!(w->sigma > 0))
+        return sqrt(rows);
+    for (unsigned k = 0; k < w->question->where.n; k++) {
+        const struct one_case *c = &w->question->where.one[k];
+        double product = 1;
+        for (unsigned i = 0; i < c->parts; i++) {
+            double squares = 0;
+            for (uint32_t v = 0; v < w->question->domain->attribute[c->part[i].column].size; v++) {
+                double share =
+                    answer_part(w, c->part[i].column, c->part[i].values, v, INFINITY).share;
+                squares += share * share;
+            }
+            product *= squares;
+        }
+        cells += product;
+    }
+    return w->sigma * sqrt(cells);
+}
+
+static struct answer_value value_of(const struct answering *w, const struct answer_line *l,
+                                    const struct question_item *item)
+{
+    struct answer_sums s = answer_sums(w, l);
+    struct answer_value v = {.known = s.rows > 0, .rows = s.rows};
+    double out = s.rows > 0 ? fmin(0.5, ERRORS_OUT * standard_error(w, s.rows) / s.rows) : 0;
+    switch (item->aggregate) {
+    case AGGREGATE_COUNT:
+        v.known = true;
+        v.number = s.rows;
+        return v;
+    case AGGREGATE_SUM:
+        v.number = s.rows * s.mean;
+        return v;
+    case AGGREGATE_AVG:
+        v.number = s.mean;
+        return v;
+    case AGGREGATE_VARIANCE:
+        v.number = s.variance;
+        return v;
+    case AGGREGATE_STDDEV:
+        v.number = sqrt(s.variance);
+        return v;
+    case AGGREGATE_MEDIAN:
+    case AGGREGATE_PERCENTILE:
+        v.number = v.known ? answer_percentile(w, l, s.rows, item->p) : 0;
+        return v;
+    case AGGREGATE_MODE:
+        v.number = answer_mode(w, l);
+        return v;
+    case AGGREGATE_MIN:
+        v.number = v.known ? answer_quantile(w, l, out * s.rows) : 0;
+        return v;
+    case AGGREGATE_MAX:
+        v.number = v.known ? answer_quantile(w, l, (1 - out) * s.rows) : 0;
+        return v;
+    case AGGREGATE_RANGE:
+        v.number = v.known ? answer_quantile(w, l, (1 - out) * s.rows) -
+                                 answer_quantile(w, l, out * s.rows)
+                           : 0;
+        return v;
+    }
+    return v;
+}
+
+static uint16_t column_of(const struct question_item *item)
+{
+    return item->rows ? ANSWER_ROWS : item->column;
+}
+
+/* All items that are of one column, or of rows. */
+static enum err answer_column(struct answer *a, const struct model *m,
+                              const struct densities *inside, uint16_t y, double sigma,
+                              struct log *log)
+{
+    const struct question *q = a->question;
+    struct answering w CLEAN(answering_clear) = {
+        .question = q, .inside = inside, .y = y, .sigma = sigma};
+    TRY(answering_start(&w, m, log));
+    for (size_t line = 0; line < a->lines; line++) {
+        struct answer_line l = line_of(&w, a, line);
+        if (y == ANSWER_ROWS)
+            a->rows[line] = answer_sums(&w, &l).rows;
+        for (size_t i = 0; i < q->items; i++)
+            if (column_of(&q->item[i]) == y)
+                a->value[line * q->items + i] = value_of(&w, &l, &q->item[i]);
+    }
+    return ERR_OK;
+}
+
+static enum err answer_all(struct answer *a, const struct model *m, const struct densities *inside,
+                           double sigma, struct log *log)
+{
+    const struct question *q = a->question;
+    TRY(answer_column(a, m, inside, ANSWER_ROWS, sigma, log));
+    for (size_t i = 0; i < q->items; i++) {
+        bool done = q->item[i].rows;
+        for (size_t k = 0; k < i && !done; k++)
+            done = column_of(&q->item[k]) == q->item[i].column;
+        if (!done)
+            TRY(answer_column(a, m, inside, q->item[i].column, sigma, log));
+    }
+    return ERR_OK;
+}
+
+enum err answer_new(struct answer **out, const struct model *m, const struct densities *inside,
+                    const struct question *q, double sigma, struct log *log)
+{
+    struct answer *a CLEAN(answer_free) = NULL;
+    *out = NULL;
+    TRY(memory_new(&a, 1));
+    a->question = q;
+    a->lines = 1;
+    for (size_t i = 0; i < q->groups; i++)
+        a->lines *= q->domain->attribute[q->group[i]].size;
+    if (a->lines > MODEL_WEIGH_CELLS)
+        return log_fail(log, ERR_RANGE,
+                        "the answer has %zu groups; group by columns of fewer values", a->lines);
+    TRY(memory_new(&a->rows, a->lines));
+    TRY(memory_new(&a->value, a->lines * q->items));
+    TRY(answer_all(a, m, inside, sigma, log));
+    *out = a;
+    a = NULL;
+    return ERR_OK;
+}
+
+void answer_free(struct answer **a)
+{
+    if (*a == NULL)
+        return;
+    memory_free(&(*a)->rows);
+    memory_free(&(*a)->value);
+    memory_free(a);
+}
+
+static void join_column(struct scope *s, uint16_t column)
+{
+    struct scope one = {.n = 1, .attribute = {column}};
+    *s = scope_union(s, &one);
+}
+
+struct scope answer_columns(const struct question *q, size_t item)
+{
+    struct scope s = {.n = 0};
+    for (size_t i = 0; i < q->groups; i++)
+        join_column(&s, q->group[i]);
+    if (!q->item[item].rows)
+        join_column(&s, q->item[item].column);
+    for (unsigned k = 0; k < q->where.n; k++)
+        for (unsigned i = 0; i < q->where.one[k].parts; i++)
+            join_column(&s, q->where.one[k].part[i].column);
+    return s;
+}

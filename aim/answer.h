@@ -1,0 +1,50 @@
+/*
+ * aim/answer.h - what a model answers to a question.
+ *
+ * The rows of a case (aim/question/cases.h) are weighted by the share of each bin that the case
+ * asks for. model_weigh() then gives how many rows each code of y has in each group, and every
+ * aggregate follows from that, with the density inside bins (aim/table/density.h) on the part of a
+ * bin that conditions on y leave. So answers are exact for the model: nothing is drawn.
+ *
+ *   COUNT(y), SUM, AVG     of rows that have y
+ *   VARIANCE, STDDEV       of the population: by the number of rows, not by one less
+ *   MEDIAN, PERCENTILE     between the two rows nearest to the place p (rows - 1)
+ *   MODE                   the most frequent label or number, the lowest of several; of bins, the
+ *                          lower edge
+ *   MIN, MAX, RANGE        approximate: a model has a little of everything everywhere, so they
+ *                          leave out at either end as many rows as noise may have put there, three
+ *                          standard errors of the count
+ */
+#ifndef TREFOIL_AIM_ANSWER_H
+#define TREFOIL_AIM_ANSWER_H
+
+#include "aim/model.h"
+#include "aim/question/question.h"
+#include "aim/table/density.h"
+
+struct answer_value {
+    bool known;    /* else NULL: there is nothing that it could be of */
+    double number; /* of MODE: the code */
+    double rows;   /* that it is of */
+};
+
+/* A line for each combination of the groups' codes, the last group's fastest; or the only one. */
+struct answer {
+    const struct question *question; /* borrowed */
+    size_t lines;
+    double *rows;               /* of each line: COUNT(*) */
+    struct answer_value *value; /* of each line, its items */
+};
+
+/* `sigma` is the noise of measured counts, 0 where it is not known. */
+enum err answer_new(struct answer **a, const struct model *m, const struct densities *inside,
+                    const struct question *q, double sigma, struct log *log) MUST_CHECK;
+void answer_free(struct answer **a);
+
+/* A line's code of a group. */
+uint32_t answer_code(const struct answer *a, size_t line, size_t group);
+
+/* All columns that an item of the question needs to be known together, ascending. */
+struct scope answer_columns(const struct question *q, size_t item);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * Conditions, by recursive descent. NOT is carried down to the comparisons: of `negated` parts, AND
+ * is OR, OR is AND, and a comparison holds where it is false. A missing value is on neither side.
+ */
+#include "aim/question/parser.h"
+
+#include "base/memory.h"
+#include "base/nearest.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DEPTH_MAX 24
+#define LIST_MAX 1000
+
+/* --- literals --------------------------------------------------------------------------------- */
+
+static const struct domain_attribute *attribute_of(const struct parser *p, uint16_t column)
+{
+    return &p->domain->attribute[column];
+}
+
+static enum err no_such_label(struct parser *p, const struct domain_attribute *a)
+{
+    const struct token *t = &p->lexer.token;
+    size_t hit = nearest(t->text, (const char *const *)a->labels, a->values);
+    if (domain_missing_text(a, t->text))
+        return lexer_fail(&p->lexer, t->at, "'%s' stands for a missing value: write %s IS NULL",
+                          t->text, a->name);
+    if (hit < a->values)
+        return lexer_fail(&p->lexer, t->at, "'%s' is no label of %s; did you mean '%s'?", t->text,
+                          a->name, a->labels[hit]);
+    return lexer_fail(&p->lexer, t->at, "'%s' is no label of %s, whose first is '%s'", t->text,
+                      a->name, a->labels[0]);
+}
+
+/* A label's code. Labels that are numbers may stand without quotes. */
+static enum err read_label(struct parser *p, const struct domain_attribute *a, double *code)
+{
+    const struct token *t = &p->lexer.token;
+    if (lexer_is(&p->lexer, "null"))
+        return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
+    if (t->kind == TOKEN_NAME)
+        return lexer_fail(&p->lexer, t->at,
+                          "labels stand in single quotes, columns in double ones");
+    if (t->kind != TOKEN_LABEL && t->kind != TOKEN_NUMBER)
+        return lexer_fail(&p->lexer, t->at, "a label of %s in single quotes should stand here",
+                          a->name);
+    for (uint32_t i = 0; i < a->values; i++)
+        if (strcmp(t->text, a->labels[i]) == 0) {
+            *code = i;
+            return lexer_next(&p->lexer);
+        }
+    if (t->kind == TOKEN_NUMBER)
+        return lexer_fail(&p->lexer, t->at, "%s has labels, no numbers: write one in single quotes",
+                          a->name);
+    return no_such_label(p, a);
+}
+
+static enum err read_literal(struct parser *p, uint16_t column, double *value)
+{
+    const struct domain_attribute *a = attribute_of(p, column);
+    const struct token *t = &p->lexer.token;
+    if (a->kind == DOMAIN_CATEGORICAL)
+        return read_label(p, a, value);
+    if (lexer_is(&p->lexer, "null"))
+        return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
+    if (t->kind == TOKEN_LABEL)
+        return lexer_fail(&p->lexer, t->at, "%s has numbers: write one without quotes", a->name);
+    TRY(parser_number(p, value));
+    return parser_no_arithmetic(p);
+}
+
+/* --- terms ------------------------------------------------------------------------------------ */
+
+enum relation { EQUAL, UNEQUAL, LESS, AT_MOST, MORE, AT_LEAST };
+
+static struct values compared(struct pool *pool, const struct domain_attribute *a,
+                              enum relation relation, double v)
+{
+    const double before = values_before(a, v), after = values_after(a, v);
+    struct values known = values_known(pool, a);
+    switch (relation) {
+    case LESS:
+        return values_and(pool, known, values_between(pool, -INFINITY, before));
+    case AT_MOST:
+        return values_and(pool, known, values_between(pool, -INFINITY, after));
+    case MORE:
+        return values_and(pool, known, values_between(pool, after, INFINITY));
+    case AT_LEAST:
+        return values_and(pool, known, values_between(pool, before, INFINITY));
+    case UNEQUAL:
+        return values_minus(pool, known, values_between(pool, before, after));
+    case EQUAL:
+        break;
+    }
+    return values_and(pool, known, values_between(pool, before, after));
+}
+
+/* Where numbers have no step, all of them together have the rows, and none alone. */
+static void warn_of_density(const struct parser *p, const struct domain_attribute *a, double v)
+{
+    if (a->kind != DOMAIN_NUMERIC || a->step > 0)
+        return;
+    for (uint32_t i = 0; i < a->values; i++)
+        if (domain_spike(a, i) && a->edges[i] == v)
+            return;
+    log_warn(p->lexer.log,
+             "no rows have one number of %s alone: the study gives it no `step`, so its numbers "
+             "are taken to lie anywhere in a bin; ask for a range",
+             a->name);
+}
+
+static enum err read_relation(struct parser *p, uint16_t column, struct values *v)
+{
+    static const char *const symbols[] = {"=", "<>", "<", "<=", ">", ">="};
+    const struct domain_attribute *a = attribute_of(p, column);
+    const size_t at = p->lexer.token.at;
+    enum relation relation = EQUAL;
+    double value = 0;
+    while (relation <= AT_LEAST && !lexer_is(&p->lexer, symbols[relation]))
+        relation++;
+    if (lexer_is(&p->lexer, "!="))
+        relation = UNEQUAL;
+    if (lexer_is(&p->lexer, "=="))
+        return lexer_fail(&p->lexer, at, "to be equal is written with one =");
+    if (relation > AT_LEAST)
+        return lexer_fail(&p->lexer, at,
+                          "a comparison should stand here: =, <>, <, <=, >, >=, BETWEEN, IN, IS "
+                          "NULL");
+    if (a->kind == DOMAIN_CATEGORICAL && relation > UNEQUAL)
+        return lexer_fail(&p->lexer, at, "labels have no order: %s can be compared by =, <> and IN",
+                          a->name);
+    TRY(lexer_next(&p->lexer));
+    TRY(read_literal(p, column, &value));
+    if (relation <= UNEQUAL)
+        warn_of_density(p, a, value);
+    *v = compared(&p->work.pool, a, relation, value);
+    return ERR_OK;
+}
+
+static enum err read_between(struct parser *p, uint16_t column, struct values *v)
+{
+    const struct domain_attribute *a = attribute_of(p, column);
+    double low = 0, high = 0;
+    if (a->kind == DOMAIN_CATEGORICAL)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "labels have no order: %s can be compared by =, <> and IN", a->name);
+    TRY(lexer_next(&p->lexer));
+    TRY(read_literal(p, column, &low));
+    TRY(parser_pass(p, "AND", "between the two ends of BETWEEN"));
+    TRY(read_literal(p, column, &high));
+    *v = values_and(&p->work.pool, compared(&p->work.pool, a, AT_LEAST, low),
+                    compared(&p->work.pool, a, AT_MOST, high));
+    return ERR_OK;
+}
+
+static enum err read_in(struct parser *p, uint16_t column, struct values *v)
+{
+    const struct domain_attribute *a = attribute_of(p, column);
+    bool more = true;
+    *v = (struct values){0};
+    TRY(lexer_next(&p->lexer));
+    TRY(parser_pass(p, "(", "behind IN"));
+    for (size_t n = 0; more; n++) {
+        double value = 0;
+        if (n == LIST_MAX)
+            return lexer_fail(&p->lexer, p->lexer.token.at, "a list has at most %d values",
+                              LIST_MAX);
+        TRY(read_literal(p, column, &value));
+        warn_of_density(p, a, value);
+        *v = values_or(&p->work.pool, *v, compared(&p->work.pool, a, EQUAL, value));
+        more = lexer_is(&p->lexer, ",");
+        if (more)
+            TRY(lexer_next(&p->lexer));
+    }
+    return parser_pass(p, ")", "at the end of the list");
+}
+
+/* IS [NOT] NULL, which is true or false for every row. */
+static enum err read_null(struct parser *p, uint16_t column, bool negated, struct cases *c)
+{
+    const struct domain_attribute *a = attribute_of(p, column);
+    bool is = !negated;
+    TRY(lexer_next(&p->lexer));
+    if (lexer_is(&p->lexer, "not")) {
+        is = !is;
+        TRY(lexer_next(&p->lexer));
+    }
+    TRY(parser_pass(p, "NULL", "behind IS"));
+    cases_of(&p->work, c, column, is ? values_missing(a) : values_known(&p->work.pool, a));
+    return ERR_OK;
+}
+
+static enum err read_term(struct parser *p, bool negated, struct cases *c)
+{
+    uint16_t column = 0;
+    struct values v = {0};
+    TRY(parser_column(p, &column));
+    TRY(parser_no_arithmetic(p));
+    if (lexer_is(&p->lexer, "is"))
+        return read_null(p, column, negated, c);
+    if (lexer_is(&p->lexer, "not")) {
+        negated = !negated;
+        TRY(lexer_next(&p->lexer));
+        if (!lexer_is(&p->lexer, "between") && !lexer_is(&p->lexer, "in"))
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "behind a column and NOT stands BETWEEN or IN");
+    }
+    if (lexer_is(&p->lexer, "between"))
+        TRY(read_between(p, column, &v));
+    else if (lexer_is(&p->lexer, "in"))
+        TRY(read_in(p, column, &v));
+    else
+        TRY(read_relation(p, column, &v));
+    if (negated)
+        v = values_minus(&p->work.pool, values_known(&p->work.pool, attribute_of(p, column)), v);
+    cases_of(&p->work, c, column, v);
+    return ERR_OK;
+}
+
+/* --- NOT, AND, OR ----------------------------------------------------------------------------- */
+
+static enum err read_or(struct parser *p, bool negated, struct cases *c);
+
+static enum err read_factor(struct parser *p, bool negated, struct cases *c)
+{
+    bool inside = lexer_is(&p->lexer, "(");
+    enum err e;
+    if (!inside && !lexer_is(&p->lexer, "not"))
+        return read_term(p, negated, c);
+    if (++p->depth > DEPTH_MAX)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "parentheses and NOT stand inside each other more than %d deep",
+                          DEPTH_MAX);
+    TRY(lexer_next(&p->lexer));
+    e = inside ? read_or(p, negated, c) : read_factor(p, !negated, c);
+    p->depth--;
+    TRY(e);
+    return inside ? parser_pass(p, ")", "to close the parenthesis") : ERR_OK;
+}
+
+static enum err check(struct parser *p, size_t at)
+{
+    if (p->work.pool.failed)
+        return lexer_fail(&p->lexer, at, "this condition has too many values");
+    if (p->work.too_many)
+        return lexer_fail(&p->lexer, at,
+                          "this condition falls apart into too many cases, or names more than %d "
+                          "columns; ask it in parts",
+                          CASE_COLUMNS_MAX);
+    return ERR_OK;
+}
+
+/* Parts joined by a keyword; by which of the two operations depends on `negated` alone. */
+static enum err read_joined(struct parser *p, bool negated, const char *word, struct cases *c,
+                            enum err (*part)(struct parser *p, bool negated, struct cases *c),
+                            void (*operation)(struct casework *w, struct cases *a,
+                                              const struct cases *b))
+{
+    TRY(part(p, negated, c));
+    while (lexer_is(&p->lexer, word)) {
+        struct cases next = {.n = 0};
+        size_t at = p->lexer.token.at;
+        TRY(lexer_next(&p->lexer));
+        TRY(part(p, negated, &next));
+        operation(&p->work, c, &next);
+        TRY(check(p, at));
+    }
+    return ERR_OK;
+}
+
+static enum err read_and(struct parser *p, bool negated, struct cases *c)
+{
+    return read_joined(p, negated, "and", c, read_factor, negated ? cases_or : cases_and);
+}
+
+static enum err read_or(struct parser *p, bool negated, struct cases *c)
+{
+    return read_joined(p, negated, "or", c, read_and, negated ? cases_and : cases_or);
+}
+
+enum err parser_condition(struct parser *p, struct cases *c)
+{
+    const size_t at = p->lexer.token.at;
+    TRY(read_or(p, false, c));
+    TRY(check(p, at));
+    if (c->n > CASES_MAX)
+        return lexer_fail(&p->lexer, at,
+                          "this condition falls apart into %u cases of which no two overlap, and "
+                          "at most %d are allowed; ask it in parts and add up",
+                          c->n, CASES_MAX);
+    return ERR_OK;
+}

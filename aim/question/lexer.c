@@ -1,0 +1,174 @@
+#include "aim/question/lexer.h"
+
+#include "base/text.h"
+#include "base/words.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+
+#define SHOWN 72 /* bytes of a line that are shown around a place */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/* Where the part of the line begins that is shown, and where it ends. */
+static void window(const char *text, size_t at, size_t *from, size_t *to)
+{
+    size_t line = at;
+    while (line > 0 && text[line - 1] != '\n')
+        line--;
+    *from = at - line > SHOWN ? at - SHOWN : line;
+    while (*from < at && (text[*from] & 0xc0) == 0x80)
+        (*from)++;
+    *to = at;
+    while (text[*to] != '\0' && text[*to] != '\n' && *to < at + SHOWN)
+        (*to)++;
+    while (*to > at && (text[*to] & 0xc0) == 0x80)
+        (*to)--;
+}
+
+enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...)
+{
+    char what[400], shown[2 * SHOWN + 8];
+    size_t from, to, line = 1;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    for (size_t i = 0; i < at; i++)
+        line += l->text[i] == '\n';
+    window(l->text, at, &from, &to);
+    snprintf(shown, sizeof shown, "%.*s", (int)(at - from), l->text + from);
+    text_tame(shown);
+    log_error(l->log, "line %zu of the question: %s\n    %.*s\n    %*s^", line, what,
+              (int)(to - from), l->text + from, (int)words_length(shown), "");
+    return ERR_QUESTION;
+}
+
+/* --- tokens ----------------------------------------------------------------------------------- */
+
+static void skip_spaces(struct lexer *l)
+{
+    const char *p = l->text + l->next;
+    for (;;) {
+        p += strspn(p, " \t\r\n");
+        if (strncmp(p, "--", 2) != 0)
+            break;
+        p += strcspn(p, "\n");
+    }
+    l->next = (size_t)(p - l->text);
+}
+
+static enum err take(struct lexer *l, enum token_kind kind, size_t size)
+{
+    struct token *t = &l->token;
+    if (size >= sizeof t->text)
+        return lexer_fail(l, t->at, "this word is too long");
+    t->kind = kind;
+    t->size = size;
+    memcpy(t->text, l->text + t->at, size);
+    t->text[size] = '\0';
+    l->next = t->at + size;
+    return ERR_OK;
+}
+
+static enum err take_quoted(struct lexer *l, char quote)
+{
+    struct token *t = &l->token;
+    const char *p = l->text + t->at + 1;
+    size_t n = 0;
+    for (;; p++) {
+        if (*p == '\0')
+            return lexer_fail(l, t->at, "these quotes do not end; add another %c", quote);
+        if (*p == quote && *++p != quote)
+            break;
+        if (n + 1 >= sizeof t->text)
+            return lexer_fail(l, t->at, "what is in these quotes is too long");
+        t->text[n++] = *p;
+    }
+    t->text[n] = '\0';
+    t->kind = quote == '"' ? TOKEN_NAME : TOKEN_LABEL;
+    l->next = (size_t)(p - l->text);
+    t->size = l->next - t->at;
+    return ERR_OK;
+}
+
+static size_t number_size(const char *p)
+{
+    size_t n = 0, mark;
+    while (is_digit(p[n]))
+        n++;
+    if (p[n] == '.')
+        n++;
+    while (is_digit(p[n]))
+        n++;
+    mark = n;
+    if (p[n] == 'e' || p[n] == 'E') {
+        n++;
+        n += p[n] == '+' || p[n] == '-';
+        if (!is_digit(p[n]))
+            return mark;
+        while (is_digit(p[n]))
+            n++;
+    }
+    return n;
+}
+
+static size_t word_size(const char *p)
+{
+    size_t n = 0;
+    while (is_letter(p[n]) || is_digit(p[n]))
+        n++;
+    return n;
+}
+
+static size_t symbol_size(const char *p)
+{
+    static const char *const pairs[] = {"<>", "!=", "<=", ">=", "||", "=="};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strncmp(p, pairs[i], 2) == 0)
+            return 2;
+    return strchr("(),*;=<>+-/%.[]{}|&^~!?:@#$", *p) != NULL ? 1 : 0;
+}
+
+enum err lexer_next(struct lexer *l)
+{
+    const char *p;
+    size_t size;
+    skip_spaces(l);
+    l->token.at = l->next;
+    p = l->text + l->next;
+    if (*p == '\0')
+        return take(l, TOKEN_END, 0);
+    if (*p == '"' || *p == '\'')
+        return take_quoted(l, *p);
+    if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
+        size = number_size(p);
+        if (is_letter(p[size]))
+            return lexer_fail(l, l->next, "names that begin with a digit stand in double quotes");
+        return take(l, TOKEN_NUMBER, size);
+    }
+    if (is_letter(*p))
+        return take(l, TOKEN_WORD, word_size(p));
+    size = symbol_size(p);
+    if (size == 0)
+        return lexer_fail(l, l->next, "this character means nothing here%s",
+                          *p == '`' ? "; names stand in double quotes" : "");
+    return take(l, TOKEN_SYMBOL, size);
+}
+
+bool lexer_is(const struct lexer *l, const char *word)
+{
+    return (l->token.kind == TOKEN_WORD || l->token.kind == TOKEN_SYMBOL) &&
+           strcasecmp(l->token.text, word) == 0;
+}

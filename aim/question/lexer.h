@@ -1,0 +1,48 @@
+/*
+ * aim/question/lexer.h - the words of a question, one at a time, and messages that show the place.
+ *
+ *   word     letters, digits and _, not a digit first: a keyword, an aggregate, a plain name
+ *   name     "in double quotes", "" for one inside
+ *   label    'in single quotes', '' for one inside
+ *   number   digits, with a point and an exponent if need be; signs are symbols
+ *   symbol   ( ) , * ; = <> != < <= > >= and what arithmetic is written with
+ *
+ * Spaces and line ends part words, and so does `--` with the rest of its line.
+ */
+#ifndef TREFOIL_AIM_QUESTION_LEXER_H
+#define TREFOIL_AIM_QUESTION_LEXER_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NAME, TOKEN_LABEL, TOKEN_NUMBER, TOKEN_SYMBOL };
+
+#define TOKEN_TEXT 512
+
+struct token {
+    enum token_kind kind;
+    size_t at, size;       /* in the text */
+    char text[TOKEN_TEXT]; /* without its quotes */
+};
+
+struct lexer {
+    const char *text;
+    size_t next; /* behind the token */
+    struct token token;
+    struct log *log;
+};
+
+/* The next token; ERR_QUESTION, logged, for quotes that do not end, or what is no word at all. */
+enum err lexer_next(struct lexer *l) MUST_CHECK;
+
+/* Whether the token is this keyword, in any case, or this symbol. */
+bool lexer_is(const struct lexer *l, const char *word);
+
+/* ERR_QUESTION, logged: what is wrong, then the line of the text with a ^ below the place. */
+enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...) MUST_CHECK
+    __attribute__((format(printf, 3, 4)));
+
+#endif

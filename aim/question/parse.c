@@ -1,0 +1,344 @@
+#include "aim/question/parser.h"
+
+#include "aim/table/number.h"
+#include "base/memory.h"
+#include "base/nearest.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *const names[AGGREGATES] = {
+    [AGGREGATE_COUNT] = "COUNT",
+    [AGGREGATE_SUM] = "SUM",
+    [AGGREGATE_AVG] = "AVG",
+    [AGGREGATE_VARIANCE] = "VARIANCE",
+    [AGGREGATE_STDDEV] = "STDDEV",
+    [AGGREGATE_MEDIAN] = "MEDIAN",
+    [AGGREGATE_PERCENTILE] = "PERCENTILE",
+    [AGGREGATE_MODE] = "MODE",
+    [AGGREGATE_MIN] = "MIN",
+    [AGGREGATE_MAX] = "MAX",
+    [AGGREGATE_RANGE] = "RANGE",
+};
+
+const char *aggregate_name(enum aggregate a)
+{
+    return names[a];
+}
+
+void question_item_name(const struct question *q, size_t item, char *text, size_t size)
+{
+    const struct question_item *x = &q->item[item];
+    const char *column = x->rows ? "*" : q->domain->attribute[x->column].name;
+    char p[32] = "";
+    if (x->aggregate == AGGREGATE_PERCENTILE)
+        snprintf(p, sizeof p, ", %.10g", x->p);
+    snprintf(text, size, "%s(%s%s)", names[x->aggregate], column, p);
+}
+
+void question_free(struct question **q)
+{
+    if (*q == NULL)
+        return;
+    pool_clear(&(*q)->pool);
+    memory_free(q);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+enum err parser_no_arithmetic(const struct parser *p)
+{
+    static const char *const operators[] = {"+", "-", "*", "/", "%", "||", "^"};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (lexer_is(&p->lexer, operators[i]))
+            return lexer_fail(&p->lexer, p->lexer.token.at,
+                              "arithmetic is not done here: ask for each aggregate, and compute "
+                              "with the answers");
+    return ERR_OK;
+}
+
+enum err parser_pass(struct parser *p, const char *word, const char *where)
+{
+    TRY(lexer_is(&p->lexer, word) ? ERR_OK : parser_no_arithmetic(p));
+    if (!lexer_is(&p->lexer, word))
+        return lexer_fail(&p->lexer, p->lexer.token.at, "%s should stand here, %s", word, where);
+    return lexer_next(&p->lexer);
+}
+
+enum err parser_number(struct parser *p, double *value)
+{
+    bool negative = lexer_is(&p->lexer, "-");
+    if (negative || lexer_is(&p->lexer, "+"))
+        TRY(lexer_next(&p->lexer));
+    if (p->lexer.token.kind != TOKEN_NUMBER || !number_double(p->lexer.token.text, value))
+        return lexer_fail(&p->lexer, p->lexer.token.at, "a number should stand here");
+    *value = negative ? -*value : *value;
+    return lexer_next(&p->lexer);
+}
+
+/* A column by its exact name or, without quotes, by the only one that differs in case alone. */
+static uint32_t find_column(const struct domain *d, const struct token *t)
+{
+    uint32_t exact = domain_find(d, t->text), hit = DOMAIN_NO_CODE;
+    if (exact != DOMAIN_NO_CODE || t->kind == TOKEN_NAME)
+        return exact;
+    for (uint32_t i = 0; i < d->attributes; i++) {
+        if (strcasecmp(d->attribute[i].name, t->text) != 0)
+            continue;
+        if (hit != DOMAIN_NO_CODE)
+            return DOMAIN_NO_CODE;
+        hit = i;
+    }
+    return hit;
+}
+
+/* Columns of these names stand in double quotes. */
+static bool is_keyword(const struct lexer *l)
+{
+    static const char *const keywords[] = {"select", "from", "where",   "group", "by", "and",
+                                           "or",     "not",  "between", "in",    "is", "null"};
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (lexer_is(l, keywords[i]))
+            return true;
+    return false;
+}
+
+static enum err no_such_column(const struct parser *p)
+{
+    const char *known[DOMAIN_ATTRIBUTES_MAX];
+    const struct domain *d = p->domain;
+    const struct token *t = &p->lexer.token;
+    size_t hit;
+    for (size_t i = 0; i < d->attributes; i++)
+        known[i] = d->attribute[i].name;
+    hit = nearest(t->text, known, d->attributes);
+    if (hit < d->attributes)
+        return lexer_fail(&p->lexer, t->at, "there is no column \"%s\"; did you mean \"%s\"?",
+                          t->text, known[hit]);
+    return lexer_fail(&p->lexer, t->at,
+                      "there is no column \"%s\" (trefoil query MODEL --columns lists them)",
+                      t->text);
+}
+
+enum err parser_column(struct parser *p, uint16_t *column)
+{
+    const struct token *t = &p->lexer.token;
+    uint32_t found;
+    if (t->kind == TOKEN_LABEL)
+        return lexer_fail(&p->lexer, t->at,
+                          "columns stand in double quotes, labels in single ones");
+    if (t->kind == TOKEN_NUMBER || lexer_is(&p->lexer, "-") || lexer_is(&p->lexer, "+"))
+        return lexer_fail(&p->lexer, t->at,
+                          "a column should stand here: write it before what it is compared to");
+    if ((t->kind != TOKEN_WORD && t->kind != TOKEN_NAME) || is_keyword(&p->lexer))
+        return lexer_fail(&p->lexer, t->at, "a column should stand here");
+    found = find_column(p->domain, t);
+    if (found == DOMAIN_NO_CODE)
+        return no_such_column(p);
+    *column = (uint16_t)found;
+    return lexer_next(&p->lexer);
+}
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+static enum err no_such_aggregate(const struct parser *p, const char *word, size_t at)
+{
+    char upper[TOKEN_TEXT];
+    size_t hit, n = strlen(word);
+    for (size_t i = 0; i <= n; i++)
+        upper[i] = word[i] >= 'a' && word[i] <= 'z' ? (char)(word[i] - 'a' + 'A') : word[i];
+    hit = nearest(upper, names, AGGREGATES);
+    if (hit < AGGREGATES)
+        return lexer_fail(&p->lexer, at, "there is no aggregate %s; did you mean %s?", upper,
+                          names[hit]);
+    return lexer_fail(&p->lexer, at,
+                      "there is no aggregate %s; there are COUNT, SUM, AVG, VARIANCE, STDDEV, "
+                      "MEDIAN, PERCENTILE, MODE, MIN, MAX and RANGE",
+                      upper);
+}
+
+static enum err find_aggregate(const struct parser *p, const char *word, size_t at,
+                               enum aggregate *aggregate)
+{
+    for (unsigned i = 0; i < AGGREGATES; i++)
+        if (strcasecmp(word, names[i]) == 0) {
+            *aggregate = (enum aggregate)i;
+            return ERR_OK;
+        }
+    return no_such_aggregate(p, word, at);
+}
+
+/* What stands between the parentheses of an aggregate. */
+static enum err read_argument(struct parser *p, struct question_item *item)
+{
+    size_t at = p->lexer.token.at;
+    if (item->aggregate == AGGREGATE_COUNT && lexer_is(&p->lexer, "*")) {
+        item->rows = true;
+        return lexer_next(&p->lexer);
+    }
+    if (lexer_is(&p->lexer, "distinct"))
+        return lexer_fail(&p->lexer, at, "DISTINCT is not answered by a model");
+    TRY(parser_column(p, &item->column));
+    TRY(parser_no_arithmetic(p));
+    if (p->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL &&
+        item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
+        return lexer_fail(&p->lexer, at, "%s has labels: COUNT and MODE are all it has",
+                          p->domain->attribute[item->column].name);
+    item->p = 0.5;
+    if (item->aggregate != AGGREGATE_PERCENTILE)
+        return ERR_OK;
+    TRY(parser_pass(p, ",", "and then the share: PERCENTILE(y, 0.95)"));
+    at = p->lexer.token.at;
+    TRY(parser_number(p, &item->p));
+    if (!(item->p >= 0 && item->p <= 1))
+        return lexer_fail(&p->lexer, at, "the share is from 0 to 1: 0.95 for 95 %%");
+    return ERR_OK;
+}
+
+/* A column without an aggregate must be one of GROUP BY: that is looked at when it is known. */
+struct plain {
+    uint16_t column;
+    size_t at;
+};
+
+struct select {
+    size_t plains;
+    struct plain plain[QUESTION_ITEMS_MAX];
+};
+
+static enum err read_item(struct parser *p, struct question *q, struct select *s)
+{
+    struct lexer before = p->lexer;
+    struct question_item *item = &q->item[q->items];
+    if (q->items == QUESTION_ITEMS_MAX || s->plains == QUESTION_ITEMS_MAX)
+        return lexer_fail(&p->lexer, p->lexer.token.at, "a question has at most %d items",
+                          QUESTION_ITEMS_MAX);
+    if (lexer_is(&p->lexer, "*"))
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "a model gives no rows: ask for aggregates, such as COUNT(*)");
+    if (p->lexer.token.kind != TOKEN_WORD && p->lexer.token.kind != TOKEN_NAME)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "an aggregate should stand here, such as COUNT(*)");
+    TRY(lexer_next(&p->lexer));
+    if (before.token.kind == TOKEN_WORD && lexer_is(&p->lexer, "(")) {
+        TRY(find_aggregate(p, before.token.text, before.token.at, &item->aggregate));
+        TRY(lexer_next(&p->lexer));
+        TRY(read_argument(p, item));
+        TRY(parser_pass(p, ")", "behind what the aggregate is of"));
+        q->items++;
+    } else {
+        p->lexer = before;
+        s->plain[s->plains].at = before.token.at;
+        TRY(parser_column(p, &s->plain[s->plains++].column));
+    }
+    return parser_no_arithmetic(p);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static enum err read_groups(struct parser *p, struct question *q)
+{
+    TRY(parser_pass(p, "BY", "behind GROUP"));
+    for (bool more = true; more;) {
+        size_t at = p->lexer.token.at;
+        if (q->groups == QUESTION_GROUPS_MAX)
+            return lexer_fail(&p->lexer, at, "GROUP BY takes at most %d columns",
+                              QUESTION_GROUPS_MAX);
+        TRY(parser_column(p, &q->group[q->groups]));
+        if (q->groups == 1 && q->group[0] == q->group[1])
+            return lexer_fail(&p->lexer, at, "this column is there twice");
+        q->groups++;
+        more = lexer_is(&p->lexer, ",");
+        if (more)
+            TRY(lexer_next(&p->lexer));
+    }
+    return ERR_OK;
+}
+
+static enum err check_plain(const struct parser *p, const struct question *q,
+                            const struct select *s)
+{
+    for (size_t i = 0; i < s->plains; i++) {
+        bool grouped = false;
+        for (size_t k = 0; k < q->groups; k++)
+            grouped |= q->group[k] == s->plain[i].column;
+        if (!grouped)
+            return lexer_fail(&p->lexer, s->plain[i].at,
+                              "a column without an aggregate must stand behind GROUP BY");
+    }
+    if (q->items == 0)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "the question has no aggregate: ask for COUNT(*), for example");
+    return ERR_OK;
+}
+
+/* What other dialects allow at the end of a question. */
+static enum err check_end(const struct parser *p)
+{
+    static const char *const others[] = {"having", "order", "limit", "join", "union", "window"};
+    if (p->lexer.token.kind == TOKEN_END || lexer_is(&p->lexer, ";"))
+        return ERR_OK;
+    TRY(parser_no_arithmetic(p));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (lexer_is(&p->lexer, others[i]))
+            return lexer_fail(&p->lexer, p->lexer.token.at, "%s is not answered here",
+                              p->lexer.token.text);
+    return lexer_fail(&p->lexer, p->lexer.token.at, "the question should end here");
+}
+
+static enum err read_table(struct parser *p)
+{
+    TRY(parser_pass(p, "FROM", "and then a table, whose name does not matter"));
+    if (p->lexer.token.kind != TOKEN_WORD && p->lexer.token.kind != TOKEN_NAME)
+        return lexer_fail(&p->lexer, p->lexer.token.at,
+                          "the name of a table should stand here; any will do");
+    return lexer_next(&p->lexer);
+}
+
+static enum err read_question(struct parser *p, struct question *q)
+{
+    struct select s = {0};
+    TRY(parser_pass(p, "SELECT", "where a question begins"));
+    TRY(read_item(p, q, &s));
+    while (lexer_is(&p->lexer, ",")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(read_item(p, q, &s));
+    }
+    TRY(read_table(p));
+    cases_every(&q->where);
+    if (lexer_is(&p->lexer, "where")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(parser_condition(p, &q->where));
+    }
+    if (lexer_is(&p->lexer, "group")) {
+        TRY(lexer_next(&p->lexer));
+        TRY(read_groups(p, q));
+    }
+    TRY(check_end(p));
+    return check_plain(p, q, &s);
+}
+
+enum err question_parse(struct question **out, const struct domain *d, const char *text, size_t *at,
+                        struct log *log)
+{
+    struct parser p = {
+        .lexer = {.text = text, .next = *at, .log = log}, .domain = d, .work = {.domain = d}};
+    struct question *q CLEAN(question_free) = NULL;
+    enum err e;
+    *out = NULL;
+    do
+        TRY(lexer_next(&p.lexer));
+    while (lexer_is(&p.lexer, ";"));
+    *at = p.lexer.token.at;
+    if (p.lexer.token.kind == TOKEN_END)
+        return ERR_OK;
+    TRY(memory_new(&q, 1));
+    q->domain = d;
+    e = read_question(&p, q);
+    q->pool = p.work.pool;
+    TRY(e);
+    *at = p.lexer.next;
+    *out = q;
+    q = NULL;
+    return ERR_OK;
+}

@@ -1,0 +1,74 @@
+/*
+ * aim/question/question.h - questions to a model, in a part of SQL.
+ *
+ *   SELECT item [, item ..] FROM name [WHERE condition] [GROUP BY column [, column]] [;]
+ *
+ *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
+ *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y)
+ *               | column, if it stands behind GROUP BY
+ *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
+ *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
+ *               parentheses
+ *   literal     a number with or without a sign, or a 'label'
+ *
+ * Keywords and aggregates are written in any case. Columns in double quotes are taken as they are;
+ * others may differ in case from the one that is meant. There is one table, whatever its name.
+ *
+ * As in SQL, a comparison with a missing value is neither true nor false: neither `y = 1` nor
+ * `NOT y = 1` holds for a row without y.
+ */
+#ifndef TREFOIL_AIM_QUESTION_QUESTION_H
+#define TREFOIL_AIM_QUESTION_QUESTION_H
+
+#include "aim/question/cases.h"
+
+#define QUESTION_ITEMS_MAX 16
+#define QUESTION_GROUPS_MAX 2
+#define QUESTION_TEXT_MAX ((size_t)1 << 20)
+
+enum aggregate {
+    AGGREGATE_COUNT,
+    AGGREGATE_SUM,
+    AGGREGATE_AVG,
+    AGGREGATE_VARIANCE,
+    AGGREGATE_STDDEV,
+    AGGREGATE_MEDIAN,
+    AGGREGATE_PERCENTILE,
+    AGGREGATE_MODE,
+    AGGREGATE_MIN,
+    AGGREGATE_MAX,
+    AGGREGATE_RANGE,
+};
+#define AGGREGATES 11
+
+const char *aggregate_name(enum aggregate a);
+
+struct question_item {
+    enum aggregate aggregate;
+    bool rows;       /* COUNT(*): no column */
+    uint16_t column; /* y */
+    double p;        /* of PERCENTILE; of MEDIAN 0.5 */
+};
+
+struct question {
+    const struct domain *domain; /* borrowed */
+    size_t items;
+    struct question_item item[QUESTION_ITEMS_MAX];
+    size_t groups;
+    uint16_t group[QUESTION_GROUPS_MAX];
+    struct cases where; /* at most CASES_MAX */
+    struct pool pool;   /* of their values */
+};
+
+/*
+ * The question at text + *at, which moves behind it; *q is NULL at the text's end. ERR_QUESTION,
+ * logged with the place, for what is no question or asks for what is not there.
+ */
+enum err question_parse(struct question **q, const struct domain *d, const char *text, size_t *at,
+                        struct log *log) MUST_CHECK;
+void question_free(struct question **q);
+
+/* "AVG(age)", cut to fit. */
+void question_item_name(const struct question *q, size_t item, char *text, size_t size);
+
+#endif

@@ -1,0 +1,133 @@
+#include "aim/question/values.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#define POOL_MAX ((size_t)1 << 20)
+
+void pool_clear(struct pool *p)
+{
+    memory_free(&p->span);
+    *p = (struct pool){0};
+}
+
+static void put(struct pool *p, struct values *v, double from, double below)
+{
+    if (!(from < below) || p->failed)
+        return;
+    if (p->used == p->room) {
+        size_t room = p->room > 0 ? 2 * p->room : 64;
+        struct span *grown = room <= POOL_MAX ? memory_grow(p->span, room, sizeof *grown) : NULL;
+        if (grown == NULL) {
+            p->failed = true;
+            return;
+        }
+        p->span = grown;
+        p->room = room;
+    }
+    p->span[p->used++] = (struct span){from, below};
+    v->spans++;
+}
+
+static struct values begin(const struct pool *p, bool missing)
+{
+    return (struct values){.first = (uint32_t)p->used, .missing = missing};
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+double values_before(const struct domain_attribute *a, double value)
+{
+    return a->kind == DOMAIN_NUMERIC ? value : ceil(value) - 0.5;
+}
+
+double values_after(const struct domain_attribute *a, double value)
+{
+    return a->kind == DOMAIN_NUMERIC ? nextafter(value, INFINITY) : floor(value) + 0.5;
+}
+
+struct values values_known(struct pool *p, const struct domain_attribute *a)
+{
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        return values_between(p, -0.5, a->values - 0.5);
+    case DOMAIN_INTEGER:
+        return values_between(p, (double)a->min - 0.5, (double)a->max + 0.5);
+    case DOMAIN_NUMERIC:
+        break;
+    }
+    return values_between(p, values_before(a, a->edges[0]), values_after(a, a->edges[a->values]));
+}
+
+struct values values_every(struct pool *p, const struct domain_attribute *a)
+{
+    struct values v = values_known(p, a);
+    v.missing = a->missing != NULL;
+    return v;
+}
+
+struct values values_missing(const struct domain_attribute *a)
+{
+    return (struct values){.missing = a->missing != NULL};
+}
+
+/* --- sets ------------------------------------------------------------------------------------- */
+
+struct values values_between(struct pool *p, double from, double below)
+{
+    struct values v = begin(p, false);
+    put(p, &v, from, below);
+    return v;
+}
+
+struct values values_and(struct pool *p, struct values a, struct values b)
+{
+    struct values v = begin(p, a.missing && b.missing);
+    for (uint32_t i = 0, k = 0; i < a.spans && k < b.spans && !p->failed;) {
+        struct span x = p->span[a.first + i], y = p->span[b.first + k];
+        put(p, &v, fmax(x.from, y.from), fmin(x.below, y.below));
+        if (x.below < y.below)
+            i++;
+        else
+            k++;
+    }
+    return v;
+}
+
+/* Everything else on the line. */
+static struct values rest(struct pool *p, struct values a)
+{
+    struct values v = begin(p, !a.missing);
+    double from = -INFINITY;
+    for (uint32_t i = 0; i < a.spans && !p->failed; i++) {
+        struct span x = p->span[a.first + i];
+        put(p, &v, from, x.from);
+        from = x.below;
+    }
+    put(p, &v, from, INFINITY);
+    return v;
+}
+
+struct values values_or(struct pool *p, struct values a, struct values b)
+{
+    return rest(p, values_and(p, rest(p, a), rest(p, b)));
+}
+
+struct values values_minus(struct pool *p, struct values a, struct values b)
+{
+    return values_and(p, a, rest(p, b));
+}
+
+bool values_are_none(struct values v)
+{
+    return v.spans == 0 && !v.missing;
+}
+
+bool values_equal(const struct pool *p, struct values a, struct values b)
+{
+    return a.missing == b.missing && a.spans == b.spans &&
+           (a.spans == 0 ||
+            memcmp(p->span + a.first, p->span + b.first, a.spans * sizeof *p->span) == 0);
+}

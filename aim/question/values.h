@@ -1,0 +1,49 @@
+/*
+ * aim/question/values.h - sets of a column's values.
+ *
+ * A set is a list of half-open intervals, and whether missing values are in it. Numbers are laid
+ * out as they are, and `= v` is [v, the next double). Labels are laid out by their codes, and they
+ * and integers reach half a step to either side: 5 is [4.5, 5.5). So sets of all values are equal.
+ *
+ * Sets are never changed, and share one pool of intervals, which is freed as a whole.
+ */
+#ifndef TREFOIL_AIM_QUESTION_VALUES_H
+#define TREFOIL_AIM_QUESTION_VALUES_H
+
+#include "aim/table/domain.h"
+
+struct span {
+    double from, below;
+};
+
+struct pool {
+    struct span *span;
+    size_t used, room;
+    bool failed; /* no memory: sets made since are wrong */
+};
+
+struct values {
+    uint32_t first, spans; /* in the pool, ascending and apart */
+    bool missing;
+};
+
+void pool_clear(struct pool *p);
+
+/* Where intervals begin or end that leave out, or take in, a value and all below it. */
+double values_before(const struct domain_attribute *a, double value);
+double values_after(const struct domain_attribute *a, double value);
+
+/* All that a column may hold; the same without missing values; these alone; an interval. */
+struct values values_every(struct pool *p, const struct domain_attribute *a);
+struct values values_known(struct pool *p, const struct domain_attribute *a);
+struct values values_missing(const struct domain_attribute *a);
+struct values values_between(struct pool *p, double from, double below);
+
+struct values values_and(struct pool *p, struct values a, struct values b);
+struct values values_or(struct pool *p, struct values a, struct values b);
+/* What is in `a` and not in `b`. */
+struct values values_minus(struct pool *p, struct values a, struct values b);
+bool values_are_none(struct values v);
+bool values_equal(const struct pool *p, struct values a, struct values b);
+
+#endif

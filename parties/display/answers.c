@@ -1,0 +1,348 @@
+#include "parties/display/answers.h"
+
+#include "aim/table/number.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME 300
+#define CELL 600
+#define LEAST_ROWS 0.5
+
+/* --- one value -------------------------------------------------------------------------------- */
+
+/* As few digits as give it back. */
+static void put_number(char text[CELL], double v)
+{
+    snprintf(text, CELL, "%.15g", v);
+    if (strtod(text, NULL) != v)
+        number_print(text, CELL, v, -1);
+}
+
+static void put_code(char text[CELL], const struct domain_attribute *a, uint32_t code)
+{
+    if (code >= a->values)
+        snprintf(text, CELL, "NULL");
+    else if (a->kind == DOMAIN_CATEGORICAL)
+        snprintf(text, CELL, "%s", a->labels[code]);
+    else if (a->kind == DOMAIN_INTEGER)
+        snprintf(text, CELL, "%lld", (long long)a->min + code);
+    else
+        put_number(text, a->edges[code]);
+}
+
+/* Six digits, or all before the point. */
+static void put_rounded(char text[CELL], double v)
+{
+    if (fabs(v) >= 1e5 && fabs(v) < 1e18)
+        number_print(text, CELL, v, 0);
+    else
+        snprintf(text, CELL, "%.6g", v);
+}
+
+static bool is_code(const struct question_item *item)
+{
+    return item->aggregate == AGGREGATE_MODE;
+}
+
+static bool is_approximate(const struct question_item *item)
+{
+    return item->aggregate == AGGREGATE_MIN || item->aggregate == AGGREGATE_MAX ||
+           item->aggregate == AGGREGATE_RANGE;
+}
+
+static const struct domain_attribute *column_of(const struct question *q, size_t item)
+{
+    return &q->domain->attribute[q->item[item].column];
+}
+
+static const struct answer_value *value_of(const struct answer *a, size_t line, size_t item)
+{
+    return &a->value[line * a->question->items + item];
+}
+
+static bool is_shown(const struct answer *a, size_t line)
+{
+    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
+}
+
+static bool may_lack(const struct question *q, size_t item)
+{
+    return !q->item[item].rows && column_of(q, item)->missing != NULL;
+}
+
+/* --- for people ------------------------------------------------------------------------------- */
+
+#define COLUMNS_MAX (QUESTION_GROUPS_MAX + 2 * QUESTION_ITEMS_MAX + 1)
+
+struct grid {
+    size_t columns;
+    size_t width[COLUMNS_MAX];
+    size_t groups; /* of the columns, on the left */
+    struct bytes *out;
+    bool measuring; /* widths are found, nothing is written */
+};
+
+static void put_cell(struct grid *g, size_t column, const char *text)
+{
+    size_t n = words_length(text);
+    int pad;
+    if (g->measuring) {
+        g->width[column] = n > g->width[column] ? n : g->width[column];
+        return;
+    }
+    pad = (int)(g->width[column] - n);
+    if (column > 0)
+        bytes_put_text(g->out, "  ");
+    if (column < g->groups)
+        text_put(g->out, "%s%*s", text, pad, "");
+    else
+        text_put(g->out, "%*s%s", pad, "", text);
+    if (column + 1 == g->columns)
+        bytes_put_u8(g->out, '\n');
+}
+
+static void put_head(struct grid *g, const struct question *q)
+{
+    char name[NAME];
+    size_t at = 0;
+    for (size_t i = 0; i < q->groups; i++)
+        put_cell(g, at++, q->domain->attribute[q->group[i]].name);
+    for (size_t i = 0; i < q->items; i++) {
+        question_item_name(q, i, name, sizeof name);
+        put_cell(g, at++, name);
+        if (may_lack(q, i))
+            put_cell(g, at++, "of rows");
+    }
+    put_cell(g, at++, "rows");
+    g->columns = at;
+}
+
+static void put_value(char text[CELL], const struct question *q, size_t item,
+                      const struct answer_value *v)
+{
+    if (!v->known) {
+        snprintf(text, CELL, "NULL");
+    } else if (is_code(&q->item[item])) {
+        put_code(text, column_of(q, item), (uint32_t)v->number);
+    } else {
+        put_rounded(text, v->number);
+        if (is_approximate(&q->item[item])) {
+            memmove(text + 1, text, strlen(text) + 1);
+            text[0] = '~';
+        }
+    }
+}
+
+static void put_rows(struct grid *g, size_t column, double rows)
+{
+    char text[CELL];
+    snprintf(text, sizeof text, rows < 9.95 ? "%.1f" : "%.0f", rows);
+    put_cell(g, column, text);
+}
+
+static void put_line(struct grid *g, const struct answer *a, size_t line)
+{
+    const struct question *q = a->question;
+    char text[CELL];
+    size_t at = 0;
+    for (size_t i = 0; i < q->groups; i++) {
+        put_code(text, &q->domain->attribute[q->group[i]], answer_code(a, line, i));
+        put_cell(g, at++, text);
+    }
+    for (size_t i = 0; i < q->items; i++) {
+        const struct answer_value *v = value_of(a, line, i);
+        put_value(text, q, i, v);
+        put_cell(g, at++, text);
+        if (may_lack(q, i))
+            put_rows(g, at++, v->rows);
+    }
+    put_rows(g, at++, a->rows[line]);
+}
+
+static void put_notes(struct bytes *out, const struct answers_entry *e)
+{
+    const struct question *q = e->answer->question;
+    bool approximate = false;
+    size_t hidden = 0;
+    for (size_t i = 0; i < q->items; i++)
+        approximate |= is_approximate(&q->item[i]);
+    for (size_t line = 0; line < e->answer->lines; line++)
+        hidden += !is_shown(e->answer, line);
+    if (hidden > 0)
+        text_put(out, "(%zu group%s of less than half a row left out)\n", hidden,
+                 hidden == 1 ? " is" : "s are");
+    if (approximate)
+        bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
+    if (!e->together)
+        bytes_put_text(out, "no measured marginal holds these columns together: the answer rests "
+                            "on conditional\nindependence, which may be wrong\n");
+}
+
+void answers_text(struct bytes *out, const struct answers_entry *e)
+{
+    const struct question *q = e->answer->question;
+    struct grid g = {.groups = q->groups, .out = out, .measuring = true};
+    for (int pass = 0; pass < 2; pass++, g.measuring = false) {
+        put_head(&g, q);
+        for (size_t line = 0; line < e->answer->lines; line++)
+            if (is_shown(e->answer, line))
+                put_line(&g, e->answer, line);
+    }
+    put_notes(out, e);
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void csv_field(struct bytes *out, const char *text, bool first)
+{
+    if (!first)
+        bytes_put_u8(out, ',');
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        bytes_put_text(out, text);
+        return;
+    }
+    bytes_put_u8(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            bytes_put_u8(out, '"');
+        bytes_put_u8(out, (uint8_t)*text);
+    }
+    bytes_put_u8(out, '"');
+}
+
+static void csv_head(struct bytes *out, const struct question *q)
+{
+    char name[NAME];
+    for (size_t i = 0; i < q->groups; i++)
+        csv_field(out, q->domain->attribute[q->group[i]].name, i == 0);
+    for (size_t i = 0; i < q->items; i++) {
+        question_item_name(q, i, name, sizeof name);
+        csv_field(out, name, q->groups + i == 0);
+        if (may_lack(q, i))
+            csv_field(out, "of rows", false);
+    }
+    csv_field(out, "rows", false);
+    bytes_put_u8(out, '\n');
+}
+
+static void csv_number(struct bytes *out, double v)
+{
+    char text[CELL];
+    put_number(text, v);
+    csv_field(out, text, false);
+}
+
+static void csv_line(struct bytes *out, const struct answer *a, size_t line)
+{
+    const struct question *q = a->question;
+    char text[CELL];
+    for (size_t i = 0; i < q->groups; i++) {
+        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
+        uint32_t code = answer_code(a, line, i);
+        put_code(text, column, code);
+        csv_field(out, code < column->values ? text : "", i == 0);
+    }
+    for (size_t i = 0; i < q->items; i++) {
+        const struct answer_value *v = value_of(a, line, i);
+        if (!v->known)
+            text[0] = '\0';
+        else if (is_code(&q->item[i]))
+            put_code(text, column_of(q, i), (uint32_t)v->number);
+        else
+            put_number(text, v->number);
+        csv_field(out, text, q->groups + i == 0);
+        if (may_lack(q, i))
+            csv_number(out, v->rows);
+    }
+    csv_number(out, a->rows[line]);
+    bytes_put_u8(out, '\n');
+}
+
+void answers_csv(struct bytes *out, const struct answers_entry *e)
+{
+    csv_head(out, e->answer->question);
+    for (size_t line = 0; line < e->answer->lines; line++)
+        if (is_shown(e->answer, line))
+            csv_line(out, e->answer, line);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *code_json(const struct domain_attribute *a, uint32_t code)
+{
+    if (code >= a->values)
+        return json_null();
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        return json_string(a->labels[code]);
+    case DOMAIN_INTEGER:
+        return json_integer(a->min + (json_int_t)code);
+    case DOMAIN_NUMERIC:
+        break;
+    }
+    return json_real(a->edges[code]);
+}
+
+static json_t *value_json(const struct question *q, size_t item, const struct answer_value *v)
+{
+    char name[NAME];
+    json_t *o = json_object(), *number;
+    int failed;
+    question_item_name(q, item, name, sizeof name);
+    number = !v->known                 ? json_null()
+             : is_code(&q->item[item]) ? code_json(column_of(q, item), (uint32_t)v->number)
+                                       : json_real(v->number);
+    failed = json_object_set_new(o, "item", json_string(name)) |
+             json_object_set_new(o, "answer", number) |
+             json_object_set_new(o, "rows", json_real(v->rows));
+    if (is_approximate(&q->item[item]))
+        failed |= json_object_set_new(o, "approximate", json_true());
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *line_json(const struct answer *a, size_t line)
+{
+    const struct question *q = a->question;
+    json_t *o = json_object(), *group = json_object(), *answers = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < q->groups; i++) {
+        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
+        failed |= json_object_set_new(group, column->name,
+                                      code_json(column, answer_code(a, line, i)));
+    }
+    for (size_t i = 0; i < q->items; i++)
+        failed |= json_array_append_new(answers, value_json(q, i, value_of(a, line, i)));
+    if (q->groups > 0)
+        failed |= json_object_set(o, "group", group);
+    json_decref(group);
+    failed |= json_object_set_new(o, "rows", json_real(a->rows[line])) |
+              json_object_set_new(o, "answers", answers);
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+enum err answers_json(json_t *list, const struct answers_entry *e)
+{
+    json_t *o = json_object(), *lines = json_array();
+    int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
+    for (size_t line = 0; line < e->answer->lines; line++)
+        if (is_shown(e->answer, line))
+            failed |= json_array_append_new(lines, line_json(e->answer, line));
+    failed |= json_object_set_new(o, "lines", lines) |
+              json_object_set_new(o, "together", json_boolean(e->together)) |
+              json_array_append(list, o);
+    json_decref(o);
+    return failed == 0 ? ERR_OK : ERR_NOMEM;
+}

@@ -1,0 +1,34 @@
+/*
+ * parties/display/answers.h - answers to questions, as tables for people, CSV, or JSON.
+ *
+ * A label is written as it is, a number by as few digits as give it back, a bin by its lower edge,
+ * a missing value as NULL (in CSV an empty field). Groups of less than half a row are left out.
+ * JSON is a list of
+ *
+ *   { "question": "SELECT ..",
+ *     "lines": [ { "group": {"sex": "female"},                       absent without GROUP BY
+ *                  "rows": 1034.2,                                   COUNT(*)
+ *                  "answers": [ { "item": "AVG(hours)", "answer": 38.2,   null: of no rows
+ *                                 "rows": 1020.7,                    that have the column
+ *                                 "approximate": true } ] } ],       absent where it is not
+ *     "together": false }     whether one measured marginal holds all columns of the question
+ */
+#ifndef TREFOIL_PARTIES_DISPLAY_ANSWERS_H
+#define TREFOIL_PARTIES_DISPLAY_ANSWERS_H
+
+#include "aim/answer.h"
+
+#include <jansson.h>
+
+struct answers_entry {
+    const char *text; /* of the question; `size` bytes of it */
+    size_t size;
+    const struct answer *answer;
+    bool together;
+};
+
+void answers_text(struct bytes *out, const struct answers_entry *e);
+void answers_csv(struct bytes *out, const struct answers_entry *e);
+enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;
+
+#endif
