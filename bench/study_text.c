@@ -1,6 +1,9 @@
 #include "bench/study_text.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put(struct bytes *text, const char *words)
@@ -18,6 +21,44 @@ void study_text_domain(const struct domain *d, struct bytes *text)
         put(text, "  - {name: \"");
         put(text, d->attribute[a].name);
         put(text, rest);
+    }
+    bytes_put_u8(text, 0);
+}
+
+/* A list as it stands in the file: flow style of YAML takes JSON. */
+static void put_json(struct bytes *text, const char *key, const json_t *value)
+{
+    char *list = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
+    text_put(text, ", %s: %s", key, list != NULL ? list : "null");
+    free(list);
+}
+
+void study_text_codes(const json_t *codes, struct bytes *text)
+{
+    const char *name;
+    json_t *c;
+    put(text, "domain:\n");
+    json_object_foreach((json_t *)(uintptr_t)codes, name, c)
+    {
+        const char *kind = json_string_value(json_object_get(c, "kind"));
+        bool labels = kind != NULL && strcmp(kind, "categorical") == 0;
+        bool integer = kind != NULL && strcmp(kind, "integer") == 0;
+        text_put(text, "  - {name: \"%s\", kind: %s", name,
+                 labels    ? kind
+                 : integer ? kind
+                           : "numeric");
+        if (labels) {
+            put_json(text, "values", json_object_get(c, "values"));
+        } else if (integer) {
+            put_json(text, "min", json_object_get(c, "min"));
+            put_json(text, "max", json_object_get(c, "max"));
+        } else {
+            put_json(text, "edges", json_object_get(c, "edges"));
+            text_put(text, ", step: %s", strcmp(name, "TEMP") == 0 ? "0.1" : "1");
+        }
+        if (json_object_get(c, "outside") != NULL)
+            text_put(text, ", outside: %s", json_string_value(json_object_get(c, "outside")));
+        put(text, "}\n");
     }
     bytes_put_u8(text, 0);
 }

@@ -73,6 +73,10 @@ static const struct smoke {
      "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
      "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
      "wan.fixed10.estimate_s"},
+    {"query",
+     "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
+     "adult.mode_by_group_median adult.count_one_median adult.ms query_ms",
+     ""},
     {"solo",
      "count_2_over_1 records_2_over_1 noise_2_over_1 score_2_over_1 select_2_over_1 "
      "count_2_over_1_cpu noise_2_over_1_cpu count.0.lanes count.1.per_s noise.1.wall_s "
@@ -136,6 +140,35 @@ static void invent(const char *name)
     assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
 }
 
+/* What bench_query takes: columns of a table, questions about it, what bins could answer. */
+static void invent_questions(void)
+{
+    FILE *f = create("data/adult", ".codes.json");
+    fputs("{\"a\": {\"kind\": \"bins\", \"edges\": [0, 2, 4]},"
+          " \"b\": {\"kind\": \"integer\", \"min\": 0, \"max\": 2},"
+          " \"c\": {\"kind\": \"categorical\", \"values\": [\"0\", \"1\", \"2\", \"3\", \"4\"]},"
+          " \"d\": {\"kind\": \"integer\", \"min\": 0, \"max\": 1},"
+          " \"e\": {\"kind\": \"uniform_bins\", \"edges\": [0, 3, 6]}}\n",
+          f);
+    fclose(f);
+    f = create("reference/queries/adult", ".queries.json");
+    fputs("[{\"id\": 0, \"sql\": \"SELECT COUNT(*) FROM t WHERE a >= 2\", \"aggregate\": \"COUNT\","
+          "  \"group_by\": null, \"columns_in_predicates\": 1, \"answer\": 300},"
+          " {\"id\": 1, \"sql\": \"SELECT AVG(e) FROM t WHERE b <> 1\", \"aggregate\": \"AVG\","
+          "  \"group_by\": null, \"columns_in_predicates\": 1, \"answer\": 2.5},"
+          " {\"id\": 2, \"sql\": \"SELECT d, MODE(c) FROM t WHERE a < 2 GROUP BY d\","
+          "  \"aggregate\": \"MODE\", \"group_by\": \"d\", \"columns_in_predicates\": 1,"
+          "  \"answer\": {\"0\": \"1\", \"1\": \"2\"},"
+          "  \"counts\": {\"0\": {\"1\": 60, \"2\": 40}, \"1\": {\"1\": 40, \"2\": 60}}}]\n",
+          f);
+    fclose(f);
+    f = create("reference/queries/adult", ".binned.jsonl");
+    fputs("{\"id\": 0, \"answer\": 300}\n{\"id\": 1, \"answer\": 2.51}\n"
+          "{\"id\": 2, \"answer\": {\"0\": \"1\", \"1\": \"2\"}}\n",
+          f);
+    fclose(f);
+}
+
 static int prepare(void **state)
 {
     char path[SUPPORT_PATH];
@@ -150,6 +183,9 @@ static int prepare(void **state)
     /* bench_pgm's case is looked for beside the tables */
     path_of(path, "reference", "");
     assert_int_equal(mkdir(path, 0700), 0);
+    path_of(path, "reference/queries", "");
+    assert_int_equal(mkdir(path, 0700), 0);
+    invent_questions();
     f = create("reference/pgm_nursery", ".json");
     fputs("{\"domain\": {\"a\": 2, \"b\": 2}, \"total\": 100, \"measurements\":"
           " [{\"clique\": [\"a\", \"b\"], \"sigma\": 5, \"y\": [10, 20, 30, 40]}]}\n",

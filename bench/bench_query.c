@@ -1,0 +1,284 @@
+/*
+ * bench/bench_query.c - how near answers of `trefoil query` are to the truth, and how long one
+ * takes.
+ *
+ *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--smoke]
+ *
+ * Runs `trefoil aim` at epsilon 1, annealed, on adult (all pairs, delta 1e-5) and bjaq (all
+ * triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers
+ * (bench/queries.h). A table needs TABLE.codes.json, which says what its columns are, its rows
+ * (raw/TABLE.raw.csv.gz, raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in
+ * $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is said and
+ * left out.
+ *
+ * JSON has for each table AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so on,
+ * count_one_median of questions with conditions on one column; and query_ms, the mean CPU time of
+ * an answer by a model that is loaded (of the first table).
+ */
+#include "aim/answer.h"
+#include "aim/model_densities.h"
+#include "aim/model_file.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "bench/cpu.h"
+#include "bench/data.h"
+#include "bench/queries.h"
+#include "bench/study_text.h"
+#include "tests/support_process.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_S 3600
+#define WITHIN 0.02 /* what exact counts in bins must answer for an item to count */
+
+static const struct ground {
+    const char *name, *workload;
+    double delta;
+} tables[] = {{"adult", "{all: 2}", 1e-5}, {"bjaq", "{all: 3}", 1e-6}};
+
+struct bench {
+    const char *only;
+    double epsilon;
+    bool smoke;
+    FILE *json;
+    struct log log;
+    double query_ms;
+};
+
+/* --- the study -------------------------------------------------------------------------------- */
+
+/* The rows as a file that the program can read: what is packed is unpacked into the folder. */
+static enum err find_rows(const struct support_study *s, const char *name, char path[FILE_PATH],
+                          struct log *log)
+{
+    char command[3 * FILE_PATH];
+    TRY(file_path(path, log, "%s/raw/%s.raw.csv.gz", data_folder(), name));
+    if (file_is_there(path)) {
+        snprintf(command, sizeof command, "gzip -dc '%s' >'%s'", path, support_path(s, "raw.csv"));
+        if (system(command) != 0)
+            return log_fail(log, ERR_SYSTEM, "%s cannot be unpacked", path);
+        return file_path(path, log, "%s", support_path(s, "raw.csv"));
+    }
+    TRY(file_path(path, log, "%s/raw/%s.raw.csv", data_folder(), name));
+    if (!file_is_there(path))
+        TRY(file_path(path, log, "%s/%s.csv", data_folder(), name));
+    return ERR_OK;
+}
+
+static enum err make_study(struct support_study *s, const struct bench *b, const struct ground *t,
+                           struct log *log)
+{
+    static const char *const owner[] = {"    max_rows: 524287\n"};
+    struct bytes domain CLEAN(bytes_clear) = {0};
+    struct support_options o = {.owners = 1,
+                                .annealed = !b->smoke,
+                                .rounds = 2,
+                                .workload = t->workload,
+                                .epsilon = b->epsilon,
+                                .delta = t->delta,
+                                .part = owner};
+    char path[FILE_PATH];
+    json_t *codes;
+    TRY(file_path(path, log, "%s/%s.codes.json", data_folder(), t->name));
+    codes = data_json(path, log);
+    if (codes == NULL)
+        return ERR_FORMAT;
+    study_text_codes(codes, &domain);
+    json_decref(codes);
+    TRY(bytes_ok(&domain));
+    o.domain = (const char *)domain.data;
+    return support_study_new(s, &o, log);
+}
+
+static enum err run(const struct support_study *s, const char *output, const char *const *arguments,
+                    struct log *log)
+{
+    int code = support_run(support_path(s, "%s", output), PATIENCE_S, arguments);
+    if (code == 0)
+        return ERR_OK;
+    return log_fail(log, ERR_SYSTEM, "trefoil %s ended with code %d; its words are in %s",
+                    arguments[0], code, s->folder);
+}
+
+static enum err make_result(const struct support_study *s, const struct ground *t, struct log *log)
+{
+    char rows[FILE_PATH];
+    TRY(find_rows(s, t->name, rows, log));
+    const char *const aim[] = {"aim",    s->path, rows, "--out", support_path(s, "result"),
+                               "--rows", "1000",  NULL};
+    return run(s, "aim.log", aim, log);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static enum err ask(const struct support_study *s, const struct queries *q, json_t **answers,
+                    struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    const char *const arguments[] = {"query",  support_path(s, "result"),
+                                     "--file", support_path(s, "questions.sql"),
+                                     "--json", NULL};
+    queries_text(q, &text);
+    TRY(bytes_ok(&text));
+    TRY(file_write(support_path(s, "questions.sql"), 0600, text.data, text.size, log));
+    TRY(run(s, "answers.json", arguments, log));
+    *answers = data_json(support_path(s, "answers.json"), log);
+    return *answers != NULL ? ERR_OK : ERR_FORMAT;
+}
+
+/* CPU time of an answer, over all questions. */
+static enum err time_answers(const struct support_study *s, const struct queries *q, double *ms,
+                             struct log *log)
+{
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    size_t at = 0, count = 0;
+    double begin;
+    queries_text(q, &text);
+    bytes_put_u8(&text, 0);
+    TRY(bytes_ok(&text));
+    TRY(model_load(&m, &d, support_path(s, "result/model"), MODEL_FILE_CELLS, log));
+    TRY(model_densities(&inside, m, log));
+    begin = cpu_s();
+    for (;; count++) {
+        struct question *question CLEAN(question_free) = NULL;
+        struct answer *a CLEAN(answer_free) = NULL;
+        TRY(question_parse(&question, d, (const char *)text.data, &at, log));
+        if (question == NULL)
+            break;
+        TRY(answer_new(&a, m, &inside, question, 0, log));
+    }
+    *ms = count > 0 ? 1e3 * (cpu_s() - begin) / (double)count : 0;
+    return ERR_OK;
+}
+
+/* --- the report ------------------------------------------------------------------------------- */
+
+static void put_score(struct bench *b, const char *key, const struct queries_score *s)
+{
+    if (s->items == 0)
+        return;
+    printf("  %-20s %5zu items, %3zu missing   median %.4f   95 %% %.4f\n", key, s->items,
+           s->missing, s->median, s->p95);
+    if (b->json != NULL)
+        fprintf(b->json, "    \"%s_median\": %.5g, \"%s_p95\": %.5g, \"%s_items\": %zu,\n", key,
+                s->median, key, s->p95, key, s->items);
+}
+
+static enum err report(struct bench *b, const struct queries *q, const json_t *answers)
+{
+    static const char *const names[] = {"COUNT",      "SUM",  "AVG",     "MEDIAN",
+                                        "PERCENTILE", "MODE", "VARIANCE"};
+    struct queries_score s;
+    char key[64];
+    for (int grouped = 0; grouped < 2; grouped++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            struct queries_choice choice = {.aggregate = names[i], .grouped = grouped != 0};
+            TRY(queries_score(&s, q, answers, &choice, WITHIN));
+            snprintf(key, sizeof key, "%s%s", names[i], grouped != 0 ? "_by_group" : "");
+            for (char *c = key; *c != '\0'; c++)
+                *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+            put_score(b, key, &s);
+        }
+    TRY(queries_score(&s, q, answers, &(struct queries_choice){"COUNT", false, 1}, WITHIN));
+    put_score(b, "count_one", &s);
+    return ERR_OK;
+}
+
+static enum err measure(struct bench *b, const struct ground *t, const char *folder)
+{
+    struct support_study s;
+    struct queries q CLEAN(queries_clear) = {0};
+    json_t *answers = NULL;
+    double ms = 0;
+    enum err e = make_study(&s, b, t, &b->log);
+    TRY(e);
+    e = queries_read(&q, folder, t->name, &b->log);
+    if (e == ERR_OK)
+        e = make_result(&s, t, &b->log);
+    if (e == ERR_OK)
+        e = ask(&s, &q, &answers, &b->log);
+    if (e == ERR_OK)
+        e = time_answers(&s, &q, &ms, &b->log);
+    if (e == ERR_OK) {
+        printf("%s: %zu questions, %.2f ms of CPU each\n", t->name, json_array_size(q.list), ms);
+        if (b->json != NULL)
+            fprintf(b->json, "  \"%s\": {\n", t->name);
+        e = report(b, &q, answers);
+        if (b->json != NULL)
+            fprintf(b->json, "    \"ms\": %.4g},\n", ms);
+        b->query_ms = b->query_ms > 0 ? b->query_ms : ms;
+        support_study_free(&s); /* else what happened can be read there */
+    }
+    json_decref(answers);
+    return e;
+}
+
+static bool is_there(const char *folder, const char *table)
+{
+    char path[FILE_PATH], codes[FILE_PATH];
+    return file_path(path, NULL, "%s/%s.queries.json", folder, table) == ERR_OK &&
+           file_path(codes, NULL, "%s/%s.codes.json", data_folder(), table) == ERR_OK &&
+           file_is_there(path) && file_is_there(codes);
+}
+
+static enum err measure_all(struct bench *b)
+{
+    char folder[FILE_PATH];
+    const char *named = getenv("TREFOIL_QUERIES");
+    TRY(file_path(folder, &b->log, named != NULL ? "%s" : "%s/../reference/queries",
+                  named != NULL ? named : data_folder()));
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (b->only != NULL && strcmp(b->only, tables[i].name) != 0)
+            continue;
+        if (is_there(folder, tables[i].name))
+            TRY(measure(b, &tables[i], folder));
+        else
+            printf("%s: left out, since %s has no %s.queries.json, or %s no %s.codes.json\n",
+                   tables[i].name, folder, tables[i].name, data_folder(), tables[i].name);
+    }
+    return ERR_OK;
+}
+
+/* Of this build, unless $TREFOIL names another. */
+static void name_program(void)
+{
+    const char *out = getenv("OUT");
+    char program[FILE_PATH];
+    snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
+    setenv("TREFOIL", program, 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.epsilon = 1,
+                      .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
+    enum err e;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
+            b.json = fopen(argv[++i], "w");
+        else if (strcmp(argv[i], "--table") == 0 && i + 1 < argc)
+            b.only = argv[++i];
+        else if (strcmp(argv[i], "--epsilon") == 0 && i + 1 < argc)
+            b.epsilon = strtod(argv[++i], NULL);
+        else if (strcmp(argv[i], "--smoke") == 0)
+            b.smoke = true;
+        else
+            return 2;
+    }
+    name_program();
+    if (b.json != NULL)
+        fputs("{\n", b.json);
+    e = measure_all(&b);
+    if (b.json != NULL)
+        fprintf(b.json, "  \"query_ms\": %.4g, \"smoke\": %s\n}\n", b.query_ms,
+                b.smoke ? "true" : "false");
+    if (b.json != NULL && fclose(b.json) != 0)
+        e = ERR_SYSTEM;
+    return e == ERR_OK ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+/*
+ * bench/queries.h - questions with exact answers, and how far answers of `trefoil query` are off.
+ *
+ * A file of questions is a JSON list; each has `id`, `sql`, `aggregate`, `group_by` (or null),
+ * `columns_in_predicates`, `answer` (a number, a label, or an object from groups to them) and, for
+ * MODE, `counts` of what it might have been. A floor, lines of {"id": .., "answer": ..}, has what
+ * exact counts of the binned rows answer: only what that answers within some error counts, so that
+ * nobody is blamed for a study's bins.
+ *
+ * The error of a number is relative; that of MODE is how many rows fewer the answered value has
+ * than the true mode, as a share of these; what is missing counts as 1. Each group is an item.
+ */
+#ifndef TREFOIL_BENCH_QUERIES_H
+#define TREFOIL_BENCH_QUERIES_H
+
+#include "base/bytes.h"
+#include "base/log.h"
+
+#include <jansson.h>
+
+struct queries {
+    json_t *list;
+    json_t *floor; /* from ids to answers; NULL: all items count */
+};
+
+/* TABLE.queries.json and TABLE.binned.jsonl of a folder; the latter may be absent. */
+enum err queries_read(struct queries *q, const char *folder, const char *table,
+                      struct log *log) MUST_CHECK;
+void queries_clear(struct queries *q);
+/* All questions, with a ; behind each. */
+void queries_text(const struct queries *q, struct bytes *out);
+
+/* Which items: of an aggregate, by group or not, and of questions on so many columns (0: any). */
+struct queries_choice {
+    const char *aggregate;
+    bool grouped;
+    int columns;
+};
+
+struct queries_score {
+    size_t items, missing;
+    double median, p95;
+    size_t intervals, held; /* items with an interval; those of which it holds the truth */
+};
+
+/* `answers` is what `trefoil query --json` wrote of queries_text(). */
+enum err queries_score(struct queries_score *s, const struct queries *q, const json_t *answers,
+                       const struct queries_choice *choice, double within) MUST_CHECK;
+
+#endif
