@@ -280,12 +280,17 @@ TEST(an_exponential_column_keeps_its_mean)
 TEST(tilts_follow_neighbours)
 {
     static const double rows[] = {1e6, 100, 100, 300, 500, 30, 59, 0};
+    static const double peak[] = {0, 100, 100, 120, 500, 30, 900, 0};
     struct column c CLEAN(column_free) = column_new(0, DOMAIN_TAIL_TREND, rows);
     assert_true(density_tilt(c.density, 0) == 0);
     assert_true(density_tilt(c.density, 1) == 0); /* as dense as its neighbour beyond the spike */
     assert_true(density_tilt(c.density, 4) < 0);
     assert_true(density_tilt(c.density, 5) == 0 || density_tilt(c.density, 5) < 0);
     assert_true(density_tilt(c.density, 7) == 0);
+    density_free(&c.density); /* a peak, then a valley */
+    assert_int_equal(density_new(&c.density, c.d->attribute, peak), ERR_OK);
+    assert_true(density_tilt(c.density, 4) == 0);
+    assert_true(density_tilt(c.density, 5) == 0);
     density_free(&c.density);
     assert_int_equal(density_new(&c.density, c.d->attribute, NULL), ERR_OK);
     for (uint32_t i = 0; i < BINS; i++)
