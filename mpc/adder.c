@@ -61,9 +61,8 @@ static enum err climb(struct party *p, struct climbing *c, size_t count)
     size_t all = 0;
     for (size_t t = 0; t < count; t++)
         all += c[t].groups.count;
-    struct move_term *terms = scratch_take(p->scratch, all, sizeof *terms);
-    if (terms == NULL)
-        return ERR_NOMEM;
+    struct move_term *terms;
+    TRY(scratch_array(p->scratch, &terms, all));
     for (unsigned layer = 0;; layer++) {
         size_t n = 0;
         for (size_t t = 0; t < count; t++) {
@@ -80,9 +79,8 @@ static enum err climb(struct party *p, struct climbing *c, size_t count)
 enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct climbing *c = scratch_take(p->scratch, count, sizeof *c);
-    if (c == NULL)
-        return ERR_NOMEM;
+    struct climbing *c;
+    TRY(scratch_array(p->scratch, &c, count));
     for (size_t t = 0; t < count; t++) {
         const struct planes *g = trees[t].g;
         if (g->width == 0 || g->width > WIDTH_MAX)

@@ -69,11 +69,10 @@ static enum err pack_losses(struct party *p, struct pairs s, struct bits less, s
 static enum err open_zero(struct party *p, struct share64 w, size_t *index)
 {
     struct share64 r;
-    uint64_t *opened = scratch_take(p->scratch, w.n, sizeof *opened);
+    uint64_t *opened;
     size_t zeros = 0;
     TRY(party_share64(p, &r, w.n));
-    if (opened == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &opened, w.n));
     TRY(party_random64(p, &r));
     TRY(open_products(p, OPEN_SELECTED_INDEX, w, r, opened));
     for (size_t q = 0; q < w.n; q++)

@@ -115,19 +115,18 @@ enum err below_constants(struct party *p, struct planes *out, const struct plane
                          unsigned width, const uint64_t *constant)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct tree *trees = scratch_take(p->scratch, out->width, sizeof *trees);
+    struct tree *trees;
     struct layer y = {.made = 0};
     unsigned positions = 0, ands = 0;
     if (width == 0 || width > BELOW_BITS)
         return ERR_RANGE;
-    for (unsigned c = 0; trees != NULL && c < out->width; c++) {
+    TRY(scratch_array(p->scratch, &trees, out->width));
+    for (unsigned c = 0; c < out->width; c++) {
         plant(&trees[c], complement, positions, width, constant[c]);
         positions += trees[c].count;
         ands += below_ands(constant[c], width);
     }
-    y.terms = scratch_take(p->scratch, ands, sizeof *y.terms);
-    if (trees == NULL || y.terms == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &y.terms, ands));
     TRY(party_planes(p, &y.products, ands, out->n));
     TRY(party_planes(p, &y.factors, positions / 2, out->n));
     TRY(climb(p, trees, out->width, &y));

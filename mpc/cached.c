@@ -83,12 +83,11 @@ static void join_last(const struct joint *j)
 /* Joins neighbours of all digits, in one round; whether there were any. */
 static enum err join_all(struct party *p, struct digits *d, unsigned digits, size_t n, bool *joined)
 {
-    struct joint *joints = scratch_take(p->scratch, 2 * CACHED_DIGITS, sizeof *joints);
-    struct move_term *terms = scratch_take(p->scratch, (size_t)CACHED_KEPT * CACHED_DIGITS,
-                                           sizeof *terms);
+    struct joint *joints;
+    struct move_term *terms;
     size_t count = 0, joins = 0;
-    if (joints == NULL || terms == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &joints, 2 * CACHED_DIGITS));
+    TRY(scratch_array(p->scratch, &terms, (size_t)CACHED_KEPT * CACHED_DIGITS));
     for (unsigned k = 0; k < digits; k++) {
         struct group *g = d->group[k];
         unsigned left = 0;
@@ -164,12 +163,11 @@ static void keep(const struct cached *c, unsigned plane, struct bits x, size_t f
 static enum err make_tile(struct party *p, struct cached *c, const struct planes *bits, size_t from,
                           size_t n)
 {
-    struct digits *d = scratch_take(p->scratch, 1, sizeof *d);
+    struct digits *d;
     struct planes not_bits;
     bool joined = true;
     TRY(party_planes(p, &not_bits, c->bits, n));
-    if (d == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &d, 1));
     for (unsigned k = 0, b = 0; k < c->digits; k++) {
         d->groups[k] = c->width[k];
         for (unsigned i = 0; i < c->width[k]; i++, b++) {

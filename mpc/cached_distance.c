@@ -63,11 +63,9 @@ static enum err prepare(struct comparing *s)
     struct party *p = s->p;
     for (size_t k = 0; k < s->count; k++)
         s->words += bits_words(s->spans[k].cells);
-    s->c = scratch_take(p->scratch, s->words, (s->x->bits + 1) * sizeof *s->c);
-    s->mask = scratch_take(p->scratch, s->words, sizeof *s->mask);
-    s->start = scratch_take(p->scratch, s->count + 1, sizeof *s->start);
-    if (s->c == NULL || s->mask == NULL || s->start == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &s->c, s->words * (s->x->bits + 1)));
+    TRY(scratch_array(p->scratch, &s->mask, s->words));
+    TRY(scratch_array(p->scratch, &s->start, s->count + 1));
     slice_bounds(s);
     choose_lanes(s);
     TRY(party_planes(p, &s->g, s->x->digits, s->lanes));
@@ -267,11 +265,10 @@ static size_t next_pieces(const struct cached_span *spans, size_t count, size_t 
 static enum err distances_in_turn(struct party *p, struct share64 out, const struct cached *x,
                                   const struct cached_span *spans)
 {
-    struct cached_span *piece = scratch_take(p->scratch, out.n, sizeof *piece);
+    struct cached_span *piece;
     struct share64 sums;
     TRY(party_share64(p, &sums, out.n));
-    if (piece == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &piece, out.n));
     memset(out.a, 0, out.n * sizeof *out.a);
     memset(out.b, 0, out.n * sizeof *out.b);
     for (size_t k = 0, at = 0; k < out.n;) {

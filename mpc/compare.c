@@ -181,9 +181,7 @@ enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, uns
         return ERR_OK;
     }
     t.digits = digits_of(width - 1, x.n);
-    known = scratch_take(p->scratch, bits_words(x.n), width * sizeof *known);
-    if (known == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &known, bits_words(x.n) * width));
     for (unsigned k = 0; k < t.digits; k++) {
         digit[k] = (uint8_t)((width - 1) / t.digits + (k < (width - 1) % t.digits));
         rows += (1u << digit[k]) - 1;

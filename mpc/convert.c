@@ -141,11 +141,10 @@ static enum err to_ring(struct party *p, unsigned bits, struct operand out, size
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct joining c = {p, bits, out, n};
     const size_t words = bits_words(n);
-    uint64_t *received = scratch_take(p->scratch, words, bits * sizeof *received);
+    uint64_t *received;
     struct planes wide, not_n0, not_n1, y;
     void *last = component(&c, 2);
-    if (received == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &received, words * bits));
     TRY(widen(&c, x, &wide));
     TRY(draw(&c, 0, &not_n0));
     TRY(draw(&c, 1, &not_n1));
@@ -203,10 +202,9 @@ static enum err bit_number(struct party *p, enum ring ring, struct operand out, 
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct parts parts = party_parts(p, x.n, 64);
-    uint64_t *known = scratch_take(p->scratch, bits_words(x.n), sizeof *known);
+    uint64_t *known;
     struct operand t;
-    if (known == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &known, bits_words(x.n)));
     for (size_t w = bits_words(parts.j.begin); w < bits_words(parts.j.end); w++)
         known[w] = x.a[w] ^ x.b[w];
     for (size_t w = bits_words(parts.j1.begin); w < bits_words(parts.j1.end); w++)

@@ -42,9 +42,7 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
     *crew = NULL;
     if (lanes == 0 || lanes > SESSION_LANES_MAX)
         return ERR_RANGE;
-    c = memory_array(1, sizeof *c);
-    if (c == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&c, 1));
     c->lane[c->lanes++] = first;
     while (c->lanes < lanes && e == ERR_OK)
         e = add_lane(c, first, nets[c->lanes], session);

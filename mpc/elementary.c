@@ -50,11 +50,9 @@ static enum err turn_component(struct party *p, struct turning *z, struct share6
     const bool first = p->index == k, holds = first || (p->index + 1) % 3 == k;
     const uint64_t *known = first ? u.a : u.b;
     word128 *words[3] = {NULL, NULL, NULL}, *zeros;
-    zeros = scratch_take(p->scratch, u.n, sizeof *zeros);
+    TRY(scratch_array(p->scratch, &zeros, u.n));
     for (unsigned c = 0; c < 3; c++)
-        words[c] = scratch_take(p->scratch, u.n, sizeof *words[c]);
-    if (zeros == NULL || words[0] == NULL || words[1] == NULL || words[2] == NULL)
-        return ERR_NOMEM;
+        TRY(scratch_array(p->scratch, &words[c], u.n));
     memset(zeros, 0, u.n * sizeof *zeros);
     for (size_t i = 0; i < u.n; i++) {
         const struct point at = holds ? point_at(known[i]) : (struct point){0, 0};

@@ -41,9 +41,7 @@ enum err leading_digits(struct party *p, struct planes *out, const struct planes
     struct move_term *terms;
     if (w < 2 || out->width >= w || place->width != w + 1)
         return ERR_RANGE;
-    terms = scratch_take(p->scratch, (size_t)out->width * (w - 1), sizeof *terms);
-    if (terms == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &terms, (size_t)out->width * (w - 1)));
     for (unsigned j = 1; j <= out->width; j++) {
         struct move_term *sum = terms + (size_t)(j - 1) * (w - 1);
         const struct bits to = planes_plane(out, out->width - j);

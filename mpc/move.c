@@ -234,14 +234,13 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
 {
     const struct kernel *k = p->kernel;
     const size_t bytes = x.n * sizeof *out;
-    uint64_t *z = scratch_take(p->scratch, x.n, sizeof *z);
-    uint64_t *y_ab = scratch_take(p->scratch, x.n, sizeof *y_ab);
+    uint64_t *z, *y_ab;
     struct adding s = {k, out};
     const struct message in = {.bytes = bytes, .take = add_summand, .self = &s};
+    TRY(scratch_array(p->scratch, &z, x.n));
+    TRY(scratch_array(p->scratch, &y_ab, x.n));
     const struct round round = {.send = {{move_whole(z, bytes)}, {move_whole(z, bytes)}},
                                 .receive = {{in}, {in}}};
-    if (z == NULL || y_ab == NULL)
-        return ERR_NOMEM;
     TRY(prg_fill(p->prg[0][PRG_ZERO], z, bytes));
     TRY(prg_xor(p->prg[1][PRG_ZERO], z, bytes));
     k->xor_bits(y_ab, y.a, y.b, x.n);

@@ -98,11 +98,6 @@ struct role {
     uint64_t *sums;   /* sent by an other; of j, what comes from j+2, then from j+1 */
 };
 
-static size_t words_of(const struct role *r)
-{
-    return r->part.end - r->part.begin;
-}
-
 static enum err make_rows(const struct carrying *c, const struct role *j, uint64_t *room)
 {
     uint64_t *m = j->rows;
@@ -155,7 +150,7 @@ static void use_rows(const struct carrying *c, const struct role *r, bool second
 static void use_sums(const struct carrying *c, const struct role *j)
 {
     for (unsigned b = 0; b < 2; b++) {
-        const uint64_t *sum = j->sums + b * c->sums * words_of(j);
+        const uint64_t *sum = j->sums + b * c->sums * part_lanes(j->part);
         for (size_t at = j->part.begin, n; at < j->part.end; at += n, sum += c->sums * n) {
             n = j->part.end - at < BLOCK ? j->part.end - at : BLOCK;
             add_sums(c, b == 1, at, n, sum);
@@ -169,20 +164,18 @@ static enum err carries(const struct carrying *c, struct role *j, struct role *j
 {
     struct party *p = c->p;
     struct role *const role[] = {j, j1, j2};
-    uint64_t *room = scratch_take(p->scratch, c->rows + 2 * c->sums, BLOCK * sizeof *room);
-    if (room == NULL)
-        return ERR_NOMEM;
+    uint64_t *room;
+    TRY(scratch_array(p->scratch, &room, BLOCK * (c->rows + 2 * c->sums)));
     for (unsigned k = 0; k < 3; k++) {
-        const size_t n = words_of(role[k]) * sizeof(uint64_t);
-        role[k]->rows = scratch_take(p->scratch, c->rows, n);
-        role[k]->sums = scratch_take(p->scratch, (k == 0 ? 2 : 1) * (size_t)c->sums, n);
-        if (role[k]->rows == NULL || role[k]->sums == NULL)
-            return ERR_NOMEM;
+        const size_t n = part_lanes(role[k]->part);
+        TRY(scratch_array(p->scratch, &role[k]->rows, n * c->rows));
+        TRY(scratch_array(p->scratch, &role[k]->sums, n * c->sums * (k == 0 ? 2 : 1)));
     }
     TRY(make_rows(c, j, room));
     TRY(make_sums(c, j1, true, room));
     TRY(make_sums(c, j2, false, room));
-    const size_t nj = 8 * words_of(j), nj1 = 8 * words_of(j1), nj2 = 8 * words_of(j2);
+    const size_t nj = 8 * part_lanes(j->part), nj1 = 8 * part_lanes(j1->part),
+                 nj2 = 8 * part_lanes(j2->part);
     struct message rows = move_whole(j->rows, c->rows * nj), rows_j1, rows_j2;
     rows_j1 = move_kept(j1->rows, c->rows * nj1);
     rows_j2 = move_kept(j2->rows, c->rows * nj2);
@@ -191,7 +184,8 @@ static enum err carries(const struct carrying *c, struct role *j, struct role *j
         .send[NET_NEXT] = {rows, move_whole(j2->sums, c->sums * nj2)},
         .send[NET_PREV] = {rows, move_whole(j1->sums, c->sums * nj1)},
         .receive[NET_PREV] = {rows_j1, move_kept(j->sums, c->sums * nj)},
-        .receive[NET_NEXT] = {rows_j2, move_kept(j->sums + c->sums * words_of(j), c->sums * nj)},
+        .receive[NET_NEXT] = {rows_j2,
+                              move_kept(j->sums + c->sums * part_lanes(j->part), c->sums * nj)},
     };
     TRY(move_round(p, &round));
     use_sums(c, j);

@@ -14,13 +14,6 @@ struct arrival {
     uint8_t digest[CHECK_DIGEST];
 };
 
-static enum err expect(struct party *p, struct arrival *a, size_t words)
-{
-    a->bytes = words * sizeof *a->words;
-    a->words = scratch_take(p->scratch, words, sizeof *a->words);
-    return a->words == NULL ? ERR_NOMEM : ERR_OK;
-}
-
 static enum err accept(struct party *p, struct arrival *a, const char *what)
 {
     uint8_t own[CHECK_DIGEST];
@@ -37,9 +30,7 @@ static enum err clear_lanes(struct party *p, const uint64_t *from, size_t n, uns
                             uint64_t **to)
 {
     const size_t words = bits_words(n);
-    *to = scratch_take(p->scratch, width * words, sizeof **to);
-    if (*to == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, to, width * words));
     memcpy(*to, from, width * words * sizeof **to);
     for (unsigned k = 0; k < width && n % 64 != 0; k++)
         (*to)[(k + 1) * words - 1] &= ((uint64_t)1 << (n % 64)) - 1;
@@ -74,9 +65,8 @@ enum err move_opened(struct party *p, uint64_t *out, size_t words)
 static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
                              uint64_t *out)
 {
-    uint64_t *third = scratch_take(p->scratch, words, sizeof *third);
-    if (third == NULL)
-        return ERR_NOMEM;
+    uint64_t *third;
+    TRY(scratch_array(p->scratch, &third, words));
     TRY(move_third_checked(p, x, words, third));
     if (ring == RING_64)
         p->kernel->join64(out, third, x.a, x.b, words);
@@ -110,7 +100,7 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     const size_t words = y->width * bits_words(y->n), bytes = words * sizeof *out;
     const bool first = p->index == (from + 1) % 3;
     const enum net_peer giver = first ? NET_PREV : NET_NEXT, other = first ? NET_NEXT : NET_PREV;
-    struct arrival in = {.bytes = 0};
+    struct arrival in = {.bytes = bytes};
     uint8_t digest[CHECK_DIGEST];
     uint64_t *a, *b;
     struct round round = {0};
@@ -123,7 +113,7 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
         round.send[NET_PREV][0] = move_whole(b, bytes);
         return move_round(p, &round);
     }
-    TRY(expect(p, &in, words));
+    TRY(scratch_array(p->scratch, &in.words, words));
     TRY(check_digest(first ? a : b, bytes, digest));
     round.receive[giver][0] = move_kept(in.words, bytes);
     round.send[other][0] = move_whole(digest, sizeof digest);

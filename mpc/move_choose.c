@@ -242,36 +242,30 @@ static enum err take_n(void *self, size_t offset, const uint8_t *in, size_t n)
 
 /* --- the arrows ------------------------------------------------------------------------------- */
 
+/* Server j+1 of a part, or j+2, whose components are the other way round. */
+static struct other other_of(const struct choosing *c, struct part part, bool second)
+{
+    const struct party *p = c->p;
+    return (struct other){
+        .r = role_of(c, part),
+        .f = second ? p->prg[1][PRG_INPUT] : p->prg[0][PRG_MASK],
+        .g = p->prg[!second][PRG_RANDOM],
+        .u = second ? c->s.a : c->s.b,
+        .v0 = second ? c->v.b : c->v.a,
+        .v2 = second ? c->v.a : c->v.b,
+        .own = second ? c->out.b : c->out.a,
+        .common = second ? c->out.a : c->out.b,
+    };
+}
+
 static enum err choose(const struct choosing *c)
 {
     struct party *p = c->p;
     const struct parts parts = party_parts(p, c->s.n, 64);
-    const size_t nj = 8 * (parts.j.end - parts.j.begin), nj1 = 8 * (parts.j1.end - parts.j1.begin),
-                 nj2 = 8 * (parts.j2.end - parts.j2.begin);
-    struct knowing j = {role_of(c, parts.j), parts.j.begin, scratch_take(p->scratch, nj, 1),
-                        scratch_take(p->scratch, nj, 1)};
-    struct other j1 = {role_of(c, parts.j1),
-                       p->prg[0][PRG_MASK],
-                       p->prg[1][PRG_RANDOM],
-                       c->s.b,
-                       c->v.a,
-                       c->v.b,
-                       c->out.a,
-                       c->out.b,
-                       scratch_take(p->scratch, c->out.n, sizeof *j1.sent),
-                       0,
-                       0};
-    struct other j2 = {role_of(c, parts.j2),
-                       p->prg[1][PRG_INPUT],
-                       p->prg[0][PRG_RANDOM],
-                       c->s.a,
-                       c->v.b,
-                       c->v.a,
-                       c->out.b,
-                       c->out.a,
-                       scratch_take(p->scratch, c->out.n, sizeof *j2.sent),
-                       0,
-                       0};
+    const size_t nj = 8 * part_lanes(parts.j), nj1 = 8 * part_lanes(parts.j1),
+                 nj2 = 8 * part_lanes(parts.j2);
+    struct knowing j = {.r = role_of(c, parts.j), .made = parts.j.begin};
+    struct other j1 = other_of(c, parts.j1, false), j2 = other_of(c, parts.j2, true);
     struct arrival from_j1 = {&j.r, c->out.b}, from_j2 = {&j.r, c->out.a};
     const struct round round = {
         .send[NET_NEXT] = {{nj, send_m, NULL, &j, true},
@@ -287,8 +281,10 @@ static enum err choose(const struct choosing *c)
                               {nj2, NULL, take_n, &j2, true},
                               {8 * j.r.count, NULL, take_sums, &from_j1, false}},
     };
-    if (j.m == NULL || j.n == NULL || j1.sent == NULL || j2.sent == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &j.m, part_lanes(parts.j)));
+    TRY(scratch_array(p->scratch, &j.n, part_lanes(parts.j)));
+    TRY(scratch_array(p->scratch, &j1.sent, c->out.n));
+    TRY(scratch_array(p->scratch, &j2.sent, c->out.n));
     memset(c->out.a, 0, c->out.n * sizeof *c->out.a);
     memset(c->out.b, 0, c->out.n * sizeof *c->out.b);
     return move_round(p, &round);
@@ -305,10 +301,9 @@ static enum err choose_checked(struct choosing *c)
     const size_t *start = c->start;
     const struct parts parts = party_parts(p, c->s.n, 64);
     const size_t cut[3] = {parts.j.begin, parts.j1.begin, parts.j2.begin};
-    size_t *piece = scratch_take(p->scratch, sums.n + 4, sizeof *piece), *of, n = 0;
-    of = scratch_take(p->scratch, sums.n + 4, sizeof *of);
-    if (piece == NULL || of == NULL)
-        return ERR_NOMEM;
+    size_t *piece, *of, n = 0;
+    TRY(scratch_array(p->scratch, &piece, sums.n + 4));
+    TRY(scratch_array(p->scratch, &of, sums.n + 4));
     for (size_t q = 0; q < sums.n; q++)
         for (size_t at = start[q], next; at == start[q] || at < start[q + 1]; at = next) {
             next = start[q + 1];

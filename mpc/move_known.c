@@ -21,11 +21,6 @@
 
 #define STEP 512 /* lanes at a time; a multiple of 64 */
 
-static size_t part_lanes(struct part part)
-{
-    return part.end - part.begin;
-}
-
 /* --- input of bits ---------------------------------------------------------------------------- */
 
 struct inputting {

@@ -228,9 +228,8 @@ static bool are_apart(const struct move_sums *sums)
 /* All of z is made before any output is written. */
 static enum err send_whole(struct summing *s, size_t bytes, const struct round *round)
 {
-    uint8_t *z = scratch_take(s->p->scratch, bytes, 1);
-    if (z == NULL)
-        return ERR_NOMEM;
+    uint8_t *z;
+    TRY(scratch_array(s->p->scratch, &z, bytes));
     for (size_t at = 0; at < bytes; at += MOVE_STEP)
         TRY(make_step(s, z + at, bytes - at < MOVE_STEP ? bytes - at : MOVE_STEP));
     keep(s, z, bytes);
@@ -243,9 +242,8 @@ static enum err note_products(struct summing *s, const struct move_term *t, unsi
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(s->p->scratch);
     struct check_numbers *log = &s->p->check->numbers;
-    struct check_product *of = scratch_take(s->p->scratch, products, sizeof *of);
-    if (of == NULL)
-        return ERR_NOMEM;
+    struct check_product *of;
+    TRY(scratch_array(s->p->scratch, &of, products));
     for (unsigned l = 0; l < products; l++)
         of[l] = (struct check_product){t[l].x, t[l].y, .c = 1};
     return check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place);

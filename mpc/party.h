@@ -122,6 +122,10 @@ enum err party_share128(struct party *p, struct share128 *x, size_t n) MUST_CHEC
 struct part {
     size_t begin, end;
 };
+static inline size_t part_lanes(struct part part)
+{
+    return part.end - part.begin;
+}
 struct parts {
     struct part j, j1, j2;
 };

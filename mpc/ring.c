@@ -60,9 +60,8 @@ enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, str
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_product product = {OPERAND(x), OPERAND(y), .c = 1};
-    uint64_t *z = scratch_take(p->scratch, out.n, sizeof *z);
-    if (z == NULL)
-        return ERR_NOMEM;
+    uint64_t *z;
+    TRY(scratch_array(p->scratch, &z, out.n));
     for (size_t s = 0; s < out.n; s++) {
         const size_t n = start[s + 1] - start[s];
         z[s] = 0;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -109,6 +110,13 @@ void *scratch_take(struct scratch *s, size_t count, size_t size)
         s->block[s->current].most = s->block[s->current].used;
     ASAN_UNPOISON_MEMORY_REGION(p, bytes - GAP);
     return p;
+}
+
+enum err scratch_take_array(struct scratch *s, void *address_of_pointer, size_t count, size_t size)
+{
+    void *p = scratch_take(s, count, size);
+    memcpy(address_of_pointer, &p, sizeof p);
+    return p != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 struct scratch_mark scratch_mark(struct scratch *s)

@@ -42,9 +42,8 @@ enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *
     *component = vector;
     if (seed == NULL)
         return ERR_OK;
-    *component = made = scratch_take(p->scratch, bytes, 1);
-    if (made == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &made, bytes));
+    *component = made;
     memset(made, 0, bytes);
     return prg_xor_once(seed, made, bytes);
 }
@@ -64,20 +63,16 @@ static enum err expand_one(void *self, struct party *lane, size_t upload)
 
 static enum err expand(struct party *p, struct addends *x)
 {
-    x->component = scratch_take(p->scratch, 2 * x->count, sizeof *x->component);
-    x->expanded = scratch_take(p->scratch, 2 * x->count, sizeof *x->expanded);
-    if (x->component == NULL || x->expanded == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &x->component, 2 * x->count));
+    TRY(scratch_array(p->scratch, &x->expanded, 2 * x->count));
     for (size_t i = 0; i < 2 * x->count; i++) {
         const struct answers_upload *u = &x->uploads[i / 2];
         const size_t bytes = answers_bytes(x->out.n, u->bits);
         x->component[i] = u->vector;
         if (u->seed[i % 2] == NULL)
             continue;
-        x->component[i] = x->expanded[i] = scratch_take(p->scratch, bytes, 1);
-        if (x->expanded[i] == NULL)
-            return ERR_NOMEM;
-        memset(x->expanded[i], 0, bytes);
+        TRY(scratch_array(p->scratch, &x->expanded[i], bytes));
+        x->component[i] = memset(x->expanded[i], 0, bytes);
     }
     return crew_run(p, x->count, expand_one, x);
 }
@@ -121,9 +116,8 @@ static enum err sum_tile(void *self, struct party *lane, size_t tile)
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
     const struct addends *x = self;
     const size_t from = tile * x->tile, left = x->out.n - from, n = left < x->tile ? left : x->tile;
-    struct planes *numbers = scratch_take(lane->scratch, x->count, sizeof *numbers);
-    if (numbers == NULL)
-        return ERR_NOMEM;
+    struct planes *numbers;
+    TRY(scratch_array(lane->scratch, &numbers, x->count));
     for (size_t i = 0; i < x->count; i++) {
         TRY(party_planes(lane, &numbers[i], x->bits, n));
         load(x, i, from, &numbers[i]);

@@ -142,9 +142,8 @@ enum err discrete_judge(struct party *p, struct bits accept, const struct planes
 static enum err apply_signs(struct party *p, struct share64 out, struct share64 value,
                             struct bits sign)
 {
-    size_t *start = scratch_take(p->scratch, out.n + 1, sizeof *start);
-    if (start == NULL)
-        return ERR_NOMEM;
+    size_t *start;
+    TRY(scratch_array(p->scratch, &start, out.n + 1));
     for (size_t i = 0; i <= out.n; i++)
         start[i] = i;
     TRY(move_choose(p, out, sign, value, start));
@@ -181,9 +180,8 @@ static enum err draw_part(void *self, struct party *lane, size_t part)
 static enum err sample_some(struct party *p, struct share64 out, size_t *made, size_t n)
 {
     struct drawing d = {.part = crew_tile(p, n, n, 64)};
-    uint64_t *accepted = scratch_take(p->scratch, bits_words(n), sizeof *accepted);
-    if (accepted == NULL)
-        return ERR_NOMEM;
+    uint64_t *accepted;
+    TRY(scratch_array(p->scratch, &accepted, bits_words(n)));
     TRY(party_share64(p, &d.value, n));
     TRY(party_bits(p, &d.accept, n));
     TRY(crew_run(p, (n + d.part - 1) / d.part, draw_part, &d));

@@ -60,10 +60,8 @@ enum err score_l1(struct party *p, struct share64 out, const struct counts *coun
     const size_t parts = crew_lanes(p);
     size_t cells = 0;
     struct scoring s = {.out = out, .kept = counts->kept};
-    s.spans = scratch_take(p->scratch, out.n, sizeof *s.spans);
-    s.start = scratch_take(p->scratch, parts + 1, sizeof *s.start);
-    if (s.spans == NULL || s.start == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &s.spans, out.n));
+    TRY(scratch_array(p->scratch, &s.start, parts + 1));
     for (size_t k = 0; k < out.n; k++) {
         const size_t q = candidates[k].query;
         TRY(check_candidate(p, counts, &candidates[k]));
