@@ -11,11 +11,10 @@ static enum err error_of(const struct clique *c, const struct table *a, const st
                          double *error)
 {
     uint64_t cells = clique_cells(c, a->domain);
-    int64_t *p CLEAN(memory_release) = memory_array(cells, sizeof *p);
-    int64_t *q CLEAN(memory_release) = memory_array(cells, sizeof *q);
+    int64_t *p CLEAN(memory_release) = NULL, *q CLEAN(memory_release) = NULL;
     double n = a->rows > 0 ? (double)a->rows : 1, m = b->rows > 0 ? (double)b->rows : 1;
-    if (p == NULL || q == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&p, cells));
+    TRY(memory_new(&q, cells));
     tabulate_marginal(a, c, p);
     tabulate_marginal(b, c, q);
     *error = 0;
@@ -60,10 +59,9 @@ static enum err add_clique(const struct model *m, size_t clique, const struct ta
 enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
                              size_t *impossible)
 {
-    double *sum CLEAN(memory_release) = memory_array(t->rows, sizeof *sum), all = 0;
+    double *sum CLEAN(memory_release) = NULL, all = 0;
     size_t none = 0;
-    if (sum == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&sum, t->rows));
     for (size_t i = 0; i < model_junction(m)->cliques; i++)
         TRY(add_clique(m, i, t, sum));
     for (size_t row = 0; row < t->rows; row++) {

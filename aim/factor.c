@@ -8,8 +8,7 @@ enum err factor_new(struct factor *f, const struct scope *scope, const struct do
 {
     f->scope = *scope;
     f->cells = scope_cells(scope, d);
-    f->value = memory_array(f->cells, sizeof *f->value);
-    return f->value != NULL ? ERR_OK : ERR_NOMEM;
+    return memory_new(&f->value, f->cells);
 }
 
 void factor_clear(struct factor *f)

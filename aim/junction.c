@@ -155,21 +155,19 @@ static void span(struct junction *j, const struct elimination *e, uint32_t *sour
 enum err junction_new(struct junction **out, const struct domain *d, const struct clique *cliques,
                       size_t count)
 {
-    struct elimination *e CLEAN(memory_release) = memory_array(1, sizeof *e);
-    struct junction *j CLEAN(junction_free) = memory_array(1, sizeof *j);
+    struct elimination *e CLEAN(memory_release) = NULL;
+    struct junction *j CLEAN(junction_free) = NULL;
     uint32_t source[DOMAIN_ATTRIBUTES_MAX];
     *out = NULL;
-    if (e == NULL || j == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&e, 1));
+    TRY(memory_new(&j, 1));
     eliminate(e, d, cliques, count, NULL);
     j->cliques = e->cliques;
     TRY(memory_new(&j->clique, j->cliques));
     span(j, e, source);
     for (size_t i = 0; i < j->cliques; i++)
         j->cells = add_saturated(j->cells, scope_cells(&j->clique[i].scope, d));
-    *out = j;
-    j = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &j);
 }
 
 void junction_free(struct junction **j)

@@ -210,12 +210,11 @@ static void put_fraction(struct bytes *out, mpq_srcptr q)
     /* digits of each, a sign, a slash, the end */
     size_t n = mpz_sizeinbase(mpq_numref(q), 10) + mpz_sizeinbase(mpq_denref(q), 10) + 3;
     char *text CLEAN(memory_release) = memory_array(n + 2, 1);
-    if (text == NULL) {
-        out->failed = true;
-        return;
+    out->failed |= text == NULL;
+    if (text != NULL) {
+        gmp_snprintf(text, n + 2, " %Zd/%Zd", mpq_numref(q), mpq_denref(q));
+        bytes_put_text(out, text);
     }
-    gmp_snprintf(text, n + 2, " %Zd/%Zd", mpq_numref(q), mpq_denref(q));
-    bytes_put_text(out, text);
 }
 
 enum err ledger_text(const struct ledger *l, char **text)
@@ -268,13 +267,11 @@ static enum err parse(struct ledger *l, const char *text, struct log *log)
 
 enum err ledger_parse(struct ledger **out, const char *text, struct log *log)
 {
-    enum err e;
+    struct ledger *l CLEAN(ledger_free) = NULL;
     *out = NULL;
     if (strnlen(text, TEXT_MAX) == TEXT_MAX)
         return ERR_FORMAT;
-    TRY(ledger_empty(out, 1));
-    e = parse(*out, text, log);
-    if (e != ERR_OK)
-        ledger_free(out);
-    return e;
+    TRY(ledger_empty(&l, 1));
+    TRY(parse(l, text, log));
+    return memory_hand_over(out, &l);
 }

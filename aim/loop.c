@@ -220,9 +220,8 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
 static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
 {
     const struct workload_query *q = &l->options->workload->query[query];
-    *counts = memory_array(q->cells, sizeof **counts);
-    return *counts != NULL ? model_marginal(l->result->model, &q->clique, *counts, l->log)
-                           : ERR_NOMEM;
+    TRY(memory_new(counts, q->cells));
+    return model_marginal(l->result->model, &q->clique, *counts, l->log);
 }
 
 static double distance(const double *a, const double *b, uint64_t cells)

@@ -158,9 +158,7 @@ enum err model_new(struct model **out, const struct model_terms *t, struct log *
     m->total = 1;
     m->limit_cells = t->limit_cells;
     TRY(build(m, t, log));
-    *out = m;
-    m = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &m);
 }
 
 static void node_clear(struct node *n)

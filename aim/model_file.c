@@ -76,9 +76,8 @@ static enum err read_zeros(struct reader *r, const struct domain *d, struct zero
     z->cells = (size_t)reader_u64(r);
     if (r->failed || z->cells > r->left / sizeof *cell)
         return ERR_FORMAT;
-    z->cell = cell = memory_array(z->cells, sizeof *cell);
-    if (cell == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&cell, z->cells));
+    z->cell = cell;
     for (size_t i = 0; i < z->cells; i++)
         cell[i] = reader_u32(r);
     return ERR_OK;
@@ -143,9 +142,7 @@ enum err model_read(struct model **out, const struct domain *d, struct reader *r
     TRY(model_new(&m, &t, log));
     TRY(read_theta(m, r));
     m->total = total;
-    *out = m;
-    m = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &m);
 }
 
 static enum err load(struct model **m, struct domain **d, const struct bytes *text,

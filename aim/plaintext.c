@@ -51,9 +51,7 @@ static enum err empty(struct plaintext **out, const struct workload *w,
         p->noise = noise_from_random(&p->random);
     }
     TRY(memory_new(&p->counts, w->cells));
-    *out = p;
-    p = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &p);
 }
 
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,

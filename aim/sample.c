@@ -153,10 +153,10 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
 {
     uint32_t size = s->domain->attribute[attribute].size;
     uint64_t groups = scope_cells(given, s->domain);
-    double *weight CLEAN(memory_release) = memory_array(groups * size, sizeof *weight);
-    size_t *start CLEAN(memory_release) = memory_array(groups + 2, sizeof *start);
-    if (weight == NULL || start == NULL)
-        return ERR_NOMEM;
+    double *weight CLEAN(memory_release) = NULL;
+    size_t *start CLEAN(memory_release) = NULL;
+    TRY(memory_new(&weight, groups * size));
+    TRY(memory_new(&start, groups + 2));
     TRY(joint_weights(s, clique, given, attribute, weight));
     mend(weight, groups, size, s->fraction);
     sort_rows(s, given, groups, start);
@@ -217,9 +217,7 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
     s.fraction = memory_array(DOMAIN_SIZE_MAX, sizeof *s.fraction);
     if (s.order == NULL || s.values == NULL || s.fraction == NULL || sample_all(&s) != ERR_OK)
         return log_fail(log, ERR_NOMEM, "no memory to sample %zu rows; ask for fewer", rows);
-    *t = s.table;
-    s.table = NULL;
-    return ERR_OK;
+    return memory_hand_over(t, &s.table);
 }
 
 enum err sample_rows(struct table **t, const struct model *m, size_t rows, uint64_t seed,

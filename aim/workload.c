@@ -279,9 +279,7 @@ enum err workload_new(struct workload **out, const struct domain *d, const struc
     TRY(memory_new(&w, 1));
     TRY(copy_given(w, cliques, weights, count));
     TRY(build(w, d, log));
-    *out = w;
-    w = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &w);
 }
 
 void workload_free(struct workload **w)

@@ -21,6 +21,14 @@ enum err memory_new_array(void *address_of_pointer, size_t count, size_t size)
     return p != NULL ? ERR_OK : ERR_NOMEM;
 }
 
+enum err memory_move(void *to, void *from)
+{
+    void *none = NULL;
+    memcpy(to, from, sizeof none);
+    memcpy(from, &none, sizeof none);
+    return ERR_OK;
+}
+
 void *memory_grow(void *old, size_t count, size_t size)
 {
     size_t bytes;

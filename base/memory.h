@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,10 @@ void *memory_array(size_t count, size_t size) MEMORY_OWNED;
 #define memory_new(address_of_pointer, count)                                                      \
     memory_new_array((void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
 enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) MUST_CHECK;
+
+/* Gives what one pointer owns to another of its kind, the end of what makes things. ERR_OK. */
+#define memory_hand_over(to, from) memory_move((void *)(true ? (to) : (from)), (void *)(from))
+enum err memory_move(void *to, void *from) MUST_CHECK;
 
 /* Grows to `count` elements; the old block stays valid on NULL. New bytes are not zeroed. */
 void *memory_grow(void *old, size_t count, size_t size) __attribute__((warn_unused_result));

@@ -11,10 +11,9 @@ struct prg {
 enum err prg_new(struct prg **prg, const uint8_t key[16])
 {
     static const uint8_t start[16];
-    struct prg *p = memory_array(1, sizeof *p);
-    *prg = p;
-    if (p == NULL)
-        return ERR_NOMEM;
+    struct prg *p;
+    TRY(memory_new(prg, 1));
+    p = *prg;
     p->cipher = EVP_CIPHER_CTX_new();
     if (p->cipher == NULL ||
         EVP_EncryptInit_ex(p->cipher, EVP_aes_128_ctr(), NULL, key, start) != 1) {

@@ -221,19 +221,15 @@ static void cut(struct cached *c, unsigned bits)
 enum err cached_new(struct party *p, struct cached **cached, struct share64 x,
                     const struct planes *bits)
 {
-    struct cached *c = memory_array(1, sizeof *c);
-    enum err e = c == NULL ? ERR_NOMEM : ERR_OK;
-    *cached = c;
+    struct cached *c CLEAN(cached_free) = NULL;
+    *cached = NULL;
     if (bits->width == 0 || bits->width > CACHED_BITS || bits->n != x.n)
-        e = ERR_RANGE;
-    if (e == ERR_OK) {
-        c->x = x;
-        cut(c, bits->width);
-        e = fill(p, c, bits);
-    }
-    if (e != ERR_OK)
-        cached_free(cached);
-    return e;
+        return ERR_RANGE;
+    TRY(memory_new(&c, 1));
+    c->x = x;
+    cut(c, bits->width);
+    TRY(fill(p, c, bits));
+    return memory_hand_over(cached, &c);
 }
 
 void cached_free(struct cached **cached)

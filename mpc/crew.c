@@ -37,22 +37,18 @@ static enum err add_lane(struct crew *c, const struct party *first, struct net *
 enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
                   const struct session *session)
 {
-    struct crew *c;
-    enum err e = ERR_OK;
+    struct crew *c CLEAN(crew_free) = NULL;
     *crew = NULL;
     if (lanes == 0 || lanes > SESSION_LANES_MAX)
         return ERR_RANGE;
     TRY(memory_new(&c, 1));
     c->lane[c->lanes++] = first;
-    while (c->lanes < lanes && e == ERR_OK)
-        e = add_lane(c, first, nets[c->lanes], session);
-    for (size_t k = 0; k < c->lanes; k++)
+    while (c->lanes < lanes)
+        TRY(add_lane(c, first, nets[c->lanes], session));
+    for (size_t k = 0; k < lanes; k++)
         scratch_share(c->lane[k]->scratch, lanes);
     first->crew = c;
-    *crew = c;
-    if (e != ERR_OK)
-        crew_free(crew);
-    return e;
+    return memory_hand_over(crew, &c);
 }
 
 void crew_free(struct crew **crew)

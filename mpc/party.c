@@ -45,21 +45,17 @@ static enum err begin_streams(struct party *p, const struct session *session)
 enum err party_new(struct party **party, struct net *net, const struct session *session,
                    uint32_t lane, struct log *log)
 {
-    struct party *p = memory_array(1, sizeof *p);
-    enum err e;
-    *party = p;
-    if (p == NULL)
-        return ERR_NOMEM;
+    struct party *p CLEAN(party_free) = NULL;
+    *party = NULL;
+    TRY(memory_new(&p, 1));
     p->index = net_index(net);
     p->lane = lane;
     p->net = net;
     p->log = log;
     p->kernel = kernel_best(NULL);
     p->scratch = scratch_new();
-    e = p->scratch == NULL ? ERR_NOMEM : begin_streams(p, session);
-    if (e != ERR_OK)
-        party_free(party);
-    return e;
+    TRY(p->scratch == NULL ? ERR_NOMEM : begin_streams(p, session));
+    return memory_hand_over(party, &p);
 }
 
 void party_free(struct party **party)

@@ -314,12 +314,11 @@ static enum err start(struct netio *n)
 
 enum err netio_new(struct netio **netio, struct log *log)
 {
-    struct netio *n = memory_array(1, sizeof *n);
+    struct netio *n;
     enum err e;
 
     *netio = NULL;
-    if (n == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&n, 1));
     n->log = log;
     pthread_mutex_init(&n->mutex, NULL);
     e = start(n);

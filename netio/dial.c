@@ -55,9 +55,7 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     /* a message is queued only once the server has proved its key and admitted ours */
     TRY(socket_option(d->socket, ZMQ_IMMEDIATE, 1, o->log));
     TRY(socket_dial(d->socket, o->endpoint, o->log));
-    *dial = d;
-    d = NULL;
-    return ERR_OK;
+    return memory_hand_over(dial, &d);
 }
 
 void dial_free(struct dial **dial)

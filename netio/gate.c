@@ -191,9 +191,7 @@ enum err gate_new(struct gate **gate, const struct gate_options *o)
     pthread_mutex_init(&g->queue.mutex, NULL);
     TRY(open_hub(g));
     TRY(open_router(g, o));
-    *gate = g;
-    g = NULL;
-    return ERR_OK;
+    return memory_hand_over(gate, &g);
 }
 
 void gate_free(struct gate **gate)

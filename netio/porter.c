@@ -316,29 +316,25 @@ static void *watch_over(void *self)
 
 enum err porter_new(struct porter **porter, const struct porter_options *o)
 {
-    struct porter *p = memory_array(1, sizeof *p);
-    enum err e = ERR_NOMEM;
-    *porter = p;
-    if (p == NULL)
-        return ERR_NOMEM;
+    struct porter *p CLEAN(porter_free) = NULL;
+    enum err e;
+    *porter = NULL;
+    TRY(memory_new(&p, 1));
     p->o = *o;
     p->o.message_ms = o->message_ms != 0 ? o->message_ms : PORTER_MESSAGE_MS;
     p->capacity = 2 * (o->connections + 1);
     pthread_mutex_init(&p->mutex, NULL);
-    p->guest = memory_array(o->connections + 1, sizeof *p->guest);
-    p->pile = memory_array(o->connections + 1, sizeof *p->pile);
-    p->note = memory_array(p->capacity, sizeof *p->note);
-    p->heard = memory_array(p->capacity, sizeof *p->heard);
-    if (p->guest != NULL && p->pile != NULL && p->note != NULL && p->heard != NULL)
-        p->events = events_new(
-            o->context, o->socket,
-            ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED, o->log, &e);
-    if (e == ERR_OK)
-        e = thread_start(&p->thread, watch_over, p, o->log);
-    p->started = e == ERR_OK;
-    if (e != ERR_OK)
-        porter_free(porter);
-    return e;
+    TRY(memory_new(&p->guest, o->connections + 1));
+    TRY(memory_new(&p->pile, o->connections + 1));
+    TRY(memory_new(&p->note, p->capacity));
+    TRY(memory_new(&p->heard, p->capacity));
+    p->events = events_new(o->context, o->socket,
+                           ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED,
+                           o->log, &e);
+    TRY(e);
+    TRY(thread_start(&p->thread, watch_over, p, o->log));
+    p->started = true;
+    return memory_hand_over(porter, &p);
 }
 
 void porter_free(struct porter **porter)

@@ -22,9 +22,7 @@ enum err session_make(struct session **session, unsigned index, const uint8_t id
             return ERR_NOMEM;
         memcpy(s->pair_secret[p], secret[p], SESSION_SECRET_SIZE);
     }
-    *session = s;
-    s = NULL;
-    return ERR_OK;
+    return memory_hand_over(session, &s);
 }
 
 void session_free(struct session **session)

@@ -287,12 +287,11 @@ static enum err set_up(struct links *l, const struct transport_zmq_options *o, u
 
 enum err transport_zmq_new(struct transport **t, const struct transport_zmq_options *o)
 {
-    struct links *l = memory_array(1, sizeof *l);
+    struct links *l;
     enum err e;
 
     *t = NULL;
-    if (l == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&l, 1));
     l->transport = (struct transport){.ops = &zmq_ops, .self = l};
     *t = &l->transport;
     l->netio = o->netio;

@@ -27,12 +27,11 @@ struct watch {
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
                    struct log *log)
 {
-    struct watch *w = memory_array(1, sizeof *w);
+    struct watch *w;
     enum err e = ERR_NOMEM;
 
-    *watch = w;
-    if (w == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(watch, 1));
+    w = *watch;
     w->socket = socket;
     w->endpoint = memory_string(endpoint);
     if (w->endpoint != NULL)

@@ -30,9 +30,7 @@ enum err counts_new(struct counts **counts, const uint64_t *cells, size_t querie
         c->start[q + 1] = c->start[q] + 64 * bits_words(c->cells[q]);
     }
     TRY(share64_new(&c->x, c->start[queries]));
-    *counts = c;
-    c = NULL;
-    return ERR_OK;
+    return memory_hand_over(counts, &c);
 }
 
 void counts_free(struct counts **counts)

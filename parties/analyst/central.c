@@ -26,9 +26,8 @@ enum err central_run(struct aim_result **result, const struct study *study,
 enum err central_append(struct table *to, const struct table *from)
 {
     size_t d = from->domain->attributes;
-    uint16_t *codes CLEAN(memory_release) = memory_array(d, sizeof *codes);
-    if (codes == NULL)
-        return ERR_NOMEM;
+    uint16_t *codes CLEAN(memory_release) = NULL;
+    TRY(memory_new(&codes, d));
     for (size_t i = 0; i < from->rows; i++) {
         for (size_t a = 0; a < d; a++)
             codes[a] = from->column[a][i];

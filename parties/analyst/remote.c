@@ -183,14 +183,12 @@ static enum err measure(void *self, const struct aim_measure *m)
     struct request request CLEAN(request_clear) = {
         .kind = REQUEST_MEASURE,
         .queries = (uint32_t)m->queries,
-        .query = memory_array(m->queries, sizeof *request.query),
         .multiplier = m->multiplier,
     };
     struct bytes answer CLEAN(bytes_clear) = {0};
     struct reader in;
     size_t at = 0;
-    if (request.query == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&request.query, m->queries));
     memcpy(request.query, m->query, m->queries * sizeof *m->query);
     TRY(ask_aloud(r, "the servers make noise and measure all one-ways", m->round, &request, &answer,
                   m->lost));
@@ -223,17 +221,15 @@ static enum err select_worst(void *self, struct aim_select *s)
     struct request request CLEAN(request_clear) = {
         .kind = REQUEST_SELECT,
         .queries = (uint32_t)s->candidates,
-        .query = memory_array(s->candidates, sizeof *request.query),
         .estimates = s->estimates,
-        .estimate = memory_array(s->estimates, sizeof *request.estimate),
         .epsilon = s->epsilon,
         .sigma = s->sigma,
         .multiplier = s->multiplier,
     };
     struct bytes answer CLEAN(bytes_clear) = {0};
     char what[80];
-    if (request.query == NULL || request.estimate == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&request.query, s->candidates));
+    TRY(memory_new(&request.estimate, s->estimates));
     snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
              s->round, s->candidates);
     memcpy(request.query, s->query, s->candidates * sizeof *s->query);

@@ -116,11 +116,10 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
                         const uint8_t *lost, struct log *log)
 {
-    struct run_state *s CLEAN(run_state_close) = memory_array(1, sizeof *s);
+    struct run_state *s CLEAN(run_state_close) = NULL;
     char lock[FILE_PATH];
     *state = NULL;
-    if (s == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s, 1));
     s->study = study;
     s->lost = lost;
     s->log = log;
@@ -134,9 +133,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
         return log_fail(log, ERR_DATA,
                         "%s is gone, so this run cannot go on; what it spent stays spent",
                         s->loop_path);
-    *state = s;
-    s = NULL;
-    return ERR_OK;
+    return memory_hand_over(state, &s);
 }
 
 void run_state_close(struct run_state **state)

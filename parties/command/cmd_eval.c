@@ -49,9 +49,8 @@ static int by_error(const void *a, const void *b)
 static enum err print_errors(const struct study *study, const double *each, size_t worst)
 {
     const struct workload *w = study->workload;
-    struct entry *order CLEAN(memory_release) = memory_array(w->cliques, sizeof *order);
-    if (order == NULL)
-        return ERR_NOMEM;
+    struct entry *order CLEAN(memory_release) = NULL;
+    TRY(memory_new(&order, w->cliques));
     for (size_t i = 0; i < w->cliques; i++)
         order[i] = (struct entry){each[i], i};
     qsort(order, w->cliques, sizeof *order, by_error);
@@ -143,9 +142,7 @@ static enum err evaluate_files(const char *const *files, size_t count,
     TRY(read_real(&real, in_real, study, sql, files, log));
     TRY(table_read_csv(&synthetic, study->domain, files[count - 1],
                        &(struct table_csv_options){.rows.moments = in_synthetic}, log));
-    each = memory_array(study->workload->cliques, sizeof *each);
-    if (each == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&each, study->workload->cliques));
     TRY(evaluate_tables(study->workload, real, synthetic, each, &mean));
     printf("%zu real rows, %zu synthetic rows, %zu marginals\n", real->rows, synthetic->rows,
            study->workload->cliques);

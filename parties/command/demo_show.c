@@ -79,7 +79,7 @@ static enum err write_report(const struct demo *d, const struct errors *x)
 {
     const struct workload *w = d->study->workload;
     const char *name[TABLES];
-    int64_t **one_way CLEAN(memory_release) = memory_array(w->one_ways, sizeof *one_way);
+    int64_t **one_way CLEAN(memory_release) = NULL;
     int64_t *counts CLEAN(memory_release) = NULL;
     struct report_truth truth = {.rows = d->all->rows, .comparisons = TABLES, .error = x->error};
     char folder[FILE_PATH];
@@ -87,9 +87,8 @@ static enum err write_report(const struct demo *d, const struct errors *x)
     demo_path(d, folder, "result");
     for (size_t i = 0; i < w->one_ways; i++)
         cells += w->query[i].cells;
-    counts = memory_array(cells, sizeof *counts);
-    if (one_way == NULL || counts == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&counts, cells));
+    TRY(memory_new(&one_way, w->one_ways));
     cells = 0;
     for (size_t i = 0; i < w->one_ways; i++) {
         one_way[i] = counts + cells;

@@ -206,8 +206,9 @@ static enum err fit_of(const struct report *r, const struct measurement *m, stru
 {
     const uint64_t cells = clique_cells(&m->clique, r->domain);
     const double rows = fmax(1, model_total(r->model));
-    double *counts CLEAN(memory_release) = memory_array(cells, sizeof *counts);
-    TRY(counts == NULL ? ERR_NOMEM : model_marginal(r->model, &m->clique, counts, r->log));
+    double *counts CLEAN(memory_release) = NULL;
+    TRY(memory_new(&counts, cells));
+    TRY(model_marginal(r->model, &m->clique, counts, r->log));
     *f = (struct fit_of){0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
     for (uint64_t i = 0; i < cells; i++)
         f->error += fabs(counts[i] - m->y[i]) / rows;
@@ -232,10 +233,9 @@ static void fit_row(const struct report *r, size_t i, const struct fit_of *f, do
 
 static enum err model_against_measurements(const struct report *r)
 {
-    struct fit_of *f CLEAN(memory_release) = memory_array(r->measurements, sizeof *f);
+    struct fit_of *f CLEAN(memory_release) = NULL;
     double most = 0;
-    if (f == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&f, r->measurements));
     for (size_t i = 0; i < r->measurements; i++) {
         TRY(fit_of(r, &r->measurement[i], &f[i]));
         most = fmax(most, fmax(f[i].error, f[i].expected));

@@ -43,11 +43,10 @@ static enum err make_bars(struct chart *c, uint16_t attribute)
 {
     const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
-    double *counts CLEAN(memory_release) = memory_array(c->a->size, sizeof *counts);
-    c->bar = memory_array(c->a->size, sizeof *c->bar);
+    double *counts CLEAN(memory_release) = NULL;
+    TRY(memory_new(&c->bar, c->a->size));
     c->bars = c->a->size;
-    if (counts == NULL || c->bar == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&counts, c->a->size));
     TRY(model_marginal(c->r->model, &clique, counts, c->r->log));
     for (uint32_t i = 0; i < c->a->size; i++)
         c->bar[i] = (struct bar){

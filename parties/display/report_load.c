@@ -47,9 +47,7 @@ static enum err take_measurement(const struct domain *d, const json_t *from, dou
     cells = clique_cells(&m->clique, d);
     if (json_array_size(values) != cells || !(m->sigma > 0))
         return ERR_FORMAT;
-    m->y = memory_array(cells, sizeof *m->y);
-    if (m->y == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&m->y, cells));
     for (size_t i = 0; i < cells; i++)
         m->y[i] = scale * json_number_value(json_array_get(values, i));
     return ERR_OK;
@@ -63,9 +61,7 @@ static enum err load_measurements(struct report *r, const char *folder)
     TRY(report_read_json(&doc, folder, "measurements.json", r->log));
     list = json_object_get(doc, "measurements");
     r->measurements = json_array_size(list);
-    r->measurement = memory_array(r->measurements, sizeof *r->measurement);
-    if (r->measurement == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&r->measurement, r->measurements));
     for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
         e = take_measurement(r->domain, json_array_get(list, i), model_total(r->model),
                              &r->measurement[i]);

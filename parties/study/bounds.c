@@ -65,14 +65,11 @@ static unsigned bits_for(uint64_t most)
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
 {
     const struct most most = most_of(study);
-    struct bounds *b CLEAN(bounds_free) = memory_array(1, sizeof *b);
-    uint64_t *total = memory_array(study->workload->queries, sizeof *total);
-    uint64_t largest = 0;
+    struct bounds *b CLEAN(bounds_free) = NULL;
+    uint64_t *total, largest = 0;
     *bounds = NULL;
-    if (b == NULL || total == NULL) {
-        memory_free(&total);
-        return ERR_NOMEM;
-    }
+    TRY(memory_new(&b, 1));
+    TRY(memory_new(&total, study->workload->queries));
     b->counts.total = total;
     b->answer_bits = bits_for(most.cell);
     TRY(bound_totals(study, &most, total, &largest, log));
@@ -81,9 +78,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
         return log_fail(log, ERR_RANGE,
                         "counts could need %u bits, more than the %d carried; lower max_rows",
                         b->counts.bits, SCORE_BITS_MAX);
-    *bounds = b;
-    b = NULL;
-    return ERR_OK;
+    return memory_hand_over(bounds, &b);
 }
 
 void bounds_free(struct bounds **bounds)

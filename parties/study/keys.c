@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
 
@@ -85,9 +86,7 @@ static enum err make(struct identity **identity, const struct identity *old, uin
     }
     if (e != ERR_OK)
         return log_fail(log, e, "cannot make a key: %s", error_text(e));
-    *identity = id;
-    id = NULL;
-    return ERR_OK;
+    return memory_hand_over(identity, &id);
 }
 
 enum err identity_new(struct identity **identity, struct log *log)
@@ -168,9 +167,7 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
         return log_fail(
             log, e, "%s is not an intact private key; name a file made by trefoil keygen", path);
     TRY(check_mode(path, &st, log));
-    *identity = id;
-    id = NULL;
-    return ERR_OK;
+    return memory_hand_over(identity, &id);
 }
 
 enum err identity_save(const struct identity *identity, const char *path, bool force,

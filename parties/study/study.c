@@ -179,9 +179,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
     enum err e;
     *study = NULL;
     TRY(yaml_parse(&file, path, text, n, log));
-    s = memory_array(1, sizeof *s);
-    if (s == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s, 1));
     *s = (struct study){
         .rows_per_person = 1,
         .noise = STUDY_BOX_MULLER,
@@ -198,9 +196,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
     if (e == ERR_NOMEM)
         log_error(log, "not enough memory for the study: %s", error_text(e));
     TRY(e);
-    *study = s;
-    s = NULL;
-    return ERR_OK;
+    return memory_hand_over(study, &s);
 }
 
 enum err study_load(struct study **study, const char *path, struct log *log)

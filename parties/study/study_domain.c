@@ -43,9 +43,7 @@ static enum err add_categorical(struct reading *r, const struct column *c)
     size_t count;
     TRY(study_check_keys(r, c, HAS_VALUES, HAS_EDGES | HAS_MIN | HAS_MAX | HAS_BINS | HAS_INSIDE));
     TRY(yaml_list(r->file, node, "values", 1, DOMAIN_SIZE_MAX, &count));
-    labels = memory_array(count, sizeof *labels);
-    if (labels == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&labels, count));
     for (size_t i = 0; i < count; i++)
         TRY(yaml_text(r->file, yaml_item(r->file, node, i), "a value", &labels[i]));
     TRY(study_note(r,

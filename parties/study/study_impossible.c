@@ -107,10 +107,9 @@ static enum err mark_codes(struct reading *r, const yaml_node_t *node, uint16_t 
 static enum err read_codes(struct reading *r, const yaml_node_t *node, struct codes *codes)
 {
     uint32_t size = r->study->domain->attribute[codes->attribute].size;
-    bool *marked CLEAN(memory_release) = memory_array(size, sizeof *marked);
-    codes->code = memory_array(size, sizeof *codes->code);
-    if (marked == NULL || codes->code == NULL)
-        return ERR_NOMEM;
+    bool *marked CLEAN(memory_release) = NULL;
+    TRY(memory_new(&codes->code, size));
+    TRY(memory_new(&marked, size));
     TRY(mark_codes(r, node, codes->attribute, marked));
     for (uint32_t c = 0; c < size; c++)
         if (marked[c])

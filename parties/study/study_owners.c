@@ -33,9 +33,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
 {
     const struct domain *d = r->study->domain;
     o->columns = d->attributes;
-    o->column = memory_array(d->attributes, sizeof *o->column);
-    if (o->column == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&o->column, d->attributes));
     for (size_t a = 0; a < d->attributes; a++)
         o->column[a] = (uint16_t)a;
     if (part->batch == NULL && part->columns == NULL)
@@ -154,8 +152,8 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
 enum err study_read_owners(struct reading *r, const yaml_node_t *node, struct people *people)
 {
     struct study *s = r->study;
-    struct batch_part *parts CLEAN(memory_release) = memory_array(s->owners, sizeof *parts);
-    TRY(parts == NULL ? ERR_NOMEM : ERR_OK);
+    struct batch_part *parts CLEAN(memory_release) = NULL;
+    TRY(memory_new(&parts, s->owners));
     for (size_t i = 0; i < s->owners; i++)
         TRY(read_owner(r, yaml_item(r->file, node, i), &s->owner[i], &parts[i], people));
     return read_batches(r, parts);

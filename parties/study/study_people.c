@@ -134,12 +134,11 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
     size_t n_owners, n_analysts;
     TRY(yaml_list(r->file, owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
     TRY(yaml_list(r->file, analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
-    s->owner = memory_array(n_owners, sizeof *s->owner);
-    s->analyst = memory_array(n_analysts, sizeof *s->analyst);
-    people.person = persons = memory_array(STUDY_SERVERS + n_owners + n_analysts, sizeof *persons);
-    if (s->owner == NULL || s->analyst == NULL || persons == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&persons, STUDY_SERVERS + n_owners + n_analysts));
+    people.person = persons;
+    TRY(memory_new(&s->owner, n_owners));
     s->owners = n_owners;
+    TRY(memory_new(&s->analyst, n_analysts));
     s->analysts = n_analysts;
     TRY(read_servers(r, servers, &people));
     TRY(study_read_owners(r, owners, &people));
@@ -158,9 +157,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &count));
-    s->revoked = memory_array(count, sizeof *s->revoked);
-    if (s->revoked == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&s->revoked, count));
     for (; s->revoked_count < count; s->revoked_count++)
         TRY(study_read_key(r, yaml_item(r->file, node, s->revoked_count),
                            &s->revoked[s->revoked_count]));

@@ -95,8 +95,7 @@ enum err study_read_workload(struct reading *r, const yaml_node_t *node)
     if (yaml_is_mapping(node))
         return read_workload_rule(r, node);
     TRY(yaml_list(r->file, node, "workload", 1, CLIQUES_MAX, &count));
-    cliques = memory_array(count, sizeof *cliques);
-    weights = memory_array(count, sizeof *weights);
-    return cliques == NULL || weights == NULL ? ERR_NOMEM
-                                              : read_cliques(r, node, cliques, weights, count);
+    TRY(memory_new(&cliques, count));
+    TRY(memory_new(&weights, count));
+    return read_cliques(r, node, cliques, weights, count);
 }

@@ -54,15 +54,11 @@ enum err yaml_parse(struct yaml_file **file, const char *path, const void *text,
     if (n == 0)
         text = ""; /* libyaml asserts that there is a pointer */
     TRY(yaml_scan(path, text, n, log));
-    f = memory_array(1, sizeof *f);
-    if (f == NULL)
-        return ERR_NOMEM;
+    TRY(memory_new(&f, 1));
     f->log = log;
     f->path = memory_string(path);
     TRY(f->path == NULL ? ERR_NOMEM : load_text(f, text, n));
-    *file = f;
-    f = NULL;
-    return ERR_OK;
+    return memory_hand_over(file, &f);
 }
 
 void yaml_close(struct yaml_file **file)
