@@ -83,12 +83,12 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
     TRY(check_opened(p, zeros == 1));
     if (zeros == 1)
         return ERR_OK;
-    log_error(p->log,
-              "selection: %zu indices look largest instead of one. Chance does that less than once "
-              "in 2^52: a server departs from the protocol, or its memory is faulty. Compare the "
-              "three servers' programs and machines before the run goes on",
-              zeros);
-    return ERR_RANGE;
+    return log_fail(
+        p->log, ERR_RANGE,
+        "selection: %zu indices look largest instead of one. Chance does that less than once "
+        "in 2^52: a server departs from the protocol, or its memory is faulty. Compare the "
+        "three servers' programs and machines before the run goes on",
+        zeros);
 }
 
 /* Where the coefficients come from: the stream begins when the first are drawn. */

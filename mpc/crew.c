@@ -17,9 +17,8 @@ static enum err refuse_to_open(void *self, enum open_reason reason, size_t value
 {
     struct party *p = self;
     (void)values;
-    log_error(p->log, "lane %u was to open values (%s): only lane 0 does", p->lane,
-              open_reason_name(reason));
-    return ERR_MISUSE;
+    return log_fail(p->log, ERR_MISUSE, "lane %u was to open values (%s): only lane 0 does",
+                    p->lane, open_reason_name(reason));
 }
 
 static enum err add_lane(struct crew *c, const struct party *first, struct net *net,

@@ -301,8 +301,7 @@ static enum err start(struct netio *n)
      * One I/O thread, as by default: streams are as fast with one as with two or four, and with two
      * a small round costs a fifth more CPU (three processes on two cores).
      */
-    n->zap = socket_new(n->zmq, &o, n->log, &e);
-    TRY(e);
+    TRY(socket_new(&n->zap, n->zmq, &o, n->log));
     /* bound before any other socket can exist, so that none is ever open without admission */
     e = socket_bind(n->zap, "inproc://zeromq.zap.01", n->log);
     if (e == ERR_OK)

@@ -37,7 +37,6 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
         .server_public = o->server_public,
     };
     struct dial *d CLEAN(dial_free) = NULL;
-    enum err e;
 
     *dial = NULL;
     TRY(memory_new(&d, 1));
@@ -48,8 +47,7 @@ enum err dial_new(struct dial **dial, const struct dial_options *o)
     d->endpoint = memory_string(o->endpoint);
     snprintf(d->label, sizeof d->label, "%s%s%s", o->name != NULL ? o->name : "",
              o->name != NULL ? " at " : "", o->endpoint);
-    d->socket = socket_new(d->context, &so, o->log, &e);
-    TRY(e);
+    TRY(socket_new(&d->socket, d->context, &so, o->log));
     if (d->endpoint == NULL)
         return ERR_NOMEM;
     /* a message is queued only once the server has proved its key and admitted ours */
@@ -105,19 +103,19 @@ static enum err in_vain(struct dial *d)
 {
     switch (d->impatient && d->watch != NULL ? watch_attempts(d->watch) : WATCH_NO_END) {
     case WATCH_DENIED:
-        log_error(d->log,
-                  "%s does not admit this key: it is revoked, or not in the study file that the "
-                  "server runs with",
-                  d->label);
-        return ERR_AUTH;
+        return log_fail(
+            d->log, ERR_AUTH,
+            "%s does not admit this key: it is revoked, or not in the study file that the "
+            "server runs with",
+            d->label);
     case WATCH_NOBODY:
         if (d->expected)
             return ERR_OK;
-        log_error(d->log,
-                  "%s: nobody listens there; see that the server runs, and that the study has its "
-                  "address",
-                  d->label);
-        return ERR_TIMEOUT;
+        return log_fail(
+            d->log, ERR_TIMEOUT,
+            "%s: nobody listens there; see that the server runs, and that the study has its "
+            "address",
+            d->label);
     default:
         return ERR_OK;
     }
@@ -164,8 +162,7 @@ enum err dial_reach(struct dial *d, int64_t deadline)
 
 static enum err broken(const struct dial *d)
 {
-    log_error(d->log, "the connection to %s broke", d->label);
-    return ERR_PEER;
+    return log_fail(d->log, ERR_PEER, "the connection to %s broke", d->label);
 }
 
 static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t deadline)

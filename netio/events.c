@@ -16,23 +16,23 @@ static enum err connect_to(void *events, void *socket, int kinds, struct log *lo
     /* not an address: ZeroMQ keeps the name of one that was freed for a while */
     secret_random(&number, sizeof number);
     snprintf(name, sizeof name, "inproc://events-%016" PRIx64, number);
-    if (zmq_socket_monitor(socket, name, kinds) != 0) {
-        log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
-        return ERR_SYSTEM;
-    }
+    if (zmq_socket_monitor(socket, name, kinds) != 0)
+        return log_fail(log, ERR_SYSTEM, "cannot watch the connections of a socket: %s",
+                        zmq_strerror(zmq_errno()));
     return socket_dial(events, name, log);
 }
 
-void *events_new(void *context, void *socket, int kinds, struct log *log, enum err *e)
+enum err events_new(void **events, void *context, void *socket, int kinds, struct log *log)
 {
     const struct socket_options o = {.type = ZMQ_PAIR};
-    void *events = socket_new(context, &o, log, e);
-    if (*e == ERR_OK)
-        *e = connect_to(events, socket, kinds, log);
-    if (*e == ERR_OK)
-        return events;
-    events_free(events, socket);
-    return NULL;
+    enum err e = socket_new(events, context, &o, log);
+    if (e == ERR_OK)
+        e = connect_to(*events, socket, kinds, log);
+    if (e != ERR_OK) {
+        events_free(*events, socket);
+        *events = NULL;
+    }
+    return e;
 }
 
 void events_free(void *events, void *socket)

@@ -15,9 +15,10 @@
 
 /*
  * A ZeroMQ socket that is readable when one of `kinds` (ZMQ_EVENT_...) has happened to `socket`.
- * NULL with *e set.
+ * NULL where it fails.
  */
-void *events_new(void *context, void *socket, int kinds, struct log *log, enum err *e);
+enum err events_new(void **events, void *context, void *socket, int kinds,
+                    struct log *log) MUST_CHECK;
 /* Before `socket` is closed. `events` may be NULL. */
 void events_free(void *events, void *socket);
 

@@ -157,10 +157,8 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
         .message_ms = o->message_ms,
         .log = o->log,
     };
-    enum err e;
 
-    g->router = socket_new(netio_zmq(o->netio), &so, o->log, &e);
-    TRY(e);
+    TRY(socket_new(&g->router, netio_zmq(o->netio), &so, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_HANDOVER, 0, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_MANDATORY, 0, o->log));
     po.socket = g->router;
@@ -172,10 +170,8 @@ static enum err open_hub(struct gate *g)
 {
     struct socket_options so = {
         .type = ZMQ_PAIR, .send_depth = 2 * GATE_BACKLOG, .receive_depth = REPLIES};
-    enum err e;
 
-    g->hub = socket_new(netio_zmq(g->netio), &so, g->log, &e);
-    TRY(e);
+    TRY(socket_new(&g->hub, netio_zmq(g->netio), &so, g->log));
     snprintf(g->hub_name, sizeof g->hub_name, "inproc://gate-%p", (void *)g);
     return socket_bind(g->hub, g->hub_name, g->log);
 }
@@ -324,14 +320,13 @@ struct gate_port *gate_port(struct gate *g)
     struct socket_options so = {
         .type = ZMQ_PAIR, .send_depth = REPLIES, .receive_depth = GATE_BACKLOG};
     struct gate_port *port = memory_array(1, sizeof *port);
-    enum err e;
 
     if (port == NULL)
         return NULL;
     port->log = g->log;
     port->queue = &g->queue;
-    port->pair = socket_new(netio_zmq(g->netio), &so, g->log, &e);
-    if (port->pair == NULL || socket_dial(port->pair, g->hub_name, g->log) != ERR_OK)
+    if (socket_new(&port->pair, netio_zmq(g->netio), &so, g->log) != ERR_OK ||
+        socket_dial(port->pair, g->hub_name, g->log) != ERR_OK)
         gate_port_free(&port);
     return port;
 }

@@ -272,8 +272,7 @@ static enum err check_alive(const struct net *net)
 {
     if (!net->dead)
         return ERR_OK;
-    log_error(net->log, "this session has ended: start a new one");
-    return ERR_MISUSE;
+    return log_fail(net->log, ERR_MISUSE, "this session has ended: start a new one");
 }
 
 enum err net_listen(struct net *net)

@@ -132,9 +132,9 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that says ABORT and does not authenticate");
     link->gave_up = true;
-    log_error(net->log, "server %u gave up in %s: its log has the reason; the session ends",
-              link->index, net_place(net, place));
-    return ERR_PEER;
+    return log_fail(net->log, ERR_PEER,
+                    "server %u gave up in %s: its log has the reason; the session ends",
+                    link->index, net_place(net, place));
 }
 
 /*
@@ -158,14 +158,13 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
     secret_wipe(body, h->length);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that does not authenticate");
-    log_error(net->log,
-              "server %u sent %" PRIu64 " bytes of exchange %" PRIu64 " (tiles of %u) where this "
-              "server expects %" PRIu64
-              " bytes of %s (tiles of %u): the servers do not run the same "
-              "protocol; compare their versions and studies",
-              link->index, h->total, h->round, h->length, expected->total, net_place(net, place),
-              expected->length);
-    return ERR_MISMATCH;
+    return log_fail(
+        net->log, ERR_MISMATCH,
+        "server %u sent %" PRIu64 " bytes of exchange %" PRIu64 " (tiles of %u) where this "
+        "server expects %" PRIu64 " bytes of %s (tiles of %u): the servers do not run the same "
+        "protocol; compare their versions and studies",
+        link->index, h->total, h->round, h->length, expected->total, net_place(net, place),
+        expected->length);
 }
 
 /* What no frame of this link may have otherwise. */
@@ -183,11 +182,11 @@ static enum err unreadable(struct net *net, enum net_peer peer, const struct tra
     unsigned version = frame_version(m->data, m->size);
     if (version == 0 || version == FRAME_VERSION)
         return bad_frame(net, peer, ERR_FORMAT, "that does not parse");
-    log_error(net->log,
-              "server %u sent a frame of version %u, and this trefoil (%s) reads version %u: the "
-              "session ends; install the same version at all three",
-              net->link[peer].index, version, TREFOIL_VERSION, FRAME_VERSION);
-    return ERR_FORMAT;
+    return log_fail(
+        net->log, ERR_FORMAT,
+        "server %u sent a frame of version %u, and this trefoil (%s) reads version %u: the "
+        "session ends; install the same version at all three",
+        net->link[peer].index, version, TREFOIL_VERSION, FRAME_VERSION);
 }
 
 static enum err take_frame(struct net *net, enum net_peer peer, struct transport_message *m)

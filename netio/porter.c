@@ -317,7 +317,6 @@ static void *watch_over(void *self)
 enum err porter_new(struct porter **porter, const struct porter_options *o)
 {
     struct porter *p CLEAN(porter_free) = NULL;
-    enum err e;
     *porter = NULL;
     TRY(memory_new(&p, 1));
     p->o = *o;
@@ -328,10 +327,9 @@ enum err porter_new(struct porter **porter, const struct porter_options *o)
     TRY(memory_new(&p->pile, o->connections + 1));
     TRY(memory_new(&p->note, p->capacity));
     TRY(memory_new(&p->heard, p->capacity));
-    p->events = events_new(o->context, o->socket,
-                           ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED,
-                           o->log, &e);
-    TRY(e);
+    TRY(events_new(&p->events, o->context, o->socket,
+                   ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED,
+                   o->log));
     TRY(thread_start(&p->thread, watch_over, p, o->log));
     p->started = true;
     return memory_hand_over(porter, &p);

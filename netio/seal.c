@@ -29,8 +29,7 @@ static enum err use_key(struct seal *s)
 enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEAL_KEY],
                   uint64_t blocks)
 {
-    struct seal *s;
-    enum err e = ERR_NOMEM;
+    struct seal *s CLEAN(seal_free) = NULL;
 
     *seal = NULL;
     TRY(memory_new(&s, 1));
@@ -38,14 +37,11 @@ enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEA
     s->limit = blocks != 0 ? blocks : SEAL_BLOCKS;
     s->key = secret_new(SEAL_KEY);
     s->cipher = EVP_CIPHER_CTX_new();
-    if (s->key != NULL && s->cipher != NULL) {
-        memcpy(s->key, key, SEAL_KEY);
-        e = use_key(s);
-    }
-    if (e != ERR_OK)
-        seal_free(&s);
-    *seal = s;
-    return e;
+    if (s->key == NULL || s->cipher == NULL)
+        return ERR_NOMEM;
+    memcpy(s->key, key, SEAL_KEY);
+    TRY(use_key(s));
+    return memory_hand_over(seal, &s);
 }
 
 void seal_free(struct seal **seal)
@@ -60,7 +56,7 @@ void seal_free(struct seal **seal)
 static enum err replace_key(struct seal *s)
 {
     static const char label[] = "trefoil-rekey-1";
-    struct bytes info = {0};
+    struct bytes info CLEAN(bytes_clear) = {0};
     uint8_t fresh[SEAL_KEY];
     enum err e;
 
@@ -69,7 +65,6 @@ static enum err replace_key(struct seal *s)
     bytes_put_u32(&info, 8);
     bytes_put_u64(&info, s->generation);
     e = hkdf_sha256(s->key, SEAL_KEY, &info, fresh, sizeof fresh);
-    bytes_clear(&info);
     if (e == ERR_OK) {
         memcpy(s->key, fresh, SEAL_KEY);
         e = use_key(s);

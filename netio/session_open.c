@@ -100,7 +100,6 @@ static enum err tell(struct handshake *h, enum net_peer peer, struct bytes *b, c
     enum err e = bytes_ok(b);
     if (e == ERR_OK)
         e = transport_send_by(h->control, peer, b->data, b->size, h->deadline);
-    bytes_clear(b);
     if (e != ERR_OK)
         log_error(h->log, "cannot send %s to server %u: %s", what, net_index_of(h->index, peer),
                   error_text(e));
@@ -110,7 +109,7 @@ static enum err tell(struct handshake *h, enum net_peer peer, struct bytes *b, c
 static enum err send_propose(struct handshake *h)
 {
     for (unsigned p = 0; p < 2; p++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         put_prefix(&b, h, PROPOSE);
         bytes_put(&b, h->offer->about, sizeof h->offer->about);
         TRY(tell(h, (enum net_peer)p, &b, "PROPOSE"));
@@ -124,7 +123,7 @@ static enum err send_hello(struct handshake *h)
     secret_random(own->nonce, sizeof own->nonce);
     own->lanes = (uint8_t)h->offer->lanes;
     for (unsigned p = 0; p < 2; p++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         memcpy(own->pass, h->offer->passes.expect[p], sizeof own->pass);
         put_prefix(&b, h, HELLO);
         session_hello_put(&b, h->index, own, h->terms);
@@ -136,7 +135,7 @@ static enum err send_hello(struct handshake *h)
 static enum err send_secrets(struct handshake *h)
 {
     for (unsigned p = 0; p < 2; p++) {
-        struct bytes b = {0};
+        struct bytes b CLEAN(bytes_clear) = {0};
         secret_random(h->mine[p], SECRET);
         put_prefix(&b, h, SECRETS);
         bytes_put(&b, h->id, SESSION_ID_SIZE);
@@ -168,11 +167,9 @@ static enum err take_secret(struct handshake *h, enum net_peer peer, struct read
     reader_copy(r, h->their_id[peer], SESSION_ID_SIZE);
     reader_copy(r, h->theirs[peer], SECRET);
     h->secret[peer] = reader_done(r) == ERR_OK;
-    if (!h->secret[peer]) {
-        log_error(h->log, "server %u sent a SECRET that does not parse: %s",
-                  net_index_of(h->index, peer), error_text(ERR_FORMAT));
-        return ERR_FORMAT;
-    }
+    if (!h->secret[peer])
+        return log_fail(h->log, ERR_FORMAT, "server %u sent a SECRET that does not parse: %s",
+                        net_index_of(h->index, peer), error_text(ERR_FORMAT));
     return ERR_OK;
 }
 
@@ -354,8 +351,7 @@ static enum err run(struct handshake *h)
 
 static enum err finish(struct handshake *h, struct session **session)
 {
-    uint8_t(*both)[SESSION_SECRET_SIZE] = secret_new(2 * SESSION_SECRET_SIZE);
-    enum err e;
+    uint8_t(*both)[SESSION_SECRET_SIZE] CLEAN(secret_release) = secret_new(2 * SESSION_SECRET_SIZE);
 
     if (both == NULL)
         return ERR_NOMEM;
@@ -367,10 +363,8 @@ static enum err finish(struct handshake *h, struct session **session)
         memcpy(both[p], low ? h->mine[p] : h->theirs[p], SECRET);
         memcpy(both[p] + SECRET, low ? h->theirs[p] : h->mine[p], SECRET);
     }
-    e = session_make(session, h->index, h->id, h->terms->digest,
-                     (const uint8_t(*)[SESSION_SECRET_SIZE])both);
-    secret_free(&both);
-    return e;
+    return session_make(session, h->index, h->id, h->terms->digest,
+                        (const uint8_t(*)[SESSION_SECRET_SIZE])both);
 }
 
 static enum err first_attempt(struct handshake *h, const struct bytes *propose)
@@ -383,10 +377,8 @@ static enum err first_attempt(struct handshake *h, const struct bytes *propose)
         return begin_attempt(h, p.attempt);
     }
     r = reader_of(propose->data, propose->size);
-    if (!take_prefix(&r, &p) || p.type != PROPOSE) {
-        log_error(h->log, "what server 0 sent is no PROPOSE of a session");
-        return ERR_FORMAT;
-    }
+    if (!take_prefix(&r, &p) || p.type != PROPOSE)
+        return log_fail(h->log, ERR_FORMAT, "what server 0 sent is no PROPOSE of a session");
     reader_copy(&r, h->offer->about, sizeof h->offer->about);
     return begin_attempt(h, p.attempt);
 }
@@ -416,27 +408,19 @@ enum err session_open(struct session **session, struct transport *control, unsig
                       const struct terms *terms, const struct bytes *propose,
                       struct session_offer *offer, int64_t patience_ms, struct log *log)
 {
-    struct handshake h = {.control = control,
-                          .terms = terms,
-                          .log = log,
-                          .index = index,
-                          .offer = offer,
-                          .patience = patience_ms};
-    enum err e;
+    struct handshake h CLEAN(clear) = {.control = control,
+                                       .terms = terms,
+                                       .log = log,
+                                       .index = index,
+                                       .offer = offer,
+                                       .patience = patience_ms};
 
     *session = NULL;
     if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL) ||
-        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX) {
-        log_error(log, "session_open: wrong arguments at server %u", index);
-        return ERR_MISUSE;
-    }
-    e = prepare(&h);
-    if (e == ERR_OK)
-        e = first_attempt(&h, propose);
-    if (e == ERR_OK)
-        e = run(&h);
-    if (e == ERR_OK)
-        e = finish(&h, session);
-    clear(&h);
-    return e;
+        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX)
+        return log_fail(log, ERR_MISUSE, "session_open: wrong arguments at server %u", index);
+    TRY(prepare(&h));
+    TRY(first_attempt(&h, propose));
+    TRY(run(&h));
+    return finish(&h, session);
 }

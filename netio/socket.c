@@ -40,17 +40,15 @@ enum err socket_option(void *socket, int option, int value, struct log *log)
 {
     if (zmq_setsockopt(socket, option, &value, sizeof value) == 0)
         return ERR_OK;
-    log_error(log, "ZeroMQ refused option %d: %s", option, zmq_strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "ZeroMQ refused option %d: %s", option, zmq_strerror(errno));
 }
 
 static enum err set_key(void *socket, int option, const uint8_t key[32], struct log *log)
 {
     if (zmq_setsockopt(socket, option, key, 32) == 0)
         return ERR_OK;
-    log_error(log, "ZeroMQ refused a CURVE key: %s; is libzmq built with CURVE?",
-              zmq_strerror(errno));
-    return ERR_CRYPTO;
+    return log_fail(log, ERR_CRYPTO, "ZeroMQ refused a CURVE key: %s; is libzmq built with CURVE?",
+                    zmq_strerror(errno));
 }
 
 /*
@@ -71,17 +69,15 @@ static enum err set_domain(void *socket, const char *domain, struct log *log)
     fail_closed(socket);
     if (zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, domain, strlen(domain)) == 0)
         return ERR_OK;
-    log_error(log, "ZeroMQ refused the domain %s: %s", domain, zmq_strerror(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "ZeroMQ refused the domain %s: %s", domain,
+                    zmq_strerror(errno));
 }
 
 static enum err set_pass(void *socket, const struct socket_options *o, struct log *log)
 {
     if (o->pass != NULL &&
-        zmq_setsockopt(socket, ZMQ_PLAIN_USERNAME, o->pass, NETIO_PASS_SIZE) != 0) {
-        log_error(log, "ZeroMQ refused a pass: %s", zmq_strerror(errno));
-        return ERR_SYSTEM;
-    }
+        zmq_setsockopt(socket, ZMQ_PLAIN_USERNAME, o->pass, NETIO_PASS_SIZE) != 0)
+        return log_fail(log, ERR_SYSTEM, "ZeroMQ refused a pass: %s", zmq_strerror(errno));
     if (!o->wants_pass)
         return ERR_OK;
     TRY(socket_option(socket, ZMQ_PLAIN_SERVER, 1, log));
@@ -127,27 +123,24 @@ static enum err set_options(void *socket, const struct socket_options *o, struct
         TRY(socket_option(socket, ZMQ_SNDHWM, o->send_depth, log));
     if (o->receive_depth > 0)
         TRY(socket_option(socket, ZMQ_RCVHWM, o->receive_depth, log));
-    if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0) {
-        log_error(log, "ZeroMQ refused a bound on messages: %s", zmq_strerror(errno));
-        return ERR_SYSTEM;
-    }
+    if (zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &max_message, sizeof max_message) != 0)
+        return log_fail(log, ERR_SYSTEM, "ZeroMQ refused a bound on messages: %s",
+                        zmq_strerror(errno));
     return o->own_public != NULL ? set_curve(socket, o, log) : set_pass(socket, o, log);
 }
 
-void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e)
+enum err socket_new(void **socket, void *context, const struct socket_options *o, struct log *log)
 {
-    void *socket = zmq_socket(context, o->type);
-    if (socket == NULL) {
-        *e = meaning(errno);
-        log_error(log, "no ZeroMQ socket: %s", zmq_strerror(errno));
-        return NULL;
+    enum err e;
+    *socket = zmq_socket(context, o->type);
+    if (*socket == NULL)
+        return log_fail(log, meaning(errno), "no ZeroMQ socket: %s", zmq_strerror(errno));
+    e = set_options(*socket, o, log);
+    if (e != ERR_OK) {
+        zmq_close(*socket);
+        *socket = NULL;
     }
-    *e = set_options(socket, o, log);
-    if (*e != ERR_OK) {
-        zmq_close(socket);
-        return NULL;
-    }
-    return socket;
+    return e;
 }
 
 /*
@@ -182,9 +175,8 @@ enum err socket_bind(void *socket, const char *endpoint, struct log *log)
     TRY(set_family(socket, endpoint, log));
     if (zmq_bind(socket, endpoint) == 0)
         return ERR_OK;
-    log_error(log, "cannot listen on %s: %s (%s)", endpoint, zmq_strerror(errno),
-              endpoint_advice(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot listen on %s: %s (%s)", endpoint, zmq_strerror(errno),
+                    endpoint_advice(errno));
 }
 
 enum err socket_dial(void *socket, const char *endpoint, struct log *log)
@@ -192,9 +184,8 @@ enum err socket_dial(void *socket, const char *endpoint, struct log *log)
     TRY(set_family(socket, endpoint, log));
     if (zmq_connect(socket, endpoint) == 0)
         return ERR_OK;
-    log_error(log, "cannot dial %s: %s (%s)", endpoint, zmq_strerror(errno),
-              endpoint_advice(errno));
-    return ERR_SYSTEM;
+    return log_fail(log, ERR_SYSTEM, "cannot dial %s: %s (%s)", endpoint, zmq_strerror(errno),
+                    endpoint_advice(errno));
 }
 
 static enum err fill(zmq_msg_t *m, const void *p, size_t n)

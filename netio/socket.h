@@ -37,8 +37,9 @@ struct socket_options {
 /* What a message of one frame takes on a CURVE connection. */
 size_t socket_wire_bytes(size_t message);
 
-/* NULL with *e set and the reason logged. Close it with zmq_close(). */
-void *socket_new(void *context, const struct socket_options *o, struct log *log, enum err *e);
+/* NULL where it fails, which is logged. Close it with zmq_close(). */
+enum err socket_new(void **socket, void *context, const struct socket_options *o,
+                    struct log *log) MUST_CHECK;
 
 enum err socket_bind(void *socket, const char *endpoint, struct log *log) MUST_CHECK;
 enum err socket_dial(void *socket, const char *endpoint, struct log *log) MUST_CHECK;

@@ -194,15 +194,13 @@ static enum err listen_to(struct links *l, const struct transport_zmq_options *o
                                 .connections = CONNECTIONS,
                                 .settled_ms = SOCKET_HANDSHAKE_MS,
                                 .log = l->log};
-    enum err e;
 
     /* a list of its own for each socket: no other link's key opens this one */
     snprintf(l->domain[p], sizeof l->domain[p], "link %u from %u at %p", l->index,
              net_index_of(l->index, (enum net_peer)p), (void *)l);
     if (l->curve)
         TRY(admit(l, p, o->peer_public[p]));
-    l->pull[p] = socket_new(netio_zmq(l->netio), &so, l->log, &e);
-    TRY(e);
+    TRY(socket_new(&l->pull[p], netio_zmq(l->netio), &so, l->log));
     po.socket = l->pull[p];
     TRY(porter_new(&l->porter[p], &po));
     return socket_bind(l->pull[p], o->listen[p], l->log);
@@ -210,10 +208,7 @@ static enum err listen_to(struct links *l, const struct transport_zmq_options *o
 
 static enum err dial(struct links *l, unsigned p, const struct socket_options *so)
 {
-    enum err e;
-
-    l->push[p] = socket_new(netio_zmq(l->netio), so, l->log, &e);
-    TRY(e);
+    TRY(socket_new(&l->push[p], netio_zmq(l->netio), so, l->log));
     /* Frames queued before the neighbour admits us would be lost if it turned us away at first. */
     if (!l->curve)
         TRY(socket_option(l->push[p], ZMQ_IMMEDIATE, 1, l->log));

@@ -27,21 +27,19 @@ struct watch {
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
                    struct log *log)
 {
-    struct watch *w;
-    enum err e = ERR_NOMEM;
+    struct watch *w CLEAN(watch_free) = NULL;
 
-    TRY(memory_new(watch, 1));
-    w = *watch;
+    *watch = NULL;
+    TRY(memory_new(&w, 1));
     w->socket = socket;
     w->endpoint = memory_string(endpoint);
-    if (w->endpoint != NULL)
-        w->events = events_new(context, socket,
-                               ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
-                                   ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED | REFUSED,
-                               log, &e);
-    if (e != ERR_OK)
-        watch_free(watch);
-    return e;
+    if (w->endpoint == NULL)
+        return ERR_NOMEM;
+    TRY(events_new(&w->events, context, socket,
+                   ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                       ZMQ_EVENT_CONNECT_RETRIED | REFUSED,
+                   log));
+    return memory_hand_over(watch, &w);
 }
 
 void watch_free(struct watch **watch)

@@ -6,13 +6,11 @@ static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned
 {
     uint64_t limit = (uint64_t)1 << (bits + SCORE_BITS), sum = 0;
     for (size_t j = 0; j < cells; j++) {
-        if (c[j] > limit || sum > 2 * limit - c[j]) {
-            log_error(p->log,
-                      "score: the estimates of marginal %zu exceed what its counts can be "
-                      "(cell %zu); the request is refused",
-                      query, j);
-            return ERR_REFUSED;
-        }
+        if (c[j] > limit || sum > 2 * limit - c[j])
+            return log_fail(p->log, ERR_REFUSED,
+                            "score: the estimates of marginal %zu exceed what its counts can be "
+                            "(cell %zu); the request is refused",
+                            query, j);
         sum += c[j];
     }
     return ERR_OK;

@@ -994,17 +994,18 @@ TEST(what_zeromq_refuses_is_said)
     };
     struct lonely l CLEAN(be_gone);
     void *socket;
-    enum err e;
     be_lonely(&l);
     memset(far_too_long, 'd', sizeof far_too_long);
     far_too_long[sizeof far_too_long - 1] = '\0';
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_null(socket_new(netio_zmq(l.netio), &bad[i].options, &l.log, &e));
-        assert_int_equal(e, bad[i].e);
+        assert_int_equal(socket_new(&socket, netio_zmq(l.netio), &bad[i].options, &l.log),
+                         bad[i].e);
+        assert_null(socket);
         assert_non_null(strstr(l.sink, bad[i].words));
     }
-    socket = socket_new(netio_zmq(l.netio), &(struct socket_options){.type = ZMQ_PULL}, &l.log, &e);
-    assert_int_equal(e, ERR_OK);
+    assert_int_equal(
+        socket_new(&socket, netio_zmq(l.netio), &(struct socket_options){.type = ZMQ_PULL}, &l.log),
+        ERR_OK);
     assert_int_equal(socket_option(socket, 9999, 1, &l.log), ERR_SYSTEM);
     assert_non_null(strstr(l.sink, "ZeroMQ refused option 9999: Invalid argument"));
     zmq_close(socket);

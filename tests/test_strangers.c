@@ -119,7 +119,6 @@ static void flood(const struct scene *c, struct netio *netio)
     static const uint8_t junk[MIB];
     void *socket[SOCKETS], *events[SOCKETS];
     uint8_t pass[NETIO_PASS_SIZE];
-    enum err e;
     for (unsigned i = 0; i < SOCKETS; i++) {
         const struct socket_options o = {
             .type = ZMQ_PUSH, .send_depth = MESSAGES, .pass = i % 2 == 0 ? NULL : pass};
@@ -127,10 +126,10 @@ static void flood(const struct scene *c, struct netio *netio)
         secret_random(pass, sizeof pass);
         snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u",
                  port_of(c, i % 4 < 2 ? STUDY_BULK_PREV : STUDY_BULK_NEXT));
-        socket[i] = socket_new(netio_zmq(netio), &o, &quiet, &e);
-        assert_non_null(socket[i]);
-        events[i] = events_new(netio_zmq(netio), socket[i], ZMQ_EVENT_DISCONNECTED, &quiet, &e);
-        assert_non_null(events[i]);
+        assert_int_equal(socket_new(&socket[i], netio_zmq(netio), &o, &quiet), ERR_OK);
+        assert_int_equal(
+            events_new(&events[i], netio_zmq(netio), socket[i], ZMQ_EVENT_DISCONNECTED, &quiet),
+            ERR_OK);
         assert_int_equal(socket_dial(socket[i], endpoint, &quiet), ERR_OK);
         for (unsigned k = 0; k < MESSAGES; k++)
             (void)!socket_send(socket[i], junk, sizeof junk);
@@ -220,11 +219,10 @@ TEST(who_is_settled_stays)
     void *in, *out;
     unsigned left = 0;
     int fd[CROWD];
-    enum err e;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
     free_endpoints(endpoint, 1);
-    in = socket_new(netio_zmq(netio), &pull, &quiet, &e);
-    out = socket_new(netio_zmq(netio), &push, &quiet, &e);
+    assert_int_equal(socket_new(&in, netio_zmq(netio), &pull, &quiet), ERR_OK);
+    assert_int_equal(socket_new(&out, netio_zmq(netio), &push, &quiet), ERR_OK);
     o.context = netio_zmq(netio);
     o.socket = in;
     assert_int_equal(porter_new(&porter, &o), ERR_OK);
