@@ -36,41 +36,25 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_noise(struct reading *r, const yaml_node_t *node)
+/* What is one of a few words; the first of each is what holds where the key is not there. */
+static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
+                           const yaml_node_t *security, const yaml_node_t *late_uploads)
 {
-    const char *const kinds[] = {study_noise_word(STUDY_BOX_MULLER),
-                                 study_noise_word(STUDY_DISCRETE)};
-    size_t kind = STUDY_BOX_MULLER;
-    TRY(yaml_choice(r->file, node, "noise", kinds, 2, &kind));
-    r->study->noise = (enum study_noise)kind;
-    return ERR_OK;
-}
-
-static enum err read_score(struct reading *r, const yaml_node_t *node)
-{
-    const char *const kinds[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
-    size_t kind = AIM_L1;
-    TRY(yaml_choice(r->file, node, "score", kinds, 2, &kind));
-    r->study->score = (enum aim_score)kind;
-    return ERR_OK;
-}
-
-static enum err read_security(struct reading *r, const yaml_node_t *node)
-{
-    const char *const kinds[] = {study_security_word(STUDY_SEMI_HONEST),
-                                 study_security_word(STUDY_ABORT)};
-    size_t kind = STUDY_SEMI_HONEST;
-    TRY(yaml_choice(r->file, node, "security", kinds, 2, &kind));
-    r->study->security = (enum study_security)kind;
-    return ERR_OK;
-}
-
-static enum err read_late_uploads(struct reading *r, const yaml_node_t *node)
-{
-    static const char *const words[] = {"wait", "join"};
-    size_t join = 0;
-    TRY(yaml_choice(r->file, node, "late_uploads", words, 2, &join));
-    r->study->late_join = join == 1;
+    const char *const noises[] = {study_noise_word(STUDY_BOX_MULLER),
+                                  study_noise_word(STUDY_DISCRETE)};
+    const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
+    const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
+                                      study_security_word(STUDY_ABORT)};
+    static const char *const late[] = {"wait", "join"};
+    size_t kind[4] = {STUDY_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
+    TRY(yaml_choice(r->file, noise, "noise", noises, 2, &kind[0]));
+    TRY(yaml_choice(r->file, score, "score", scores, 2, &kind[1]));
+    TRY(yaml_choice(r->file, security, "security", securities, 2, &kind[2]));
+    TRY(yaml_choice(r->file, late_uploads, "late_uploads", late, 2, &kind[3]));
+    r->study->noise = (enum study_noise)kind[0];
+    r->study->score = (enum aim_score)kind[1];
+    r->study->security = (enum study_security)kind[2];
+    r->study->late_join = kind[3] == 1;
     return ERR_OK;
 }
 
@@ -155,15 +139,12 @@ static enum err read_study(struct reading *r)
     TRY(study_read_impossible(r, impossible));
     TRY(study_read_workload(r, workload));
     TRY(read_budget(r, budget));
-    TRY(read_noise(r, noise));
-    TRY(read_score(r, score));
+    TRY(read_kinds(r, noise, score, security, late));
     TRY(read_rounds(r, rounds));
-    TRY(read_security(r, security));
     TRY(study_read_people(r, servers, owners, analysts));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
     s->min_owners = (unsigned)s->owners;
     TRY(study_read_unsigned(r, least, "min_owners", 1, s->min_owners, &s->min_owners));
-    TRY(read_late_uploads(r, late));
     TRY(read_deadlines(r, deadlines));
     TRY(read_model(r, model));
     TRY(study_read_roster(r, version, revoked, signatures));
@@ -214,10 +195,8 @@ void study_free(struct study **study)
         return;
     for (size_t i = 0; s->owner != NULL && i < s->owners; i++)
         memory_free(&s->owner[i].column);
-    for (size_t k = 0; k < s->zeros; k++) {
-        uint32_t *cell = (uint32_t *)(uintptr_t)s->zero[k].cell;
-        memory_free(&cell);
-    }
+    for (size_t k = 0; k < s->zeros; k++)
+        memory_free(&s->zero[k].cell);
     memory_free(&s->zero);
     workload_free(&s->workload);
     domain_free(&s->domain);
