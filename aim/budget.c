@@ -5,11 +5,6 @@
 #define RHO_GRID 0x1p40L
 #define RHO_MAX 4096.0L
 
-static bool sensible(double v)
-{
-    return isfinite(v) && v >= 0;
-}
-
 /* ln of the delta at one alpha. Every alpha > 1 gives a valid bound, so only its value matters. */
 static long double log_delta_at(long double rho, long double epsilon, long double alpha)
 {
@@ -61,8 +56,8 @@ static enum err check_terms(const struct budget_terms *t, double epsilon_slack, 
         return log_fail(log, ERR_STUDY,
                         "epsilon %g must be above 0 and at most 1000, delta %g between 0 and 1",
                         t->epsilon, t->delta);
-    if (t->rows_per_person > LEDGER_ROWS_PER_PERSON_MAX || !sensible(epsilon_slack) ||
-        !sensible(t->delta_slack))
+    if (t->rows_per_person > LEDGER_ROWS_PER_PERSON_MAX || !ledger_amount(epsilon_slack) ||
+        !ledger_amount(t->delta_slack))
         return log_fail(log, ERR_STUDY,
                         "rows per person must be at most %d, and slack finite and not negative",
                         LEDGER_ROWS_PER_PERSON_MAX);

@@ -4,7 +4,6 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +17,6 @@ struct ledger {
     mpq_t limit[SUMS];
     mpq_t spent[SUMS];
 };
-
-static bool sensible(double v)
-{
-    return isfinite(v) && v >= 0;
-}
 
 static enum err ledger_empty(struct ledger **out, unsigned rows_per_person)
 {
@@ -41,8 +35,8 @@ enum err ledger_new(struct ledger **out, const struct ledger_limits *limits, str
 {
     unsigned k = limits->rows_per_person != 0 ? limits->rows_per_person : 1;
     *out = NULL;
-    if (!sensible(limits->rho) || !sensible(limits->epsilon_slack) ||
-        !sensible(limits->delta_slack) || k > LEDGER_ROWS_PER_PERSON_MAX)
+    if (!ledger_amount(limits->rho) || !ledger_amount(limits->epsilon_slack) ||
+        !ledger_amount(limits->delta_slack) || k > LEDGER_ROWS_PER_PERSON_MAX)
         return log_fail(log, ERR_STUDY,
                         "a budget needs finite limits that are not negative, and at most %d rows a "
                         "person",
@@ -97,7 +91,7 @@ void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals)
 enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
 {
     mpq_t s;
-    if (!sensible(epsilon) || !sensible(slack))
+    if (!ledger_amount(epsilon) || !ledger_amount(slack))
         return ERR_RANGE;
     mpq_init(s);
     mpq_set_d(cost, epsilon);
@@ -148,7 +142,7 @@ enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log
 {
     mpq_t cost, sum[2];
     enum err e = ERR_OK;
-    if (!sensible(epsilon) || !sensible(delta))
+    if (!ledger_amount(epsilon) || !ledger_amount(delta))
         return ERR_RANGE;
     mpq_inits(cost, sum[0], sum[1], (mpq_ptr)NULL);
     mpq_set_d(cost, epsilon);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 
 #include <gmp.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,12 @@ struct ledger_limits {
     double epsilon_slack;     /* most that ledger_slack() may add up to, k included */
     double delta_slack;
 };
+
+/* Whether it can be an amount of privacy: finite and not negative. */
+static inline bool ledger_amount(double v)
+{
+    return isfinite(v) && v >= 0;
+}
 
 enum err ledger_new(struct ledger **l, const struct ledger_limits *limits,
                     struct log *log) MUST_CHECK;

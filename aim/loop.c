@@ -210,7 +210,7 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     if (o->state_file != NULL)
         TRY(loop_save(l));
     if (o->progress != NULL) {
-        r->name = l->name;
+        r->name = l->name.text;
         o->progress(o->self, r);
         r->name = NULL;
     }
@@ -255,7 +255,7 @@ static enum err round_zero(struct loop *l)
     const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[0];
     *r = (struct aim_round){.query = AIM_NO_QUERY};
-    snprintf(l->name, sizeof l->name, "all one-ways");
+    l->name = (struct clique_name){"all one-ways"};
     TRY(enter(l));
     TRY(debit(l, o->workload->one_ways, false, l->log));
     TRY(measure_one_ways(l));
@@ -292,7 +292,7 @@ static enum err choose_and_learn(struct loop *l, struct aim_round *r)
     TRY(loop_choose(l, r->round, &chosen));
     TRY(debit_lost(l, 1, true, chosen.lost));
     r->query = chosen.query;
-    clique_name(&o->workload->query[r->query].clique, o->domain, l->name, sizeof l->name);
+    l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
     return learn(l, r, &chosen);
 }
 

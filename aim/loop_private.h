@@ -19,7 +19,7 @@ struct loop {
     uint64_t *penalty;
     uint64_t *estimate; /* cells of all candidates, one after the other */
     uint64_t room;      /* for them */
-    char name[256];
+    struct clique_name name;
 };
 
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */

@@ -73,16 +73,13 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
 {
     struct mask *mask = &m->mask[m->masks++];
     uint64_t cells = clique_cells(&z->clique, m->domain);
-    char name[256];
     mask->clique = m->clique[m->cliques++] = z->clique;
     TRY(memory_new(&mask->value, cells));
     for (size_t i = 0; i < z->cells; i++) {
-        if (z->cell[i] >= cells) {
-            clique_name(&z->clique, m->domain, name, sizeof name);
-            return log_fail(log, ERR_RANGE,
-                            "structural zeros of %s: there is no cell %u, only %llu", name,
-                            z->cell[i], (unsigned long long)cells);
-        }
+        if (z->cell[i] >= cells)
+            return log_fail(
+                log, ERR_RANGE, "structural zeros of %s: there is no cell %u, only %llu",
+                clique_name(&z->clique, m->domain).text, z->cell[i], (unsigned long long)cells);
         mask->value[z->cell[i]] = MODEL_ZERO;
     }
     return home_of(m, &z->clique, &mask->home, &mask->from_home);

@@ -103,10 +103,8 @@ static enum err read_parts(struct parts *p, struct reader *r, const struct domai
 
 static void parts_clear(struct parts *p)
 {
-    for (size_t i = 0; i < p->zeros; i++) {
-        uint32_t *cell = (uint32_t *)(uintptr_t)p->zero[i].cell;
-        memory_free(&cell);
-    }
+    for (size_t i = 0; i < p->zeros; i++)
+        memory_free(&p->zero[i].cell);
     memory_free(&p->clique);
     memory_free(&p->zero);
 }

@@ -63,12 +63,10 @@ static enum err find_targets(struct fitting *f, const struct measurement *ms, si
         for (size_t i = 0; i < m->potentials; i++)
             if (clique_equal(&m->potential[i].clique, &ms[k].clique))
                 t->potential = &m->potential[i];
-        if (t->potential == NULL) {
-            char name[256];
-            clique_name(&ms[k].clique, m->domain, name, sizeof name);
+        if (t->potential == NULL)
             return log_fail(log, ERR_MISMATCH,
-                            "the measurement of %s is not one of the model's cliques", name);
-        }
+                            "the measurement of %s is not one of the model's cliques",
+                            clique_name(&ms[k].clique, m->domain).text);
         if (!isfinite(ms[k].sigma) || ms[k].sigma <= 0)
             return log_fail(log, ERR_RANGE, "measurement %zu has a sigma of %g; it must be above 0",
                             k + 1, ms[k].sigma);

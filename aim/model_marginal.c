@@ -150,15 +150,13 @@ enum err model_marginal(const struct model *m, const struct clique *c, double *c
                    counts);
     } else {
         uint64_t largest = model_marginal_cells(m, c);
-        if (largest > m->limit_cells) {
-            char name[256];
-            clique_name(c, m->domain, name, sizeof name);
+        if (largest > m->limit_cells)
             return log_fail(
                 log, ERR_RANGE,
                 "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
                 "more memory",
-                name, (unsigned long long)largest, (unsigned long long)m->limit_cells);
-        }
+                clique_name(c, m->domain).text, (unsigned long long)largest,
+                (unsigned long long)m->limit_cells);
         TRY(outside(m, &asked, counts));
     }
     for (uint64_t i = 0; i < cells; i++)

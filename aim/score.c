@@ -10,11 +10,6 @@ uint64_t score_total(const struct score_bounds *b, uint32_t query)
     return b->total != NULL ? b->total[query] : UINT64_C(1) << b->bits;
 }
 
-static void set_u64(mpz_ptr z, uint64_t v)
-{
-    mpz_import(z, 1, -1, sizeof v, 0, 0, &v);
-}
-
 /* False if z, which is not negative, needs more than 64 bits. */
 static bool get_u64(mpz_srcptr z, uint64_t *v)
 {
@@ -118,7 +113,7 @@ static bool penalty_of(const struct select_terms *t, uint64_t cells, uint64_t *p
     mpq_inits(q, s, (mpq_ptr)NULL);
     mpq_set_d(s, t->sigma);
     expected_score(q, t->score, s);
-    set_u64(mpq_numref(s), cells);
+    mpz_import(mpq_numref(s), 1, -1, sizeof cells, 0, 0, &cells);
     mpz_set_ui(mpq_denref(s), 1);
     mpq_mul(q, q, s);
     mpq_set_ui(s, 1, 2);
@@ -232,13 +227,12 @@ static enum err check_terms(const struct select_terms *t, struct log *log)
 
 static enum err too_small(const struct select_terms *t, size_t candidate, struct log *log)
 {
-    char name[256];
-    clique_name(&t->workload->query[t->query[candidate]].clique, t->domain, name, sizeof name);
     return log_fail(
         log, ERR_RANGE,
         "select: an epsilon of %g a round is too small to weigh %s with counts of up to 2^%u; "
         "raise epsilon, use fewer rounds, lower the bound on rows, or make weights more even",
-        t->epsilon, name, t->bounds.bits);
+        t->epsilon, clique_name(&t->workload->query[t->query[candidate]].clique, t->domain).text,
+        t->bounds.bits);
 }
 
 enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_t *penalty,
@@ -278,7 +272,6 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
 {
     uint64_t one = UINT64_C(1) << (bounds->bits + AIM_ESTIMATE_BITS);
     uint64_t cells, sum = 0, cell = 0;
-    char name[256];
     if (query >= w->queries)
         return log_fail(log, ERR_REFUSED,
                         "select: query %u is no marginal of the workload's closure", query);
@@ -287,12 +280,12 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
         sum += estimate[cell++];
     if (cell == cells && sum <= 2 * one)
         return ERR_OK;
-    clique_name(&w->query[query].clique, d, name, sizeof name);
     return log_fail(
         log, ERR_REFUSED,
         "select: the estimates of %s are out of bounds at cell %llu (each at most 2^%u, in "
         "sum at most 2^%u)",
-        name, (unsigned long long)cell, bounds->bits, bounds->bits + 1);
+        clique_name(&w->query[query].clique, d).text, (unsigned long long)cell, bounds->bits,
+        bounds->bits + 1);
 }
 
 static uint64_t sum_l1(size_t cells, const int64_t *counts, const uint64_t *estimate)

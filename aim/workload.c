@@ -27,10 +27,12 @@ uint64_t clique_cells(const struct clique *c, const struct domain *d)
     return scope_cells(&s, d);
 }
 
-void clique_name(const struct clique *c, const struct domain *d, char *text, size_t size)
+struct clique_name clique_name(const struct clique *c, const struct domain *d)
 {
     const struct scope s = scope_of(c);
-    scope_name(&s, d, text, size);
+    struct clique_name name;
+    scope_name(&s, d, name.text, sizeof name.text);
+    return name;
 }
 
 void clique_write(const struct clique *c, struct bytes *out)
@@ -73,7 +75,6 @@ static unsigned clique_subsets(const struct clique *c)
 static enum err check_clique(const struct domain *d, const struct clique *c, double weight,
                              size_t number, struct log *log)
 {
-    char name[256];
     if (c->n == 0 || c->n > CLIQUE_MAX)
         return log_fail(log, ERR_STUDY,
                         "workload marginal %zu has %u attributes; 1 to %d are allowed", number,
@@ -84,12 +85,10 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
                 log, ERR_STUDY,
                 "workload marginal %zu names an attribute twice, or one that is unknown", number);
     }
-    if (!isfinite(weight) || weight <= 0) {
-        clique_name(c, d, name, sizeof name);
+    if (!isfinite(weight) || weight <= 0)
         return log_fail(log, ERR_STUDY,
-                        "the weight of marginal %s is %g; it must be a number above 0", name,
-                        weight);
-    }
+                        "the weight of marginal %s is %g; it must be a number above 0",
+                        clique_name(c, d).text, weight);
     return ERR_OK;
 }
 
@@ -119,13 +118,11 @@ static struct given *given_sorted(const struct workload *w)
 static enum err check_repeats(const struct domain *d, const struct given *g, size_t count,
                               struct log *log)
 {
-    char name[256];
     for (size_t i = 1; i < count; i++) {
-        if (clique_equal(&g[i].clique, &g[i - 1].clique)) {
-            clique_name(&g[i].clique, d, name, sizeof name);
+        if (clique_equal(&g[i].clique, &g[i - 1].clique))
             return log_fail(log, ERR_STUDY,
-                            "marginal %s is in the workload twice; give it a weight instead", name);
-        }
+                            "marginal %s is in the workload twice; give it a weight instead",
+                            clique_name(&g[i].clique, d).text);
     }
     return ERR_OK;
 }
@@ -150,12 +147,10 @@ static enum err attribute_weights(const struct domain *d, const struct given *g,
 
 static enum err too_many_cells(const struct domain *d, const struct clique *c, struct log *log)
 {
-    char name[256];
-    clique_name(c, d, name, sizeof name);
     return log_fail(log, ERR_STUDY,
                     "the workload needs more than 2^32 cells (reached at %s); use fewer or smaller "
                     "marginals, or coarser bins",
-                    name);
+                    clique_name(c, d).text);
 }
 
 /* What the given marginals alone take, before anything is allocated by their subsets. */

@@ -26,7 +26,10 @@ bool clique_contains(const struct clique *whole, const struct clique *part);
 /* Cells of the marginal; UINT64_MAX on overflow. */
 uint64_t clique_cells(const struct clique *c, const struct domain *d);
 /* "age x sex", cut to fit. */
-void clique_name(const struct clique *c, const struct domain *d, char *text, size_t size);
+struct clique_name {
+    char text[256];
+};
+struct clique_name clique_name(const struct clique *c, const struct domain *d);
 /* u16 attributes, u16 each. */
 void clique_write(const struct clique *c, struct bytes *out);
 

@@ -41,11 +41,11 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
 /* `owners`: whose rows were counted when it was measured. */
 static json_t *round_json(const struct study *study, const struct aim_round *r, uint64_t owners)
 {
-    char name[256] = "all one-ways";
+    struct clique_name name = {"all one-ways"};
     if (r->query != AIM_NO_QUERY)
-        clique_name(&study->workload->query[r->query].clique, study->domain, name, sizeof name);
+        name = clique_name(&study->workload->query[r->query].clique, study->domain);
     return json_pack("{s:i, s:s, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I}",
-                     "round", (int)r->round, "marginal", name, "sigma", r->sigma, "epsilon",
+                     "round", (int)r->round, "marginal", name.text, "sigma", r->sigma, "epsilon",
                      r->epsilon, "candidates", (int)r->candidates, "cost", r->cost, "spent",
                      r->spent, "before", r->before, "after", r->after, "noise", r->noise, "moved",
                      r->moved, "loss", r->loss, "total", r->total, "model_cells",

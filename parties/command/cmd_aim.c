@@ -61,8 +61,8 @@ static enum err read_all(const struct study *study, const struct sources *from, 
     return from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK;
 }
 
-static enum err execute(const struct sources *from, const char *folder,
-                        const struct command_sampling *sampling, struct log *log)
+static enum err execute(const struct sources *from, const char *folder, size_t rows, uint64_t seed,
+                        struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
@@ -77,21 +77,20 @@ static enum err execute(const struct sources *from, const char *folder,
     TRY(price_limits(study, &limits, log));
     progress = progress_start(stdout, study, limits.rho);
     TRY(central_run(&result, study, table, progress_round, &progress, log));
-    TRY(release_write(folder, study, result, limits.rho, sampling->rows, sampling->seed, log));
+    TRY(release_write(folder, study, result, limits.rho, rows, seed, log));
     printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
     return ERR_OK;
 }
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[FILES_MAX + 1], *out = NULL, *rows = NULL, *seed = "1", *delimiter = ",",
-                                      *decimal = ".";
-    struct command_sampling sampling;
+    const char *files[FILES_MAX + 1], *out = NULL, *delimiter = ",", *decimal = ".";
+    int64_t rows = 0, seed = 1;
     struct sources from = {.files = files};
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "DIR"},
-        {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},
+        {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
+        {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
         {.name = "sql", .value = &from.sql.connection},
@@ -103,9 +102,8 @@ static enum err run(int argc, char **argv, struct log *log)
     if (from.count < 2 && from.sql.connection == NULL)
         return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
     TRY(command_sql(&from.sql, log));
-    TRY(command_sampling(rows, seed, &sampling, log));
     TRY(command_csv(delimiter, decimal, &from.csv, log));
-    return execute(&from, out, &sampling, log);
+    return execute(&from, out, (size_t)rows, (uint64_t)seed, log);
 }
 
 const struct command cmd_aim = {"aim", "central AIM, for whoever may see all rows", help, run};

@@ -302,16 +302,15 @@ static void end(struct demo *d)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *folder = "trefoil-demo", *seed = "7", *rest[1];
-    int64_t seed_number = 0;
+    const char *folder = "trefoil-demo", *rest[1];
+    int64_t seed = 7;
     struct demo d CLEAN(end) = {.log = log};
     const struct command_option options[] = {
         {.name = "folder", .value = &folder},
-        {.name = "seed", .value = &seed},
+        {.name = "seed", .number = &seed, .most = INT64_MAX},
     };
     TRY(command_options(argc, argv, options, 2, rest, 0, 0, NULL, log));
-    TRY(command_integer("seed", seed, 0, INT64_MAX, &seed_number, log));
-    return play(&d, folder, (uint64_t)seed_number);
+    return play(&d, folder, (uint64_t)seed);
 }
 
 const struct command cmd_demo = {"demo", "show a whole study on this machine, with invented data",

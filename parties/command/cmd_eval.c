@@ -55,9 +55,8 @@ static enum err print_errors(const struct study *study, const double *each, size
         order[i] = (struct entry){each[i], i};
     qsort(order, w->cliques, sizeof *order, by_error);
     for (size_t i = 0; i < w->cliques && (worst == 0 || i < worst); i++) {
-        char name[256];
-        clique_name(&w->clique[order[i].clique], study->domain, name, sizeof name);
-        printf("  %.4f  %s\n", order[i].error, name);
+        printf("  %.4f  %s\n", order[i].error,
+               clique_name(&w->clique[order[i].clique], study->domain).text);
     }
     if (worst != 0 && worst < w->cliques)
         printf("  ...     and %zu more (--worst 0 for all)\n", w->cliques - worst);
@@ -154,13 +153,15 @@ static enum err evaluate_files(const char *const *files, size_t count,
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[3] = {NULL, NULL, NULL}, *model = NULL, *worst = "20";
+    const char *files[3] = {NULL, NULL, NULL}, *model = NULL;
     struct database_source sql = {0};
-    int64_t shown = 0;
+    int64_t worst = 20;
     size_t count = 0;
     const struct command_option options[] = {
-        {.name = "model", .value = &model},        {.name = "worst", .value = &worst},
-        {.name = "sql", .value = &sql.connection}, {.name = "table", .value = &sql.table},
+        {.name = "model", .value = &model},
+        {.name = "worst", .number = &worst, .most = INT32_MAX},
+        {.name = "sql", .value = &sql.connection},
+        {.name = "table", .value = &sql.table},
         {.name = "query", .value = &sql.query},
     };
     TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 2, 3, &count,
@@ -170,8 +171,7 @@ static enum err run(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE,
                         "eval compares real rows, of a CSV file or by --sql, with those of a "
                         "synthetic CSV file");
-    TRY(command_integer("worst", worst, 0, INT32_MAX, &shown, log));
-    return evaluate_files(files, count, &sql, model, (size_t)shown, log);
+    return evaluate_files(files, count, &sql, model, (size_t)worst, log);
 }
 
 const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",

@@ -56,13 +56,12 @@ static void count(struct plan *p)
 static void print_domain(const struct plan *p)
 {
     const struct workload *w = p->study->workload;
-    char name[256];
-    clique_name(&w->query[p->largest_query].clique, p->study->domain, name, sizeof name);
     printf("study %s: %zu attributes, at most %" PRIu64 " rows from %zu owners\n", p->study->name,
            p->study->domain->attributes, p->rows, p->study->owners);
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
-    printf("largest marginal: %s, %" PRIu64 " cells\n", name, p->largest);
+    printf("largest marginal: %s, %" PRIu64 " cells\n",
+           clique_name(&w->query[p->largest_query].clique, p->study->domain).text, p->largest);
     printf("rounds: the one-ways, then %u; each about %u exchanges between the servers,\n"
            "  and 6 more with security: abort\n",
            p->study->rounds, ROUND_EXCHANGES);

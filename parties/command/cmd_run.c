@@ -184,8 +184,7 @@ struct run_terms {
     const char *study, *key, *folder;
     bool is_new;         /* the folder was not there */
     const uint8_t *lost; /* the number of a run, or NULL */
-    int64_t rounds, wait_s;
-    struct command_sampling sampling;
+    int64_t rounds, wait_s, rows, seed;
 };
 
 /* What the servers signed is kept beside the key and in the folder: one may be lost. */
@@ -205,8 +204,8 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
 static enum err release(struct run *r, const struct run_terms *t)
 {
     progress_wait(&r->progress, "drawing the synthetic rows");
-    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, t->sampling.rows,
-                      t->sampling.seed, r->log));
+    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
+                      (uint64_t)t->seed, r->log));
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
         TRY(report_write(t->folder, r->study, NULL, r->log));
@@ -347,15 +346,6 @@ static enum err adviser_start(struct adviser *a, int argc, char **argv, struct l
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* The numbers of the command line. */
-static enum err read_numbers(const char *rounds, const char *wait, const char *rows,
-                             const char *seed, struct run_terms *t, struct log *log)
-{
-    TRY(command_integer("rounds", rounds, 1, STUDY_ROUNDS_MAX, &t->rounds, log));
-    TRY(command_integer("wait", wait, 0, 30 * 86400, &t->wait_s, log));
-    return command_sampling(rows, seed, &t->sampling, log);
-}
-
 /* The number of a run as an audit log has it. */
 static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], struct log *log)
 {
@@ -370,23 +360,22 @@ static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], str
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *rounds = NULL, *wait = "3600", *rows = NULL, *seed = "1", *lost = NULL;
+    const char *lost = NULL;
     uint8_t number[REQUEST_RUN_SIZE];
-    struct run_terms t = {0};
+    struct run_terms t = {.wait_s = 3600, .seed = 1};
     struct run r = {.log = log};
     struct adviser adviser CLEAN(adviser_stop) = {0};
     const struct command_option options[] = {
         {.name = "key", .value = &t.key, .needed = "FILE"},
         {.name = "out", .value = &t.folder, .needed = "DIR"},
-        {.name = "rounds", .value = &rounds},
-        {.name = "wait", .value = &wait},
-        {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},
+        {.name = "rounds", .number = &t.rounds, .least = 1, .most = STUDY_ROUNDS_MAX},
+        {.name = "wait", .number = &t.wait_s, .most = 30 * 86400},
+        {.name = "rows", .number = &t.rows, .least = 1, .most = COMMAND_ROWS_MAX},
+        {.name = "seed", .number = &t.seed, .most = INT64_MAX},
         {.name = "continue", .value = &lost},
     };
     enum err e;
     TRY(command_options(argc, argv, options, 7, &t.study, 1, 1, NULL, log));
-    TRY(read_numbers(rounds, wait, rows, seed, &t, log));
     if (lost != NULL) {
         TRY(read_run(lost, number, log));
         t.lost = number;

@@ -67,7 +67,7 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *lanes_text, *status;
+    const char *study, *key, *folder, *listen, *status;
     int64_t lanes;
     bool purge;
     char host[STUDY_HOST_SIZE];
@@ -127,14 +127,13 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &a.key, .needed = "FILE"},
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
-        {.name = "lanes", .value = &a.lanes_text},
+        {.name = "lanes", .number = &a.lanes, .least = 1, .most = STUDY_LANES_MAX},
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
     TRY(command_options(argc, argv, options, 6, &a.study, 1, 1, NULL, log));
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
-    TRY(command_integer("lanes", a.lanes_text, 1, STUDY_LANES_MAX, &a.lanes, log));
     return serve(&a, log);
 }
 

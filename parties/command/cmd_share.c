@@ -82,7 +82,7 @@ struct share {
     /* what was asked for */
     const char *study_path, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
     bool dry_run, replace, status, withdraw;
-    unsigned retries;
+    int64_t retries;
     struct source_options data;
 
     struct study *study;
@@ -234,7 +234,7 @@ static enum err meet(struct share *s, struct courier **courier)
         .me = s->me,
         .witness = &s->witness,
         .owner = (uint32_t)s->owner,
-        .retries = s->retries,
+        .retries = (unsigned)s->retries,
         .progress = &s->progress,
         .log = s->log,
     };
@@ -389,9 +389,8 @@ static enum err check_wish(const struct share *s)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".", *retries = "6";
-    int64_t times = 0;
-    struct share s CLEAN(clear) = {.log = log};
+    const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".";
+    struct share s CLEAN(clear) = {.retries = 6, .log = log};
     const struct command_option options[] = {
         {.name = "key", .value = &s.key, .needed = "FILE"},
         {.name = "dry-run", .flag = &s.dry_run},
@@ -409,7 +408,7 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "fingerprint", .value = &s.fingerprint},
         {.name = "secret", .value = &s.secret_path},
         {.name = "receipt", .value = &s.receipt_path},
-        {.name = "retries", .value = &retries},
+        {.name = "retries", .number = &s.retries, .most = 1000},
     };
     TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2, NULL,
                         log));
@@ -418,8 +417,6 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(check_wish(&s));
     TRY(command_sql(&s.data.sql, log));
     TRY(command_csv(delimiter, decimal, &s.data.options, log));
-    TRY(command_integer("retries", retries, 0, 1000, &times, log));
-    s.retries = (unsigned)times;
     TRY(load(&s));
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }

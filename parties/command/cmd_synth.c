@@ -44,12 +44,12 @@ static enum err execute(const char *path, const char *out, size_t rows, uint64_t
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *file = NULL, *out = NULL, *rows = NULL, *seed = "1", *sampling = "rounded";
-    struct command_sampling s;
+    const char *file = NULL, *out = NULL, *sampling = "rounded";
+    int64_t rows = 0, seed = 1;
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "FILE"},
-        {.name = "rows", .value = &rows},
-        {.name = "seed", .value = &seed},
+        {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
+        {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "sampling", .value = &sampling},
     };
     bool independent;
@@ -57,8 +57,7 @@ static enum err run(int argc, char **argv, struct log *log)
     independent = strcmp(sampling, "independent") == 0;
     if (!independent && strcmp(sampling, "rounded") != 0)
         return log_fail(log, ERR_USAGE, "--sampling is rounded or independent, not %s", sampling);
-    TRY(command_sampling(rows, seed, &s, log));
-    return execute(file, out, s.rows, s.seed, independent, log);
+    return execute(file, out, (size_t)rows, (uint64_t)seed, independent, log);
 }
 
 const struct command cmd_synth = {"synth", "synthetic rows from a released model", help, run};

@@ -13,7 +13,6 @@
 #include <yaml.h>
 
 #define OPTIONS_MAX 32
-#define ROWS_MAX 1000000000
 
 enum command_exit command_exit_code(enum err e)
 {
@@ -99,6 +98,7 @@ static enum err take_option(const char *text, int argc, char **argv, int *at,
                             struct log *log)
 {
     size_t n = strcspn(text, "=");
+    const char *value = text[n] == '=' ? text + n + 1 : NULL;
     size_t i = 0;
     while (i < options && !(strncmp(option[i].name, text, n) == 0 && option[i].name[n] == '\0'))
         i++;
@@ -108,16 +108,18 @@ static enum err take_option(const char *text, int argc, char **argv, int *at,
         return log_fail(log, ERR_USAGE, "--%s comes twice; leave one out", option[i].name);
     seen[i] = true;
     if (option[i].flag != NULL) {
-        if (text[n] == '=')
-            return log_fail(log, ERR_USAGE, "--%s takes no value", option[i].name);
         *option[i].flag = true;
-    } else if (text[n] == '=') {
-        *option[i].value = text + n + 1;
-    } else if (*at + 1 < argc) {
-        *option[i].value = argv[++*at];
-    } else {
-        return log_fail(log, ERR_USAGE, "--%s needs a value; --help shows which", option[i].name);
+        return value == NULL ? ERR_OK
+                             : log_fail(log, ERR_USAGE, "--%s takes no value", option[i].name);
     }
+    if (value == NULL && *at + 1 < argc)
+        value = argv[++*at];
+    if (value == NULL)
+        return log_fail(log, ERR_USAGE, "--%s needs a value; --help shows which", option[i].name);
+    if (option[i].number != NULL)
+        return command_integer(option[i].name, value, option[i].least, option[i].most,
+                               option[i].number, log);
+    *option[i].value = value;
     return ERR_OK;
 }
 
@@ -173,8 +175,6 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 {
     char *end;
     long long n;
-    if (text == NULL)
-        return ERR_OK;
     errno = 0;
     n = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || n < least || n > most)
@@ -182,16 +182,6 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
                         "--%s is \"%s\"; it should be a whole number from %lld to %lld", name, text,
                         (long long)least, (long long)most);
     *v = n;
-    return ERR_OK;
-}
-
-enum err command_sampling(const char *rows, const char *seed, struct command_sampling *s,
-                          struct log *log)
-{
-    int64_t row_count = 0, seed_number = 0;
-    TRY(command_integer("rows", rows, 1, ROWS_MAX, &row_count, log));
-    TRY(command_integer("seed", seed, 0, INT64_MAX, &seed_number, log));
-    *s = (struct command_sampling){(size_t)row_count, (uint64_t)seed_number};
     return ERR_OK;
 }
 

@@ -52,11 +52,13 @@ enum command_exit command_exit_code(enum err e);
 int command_end(enum err e, struct log *log);
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* One option, `--name value` or `--name=value`, or without a value where `flag` is set. */
+/* One option, `--name value` or `--name=value`. Where it is absent, what it sets stays. */
 struct command_option {
     const char *name;   /* without the dashes */
-    const char **value; /* left alone where the option is absent */
-    bool *flag;
+    const char **value; /* a text; or */
+    bool *flag;         /* set, without a value; or */
+    int64_t *number;    /* a whole number in these bounds */
+    int64_t least, most;
     const char
         *needed; /* what its value is called, such as FILE, if the command cannot do without */
 };
@@ -71,17 +73,11 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
                          const char **rest, size_t least, size_t most, size_t *given,
                          struct log *log) MUST_CHECK;
 
-/* The number in an option's text; *v stays if there is none. `name` is for messages. */
+/* The number in a text. `name` is for messages. */
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 
-/* --rows (0 where there is none) and --seed of what draws synthetic rows. */
-struct command_sampling {
-    size_t rows;
-    uint64_t seed;
-};
-enum err command_sampling(const char *rows, const char *seed, struct command_sampling *s,
-                          struct log *log) MUST_CHECK;
+#define COMMAND_ROWS_MAX 1000000000 /* synthetic ones */
 
 /* --delimiter and --decimal: one character each, and not the same. */
 struct table_csv_options;

@@ -219,10 +219,8 @@ static void fit_row(const struct report *r, size_t i, const struct fit_of *f, do
 {
     const struct measurement *m = &r->measurement[i];
     size_t one_ways = r->study->workload->one_ways;
-    char name[256];
-    clique_name(&m->clique, r->domain, name, sizeof name);
     text_put(r->out, "<tr><td class=\"n hide\">%zu</td><td>", i < one_ways ? 0 : i - one_ways + 1);
-    html_text(r->out, name);
+    html_text(r->out, clique_name(&m->clique, r->domain).text);
     text_put(r->out, "</td><td>");
     report_chart_bar(r->out, f->error, f->expected, most);
     text_put(r->out,

@@ -109,19 +109,17 @@ static enum err check_zeros(struct source *s, const struct study *study, const s
 {
     uint64_t cells = clique_cells(&zero->clique, study->domain);
     int64_t *counts, rows = 0;
-    char name[128];
     enum err e;
     TRY(memory_new(&counts, cells));
     e = count(s, &zero->clique, counts);
     for (size_t i = 0; e == ERR_OK && i < zero->cells; i++)
         rows += counts[zero->cell[i]];
     memory_wipe_free(&counts, cells * sizeof *counts);
-    clique_name(&zero->clique, study->domain, name, sizeof name);
     if (rows > 0)
         log_warn(log,
                  "%" PRId64 " rows hold %s that the study calls impossible: they are sent as they "
                  "are, but no row of the result will have that; check the table and the study",
-                 rows, name);
+                 rows, clique_name(&zero->clique, study->domain).text);
     return e;
 }
 

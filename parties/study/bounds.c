@@ -23,14 +23,13 @@ static struct most most_of(const struct study *study)
 static enum err too_many(const struct study *study, size_t query, const struct most *m,
                          uint64_t parent_cells, struct log *log)
 {
-    char name[128];
-    clique_name(&study->workload->query[query].clique, study->domain, name, sizeof name);
     return log_fail(
         log, ERR_RANGE,
         "the marginal %s could count up to %llu in each of %llu cells, which is more than "
         "the arithmetic carries; lower the owners' max_rows (pad_to) or coarsen its "
         "attributes",
-        name, (unsigned long long)(m->cell + m->rows), (unsigned long long)parent_cells);
+        clique_name(&study->workload->query[query].clique, study->domain).text,
+        (unsigned long long)(m->cell + m->rows), (unsigned long long)parent_cells);
 }
 
 /*
@@ -83,9 +82,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
 
 void bounds_free(struct bounds **bounds)
 {
-    if (*bounds != NULL) {
-        uint64_t *total = (uint64_t *)(uintptr_t)(*bounds)->counts.total;
-        memory_free(&total);
-    }
+    if (*bounds != NULL)
+        memory_free(&(*bounds)->counts.total);
     memory_free(bounds);
 }

@@ -154,9 +154,8 @@ static void describe_impossible(FILE *out, const struct study *s)
     if (s->zeros > 0)
         fputs("\nImpossible, by public knowledge: no row of the result will have these.\n", out);
     for (size_t k = 0; k < s->zeros; k++) {
-        char name[128];
-        clique_name(&s->zero[k].clique, s->domain, name, sizeof name);
-        fprintf(out, "  %s: %zu of %llu combinations\n", name, s->zero[k].cells,
+        fprintf(out, "  %s: %zu of %llu combinations\n",
+                clique_name(&s->zero[k].clique, s->domain).text, s->zero[k].cells,
                 (unsigned long long)clique_cells(&s->zero[k].clique, s->domain));
     }
 }
