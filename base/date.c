@@ -5,6 +5,7 @@
 #include <time.h>
 
 #define DAY_S 86400
+#define DAY_LENGTH 10
 #define LAST INT64_C(253402300799) /* 9999-12-31T23:59:59Z */
 
 int64_t date_now(void)
@@ -14,18 +15,19 @@ int64_t date_now(void)
     return t.tv_sec;
 }
 
-void date_text(int64_t seconds, char text[DATE_SIZE])
+struct words date_text(int64_t seconds)
 {
     time_t t = (time_t)(seconds < 0 ? 0 : seconds > LAST ? LAST : seconds);
+    struct words w;
     struct tm utc;
     gmtime_r(&t, &utc);
-    strftime(text, DATE_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    strftime(w.text, sizeof w.text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return w;
 }
 
 bool date_parse(const char *text, int64_t *seconds)
 {
     struct tm utc = {0};
-    char again[DATE_SIZE];
     int end = 0;
     if (strlen(text) != DATE_SIZE - 1 ||
         sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
@@ -36,8 +38,7 @@ bool date_parse(const char *text, int64_t *seconds)
     utc.tm_mon -= 1;
     *seconds = timegm(&utc);
     /* a 31st of February comes out as another date */
-    date_text(*seconds, again);
-    return strcmp(again, text) == 0;
+    return strcmp(date_text(*seconds).text, text) == 0;
 }
 
 uint32_t date_today(void)
@@ -50,7 +51,7 @@ bool date_parse_day(const char *text, uint32_t *day)
 {
     char whole[DATE_SIZE];
     int64_t seconds;
-    if (strlen(text) != DATE_DAY_SIZE - 1)
+    if (strlen(text) != DAY_LENGTH)
         return false;
     snprintf(whole, sizeof whole, "%.10sT00:00:00Z", text);
     if (!date_parse(whole, &seconds))
@@ -59,10 +60,9 @@ bool date_parse_day(const char *text, uint32_t *day)
     return true;
 }
 
-void date_day_text(uint32_t day, char text[DATE_DAY_SIZE])
+struct words date_day_text(uint32_t day)
 {
-    char whole[DATE_SIZE];
-    date_text((int64_t)day * DAY_S, whole);
-    memcpy(text, whole, DATE_DAY_SIZE - 1);
-    text[DATE_DAY_SIZE - 1] = '\0';
+    struct words w = date_text((int64_t)day * DAY_S);
+    w.text[DAY_LENGTH] = '\0';
+    return w;
 }

@@ -7,6 +7,8 @@
 #ifndef TREFOIL_BASE_DATE_H
 #define TREFOIL_BASE_DATE_H
 
+#include "base/words.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,12 +20,11 @@ int64_t date_now(void);
 /* False unless `text` is a date of the years 1970 to 9999 in exactly that form. */
 bool date_parse(const char *text, int64_t *seconds);
 /* A date outside those years is written as the nearest inside. */
-void date_text(int64_t seconds, char text[DATE_SIZE]);
+struct words date_text(int64_t seconds);
 
 /* Whole days since 1970-01-01, written 2026-12-01: coarse enough for a clock that is wrong. */
-#define DATE_DAY_SIZE 11 /* with the NUL */
 uint32_t date_today(void);
 bool date_parse_day(const char *text, uint32_t *day);
-void date_day_text(uint32_t day, char text[DATE_DAY_SIZE]);
+struct words date_day_text(uint32_t day);
 
 #endif

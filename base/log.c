@@ -55,9 +55,7 @@ static void write_line(const struct log *log, enum log_level level, const char *
     fflush(stdout); /* so that both stand in order where they share a file */
     flockfile(log->file);
     if (log->dated) {
-        char date[DATE_SIZE];
-        date_text(date_now(), date);
-        fprintf(log->file, "%s ", date);
+        fprintf(log->file, "%s ", date_text(date_now()).text);
     }
     put(log->file, log->prefix, level, line);
     fflush(log->file);

@@ -5,45 +5,47 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *words_time(double seconds, char text[WORDS_SIZE])
+struct words words_time(double seconds)
 {
     unsigned s = seconds > 0 && seconds < 1e9 ? (unsigned)lround(seconds) : 0;
+    struct words w;
     if (seconds < 9.95)
-        snprintf(text, WORDS_SIZE, "%.1f s", fmax(0, seconds));
+        snprintf(w.text, sizeof w.text, "%.1f s", fmax(0, seconds));
     else if (s < 100)
-        snprintf(text, WORDS_SIZE, "%u s", s);
+        snprintf(w.text, sizeof w.text, "%u s", s);
     else if (s < 5970)
-        snprintf(text, WORDS_SIZE, "%u min", (s + 30) / 60);
+        snprintf(w.text, sizeof w.text, "%u min", (s + 30) / 60);
     else
-        snprintf(text, WORDS_SIZE, "%u h %02u min", (s + 30) / 3600, (s + 30) % 3600 / 60);
-    return text;
+        snprintf(w.text, sizeof w.text, "%u h %02u min", (s + 30) / 3600, (s + 30) % 3600 / 60);
+    return w;
 }
 
-const char *words_bytes(uint64_t bytes, char text[WORDS_SIZE])
+struct words words_bytes(uint64_t bytes)
 {
     static const char *const unit[] = {"kB", "MB", "GB", "TB"};
     double v = (double)bytes / 1e3;
+    struct words w;
     unsigned i = 0;
-    if (bytes < 10000) {
-        snprintf(text, WORDS_SIZE, "%u bytes", (unsigned)bytes);
-        return text;
-    }
     for (; v >= 999.95 && i < 3; i++)
         v /= 1e3;
-    snprintf(text, WORDS_SIZE, "%.1f %s", v, unit[i]);
-    return text;
+    if (bytes < 10000)
+        snprintf(w.text, sizeof w.text, "%u bytes", (unsigned)bytes);
+    else
+        snprintf(w.text, sizeof w.text, "%.1f %s", v, unit[i]);
+    return w;
 }
 
-const char *words_number(double v, char text[WORDS_SIZE])
+struct words words_number(double v)
 {
+    struct words w;
     char *digits;
-    snprintf(text, WORDS_SIZE, "%g", v);
-    digits = strchr(text, 'e');
+    snprintf(w.text, sizeof w.text, "%g", v);
+    digits = strchr(w.text, 'e');
     if (digits != NULL) {
         digits += digits[1] == '-' || digits[1] == '+' ? 2 : 1;
         memmove(digits, digits + strspn(digits, "0"), strlen(digits + strspn(digits, "0")) + 1);
     }
-    return text;
+    return w;
 }
 
 static bool begins_character(char c)

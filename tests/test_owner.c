@@ -528,8 +528,8 @@ TEST(pins_are_replaced_and_kept)
     struct support_study s CLEAN(support_study_free);
     struct study *changed CLEAN(study_free) = NULL, *other CLEAN(study_free) = NULL;
     const struct support_options o = {.owners = 1};
-    char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], print[3][STUDY_FINGERPRINT_SIZE],
-         expected[1024];
+    char said[2048] = "", key[SUPPORT_PATH], pins[SUPPORT_PATH], expected[1024];
+    struct words print[3];
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
     struct bytes text CLEAN(bytes_clear) = {0};
     bool known = true;
@@ -542,9 +542,9 @@ TEST(pins_are_replaced_and_kept)
                              (const char *const[]){"study: test\n", other_name, NULL}));
     assert_int_equal(study_load(&changed, support_path(&s, "changed.yaml"), &log), ERR_OK);
     assert_int_equal(study_load(&other, support_path(&s, "other.yaml"), &log), ERR_OK);
-    study_fingerprint(s.study, print[0]);
-    study_fingerprint(changed, print[1]);
-    study_fingerprint(other, print[2]);
+    print[0] = study_fingerprint(s.study);
+    print[1] = study_fingerprint(changed);
+    print[2] = study_fingerprint(other);
 
     assert_int_equal(pin_check(key, s.study, NULL, &known, &log), ERR_OK);
     assert_false(known);
@@ -554,13 +554,13 @@ TEST(pins_are_replaced_and_kept)
     assert_true(known);
     assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_MISMATCH);
     support_says(said, "this key knows the study test by other terms");
-    assert_int_equal(pin_check(key, changed, print[1], &known, &log), ERR_OK);
+    assert_int_equal(pin_check(key, changed, print[1].text, &known, &log), ERR_OK);
     assert_false(known);
     assert_int_equal(pin_set(key, changed, &log), ERR_OK); /* in the place of the first */
     assert_int_equal(file_read(pins, 4096, &text, &log), ERR_OK);
     bytes_put_u8(&text, 0);
-    snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2],
-             print[1]);
+    snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2].text,
+             print[1].text);
     support_says((const char *)text.data, expected);
 
     /* a last line that an editor left without its end */

@@ -151,15 +151,14 @@ TEST(a_key_may_be_renewed_and_expire)
     struct fixture *f = *state;
     struct identity *renewed CLEAN(identity_free) = NULL, *back CLEAN(identity_free) = NULL;
     struct public_identity parsed;
-    char text[KEYS_TEXT_SIZE], a[KEYS_FINGERPRINT_SIZE], b[KEYS_FINGERPRINT_SIZE];
+    char text[KEYS_TEXT_SIZE];
     assert_int_equal(identity_renew(&renewed, f->id, 20800, &f->log), ERR_OK);
     assert_memory_equal(renewed->public.sign, f->id->public.sign, 32);
     assert_memory_equal(renewed->sign_secret, f->id->sign_secret, 64);
     assert_memory_not_equal(renewed->public.curve, f->id->public.curve, 32);
     assert_false(public_identity_equal(&renewed->public, &f->id->public));
-    public_identity_fingerprint(&renewed->public, a);
-    public_identity_fingerprint(&f->id->public, b);
-    assert_string_equal(a, b);
+    const struct words b = public_identity_fingerprint(&f->id->public);
+    assert_string_equal(public_identity_fingerprint(&renewed->public).text, b.text);
     public_identity_text(&renewed->public, text);
     assert_memory_equal(text, "trefoil2-", 9);
     assert_int_equal(strlen(text), KEYS_TEXT_SIZE - 1);
@@ -339,22 +338,18 @@ TEST(fingerprints_are_short_and_stable)
 {
     struct fixture *f = *state;
     struct identity *other;
-    char a[KEYS_FINGERPRINT_SIZE], b[KEYS_FINGERPRINT_SIZE], groups[36];
     uint8_t digest[32];
-    public_identity_fingerprint(&f->id->public, a);
-    assert_int_equal(strlen(a), KEYS_FINGERPRINT_SIZE - 1);
-    assert_int_equal(strspn(a, "0123456789abcdefghjkmnpqrstvwxyz-"), KEYS_FINGERPRINT_SIZE - 1);
+    const struct words a = public_identity_fingerprint(&f->id->public);
+    assert_int_equal(strlen(a.text), 23);
+    assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
     assert_int_equal(identity_new(&other, NULL), ERR_OK);
-    public_identity_fingerprint(&other->public, b);
-    assert_string_not_equal(a, b);
+    assert_string_not_equal(a.text, public_identity_fingerprint(&other->public).text);
     identity_free(&other);
     memset(digest, 0xff, sizeof digest);
-    keys_groups(digest, 6, groups);
-    assert_string_equal(groups, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
+    assert_string_equal(keys_groups(digest, 6).text, "zzzzz-zzzzz-zzzzz-zzzzz-zzzzz-zzzzz");
     memset(digest, 0, sizeof digest);
     digest[0] = 0x08; /* 00001 000 ... */
-    keys_groups(digest, 1, groups);
-    assert_string_equal(groups, "10000");
+    assert_string_equal(keys_groups(digest, 1).text, "10000");
 }
 
 int main(void)

@@ -161,9 +161,8 @@ TEST(times_as_people_say_them)
         {99.4, "99 s"},       {99.6, "2 min"},        {3600, "60 min"},       {5969, "99 min"},
         {5971, "1 h 40 min"}, {36000, "10 h 00 min"}, {7199.6, "2 h 00 min"},
     };
-    char text[WORDS_SIZE];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(words_time(cases[i].seconds, text), cases[i].text);
+        assert_string_equal(words_time(cases[i].seconds).text, cases[i].text);
 }
 
 TEST(sizes_as_people_say_them)
@@ -180,11 +179,10 @@ TEST(sizes_as_people_say_them)
         {UINT64_C(4100000000), "4.1 GB"},
         {UINT64_MAX, "18446744.1 TB"},
     };
-    char text[WORDS_SIZE];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(words_bytes(cases[i].bytes, text), cases[i].text);
-    assert_string_equal(words_number(1e-6, text), "1e-6");
-    assert_string_equal(words_number(1e-12, text), "1e-12");
-    assert_string_equal(words_number(2.5e20, text), "2.5e+20");
-    assert_string_equal(words_number(0.25, text), "0.25");
+        assert_string_equal(words_bytes(cases[i].bytes).text, cases[i].text);
+    assert_string_equal(words_number(1e-6).text, "1e-6");
+    assert_string_equal(words_number(1e-12).text, "1e-12");
+    assert_string_equal(words_number(2.5e20).text, "2.5e+20");
+    assert_string_equal(words_number(0.25).text, "0.25");
 }

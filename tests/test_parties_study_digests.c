@@ -254,16 +254,14 @@ TEST(the_fingerprint_is_of_the_terms)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    char a[STUDY_FINGERPRINT_SIZE], b[STUDY_FINGERPRINT_SIZE];
-    study_fingerprint(f->base, a);
-    assert_int_equal(strlen(a), STUDY_FINGERPRINT_SIZE - 1);
+    const struct words a = study_fingerprint(f->base);
+    assert_int_equal(strlen(a.text), 35);
     assert_int_equal(parse_edit(f, "connect: 10", "connect: 11", &s), ERR_OK);
-    study_fingerprint(s, b);
-    assert_string_equal(a, b);
+    const struct words b = study_fingerprint(s);
+    assert_string_equal(a.text, b.text);
     study_free(&s);
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);
-    study_fingerprint(s, b);
-    assert_string_not_equal(a, b);
+    assert_string_not_equal(a.text, study_fingerprint(s).text);
 }
 
 int main(void)

@@ -461,7 +461,7 @@ TEST(amended_in_the_middle_of_collecting)
 TEST(a_server_renews_its_key)
 {
     struct scene c CLEAN(scene_free);
-    char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], day[DATE_DAY_SIZE], soon[64];
+    char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], soon[64];
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
@@ -471,10 +471,11 @@ TEST(a_server_renews_its_key)
         assert_int_equal(share(&c, c.s.path, key, i), 0);
     }
     key_text(file(&c, "s1.key"), s1);
-    date_day_text(date_today() + 3, day);
+    const struct words day = date_day_text(date_today() + 3);
     {
         const char *const renew[] = {
-            "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day, NULL};
+            "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day.text,
+            NULL};
         assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
     }
     key_text(file(&c, "new.key"), s1_new);
@@ -487,7 +488,7 @@ TEST(a_server_renews_its_key)
     assert_int_equal(serve(&c, 1, c.s.path), 3);
     assert_true(support_contains(file(&c, "server1.log"), "another key for the links of s1"));
     assert_int_equal(serve(&c, 1, file(&c, "second.yaml")), 0);
-    snprintf(soon, sizeof soon, "the key of s1 is good until %s", day);
+    snprintf(soon, sizeof soon, "the key of s1 is good until %s", day.text);
     assert_true(support_contains(file(&c, "server1.log"), soon));
     restart(&c, 0, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));

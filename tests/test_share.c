@@ -346,7 +346,8 @@ TEST(terms_are_pinned_and_their_difference_named)
 {
     const struct support_options o = {.owners = 2, .round_s = 4};
     struct scene c CLEAN(scene_free);
-    char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH], print[STUDY_FINGERPRINT_SIZE];
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
+    struct words print;
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, &o);
     start_servers(&c);
@@ -363,17 +364,17 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--fingerprint", "00000-00000"), 3);
     assert_true(said(&c, "not 00000-00000"));
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
-    study_fingerprint(c.s.study, print);
-    assert_true(support_contains(file(&c, "o0.pins"), print));
+    print = study_fingerprint(c.s.study);
+    assert_true(support_contains(file(&c, "o0.pins"), print.text));
     /* now others are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_true(said(&c, "this key knows the study test by other terms"));
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
-    study_fingerprint(study, print);
+    print = study_fingerprint(study);
     study_free(&study);
     assert_int_equal(
         share_with(&c, altered,
-                   (const char *const[]){csv, "--key", key, "--fingerprint", print, NULL}),
+                   (const char *const[]){csv, "--key", key, "--fingerprint", print.text, NULL}),
         3);
     assert_true(said(&c, "refused: budget;"));
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
@@ -389,11 +390,11 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
     edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
-    study_fingerprint(study, print);
-    assert_int_equal(share_with(&c, altered,
-                                (const char *const[]){csv, "--key", key, "--as", "counts",
-                                                      "--fingerprint", print, NULL}),
-                     5);
+    assert_int_equal(
+        share_with(&c, altered,
+                   (const char *const[]){csv, "--key", key, "--as", "counts", "--fingerprint",
+                                         study_fingerprint(study).text, NULL}),
+        5);
     assert_true(said(&c, "have the study say as: counts"));
 }
 

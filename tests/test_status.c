@@ -78,7 +78,8 @@ TEST(a_server_that_is_ill_says_of_what)
 TEST(the_page_has_what_is_going_on)
 {
     struct room r;
-    char date[DATE_SIZE], words[64];
+    char words[64];
+    struct words date;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");
@@ -101,9 +102,9 @@ TEST(the_page_has_what_is_going_on)
     expect((char *)r.text.data, "taken until 2027-01-15T08:00:00Z");
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");
-    date_text(date_now() + 100, date);
-    date[16] = '\0'; /* but for the seconds */
-    snprintf(words, sizeof words, "due to be purged on %s", date);
+    date = date_text(date_now() + 100);
+    date.text[16] = '\0'; /* but for the seconds */
+    snprintf(words, sizeof words, "due to be purged on %s", date.text);
     expect((char *)r.text.data, words);
     atomic_store(&r.status.purge_due, 1700000000);
     expect(made(&r, status_page),

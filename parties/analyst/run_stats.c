@@ -62,11 +62,8 @@ static json_t *earlier(const char *path, const char *run)
 
 static json_t *document(const struct run_stats *s, const char *run, const json_t *before)
 {
-    char terms[STUDY_FINGERPRINT_SIZE], finished[DATE_SIZE];
     json_t *servers = json_array(), *rounds = json_array();
     const json_t *analyst = json_object_get(before, "analyst");
-    study_fingerprint(s->study, terms);
-    date_text(date_now(), finished);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         json_array_append_new(
             servers,
@@ -76,12 +73,13 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
             rounds, round_json(s->study, &s->result->round[i],
                                s->result->population[s->study->workload->one_ways - 1 + i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
-                     "format", "trefoil-stats-1", "study", s->study->name, "terms", terms, "run",
-                     run, "version", TREFOIL_VERSION, "finished", finished, "rho", s->rho,
-                     "analyst", "bytes_sent", integer(s->analyst.sent, analyst, "bytes_sent"),
-                     "bytes_received", integer(s->analyst.received, analyst, "bytes_received"),
-                     "servers", servers, "rounds", rounds, "mpc_s", real(s->mpc_s, before, "mpc_s"),
-                     "estimate_s", real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
+                     "format", "trefoil-stats-1", "study", s->study->name, "terms",
+                     study_fingerprint(s->study).text, "run", run, "version", TREFOIL_VERSION,
+                     "finished", date_text(date_now()).text, "rho", s->rho, "analyst", "bytes_sent",
+                     integer(s->analyst.sent, analyst, "bytes_sent"), "bytes_received",
+                     integer(s->analyst.received, analyst, "bytes_received"), "servers", servers,
+                     "rounds", rounds, "mpc_s", real(s->mpc_s, before, "mpc_s"), "estimate_s",
+                     real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
                      real(s->total_s, before, "total_s"));
 }
 

@@ -62,9 +62,7 @@ static enum err put(struct audit *a, const char *text, size_t n, bool sync)
 /* Number and time, with which every line begins. */
 static void begin(const struct audit *a, struct bytes *line)
 {
-    char stamp[DATE_SIZE];
-    date_text(date_now(), stamp);
-    text_put(line, "%" PRIu64 " %s ", a->head.entries, stamp);
+    text_put(line, "%" PRIu64 " %s ", a->head.entries, date_text(date_now()).text);
 }
 
 static void set_lasting(struct audit *a)

@@ -48,10 +48,9 @@ static enum err check_heads(struct audit_file *const *files, const struct audit_
     for (size_t i = 0; i < t->logs; i++) {
         const struct head *seen = &w.seen[files[i]->server];
         struct audit_head head = {.entries = seen->log.length};
-        char day[DATE_SIZE];
         memcpy(head.hash, seen->log.hash, sizeof head.hash);
-        date_text(seen->time, day);
-        if (seen->ledger.length > 0 && audit_continues(files[i], &head, day, stdout, log) != ERR_OK)
+        if (seen->ledger.length > 0 &&
+            audit_continues(files[i], &head, date_text(seen->time).text, stdout, log) != ERR_OK)
             worst = ERR_DATA;
     }
     return worst;

@@ -51,14 +51,13 @@ struct wish {
 
 static void print_costs(const struct study *study, double rho)
 {
-    char text[WORDS_SIZE];
     uint64_t all = 0;
     for (size_t i = 0; i < study->owners; i++)
         all += study_upload_bytes(study, i);
     printf("\nCosts: owners upload %s in all, each once; of the budget, which each\n"
            "  server enforces as rho = %.9g of zero-concentrated differential\n"
            "  privacy, a run takes all. Its time and traffic: trefoil plan.\n",
-           words_bytes(all, text), rho);
+           words_bytes(all).text, rho);
 }
 
 /* Why a key will not do what the study says that its holder does, if so. */
@@ -102,14 +101,12 @@ static enum err check_statement(const struct study *study, const char *path, str
 {
     struct statement s CLEAN(statement_clear) = {0};
     struct bytes text CLEAN(bytes_clear) = {0};
-    char date[DATE_SIZE];
     TRY(file_read(path, STATEMENT_MAX, &text, log));
     TRY(statement_read(&s, study, path, text.data, text.size, log));
-    date_text(s.time, date);
     printf("Server %u (%s) states, signed with its key, that on %s\n"
            "it deleted for good from its store what %zu %s had uploaded for study\n"
            "%s. Backups are not covered.\n",
-           s.server, study->server[s.server].name, date, s.uploads,
+           s.server, study->server[s.server].name, date_text(s.time).text, s.uploads,
            s.uploads == 1 ? "owner" : "owners", study->name);
     for (size_t i = 0; i < s.uploads; i++)
         printf("  %s\n", study->owner[s.upload[i].owner].name);
@@ -119,7 +116,6 @@ static enum err check_statement(const struct study *study, const char *path, str
 static enum err check(const struct wish *w, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
-    char text[STUDY_FINGERPRINT_SIZE];
     double rho;
     TRY(study_load(&study, w->file, log));
     if (w->receipt != NULL)
@@ -129,8 +125,7 @@ static enum err check(const struct wish *w, struct log *log)
     if (!w->fingerprint)
         return explain(study, w->key, log);
     TRY(check_arithmetic(study, &rho, log));
-    study_fingerprint(study, text);
-    puts(text);
+    puts(study_fingerprint(study).text);
     return ERR_OK;
 }
 

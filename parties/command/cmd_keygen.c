@@ -30,16 +30,15 @@ static const char help[] =
 
 static void print(const struct public_identity *who, const char *name)
 {
-    char text[KEYS_TEXT_SIZE], fingerprint[KEYS_FINGERPRINT_SIZE], day[DATE_DAY_SIZE];
+    char text[KEYS_TEXT_SIZE];
     public_identity_text(who, text);
-    public_identity_fingerprint(who, fingerprint);
-    date_day_text(who->last_day, day);
+    const struct words fingerprint = public_identity_fingerprint(who);
     if (name != NULL)
-        printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint);
+        printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint.text);
     else
-        printf("%s\n# fingerprint %s\n", text, fingerprint);
+        printf("%s\n# fingerprint %s\n", text, fingerprint.text);
     if (who->last_day != 0)
-        printf("# good until the end of %s%s\n", day,
+        printf("# good until the end of %s%s\n", date_day_text(who->last_day).text,
                public_identity_expired(who, date_today()) ? ": it has expired" : "");
 }
 

@@ -124,32 +124,30 @@ static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measu
 static enum err print_model(const struct plan *p)
 {
     uint64_t measured, cells, most = most_cells(p->study);
-    char model[WORDS_SIZE], text[WORDS_SIZE];
     TRY(count_measured(p, &measured));
     cells = measured < most ? measured : most;
     printf("model: about %s (%" PRIu64 " cells); the analyst's program about %s\n",
-           words_bytes(cells * sizeof(double), model), cells,
-           words_bytes((uint64_t)analyst_bytes(p, cells, measured), text));
+           words_bytes(cells * sizeof(double)).text, cells,
+           words_bytes((uint64_t)analyst_bytes(p, cells, measured)).text);
     if (most > cells)
         printf("  marginals that overlap may need more, up to %s;\n  the program then takes %s\n",
-               words_bytes(most * sizeof(double), model),
-               words_bytes((uint64_t)analyst_bytes(p, most, measured), text));
+               words_bytes(most * sizeof(double)).text,
+               words_bytes((uint64_t)analyst_bytes(p, most, measured)).text);
     return ERR_OK;
 }
 
 static void print_upload(const struct study *s, size_t i)
 {
     uint64_t codes = study_records_bytes(s, i);
-    char answers[WORDS_SIZE], records[WORDS_SIZE];
-    words_bytes(codes, records);
+    const struct words records = words_bytes(codes);
     if (s->owner[i].columns < s->domain->attributes)
         printf("  %-20s %12s as records (%u bits a row) of its %zu columns\n", s->owner[i].name,
-               records, study_record_bits(s, i), s->owner[i].columns);
+               records.text, study_record_bits(s, i), s->owner[i].columns);
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",
-               s->owner[i].name, words_bytes(study_answers_bytes(s, i), answers), s->owner[i].bits,
-               "", codes == UINT64_MAX ? "not possible" : records, study_record_bits(s, i),
+               s->owner[i].name, words_bytes(study_answers_bytes(s, i)).text, s->owner[i].bits, "",
+               codes == UINT64_MAX ? "not possible" : records.text, study_record_bits(s, i),
                s->owner[i].records ? "records" : "counts");
 }
 
@@ -157,7 +155,6 @@ static void print_uploads(const struct plan *p)
 {
     const struct study *s = p->study;
     uint64_t all = 0;
-    char disk[WORDS_SIZE];
     printf("uploads, from public bounds alone (each owner sends the same whatever its data):\n");
     for (size_t i = 0; i < s->owners; i++) {
         all += study_upload_bytes(s, i);
@@ -168,7 +165,7 @@ static void print_uploads(const struct plan *p)
         printf("  ...     and %zu more %s\n", s->owners - 10, s->owners == 11 ? "owner" : "owners");
     printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
-           words_bytes(all, disk));
+           words_bytes(all).text);
 }
 
 #define FAR_S 0.04 /* a round between servers in different countries */
@@ -206,9 +203,8 @@ static void print_messages(const struct plan *p, enum study_security security)
     const uint64_t rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
                             batches(noise.gumbel, of_gumbel) * gumbel->rounds;
     const double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
-    char text[WORDS_SIZE];
     printf("  %-11s %9" PRIu64 " %13s %10.0f s %11.0f s%s\n", study_security_word(security), rounds,
-           words_bytes((uint64_t)bytes, text), ceil((double)(noise.gauss + noise.gumbel) / per_s),
+           words_bytes((uint64_t)bytes).text, ceil((double)(noise.gauss + noise.gumbel) / per_s),
            ceil((double)rounds * FAR_S), security == p->study->security ? "  (this study)" : "");
 }
 

@@ -159,7 +159,6 @@ static void say_cost(const struct run *r)
     const struct aim_round *last = &r->result->round[r->result->rounds - 1];
     uint64_t bytes = 0, rounds = 0;
     const struct traffic here = client_traffic(r->client);
-    char servers[WORDS_SIZE], estimator[WORDS_SIZE];
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         for (unsigned k = 0; k < NET_PHASES; k++) {
             bytes += r->stats[i][k].wire_sent;
@@ -168,9 +167,8 @@ static void say_cost(const struct run *r)
     printf("took: servers %s, estimator %s\n"
            "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
            "      from here %.1f kB, to here %.1f kB\n",
-           words_time(r->remote.seconds, servers),
-           words_time(r->total_s - r->remote.seconds, estimator), (double)bytes / 1e6, rounds,
-           (double)here.sent / 1e3, (double)here.received / 1e3);
+           words_time(r->remote.seconds).text, words_time(r->total_s - r->remote.seconds).text,
+           (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");

@@ -190,8 +190,7 @@ static void say(const struct share *s, const char *person)
     const struct study_server *server = s->study->server;
     uint64_t answers = study_answers_bytes(s->study, s->owner),
              records = study_records_bytes(s->study, s->owner);
-    char terms[STUDY_FINGERPRINT_SIZE], print[65] = "its name is known after the first share";
-    study_fingerprint(s->study, terms);
+    char print[65] = "its name is known after the first share";
     if (s->made) {
         uint8_t digest[32];
         upload_digest(&s->parts[0], s->study->terms.digest, digest);
@@ -220,7 +219,7 @@ static void say(const struct share *s, const char *person)
            "what the study says, not on the data.\n"
            "terms: %s\n"
            "upload: %s\n",
-           server[0].name, server[1].name, server[2].name, terms, print);
+           server[0].name, server[1].name, server[2].name, study_fingerprint(s->study).text, print);
     say_persons(s, person);
 }
 

@@ -81,13 +81,12 @@ void progress_say(struct progress *p, const char *format, ...)
 /* Rounds take longer as the model grows, so this is a guess, on the low side. */
 static void time_left(const struct progress *p, const struct aim_round *r, char text[40])
 {
-    char time[WORDS_SIZE];
     double each;
     text[0] = '\0';
     if (p->done == 0 || p->rounds <= r->round)
         return;
     each = (clock_now_s() - p->first) / p->done;
-    snprintf(text, 40, "  %9s", words_time(each * (p->rounds - r->round), time));
+    snprintf(text, 40, "  %9s", words_time(each * (p->rounds - r->round)).text);
 }
 
 static void heading(struct progress *p)

@@ -62,19 +62,18 @@ static void card(struct bytes *out, const char *value, const char *what)
 
 static void cards(const struct report *r)
 {
-    char value[64], words[WORDS_SIZE];
+    char value[64];
     text_put(r->out, "<div class=\"cards\">");
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
-             words_number(r->study->delta, words));
+             words_number(r->study->delta).text);
     card(r->out, value, "differential privacy");
     snprintf(value, sizeof value, "%.0f &plusmn; %.0f", model_total(r->model), 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
     snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
              r->study->workload->queries);
     card(r->out, value, "marginals measured");
-    card(r->out, words_time(report_number(r->stats, "total_s"), words), "at work");
-    card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent"), words),
-         "between the servers");
+    card(r->out, words_time(report_number(r->stats, "total_s")).text, "at work");
+    card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent")).text, "between the servers");
     text_put(r->out, "</div>\n");
 }
 
@@ -117,14 +116,12 @@ static void whose_rows(const struct report *r)
 
 static void what_was_run(const struct report *r)
 {
-    char terms[STUDY_FINGERPRINT_SIZE];
-    study_fingerprint(r->study, terms);
     text_put(r->out, "<h1>Study ");
     html_text(r->out, r->study->name);
     text_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
     html_text(r->out, json_string_value(json_object_get(r->stats, "finished")));
     text_put(r->out, ". Terms <code>%s</code>, which everybody who took part can compare.</p>\n",
-             terms);
+             study_fingerprint(r->study).text);
     cards(r);
     text_put(r->out, "<p>");
     whose_rows(r);
@@ -169,8 +166,7 @@ static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
-    char delta[WORDS_SIZE];
-    words_number(s->delta, delta);
+    const struct words delta = words_number(s->delta);
     text_put(
         r->out,
         "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
@@ -178,8 +174,9 @@ static void what_is_guaranteed(const struct report *r)
         "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
         "with %s as without, except with a probability of %s. The bound covers the noise as it was "
         "computed, %s.</p>\n",
-        s->epsilon, delta, s->rows_per_person == 1 ? "any one row" : "all rows of any one person",
-        s->epsilon, exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta,
+        s->epsilon, delta.text,
+        s->rows_per_person == 1 ? "any one row" : "all rows of any one person", s->epsilon,
+        exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta.text,
         how_noise_is_made(s->noise));
     if (s->rows_per_person > 1)
         text_put(r->out,
@@ -289,10 +286,9 @@ static void cost_row(const struct report *r, size_t phase)
              report_number(report_phase(r, 0, phase), "rounds"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const json_t *o = report_phase(r, i, phase);
-        char sent[WORDS_SIZE], time[WORDS_SIZE];
         text_put(r->out, "<td class=\"n\">%s<br>%s</td>",
-                 words_time(report_number(o, "seconds"), time),
-                 words_bytes((uint64_t)report_number(o, "wire_sent"), sent));
+                 words_time(report_number(o, "seconds")).text,
+                 words_bytes((uint64_t)report_number(o, "wire_sent")).text);
     }
     text_put(r->out, "</tr>\n");
 }
@@ -300,7 +296,6 @@ static void cost_row(const struct report *r, size_t phase)
 static void costs(const struct report *r)
 {
     const json_t *analyst = json_object_get(r->stats, "analyst");
-    char sent[WORDS_SIZE], received[WORDS_SIZE], mpc[WORDS_SIZE], estimate[WORDS_SIZE];
     text_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
     for (size_t k = 0; k < REPORT_PHASES; k++) {
         char class[8];
@@ -323,10 +318,10 @@ static void costs(const struct report *r)
              "</tbody></table></div>\n<p>Bytes are those that a server sent to the two others. The "
              "analyst's program sent %s and received %s; it waited %s for the servers, and its "
              "estimator took %s.</p>\n",
-             words_bytes((uint64_t)report_number(analyst, "bytes_sent"), sent),
-             words_bytes((uint64_t)report_number(analyst, "bytes_received"), received),
-             words_time(report_number(r->stats, "mpc_s"), mpc),
-             words_time(report_number(r->stats, "estimate_s"), estimate));
+             words_bytes((uint64_t)report_number(analyst, "bytes_sent")).text,
+             words_bytes((uint64_t)report_number(analyst, "bytes_received")).text,
+             words_time(report_number(r->stats, "mpc_s")).text,
+             words_time(report_number(r->stats, "estimate_s")).text);
 }
 
 /* --- attributes ------------------------------------------------------------------------------- */

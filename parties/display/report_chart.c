@@ -338,11 +338,10 @@ void report_chart_phases(const struct report *r)
     begin_svg(r->out, 36 * STUDY_SERVERS + 2);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         double x = 4, y = 36.0 * i;
-        char text[WORDS_SIZE];
         text_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);
         html_text(r->out, r->study->server[i].name);
         text_put(r->out, "</text><text x=\"316\" y=\"%g\" class=\"t end\">%s</text>", y + 11,
-                 words_time(seconds[i], text));
+                 words_time(seconds[i]).text);
         for (size_t k = 0; k < REPORT_PHASES; k++) {
             double w = report_number(report_phase(r, i, k), "seconds") / most * 312;
             text_put(r->out,

@@ -82,9 +82,7 @@ static bool begins_with_one_ways(const struct report *r)
 static bool of_these_terms(const struct report *r)
 {
     const char *terms = json_string_value(json_object_get(r->stats, "terms"));
-    char own[STUDY_FINGERPRINT_SIZE];
-    study_fingerprint(r->study, own);
-    return terms != NULL && strcmp(terms, own) == 0;
+    return terms != NULL && strcmp(terms, study_fingerprint(r->study).text) == 0;
 }
 
 /* What the sections and pictures rely on. */

@@ -82,19 +82,18 @@ void head_read(struct reader *in, struct head *head)
 void head_line(const struct study *study, unsigned index, const struct head *head,
                char line[HEAD_LINE_SIZE])
 {
-    char time[DATE_SIZE], terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE], log[HEX_SIZE],
+    char terms[HEX_SIZE], ledger[HEX_SIZE], past[HEX_SIZE], log[HEX_SIZE],
         signature[KEYS_SIGNATURE_TEXT_SIZE];
-    date_text(head->time, time);
     sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
     sodium_bin2hex(ledger, sizeof ledger, head->ledger.hash, 32);
     sodium_bin2hex(past, sizeof past, head->past.hash, 32);
     sodium_bin2hex(log, sizeof log, head->log.hash, 32);
     keys_signature_text(head->signature, signature);
-    snprintf(line, HEAD_LINE_SIZE,
-             "%s server %u %s terms %s debits %" PRIu64 " %s was %" PRIu64 " %s log %" PRIu64
-             " %s %s",
-             time, index, study->server[index].name, terms, head->ledger.length, ledger,
-             head->past.length, past, head->log.length, log, signature);
+    snprintf(
+        line, HEAD_LINE_SIZE,
+        "%s server %u %s terms %s debits %" PRIu64 " %s was %" PRIu64 " %s log %" PRIu64 " %s %s",
+        date_text(head->time).text, index, study->server[index].name, terms, head->ledger.length,
+        ledger, head->past.length, past, head->log.length, log, signature);
 }
 
 enum err head_parse(const struct study *study, const char *line, unsigned *index, struct head *head)

@@ -86,10 +86,10 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     text_put_hex(&out, r->digest, 32);
     text_put(&out, "\nstate %s\n", states[r->state]);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        char time[DATE_SIZE], signature[KEYS_SIGNATURE_TEXT_SIZE];
-        date_text(r->part[i].time, time);
+        char signature[KEYS_SIGNATURE_TEXT_SIZE];
         keys_signature_text(r->part[i].signature, signature);
-        text_put(&out, "server %s %s %s\n", study->server[i].name, time, signature);
+        text_put(&out, "server %s %s %s\n", study->server[i].name, date_text(r->part[i].time).text,
+                 signature);
     }
     TRY(bytes_ok(&out));
     return file_write(path, 0644, out.data, out.size, log);
@@ -228,14 +228,14 @@ enum err receipt_load(struct receipt *r, const struct study *study, const char *
 
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)
 {
-    char digest[DIGEST_TEXT], time[DATE_SIZE];
+    char digest[DIGEST_TEXT];
     sodium_bin2hex(digest, sizeof digest, r->digest, 32);
     fprintf(out, "All three servers of study %s signed that the upload of %s\n  %s\n%s:\n",
             study->name, study->owner[r->owner].name, digest,
             r->state == RECEIPT_HELD ? "is on their disks, whole"
                                      : "was withdrawn, and their shares of it deleted");
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        date_text(r->part[i].time, time);
-        fprintf(out, "  server %zu, %-18s %s\n", i, study->server[i].name, time);
+        fprintf(out, "  server %zu, %-18s %s\n", i, study->server[i].name,
+                date_text(r->part[i].time).text);
     }
 }

@@ -23,12 +23,11 @@ enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out)
 {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
-    char text[KEYS_SIGNATURE_TEXT_SIZE], date[DATE_SIZE];
-    date_text(s->time, date);
+    char text[KEYS_SIGNATURE_TEXT_SIZE];
     text_put(out, LABEL "\nstudy %s\nterms ", study->name);
     text_put_hex(out, study->terms.digest, 32);
     text_put(out, "\nserver %u %s\ntime %s\nuploads %zu\n", s->server,
-             study->server[s->server].name, date, s->uploads);
+             study->server[s->server].name, date_text(s->time).text, s->uploads);
     for (size_t i = 0; i < s->uploads; i++) {
         const struct upload_name *u = &s->upload[i];
         text_put(out, "upload %s id ", study->owner[u->owner].name);

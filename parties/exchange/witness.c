@@ -88,13 +88,12 @@ uint64_t witness_debits(const struct witness *w, unsigned server)
 static enum err refuse(struct witness *w, unsigned server, const struct head *head, struct log *log)
 {
     const struct head *seen = &w->seen[server];
-    char time[DATE_SIZE];
-    date_text(seen->time, time);
     keep(w, against, server, head);
     log_error(log,
               "server %u (%s) signed on %s that its privacy ledger had %" PRIu64
               " debits; now it signs %s %" PRIu64 "; an old copy of its folder was put in place",
-              server, w->study->server[server].name, time, seen->ledger.length,
+              server, w->study->server[server].name, date_text(seen->time).text,
+              seen->ledger.length,
               head->ledger.length < seen->ledger.length ? "that it has" : "another ledger, of",
               head->ledger.length);
     w->refused = true;

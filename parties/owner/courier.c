@@ -227,13 +227,13 @@ static enum err read_answer(struct courier *c, const struct reply *reply, unsign
 
 static void show(const struct courier *c, unsigned server, uint64_t done, uint64_t all)
 {
-    char bar[BAR + 1], text[128], a[WORDS_SIZE], b[WORDS_SIZE];
+    char bar[BAR + 1], text[128];
     unsigned full = (unsigned)(done * BAR / all);
     for (unsigned i = 0; i < BAR; i++)
         bar[i] = i < full ? '#' : '.';
     bar[BAR] = '\0';
     snprintf(text, sizeof text, "server %u  [%s] %3u %%  %s of %s", server, bar,
-             (unsigned)(done * 100 / all), words_bytes(done, a), words_bytes(all, b));
+             (unsigned)(done * 100 / all), words_bytes(done).text, words_bytes(all).text);
     progress_wait(c->o.progress, text);
 }
 

@@ -28,7 +28,6 @@ void holding_clear(struct holding *h)
 static void describe_entry(FILE *out, const struct study *study, unsigned server,
                            const struct holding *h, size_t owner)
 {
-    char held[WORDS_SIZE];
     const struct held *entry;
     fprintf(out, "    server %u (%s) ", server, study->server[server].name);
     if (!h->answered) {
@@ -37,7 +36,7 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
     }
     entry = &h->entry[owner];
     if (entry->state == HELD_INCOMPLETE && server == 1)
-        fprintf(out, "has %s of it\n", words_bytes(entry->bytes, held));
+        fprintf(out, "has %s of it\n", words_bytes(entry->bytes).text);
     else if (entry->state == HELD_INCOMPLETE)
         fputs("waits until server 1 has passed it on\n", out);
     else
@@ -76,20 +75,20 @@ static void describe_owner(FILE *out, const struct study *study,
                            bool *left_out)
 {
     const struct at_servers at = count_servers(holding, owner);
-    char time[DATE_SIZE] = "";
+    struct words time = {""};
     bool known = at.answer == STUDY_SERVERS;
     *left_out = false;
     if (holding[0].answered)
-        date_text(holding[0].entry[owner].time, time);
+        time = date_text(holding[0].entry[owner].time);
     fprintf(out, "  %-20s ", study->owner[owner].name);
     if (at.answer == 0)
         fputs("not known\n", out);
     else if (at.in[HELD_NOTHING] == at.answer)
         fputs(known ? "nothing yet\n" : "nothing at the servers that answer\n", out);
     else if (at.in[HELD_WITHDRAWN] == STUDY_SERVERS)
-        fprintf(out, "withdrawn, %s\n", time);
+        fprintf(out, "withdrawn, %s\n", time.text);
     else if (known && at.in[HELD_COMPLETE] == at.answer && all_alike(holding, owner))
-        fprintf(out, "held by all three, %s\n", time);
+        fprintf(out, "held by all three, %s\n", time.text);
     else if (known && at.in[HELD_COMPLETE] == at.answer) {
         *left_out = true;
         fputs("the servers hold different uploads: run share --replace\n", out);
@@ -130,15 +129,14 @@ static int64_t purge_due(const struct study *study, const struct holding holding
 
 static void describe_due(FILE *out, int64_t due)
 {
-    char date[DATE_SIZE];
-    date_text(due, date);
+    const struct words date = date_text(due);
     if (due != 0 && date_now() >= due)
         fprintf(out,
                 "The study's retain_days were over on %s: the servers are\n"
                 "due to purge the uploads, and to send each owner a signed statement of it.\n",
-                date);
+                date.text);
     else if (due != 0)
-        fprintf(out, "The servers' operators are due to purge them from %s on.\n", date);
+        fprintf(out, "The servers' operators are due to purge them from %s on.\n", date.text);
 }
 
 void holding_describe(FILE *out, const struct study *study,

@@ -42,26 +42,28 @@ static enum err read_pins(const char *key_path, char path[FILE_PATH], struct byt
 enum err pin_check(const char *key_path, const struct study *study, const char *fingerprint,
                    bool *known, struct log *log)
 {
-    char path[FILE_PATH], print[STUDY_FINGERPRINT_SIZE];
+    char path[FILE_PATH];
     struct bytes text CLEAN(bytes_clear) = {0};
     const char *pinned;
-    const size_t n = sizeof print - 1;
+    const struct words print = study_fingerprint(study);
+    const size_t n = strlen(print.text);
     *known = false;
     TRY(read_pins(key_path, path, &text, log));
-    study_fingerprint(study, print);
     pinned = text_value((char *)text.data, study->name);
-    *known = pinned != NULL && strncmp(pinned, print, n) == 0 && strchr("\r\n", pinned[n]) != NULL;
-    if (fingerprint != NULL && strcmp(fingerprint, print) != 0)
+    *known = pinned != NULL && strncmp(pinned, print.text, n) == 0 &&
+             strchr("\r\n", pinned[n]) != NULL;
+    if (fingerprint != NULL && strcmp(fingerprint, print.text) != 0)
         return log_fail(log, ERR_MISMATCH,
                         "the terms of this study file are %s, not %s; ask whoever keeps the file, "
                         "by telephone, which are right",
-                        print, fingerprint);
+                        print.text, fingerprint);
     if (fingerprint != NULL || pinned == NULL || *known)
         return ERR_OK;
     return log_fail(log, ERR_MISMATCH,
                     "this key knows the study %s by other terms: %.*s, and this file's are %s (see "
                     "%s). If all have agreed on new ones, give them: --fingerprint %s",
-                    study->name, (int)strcspn(pinned, "\r\n"), pinned, print, path, print);
+                    study->name, (int)strcspn(pinned, "\r\n"), pinned, print.text, path,
+                    print.text);
 }
 
 /* The text but for the line of one study; its last line is ended. */
@@ -95,14 +97,13 @@ static enum err write_pin(const char *key_path, const struct study *study, const
 
 enum err pin_set(const char *key_path, const struct study *study, struct log *log)
 {
-    char print[STUDY_FINGERPRINT_SIZE];
     enum err e;
-    study_fingerprint(study, print);
-    e = write_pin(key_path, study, print, log);
+    const struct words print = study_fingerprint(study);
+    e = write_pin(key_path, study, print.text, log);
     if (e == ERR_SYSTEM)
         log_error(
             log,
             "the terms cannot be remembered beside the key; give them each time: --fingerprint %s",
-            print);
+            print.text);
     return e;
 }

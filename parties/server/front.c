@@ -51,15 +51,13 @@ static void show_uploads(struct front *f)
 static void tell_due(struct front *f)
 {
     int64_t due = atomic_load(&f->site->status.purge_due);
-    char date[DATE_SIZE];
     if (due == 0 || due == f->told_due || date_now() < due)
         return;
     f->told_due = due;
-    date_text(due, date);
     log_warn(f->site->log,
              "the study's retain_days (%u) were over on %s: the uploads are due to be purged. Stop "
              "this server and run it with --purge",
-             f->site->study->retain_days, date);
+             f->site->study->retain_days, date_text(due).text);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

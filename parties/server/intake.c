@@ -94,12 +94,12 @@ static bool is_over(const struct intake *in)
 
 static enum err tell_over(const struct intake *in, const struct intake_message *m)
 {
-    char until[DATE_SIZE], text[256];
-    date_text(in->site->study->uploads_until, until);
+    char text[256];
+    const struct words until = date_text(in->site->study->uploads_until);
     snprintf(text, sizeof text,
              "uploads were taken until %s; whoever keeps the study file may set another "
              "deadlines.uploads",
-             until);
+             until.text);
     return refuse(in, m, ERR_REFUSED, text);
 }
 

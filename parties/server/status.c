@@ -157,26 +157,24 @@ static void bar(struct bytes *out, double part, double whole)
 
 static void put_due(int64_t due, struct bytes *out)
 {
-    char date[DATE_SIZE];
-    date_text(due, date);
+    const struct words date = date_text(due);
     if (due != 0 && date_now() >= due)
         text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
-                 date);
+                 date.text);
     else if (due != 0)
-        text_put(out, "<p class=\"soft\">due to be purged on %s</p>", date);
+        text_put(out, "<p class=\"soft\">due to be purged on %s</p>", date.text);
 }
 
 static void uploads_row(const struct status *s, struct bytes *out)
 {
     uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
-    char until[DATE_SIZE];
     text_put(out, "<tr><th>Uploads</th><td>%" PRIu64 " of %zu owners", whole, s->study->owners);
     if (partial > 0)
         text_put(out, ", %" PRIu64 " in part", partial);
     bar(out, (double)whole, (double)s->study->owners);
-    date_text(s->study->uploads_until, until);
+    const struct words until = date_text(s->study->uploads_until);
     if (s->study->uploads_until != 0)
-        text_put(out, "<span class=\"soft\">taken until %s</span>", until);
+        text_put(out, "<span class=\"soft\">taken until %s</span>", until.text);
     put_due(atomic_load(&s->purge_due), out);
     text_put(out, "</td></tr>");
 }
@@ -207,22 +205,21 @@ static void budget_row(const struct status *s, struct bytes *out)
 
 static void bytes_row(const struct status *s, struct bytes *out)
 {
-    char a[WORDS_SIZE], b[WORDS_SIZE], c[WORDS_SIZE];
     text_put(out,
              "<tr><th>Traffic</th><td>%s from owners and analysts, in %" PRIuFAST64
              " messages (%" PRIuFAST64 " refused)<br>%s to the other servers, %s from "
              "them</td></tr>",
-             words_bytes(atomic_load(&s->message_bytes), a), atomic_load(&s->messages),
-             atomic_load(&s->refused), words_bytes(atomic_load(&s->peer_sent), b),
-             words_bytes(atomic_load(&s->peer_received), c));
+             words_bytes(atomic_load(&s->message_bytes)).text, atomic_load(&s->messages),
+             atomic_load(&s->refused), words_bytes(atomic_load(&s->peer_sent)).text,
+             words_bytes(atomic_load(&s->peer_received)).text);
 }
 
 enum err status_page(const struct status *s, struct bytes *out)
 {
     const char *name = s->study->server[s->index].name;
-    char why[STATUS_WHY_SIZE], now[DATE_SIZE], up[WORDS_SIZE], memory[WORDS_SIZE];
+    char why[STATUS_WHY_SIZE];
     bool healthy = status_healthy(s, why);
-    date_text(date_now(), now);
+    const struct words now = date_text(date_now());
     text_put(out,
              "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
              "<meta name=\"viewport\" content=\"width=device-width\">"
@@ -244,7 +241,7 @@ enum err status_page(const struct status *s, struct bytes *out)
              "<tr><th>Process</th><td>up for %s, %s of memory, version %s</td></tr></table>"
              "<p class=\"soft\">%s. Public values alone; "
              "/metrics has them for Prometheus, /healthz for a watchdog.</p></body></html>\n",
-             words_time((double)(clock_now_ms() - s->started_ms) / 1000, up),
-             words_bytes(resident_bytes(), memory), TREFOIL_VERSION, now);
+             words_time((double)(clock_now_ms() - s->started_ms) / 1000).text,
+             words_bytes(resident_bytes()).text, TREFOIL_VERSION, now.text);
     return bytes_ok(out);
 }

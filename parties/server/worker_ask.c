@@ -82,14 +82,13 @@ static bool busy_with_another(const struct worker *w, const struct request *r)
 
 static enum err refuse_second(struct worker *w)
 {
-    char since[DATE_SIZE];
-    date_text(w->began, since);
+    const struct words since = date_text(w->began);
     return log_fail(
         &w->log, ERR_REFUSED,
         "another run, of analyst %s, is in progress since %s; its program was last heard of %lld s "
         "ago. Wait for it to end, or continue that one: trefoil run with its --out. Should its "
         "program have died, its place is free after %u s of silence",
-        w->site->study->analyst[w->user & 0xffffff].name, since,
+        w->site->study->analyst[w->user & 0xffffff].name, since.text,
         (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
 }
 

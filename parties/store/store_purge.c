@@ -16,16 +16,14 @@ enum err store_due(struct store *store, int64_t *due)
 /* Not before the time that the study promises to keep them. */
 static enum err is_due(struct store *s, int64_t now)
 {
-    char date[DATE_SIZE];
     int64_t due;
     TRY(store_due(s, &due));
     if (now >= due)
         return ERR_OK;
-    date_text(due, date);
     return log_fail(s->log, ERR_REFUSED,
                     "the uploads cannot be purged yet: the study's retain_days (%u, from the last "
                     "upload on) end on %s",
-                    s->study->retain_days, date);
+                    s->study->retain_days, date_text(due).text);
 }
 
 /* Freed pages are overwritten (secure_delete); then the log is emptied and the space given back. */

@@ -322,9 +322,11 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today)
     return who->last_day != 0 && today > who->last_day;
 }
 
-void keys_groups(const uint8_t digest[32], unsigned groups, char *text)
+struct words keys_groups(const uint8_t digest[32], unsigned groups)
 {
     static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    struct words w;
+    char *text = w.text;
     for (unsigned i = 0; i < 5 * groups; i++) {
         unsigned bit = 5 * i;
         unsigned two = (unsigned)digest[bit / 8] << 8 | digest[bit / 8 + 1];
@@ -333,12 +335,12 @@ void keys_groups(const uint8_t digest[32], unsigned groups, char *text)
         *text++ = alphabet[two >> (11 - bit % 8) & 31];
     }
     *text = '\0';
+    return w;
 }
 
-void public_identity_fingerprint(const struct public_identity *who,
-                                 char text[KEYS_FINGERPRINT_SIZE])
+struct words public_identity_fingerprint(const struct public_identity *who)
 {
     uint8_t digest[32];
     crypto_hash_sha256(digest, who->sign, sizeof who->sign);
-    keys_groups(digest, 4, text);
+    return keys_groups(digest, 4);
 }

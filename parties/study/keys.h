@@ -15,13 +15,13 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define KEYS_TEXT_SIZE 186       /* with the NUL; one that never expires is 5 shorter */
-#define KEYS_FINGERPRINT_SIZE 24 /* four groups of five characters, with the NUL */
+#define KEYS_TEXT_SIZE 186 /* with the NUL; one that never expires is 5 shorter */
 
 struct public_identity {
     uint8_t sign[32];      /* Ed25519 */
@@ -77,13 +77,12 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
 /* For people to compare over the telephone; of the signing key alone, so it survives a change of
  * the CURVE key. */
-void public_identity_fingerprint(const struct public_identity *who,
-                                 char text[KEYS_FINGERPRINT_SIZE]);
+struct words public_identity_fingerprint(const struct public_identity *who);
 
 /*
  * The first 25 * groups bits of a digest, as groups of five characters (0-9, a-z without i l o u)
- * with dashes: 6 * groups bytes with the NUL. At most 10 groups.
+ * with dashes. At most 6 groups.
  */
-void keys_groups(const uint8_t digest[32], unsigned groups, char *text);
+struct words keys_groups(const uint8_t digest[32], unsigned groups);
 
 #endif

@@ -213,15 +213,13 @@ bool roster_has(const struct study *study, enum role role, const struct public_i
 /* Logs that a key has expired, if it has. */
 static enum err check_current(const char *name, const struct public_identity *who, struct log *log)
 {
-    char day[DATE_DAY_SIZE];
     if (!public_identity_expired(who, date_today()))
         return ERR_OK;
-    date_day_text(who->last_day, day);
     return log_fail(
         log, ERR_AUTH,
         "the key of %s was good until %s; renew it (trefoil keygen --renew) and amend the "
         "study's roster",
-        name, day);
+        name, date_day_text(who->last_day).text);
 }
 
 /* Somebody with this signing key, in this role if possible. */
@@ -280,27 +278,24 @@ enum err roster_servers_current(const struct study *study, struct log *log)
 
 static void describe_key(FILE *out, const struct study *study, const struct roster_person *p)
 {
-    char day[DATE_DAY_SIZE];
-    date_day_text(p->key->last_day, day);
     if (study_revoked(study, p->key))
         fprintf(out, "  the key of %s is revoked\n", p->name);
     else if (p->key->last_day != 0)
         fprintf(out, "  the key of %s %s good until %s\n", p->name,
-                public_identity_expired(p->key, date_today()) ? "was" : "is", day);
+                public_identity_expired(p->key, date_today()) ? "was" : "is",
+                date_day_text(p->key->last_day).text);
 }
 
 void roster_warn(const struct study *study, struct log *log)
 {
     struct roster_person p = {0};
-    char day[DATE_DAY_SIZE];
     while (roster_next(study, &p)) {
         if (study_revoked(study, p.key) || p.key->last_day == 0 ||
             p.key->last_day >= date_today() + ROSTER_WARN_DAYS)
             continue;
-        date_day_text(p.key->last_day, day);
         log_warn(log,
                  "the key of %s is good until %s: it should be renewed, and the roster amended",
-                 p.name, day);
+                 p.name, date_day_text(p.key->last_day).text);
     }
 }
 
@@ -309,9 +304,8 @@ void roster_describe(FILE *out, const struct study *study)
     static const char *const words[] = {"has not signed", "signed another text, not this one",
                                         "signed"};
     struct roster_person p = {0};
-    char print[24];
-    keys_groups(study->roster, 4, print);
-    fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name, print);
+    fprintf(out, "Roster %u of study %s, %s\n", study->roster_version, study->name,
+            keys_groups(study->roster, 4).text);
     if (study->roster_version == 1)
         fputs("  the first, which needs no signatures\n", out);
     for (size_t i = 0; study->roster_version > 1 && i < STUDY_SERVERS; i++)
@@ -331,17 +325,15 @@ static void compare_number(FILE *out, const char *what, uint64_t before, uint64_
 static void compare_key(FILE *out, const char *role, const char *name,
                         const struct public_identity *before, const struct public_identity *now)
 {
-    char print[KEYS_FINGERPRINT_SIZE], day[DATE_DAY_SIZE];
     if (public_identity_equal(before, now))
         return;
-    public_identity_fingerprint(now, print);
-    date_day_text(now->last_day, day);
     if (memcmp(before->sign, now->sign, sizeof now->sign) == 0)
         fprintf(out, "  %s %s: a renewed key of the same identity", role, name);
     else
-        fprintf(out, "  %s %s: ANOTHER IDENTITY, %s (ask %s by telephone)", role, name, print,
-                name);
-    fprintf(out, now->last_day != 0 ? ", good until %s\n" : "\n", day);
+        fprintf(out, "  %s %s: ANOTHER IDENTITY, %s (ask %s by telephone)", role, name,
+                public_identity_fingerprint(now).text, name);
+    fprintf(out, now->last_day != 0 ? ", good until %s\n" : "\n",
+            date_day_text(now->last_day).text);
 }
 
 static void compare_servers(FILE *out, const struct study *a, const struct study *b)
@@ -382,24 +374,21 @@ static void compare_analysts(FILE *out, const struct study *a, const struct stud
 static void list_revoked(FILE *out, const char *words, const struct study *by,
                          const struct study *other)
 {
-    char print[KEYS_FINGERPRINT_SIZE];
     for (size_t i = 0; i < by->revoked_count; i++)
         if (!study_revoked(other, &by->revoked[i])) {
-            public_identity_fingerprint(&by->revoked[i], print);
-            fprintf(out, "  %s: a key of %s\n", words, print);
+            fprintf(out, "  %s: a key of %s\n", words,
+                    public_identity_fingerprint(&by->revoked[i]).text);
         }
 }
 
 static void compare_deadlines(FILE *out, const struct study *a, const struct study *b)
 {
-    char before[DATE_SIZE], now[DATE_SIZE];
     compare_number(out, "deadlines.connect", a->connect_s, b->connect_s);
     compare_number(out, "deadlines.round", a->round_s, b->round_s);
     if (a->uploads_until != b->uploads_until) {
-        date_text(a->uploads_until, before);
-        date_text(b->uploads_until, now);
-        fprintf(out, "  deadlines.uploads: %s -> %s\n", a->uploads_until != 0 ? before : "none",
-                b->uploads_until != 0 ? now : "none");
+        fprintf(out, "  deadlines.uploads: %s -> %s\n",
+                a->uploads_until != 0 ? date_text(a->uploads_until).text : "none",
+                b->uploads_until != 0 ? date_text(b->uploads_until).text : "none");
     }
     compare_number(out, "model.max_mib", a->max_mib, b->max_mib);
     compare_number(out, "model.iterations", a->iterations, b->iterations);

@@ -37,7 +37,6 @@
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
-#define STUDY_FINGERPRINT_SIZE 36
 
 /* What waits at endpoint's port + the number. PREV and NEXT are who dials in. */
 enum study_port {
@@ -187,7 +186,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
 /* What a part of the terms is called in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
-void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE]);
+struct words study_fingerprint(const struct study *study);
 
 /*
  * The study in words: who takes part and sees what, the guarantee, the fingerprint, what is not

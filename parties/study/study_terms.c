@@ -220,7 +220,7 @@ const char *study_part_words(const char *part)
     return part;
 }
 
-void study_fingerprint(const struct study *study, char text[STUDY_FINGERPRINT_SIZE])
+struct words study_fingerprint(const struct study *study)
 {
-    keys_groups(study->terms.digest, 6, text);
+    return keys_groups(study->terms.digest, 6);
 }

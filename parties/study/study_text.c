@@ -248,15 +248,13 @@ static const char *about_servers(enum study_security security)
 
 static void describe_people(FILE *out, const struct study *s)
 {
-    char print[KEYS_FINGERPRINT_SIZE], bytes[WORDS_SIZE];
     fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
           "the noisy results.\n",
           out);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        public_identity_fingerprint(&s->server[i].key, print);
         fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
                 s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
-                print);
+                public_identity_fingerprint(&s->server[i].key).text);
     }
     if (study_lanes_most(s, 0) > 1)
         fprintf(out,
@@ -269,13 +267,13 @@ static void describe_people(FILE *out, const struct study *s)
     fputs(about_servers(s->security), out);
     fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
     for (size_t i = 0; i < s->owners; i++) {
-        public_identity_fingerprint(&s->owner[i].key, print);
         fprintf(out,
                 "  %-20s %u to %u rows, uploads %s (as %s)\n"
                 "  %-20s key %s\n",
                 s->owner[i].name, s->owner[i].min_rows, s->owner[i].max_rows,
-                words_bytes(study_upload_bytes(s, i), bytes),
-                s->owner[i].records ? "records" : "counts", "", print);
+                words_bytes(study_upload_bytes(s, i)).text,
+                s->owner[i].records ? "records" : "counts", "",
+                public_identity_fingerprint(&s->owner[i].key).text);
         if (s->owner[i].columns < s->domain->attributes)
             describe_columns(out, s, i);
     }
@@ -290,20 +288,19 @@ static void describe_people(FILE *out, const struct study *s)
           "their noisy counts, never a share.\n",
           out);
     for (size_t i = 0; i < s->analysts; i++) {
-        public_identity_fingerprint(&s->analyst[i].key, print);
-        fprintf(out, "  %-20s key %s\n", s->analyst[i].name, print);
+        fprintf(out, "  %-20s key %s\n", s->analyst[i].name,
+                public_identity_fingerprint(&s->analyst[i].key).text);
     }
     fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);
 }
 
 static void describe_times(FILE *out, const struct study *s)
 {
-    char until[DATE_SIZE], due[DATE_SIZE];
     int64_t last = study_purge_due(s, s->uploads_until);
-    date_text(s->uploads_until, until);
-    date_text(last, due);
+    const struct words until = date_text(s->uploads_until);
+    const struct words due = date_text(last);
     if (s->uploads_until != 0)
-        fprintf(out, "Uploads are taken until %s.\n", until);
+        fprintf(out, "Uploads are taken until %s.\n", until.text);
     if (s->retain_days != 0)
         fprintf(out,
                 "Servers keep the uploads for %u %s after the last one came. Then their\n"
@@ -316,13 +313,12 @@ static void describe_times(FILE *out, const struct study *s)
                     : "That time is over, on %s at the latest: a server that still holds any "
                       "should be\nstopped and run with --purge; its signed statement is for "
                       "the owners.\n",
-                due);
+                due.text);
 }
 
 static void describe_me(FILE *out, const struct study *s, const struct public_identity *me)
 {
     struct roster_person p = {0};
-    char bytes[WORDS_SIZE];
     while (roster_next(s, &p) && !public_identity_equal(p.key, me))
         ;
     if (p.key == NULL)
@@ -333,16 +329,14 @@ static void describe_me(FILE *out, const struct study *s, const struct public_id
         fprintf(out, "\nYou are the analyst %s.\n", p.name);
     else
         fprintf(out, "\nYou are the owner %s: at most %u rows, an upload of %s.\n", p.name,
-                s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index), bytes));
+                s->owner[p.index].max_rows, words_bytes(study_upload_bytes(s, p.index)).text);
 }
 
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me)
 {
     const struct domain *d = study->domain;
-    char print[STUDY_FINGERPRINT_SIZE];
-    study_fingerprint(study, print);
     fprintf(out, "Study %s\nTerms %s\n  (everybody must see the same; compare by telephone)\n\n",
-            study->name, print);
+            study->name, study_fingerprint(study).text);
     fprintf(out, "Data: %zu %s\n", d->attributes, plural(d->attributes, "attribute", "attributes"));
     for (size_t i = 0; i < d->attributes; i++)
         describe_attribute(out, &d->attribute[i]);
