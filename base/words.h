@@ -5,20 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct words {
+struct phrase {
     char text[40];
 };
 
 /* "0.3 s", "48 s", "12 min", "3 h 05 min". */
-struct words words_time(double seconds);
+struct phrase words_time(double seconds);
 /* "812 bytes", "45.2 kB", "7.9 MB", "1.2 GB": powers of ten. */
-struct words words_bytes(uint64_t bytes);
+struct phrase words_bytes(uint64_t bytes);
 
 /* Characters of UTF-8; bytes of the first so many. */
 size_t words_length(const char *text);
 size_t words_prefix(const char *text, size_t characters);
 
 /* As %g, but 1e-6 for 1e-06. */
-struct words words_number(double v);
+struct phrase words_number(double v);
 
 #endif

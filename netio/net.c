@@ -22,15 +22,15 @@ const char *net_phase_name(enum net_phase phase)
 }
 
 /* These rounds are not those of a run, so people read of exchanges. */
-const char *net_place(const struct net *net, char text[NET_PLACE])
+struct net_place net_place(const struct net *net)
 {
-    int n = snprintf(text, NET_PLACE, "exchange %" PRIu64 " (%s", net->round,
-                     net_phase_name(net->phase));
+    struct net_place place;
+    char lane[24] = "";
     if (net->lane > 0)
-        snprintf(text + n, NET_PLACE - (size_t)n, ", lane %" PRIu32 ")", net->lane);
-    else
-        snprintf(text + n, NET_PLACE - (size_t)n, ")");
-    return text;
+        snprintf(lane, sizeof lane, ", lane %" PRIu32, net->lane);
+    snprintf(place.text, sizeof place.text, "exchange %" PRIu64 " (%s%s)", net->round,
+             net_phase_name(net->phase), lane);
+    return place;
 }
 
 /* --- making one ------------------------------------------------------------------------------- */
@@ -152,7 +152,6 @@ static enum err too_late(struct net *net, int64_t now)
         return ERR_PEER;
     for (int p = 0; p < 2; p++) {
         const struct link *link = &net->link[p];
-        char place[NET_PLACE];
         bool silent = link->incoming.done < link->incoming.size && now >= link->receive_by;
         bool full = link->outgoing.done < link->outgoing.size && now >= link->send_by;
         if (silent || full)
@@ -160,7 +159,7 @@ static enum err too_late(struct net *net, int64_t now)
                       "server %u %s for %" PRId64
                       " ms in %s: see that it runs and can be reached; the session ends",
                       link->index, silent ? "was silent" : "took nothing", net->deadline_ms,
-                      net_place(net, place));
+                      net_place(net).text);
     }
     return ERR_TIMEOUT;
 }
@@ -176,7 +175,6 @@ static enum err too_late(struct net *net, int64_t now)
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {
-    char place[NET_PLACE];
     int64_t first = clock_now_ms() + WATCH_MS;
     unsigned watched = 0;
     enum err e;
@@ -200,7 +198,7 @@ static enum err wait_for(struct net *net, const struct outstanding *left)
             TRY(net_look_ahead(net, (enum net_peer)p));
     if (e == ERR_OK || e == ERR_TIMEOUT)
         return ERR_OK;
-    log_error(net->log, "waiting for the other servers failed in %s: %s", net_place(net, place),
+    log_error(net->log, "waiting for the other servers failed in %s: %s", net_place(net).text,
               error_text(e));
     return e;
 }
@@ -237,14 +235,13 @@ static enum err move_all(struct net *net)
 /* Also where the other neighbour has seen it first, and told us only that it gave up. */
 static void name_who_left(struct net *net)
 {
-    char place[NET_PLACE];
     see_who_left(net);
     for (int p = 0; p < 2; p++)
         if (net->link[p].left)
             log_error(net->log,
                       "server %u closed its connection, or the network broke it, in %s: the "
                       "session ends, and the run goes on when that server is back",
-                      net->link[p].index, net_place(net, place));
+                      net->link[p].index, net_place(net).text);
 }
 
 static enum err give_up(struct net *net, enum err e)
@@ -350,7 +347,6 @@ static enum err fit_tile(struct net *net, const struct net_flow *flows, size_t c
 
 enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 {
-    char place[NET_PLACE];
     enum err e;
 
     TRY(check_alive(net));
@@ -358,7 +354,7 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
     if (e == ERR_OK)
         e = fit_tile(net, flows, count);
     if (e != ERR_OK) {
-        log_error(net->log, "cannot stream %s: %s", net_place(net, place), error_text(e));
+        log_error(net->log, "cannot stream %s: %s", net_place(net).text, error_text(e));
         return give_up(net, e);
     }
     for (int p = 0; p < 2; p++) {

@@ -80,7 +80,6 @@ static enum err seal_next(struct net *net, enum net_peer peer)
 
 enum err net_push(struct net *net, enum net_peer peer, bool *moved)
 {
-    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     size_t n;
     enum err e;
@@ -95,7 +94,7 @@ enum err net_push(struct net *net, enum net_peer peer, bool *moved)
         return ERR_OK;
     if (e != ERR_OK) {
         log_error(net->log, "the link to server %u failed in %s: %s", link->index,
-                  net_place(net, place), error_text(e));
+                  net_place(net).text, error_text(e));
         return e;
     }
     link->outgoing.done += n;
@@ -108,17 +107,15 @@ enum err net_push(struct net *net, enum net_peer peer, bool *moved)
 /* One place for the words that end a session over a frame. */
 static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const char *what)
 {
-    char place[NET_PLACE];
     log_error(net->log,
               "server %u sent a frame %s in %s: the session ends; look at the network between the "
               "servers if this happens again",
-              net->link[peer].index, what, net_place(net, place));
+              net->link[peer].index, what, net_place(net).text);
     return e;
 }
 
 static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
 {
-    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     struct seal *seal;
     uint8_t nothing;
@@ -134,7 +131,7 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
     link->gave_up = true;
     return log_fail(net->log, ERR_PEER,
                     "server %u gave up in %s: its log has the reason; the session ends",
-                    link->index, net_place(net, place));
+                    link->index, net_place(net).text);
 }
 
 /*
@@ -145,7 +142,6 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
 static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
                            const struct frame_header *h, const struct frame_header *expected)
 {
-    char place[NET_PLACE];
     struct link *link = &net->link[peer];
     uint8_t *body = m->data + FRAME_HEADER;
     enum err e;
@@ -163,7 +159,7 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
         "server %u sent %" PRIu64 " bytes of exchange %" PRIu64 " (tiles of %u) where this "
         "server expects %" PRIu64 " bytes of %s (tiles of %u): the servers do not run the same "
         "protocol; compare their versions and studies",
-        link->index, h->total, h->round, h->length, expected->total, net_place(net, place),
+        link->index, h->total, h->round, h->length, expected->total, net_place(net).text,
         expected->length);
 }
 
@@ -227,13 +223,12 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
 /* The next message of a neighbour, into `m`. */
 static enum err next_message(struct net *net, enum net_peer peer, struct transport_message *m)
 {
-    char place[NET_PLACE];
     const struct link *link = &net->link[peer];
     enum err e = transport_pull(net->transport, peer, m);
 
     if (e != ERR_OK && e != ERR_AGAIN)
         log_error(net->log, "the link from server %u failed in %s: %s", link->index,
-                  net_place(net, place), error_text(e));
+                  net_place(net).text, error_text(e));
     return e;
 }
 

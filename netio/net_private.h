@@ -78,9 +78,11 @@ struct net {
 /* Charges the time since the last call to the phase that is on. */
 void net_charge(struct net *net);
 
-/* Where the session is, for people: "exchange 34 (select)". `text` is returned. */
-#define NET_PLACE 64
-const char *net_place(const struct net *net, char text[NET_PLACE]);
+/* Where the session is, for people: "exchange 34 (select)". */
+struct net_place {
+    char text[64];
+};
+struct net_place net_place(const struct net *net);
 
 /* Gives the links blocks that lie in memory to move. */
 void net_load(struct net *net, const struct net_round *round);

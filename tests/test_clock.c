@@ -201,7 +201,7 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     char more[128];
     const struct support_options o = {.owners = OWNERS, .round_s = 5, .more = "retain_days: 30\n"};
     struct scene c CLEAN(scene_free);
-    const struct words until = date_text(date_now() + 10 * DAY);
+    const struct phrase until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
     scene_new(&c, &o);
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),

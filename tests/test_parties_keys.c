@@ -157,7 +157,7 @@ TEST(a_key_may_be_renewed_and_expire)
     assert_memory_equal(renewed->sign_secret, f->id->sign_secret, 64);
     assert_memory_not_equal(renewed->public.curve, f->id->public.curve, 32);
     assert_false(public_identity_equal(&renewed->public, &f->id->public));
-    const struct words b = public_identity_fingerprint(&f->id->public);
+    const struct phrase b = public_identity_fingerprint(&f->id->public);
     assert_string_equal(public_identity_fingerprint(&renewed->public).text, b.text);
     public_identity_text(&renewed->public, text);
     assert_memory_equal(text, "trefoil2-", 9);
@@ -339,7 +339,7 @@ TEST(fingerprints_are_short_and_stable)
     struct fixture *f = *state;
     struct identity *other;
     uint8_t digest[32];
-    const struct words a = public_identity_fingerprint(&f->id->public);
+    const struct phrase a = public_identity_fingerprint(&f->id->public);
     assert_int_equal(strlen(a.text), 23);
     assert_int_equal(strspn(a.text, "0123456789abcdefghjkmnpqrstvwxyz-"), 23);
     assert_int_equal(identity_new(&other, NULL), ERR_OK);

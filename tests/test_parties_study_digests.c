@@ -254,10 +254,10 @@ TEST(the_fingerprint_is_of_the_terms)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
-    const struct words a = study_fingerprint(f->base);
+    const struct phrase a = study_fingerprint(f->base);
     assert_int_equal(strlen(a.text), 35);
     assert_int_equal(parse_edit(f, "connect: 10", "connect: 11", &s), ERR_OK);
-    const struct words b = study_fingerprint(s);
+    const struct phrase b = study_fingerprint(s);
     assert_string_equal(a.text, b.text);
     study_free(&s);
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);

@@ -471,7 +471,7 @@ TEST(a_server_renews_its_key)
         assert_int_equal(share(&c, c.s.path, key, i), 0);
     }
     key_text(file(&c, "s1.key"), s1);
-    const struct words day = date_day_text(date_today() + 3);
+    const struct phrase day = date_day_text(date_today() + 3);
     {
         const char *const renew[] = {
             "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day.text,

@@ -347,7 +347,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     const struct support_options o = {.owners = 2, .round_s = 4};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
-    struct words print;
+    struct phrase print;
     struct study *study CLEAN(study_free) = NULL;
     scene_new(&c, &o);
     start_servers(&c);

@@ -79,7 +79,7 @@ TEST(the_page_has_what_is_going_on)
 {
     struct room r;
     char words[64];
-    struct words date;
+    struct phrase date;
     room_new(&r);
     expect(made(&r, status_page), "none in progress");
     expect((char *)r.text.data, "<p>Study cities, security: semi-honest</p>");

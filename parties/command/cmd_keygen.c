@@ -32,7 +32,7 @@ static void print(const struct public_identity *who, const char *name)
 {
     char text[KEYS_TEXT_SIZE];
     public_identity_text(who, text);
-    const struct words fingerprint = public_identity_fingerprint(who);
+    const struct phrase fingerprint = public_identity_fingerprint(who);
     if (name != NULL)
         printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint.text);
     else

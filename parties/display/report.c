@@ -166,7 +166,7 @@ static void what_is_guaranteed(const struct report *r)
 {
     const struct study *s = r->study;
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
-    const struct words delta = words_number(s->delta);
+    const struct phrase delta = words_number(s->delta);
     text_put(
         r->out,
         "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "

@@ -75,7 +75,7 @@ static void describe_owner(FILE *out, const struct study *study,
                            bool *left_out)
 {
     const struct at_servers at = count_servers(holding, owner);
-    struct words time = {""};
+    struct phrase time = {""};
     bool known = at.answer == STUDY_SERVERS;
     *left_out = false;
     if (holding[0].answered)
@@ -129,7 +129,7 @@ static int64_t purge_due(const struct study *study, const struct holding holding
 
 static void describe_due(FILE *out, int64_t due)
 {
-    const struct words date = date_text(due);
+    const struct phrase date = date_text(due);
     if (due != 0 && date_now() >= due)
         fprintf(out,
                 "The study's retain_days were over on %s: the servers are\n"

@@ -157,7 +157,7 @@ static void bar(struct bytes *out, double part, double whole)
 
 static void put_due(int64_t due, struct bytes *out)
 {
-    const struct words date = date_text(due);
+    const struct phrase date = date_text(due);
     if (due != 0 && date_now() >= due)
         text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
                  date.text);
@@ -172,7 +172,7 @@ static void uploads_row(const struct status *s, struct bytes *out)
     if (partial > 0)
         text_put(out, ", %" PRIu64 " in part", partial);
     bar(out, (double)whole, (double)s->study->owners);
-    const struct words until = date_text(s->study->uploads_until);
+    const struct phrase until = date_text(s->study->uploads_until);
     if (s->study->uploads_until != 0)
         text_put(out, "<span class=\"soft\">taken until %s</span>", until.text);
     put_due(atomic_load(&s->purge_due), out);
@@ -219,7 +219,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     const char *name = s->study->server[s->index].name;
     char why[STATUS_WHY_SIZE];
     bool healthy = status_healthy(s, why);
-    const struct words now = date_text(date_now());
+    const struct phrase now = date_text(date_now());
     text_put(out,
              "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
              "<meta name=\"viewport\" content=\"width=device-width\">"

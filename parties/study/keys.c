@@ -322,10 +322,10 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today)
     return who->last_day != 0 && today > who->last_day;
 }
 
-struct words keys_groups(const uint8_t digest[32], unsigned groups)
+struct phrase keys_groups(const uint8_t digest[32], unsigned groups)
 {
     static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
-    struct words w;
+    struct phrase w;
     char *text = w.text;
     for (unsigned i = 0; i < 5 * groups; i++) {
         unsigned bit = 5 * i;
@@ -338,7 +338,7 @@ struct words keys_groups(const uint8_t digest[32], unsigned groups)
     return w;
 }
 
-struct words public_identity_fingerprint(const struct public_identity *who)
+struct phrase public_identity_fingerprint(const struct public_identity *who)
 {
     uint8_t digest[32];
     crypto_hash_sha256(digest, who->sign, sizeof who->sign);

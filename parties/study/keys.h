@@ -77,12 +77,12 @@ bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
 /* For people to compare over the telephone; of the signing key alone, so it survives a change of
  * the CURVE key. */
-struct words public_identity_fingerprint(const struct public_identity *who);
+struct phrase public_identity_fingerprint(const struct public_identity *who);
 
 /*
  * The first 25 * groups bits of a digest, as groups of five characters (0-9, a-z without i l o u)
  * with dashes. At most 6 groups.
  */
-struct words keys_groups(const uint8_t digest[32], unsigned groups);
+struct phrase keys_groups(const uint8_t digest[32], unsigned groups);
 
 #endif

@@ -186,7 +186,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
 /* What a part of the terms is called in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
-struct words study_fingerprint(const struct study *study);
+struct phrase study_fingerprint(const struct study *study);
 
 /*
  * The study in words: who takes part and sees what, the guarantee, the fingerprint, what is not

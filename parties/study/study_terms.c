@@ -220,7 +220,7 @@ const char *study_part_words(const char *part)
     return part;
 }
 
-struct words study_fingerprint(const struct study *study)
+struct phrase study_fingerprint(const struct study *study)
 {
     return keys_groups(study->terms.digest, 6);
 }
