@@ -76,47 +76,30 @@ enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
 
 /* --- bits to numbers -------------------------------------------------------------------------- */
 
-/* Words of 64 or 128 bits, of which each server draws the components 0 and 1 that it has. */
-struct joining {
-    struct party *p;
-    unsigned bits;
-    struct operand out;
-    size_t n;
-};
-
-static void *component(const struct joining *c, unsigned k)
-{
-    return c->p->index == k ? c->out.a : (c->p->index + 1) % 3 == k ? c->out.b : NULL;
-}
-
 /*
- * Component k is drawn; `x`, of which it is the only one that is not 0, receives the complement of
- * its bits.
+ * Component k of `out` is drawn; `x`, of which it is the only one that is not 0, receives the
+ * complement of its bits.
  */
-static enum err draw(const struct joining *c, unsigned k, struct planes *x)
+static enum err draw(struct party *p, struct share64 out, unsigned k, struct planes *x)
 {
-    struct party *p = c->p;
-    void *words = component(c, k);
-    TRY(party_planes(p, x, c->bits, c->n));
+    const unsigned side = p->index == k ? 0 : 1;
+    uint64_t *words = side == 0 ? out.a : out.b;
+    TRY(party_planes(p, x, 64, out.n));
     bits_zero(planes_flat(x));
-    if (words != NULL) {
-        uint64_t *planes = p->index == k ? x->a : x->b;
-        TRY(prg_fill(p->prg[p->index == k ? 0 : 1][PRG_RANDOM], words, c->n * c->bits / 8));
-        if (c->bits == 64)
-            kernel_slice64(p->kernel, words, c->n, 64, planes, bits_words(c->n));
-        else
-            kernel_slice128(p->kernel, words, c->n, 128, planes, bits_words(c->n));
+    if ((p->index + side) % 3 == k) {
+        TRY(prg_fill(p->prg[side][PRG_RANDOM], words, out.n * sizeof *words));
+        kernel_slice64(p->kernel, words, out.n, 64, side == 0 ? x->a : x->b, bits_words(out.n));
     }
     bits_not(p, planes_flat(x), planes_flat(x));
     return ERR_OK;
 }
 
 /* x on the ring's width */
-static enum err widen(const struct joining *c, const struct planes *x, struct planes *wide)
+static enum err widen(struct party *p, const struct planes *x, struct planes *wide)
 {
-    TRY(party_planes(c->p, wide, c->bits, c->n));
+    TRY(party_planes(p, wide, 64, x->n));
     const struct planes low = planes_view(wide, 0, x->width),
-                        high = planes_view(wide, x->width, c->bits - x->width);
+                        high = planes_view(wide, x->width, 64 - x->width);
     bits_copy(planes_flat(&low), planes_flat(x));
     bits_zero(planes_flat(&high));
     return ERR_OK;
@@ -135,36 +118,21 @@ static enum err subtract_two(struct party *p, struct planes *y, const struct pla
     return adder_add(p, *y, &sum, &carry, true);
 }
 
-static enum err to_ring(struct party *p, unsigned bits, struct operand out, size_t n,
-                        const struct planes *x)
-{
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct joining c = {p, bits, out, n};
-    const size_t words = bits_words(n);
-    uint64_t *received;
-    struct planes wide, not_n0, not_n1, y;
-    void *last = component(&c, 2);
-    TRY(scratch_array(p->scratch, &received, words * bits));
-    TRY(widen(&c, x, &wide));
-    TRY(draw(&c, 0, &not_n0));
-    TRY(draw(&c, 1, &not_n1));
-    TRY(subtract_two(p, &y, &wide, &not_n0, &not_n1));
-    TRY(move_reveal(p, 0, &y, received));
-    if (last != NULL && bits == 64)
-        kernel_unslice64(p->kernel, received, words, n, 64, last);
-    else if (last != NULL)
-        kernel_unslice128(p->kernel, received, words, n, 128, last);
-    return ERR_OK;
-}
-
 enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x)
 {
-    return to_ring(p, 64, OPERAND(out), out.n, x);
-}
-
-enum err convert_to_ring128(struct party *p, struct share128 out, const struct planes *x)
-{
-    return to_ring(p, 128, OPERAND(out), out.n, x);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    const size_t words = bits_words(out.n);
+    uint64_t *received;
+    struct planes wide, not_n0, not_n1, y;
+    TRY(scratch_array(p->scratch, &received, words * 64));
+    TRY(widen(p, x, &wide));
+    TRY(draw(p, out, 0, &not_n0));
+    TRY(draw(p, out, 1, &not_n1));
+    TRY(subtract_two(p, &y, &wide, &not_n0, &not_n1));
+    TRY(move_reveal(p, 0, &y, received));
+    if (p->index != 0) /* they have component 2 */
+        kernel_unslice64(p->kernel, received, words, out.n, 64, p->index == 2 ? out.a : out.b);
+    return ERR_OK;
 }
 
 /* Planes of x in the first half of the lanes of `both`, of y in the second. */

@@ -24,14 +24,12 @@ void convert_known(const struct party *p, uint64_t *planes, unsigned digits, str
 enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x) MUST_CHECK;
 
 /*
- * out = the number whose bits are x (x.width at most the ring's width).
+ * out = the number whose bits are x, at most 64.
  *   components 0 and 1 are drawn from the PRGs; y = x - F_0 - F_1 is computed on bits
  *   0 -> 1   y_0        0 -> 2   y_1                          so that 1 and 2 know y = component 2
- * One carry-save round, an adder over the ring's width, one round.
+ * One carry-save round, an adder of 64 bits, one round.
  */
 enum err convert_to_ring64(struct party *p, struct share64 out, const struct planes *x) MUST_CHECK;
-enum err convert_to_ring128(struct party *p, struct share128 out,
-                            const struct planes *x) MUST_CHECK;
 
 /*
  * The numbers of x and those of y in the rounds of one call: out has room for twice the words of x,

@@ -147,8 +147,7 @@ static inline enum err all_compare(struct party *p, struct secrets *s)
 static inline enum err all_convert(struct party *p, struct secrets *s)
 {
     TRY(convert_to_bits(p, &s->more, s->x));
-    TRY(convert_to_ring64(p, s->out, &s->bits));
-    return convert_to_ring128(p, s->wide, &s->bits);
+    return convert_to_ring64(p, s->out, &s->bits);
 }
 
 static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
