@@ -1,10 +1,10 @@
 #include "bench/abort_study.h"
 
 #include "bench/count.h"
+#include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/table_study.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What one run took. */
@@ -57,18 +57,6 @@ static enum err run(const char *as, bool proved, unsigned rounds, struct cost *c
     return ERR_OK;
 }
 
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, ascending);
-    return values[n / 2];
-}
-
 static void put(FILE *json, const char *key, double figure)
 {
     printf("  %-28s %8.3f\n", key, figure);
@@ -103,8 +91,8 @@ static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies
         printf("adult as %s, pair %zu: CPU %.2f s and %.2f s without, %.2f s and %.2f s long\n", as,
                i, cost[1].cpu_s, cost[0].cpu_s, cost[1].seconds, cost[0].seconds);
     }
-    s->cpu = median(cpu, pairs);
-    s->seconds = median(seconds, pairs);
+    s->cpu = cpu_median(cpu, pairs);
+    s->seconds = cpu_median(seconds, pairs);
     return true;
 }
 
@@ -138,7 +126,7 @@ static bool count_pairs(const struct bench_data *data, size_t pairs, bool smoke,
                i, r[1].cpu_s, r[0].cpu_s, r[1].peak_rss_mib, r[0].peak_rss_mib, r[1].rounds,
                r[0].rounds);
     }
-    *ratio = median(cpu, pairs);
+    *ratio = cpu_median(cpu, pairs);
     return true;
 }
 

@@ -163,18 +163,6 @@ static enum err measure(struct party *p, void *shared)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static int ascending(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, ascending);
-    return x[n / 2];
-}
-
 static double all_three(const struct sample *s)
 {
     return s->cpu_s[0] + s->cpu_s[1] + s->cpu_s[2];
@@ -196,7 +184,8 @@ static struct result result_of(const struct board *b, size_t figure, unsigned ke
         ns[i] = 1e9 * all_three(&s[1]) / items;
         per_s[i] = items / s[1].s;
     }
-    return (struct result){median(ratio, pairs), median(ns, pairs), median(per_s, pairs)};
+    return (struct result){cpu_median(ratio, pairs), cpu_median(ns, pairs),
+                           cpu_median(per_s, pairs)};
 }
 
 /* Keys of one instruction set end in `of`. */

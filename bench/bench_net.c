@@ -14,6 +14,7 @@
  */
 #include "base/clock.h"
 #include "base/memory.h"
+#include "bench/cpu.h"
 #include "bench/support_studies.h"
 #include "netio/net.h"
 #include "netio/seal.h"
@@ -285,18 +286,6 @@ static struct figure run_once(const struct job *job)
     return sum;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double v[REPEATS])
-{
-    qsort(v, REPEATS, sizeof *v, by_size);
-    return v[REPEATS / 2];
-}
-
 static struct figure run(const struct job *job)
 {
     double wall[REPEATS], cpu[REPEATS], system[REPEATS];
@@ -304,7 +293,8 @@ static struct figure run(const struct job *job)
         struct figure f = run_once(job);
         wall[i] = f.wall, cpu[i] = f.cpu, system[i] = f.system;
     }
-    return (struct figure){median(wall), median(cpu), median(system)};
+    return (struct figure){cpu_median(wall, REPEATS), cpu_median(cpu, REPEATS),
+                           cpu_median(system, REPEATS)};
 }
 
 /* Two tiles or rounds at the most. */
@@ -357,7 +347,7 @@ static double core_speed(struct bench *k, double seconds, void (*f)(struct bench
                 f(k);
         v[r] = bytes / (now().cpu - begin) / 1e9;
     }
-    return median(v);
+    return cpu_median(v, REPEATS);
 }
 
 /* --- the report ------------------------------------------------------------------------------- */

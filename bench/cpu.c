@@ -1,6 +1,7 @@
 #include "bench/cpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,4 +29,16 @@ double cpu_of(pid_t pid)
         user = system = 0;
     fclose(file);
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+double cpu_median(double *figures, size_t n)
+{
+    qsort(figures, n, sizeof *figures, ascending);
+    return figures[n / 2];
 }
