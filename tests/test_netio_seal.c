@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* RFC 5869, test case 3: empty salt, empty info. */
-static void hkdf_known_answer(void **state)
+TEST(hkdf_known_answer)
 {
     static const uint8_t expected[42] = {
         0x8d, 0xa4, 0xe7, 0x75, 0xa5, 0x63, 0xc1, 0x8f, 0x71, 0x5f, 0x80, 0x2a, 0x06, 0x3c,
@@ -36,7 +36,7 @@ static void hkdf_known_answer(void **state)
 }
 
 /* The GCM specification, test case 2: key, nonce and plain text of zeros. */
-static void seal_known_answer(void **state)
+TEST(seal_known_answer)
 {
     static const uint8_t expected[32] = {0x03, 0x88, 0xda, 0xce, 0x60, 0xb6, 0xa3, 0x92,
                                          0xf3, 0x28, 0xc2, 0xb9, 0x71, 0xb2, 0xfe, 0x78,
@@ -58,7 +58,7 @@ static void pair_of_seals(struct seal **out, struct seal **in, uint64_t blocks)
     assert_int_equal(seal_new(in, SEAL_RECEIVER, first_key, blocks), ERR_OK);
 }
 
-static void every_altered_byte_is_noticed(void **state)
+TEST(every_altered_byte_is_noticed)
 {
     uint8_t ad[20] = "associated", plain[37] = "plain", sealed[37 + SEAL_TAG];
     uint8_t zero[37] = {0};
@@ -75,7 +75,7 @@ static void every_altered_byte_is_noticed(void **state)
     }
 }
 
-static void a_sequence_number_serves_once(void **state)
+TEST(a_sequence_number_serves_once)
 {
     uint8_t b[16 + SEAL_TAG] = {0}, c[16 + SEAL_TAG];
     struct seal *out CLEAN(seal_free) = NULL, *in CLEAN(seal_free) = NULL;
@@ -116,7 +116,7 @@ static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain
 
 /* 4 blocks of body and one for the tag: two frames fit into 10 blocks, the third needs a new key.
  */
-static void keys_are_replaced_at_the_bound(void **state)
+TEST(keys_are_replaced_at_the_bound)
 {
     uint8_t plain[64], sealed[64 + SEAL_TAG], expected[64 + SEAL_TAG];
     struct seal *out CLEAN(seal_free) = NULL, *in CLEAN(seal_free) = NULL;
@@ -172,7 +172,7 @@ static int run_again(const char *program, const char *fault)
 }
 
 /* Each call of OpenSSL in turn, those for a new key among them. */
-static void a_key_that_cannot_be_replaced_is_an_error(void **state)
+TEST(a_key_that_cannot_be_replaced_is_an_error)
 {
     const char *out = getenv("TREFOIL_OUT");
     char program[512], fault[32];
@@ -208,7 +208,7 @@ static struct frame_header some_header(void)
     return h;
 }
 
-static void headers_round_trip(void **state)
+TEST(headers_round_trip)
 {
     struct frame_header h = some_header(), back;
     uint8_t message[FRAME_HEADER + 5 + SEAL_TAG] = {0};
@@ -227,7 +227,7 @@ static void headers_round_trip(void **state)
     assert_false(frame_is_foreign(message, 39, h.session));
 }
 
-static void malformed_headers_are_refused(void **state)
+TEST(malformed_headers_are_refused)
 {
     /* magic, version, kind, length, zero: what the parser itself holds to a value */
     static const size_t fixed[] = {0, 1, 2, 3, 4, 5, 6, 7, 72, 73, 74, 75, 76, 77, 78, 79};
@@ -247,7 +247,7 @@ static void malformed_headers_are_refused(void **state)
 
 /* --- session keys ----------------------------------------------------------------------------- */
 
-static void bulk_keys_agree_and_differ(void **state)
+TEST(bulk_keys_agree_and_differ)
 {
     struct session *s[3];
     uint8_t seen[12][16];
@@ -275,7 +275,7 @@ static void bulk_keys_agree_and_differ(void **state)
         session_free(&s[i]);
 }
 
-static void prg_keys_belong_to_pairs(void **state)
+TEST(prg_keys_belong_to_pairs)
 {
     struct session *s[3];
     uint8_t a[16], b[16];
@@ -294,7 +294,7 @@ static void prg_keys_belong_to_pairs(void **state)
 }
 
 /* Changes one thing after another; each must give another key. */
-static void every_field_matters(void **state)
+TEST(every_field_matters)
 {
     struct session *s, *other;
     uint8_t base[16], bulk[16], key[16];
@@ -332,18 +332,5 @@ static void every_field_matters(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hkdf_known_answer),
-        cmocka_unit_test(seal_known_answer),
-        cmocka_unit_test(every_altered_byte_is_noticed),
-        cmocka_unit_test(a_sequence_number_serves_once),
-        cmocka_unit_test(keys_are_replaced_at_the_bound),
-        cmocka_unit_test(a_key_that_cannot_be_replaced_is_an_error),
-        cmocka_unit_test(headers_round_trip),
-        cmocka_unit_test(malformed_headers_are_refused),
-        cmocka_unit_test(bulk_keys_agree_and_differ),
-        cmocka_unit_test(prg_keys_belong_to_pairs),
-        cmocka_unit_test(every_field_matters),
-    };
-    return argc > 1 ? replace_keys() : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 ? replace_keys() : support_run_tests(NULL, NULL);
 }

@@ -17,7 +17,7 @@
 
 /* --- meaning ---------------------------------------------------------------------------------- */
 
-static void the_domain_is_read(void **state)
+TEST(the_domain_is_read)
 {
     struct fixture *f = *state;
     const struct domain *d = f->base->domain;
@@ -72,7 +72,7 @@ static const struct {
      {0, 1, 1, 3}},
 };
 
-static void bins_are_read(void **state)
+TEST(bins_are_read)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof bins / sizeof bins[0]; i++) {
@@ -94,7 +94,7 @@ static void bins_are_read(void **state)
     }
 }
 
-static void what_is_missing_is_read(void **state)
+TEST(what_is_missing_is_read)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -114,7 +114,7 @@ static void what_is_missing_is_read(void **state)
 }
 
 /* Spikes are values of their own, and an edge that a spike took away is still one. */
-static void what_is_impossible_of_bins_is_read(void **state)
+TEST(what_is_impossible_of_bins_is_read)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -133,7 +133,7 @@ static void what_is_impossible_of_bins_is_read(void **state)
     assert_memory_equal(s->zero[0].cell, cells, sizeof cells);
 }
 
-static void what_is_impossible_is_read(void **state)
+TEST(what_is_impossible_is_read)
 {
     static const char *const same[] = {
         "impossible:\n"
@@ -164,7 +164,7 @@ static void what_is_impossible_is_read(void **state)
     }
 }
 
-static void the_rest_is_read(void **state)
+TEST(the_rest_is_read)
 {
     struct fixture *f = *state;
     const struct study *s = f->base;
@@ -191,7 +191,7 @@ static void the_rest_is_read(void **state)
     assert_int_equal(s->final_iterations, 60);
 }
 
-static void everybody_is_found_by_key(void **state)
+TEST(everybody_is_found_by_key)
 {
     struct fixture *f = *state;
     const struct study *s = f->base;
@@ -210,7 +210,7 @@ static void everybody_is_found_by_key(void **state)
     }
 }
 
-static void endpoints_are_five_ports(void **state)
+TEST(endpoints_are_five_ports)
 {
     struct fixture *f = *state;
     char text[STUDY_ENDPOINT_SIZE];
@@ -227,7 +227,7 @@ static void endpoints_are_five_ports(void **state)
 }
 
 /* As far as no server's ports reach the next one's on its host. */
-static void lanes_are_as_many_as_ports_have_room_for(void **state)
+TEST(lanes_are_as_many_as_ports_have_room_for)
 {
     struct fixture *f = *state;
     const struct study *s = f->base;
@@ -242,7 +242,7 @@ static void lanes_are_as_many_as_ports_have_room_for(void **state)
     assert_int_equal(study_lanes_most(s, 65536 - 100), 3);
 }
 
-static void bounds_give_the_bits_of_counts(void **state)
+TEST(bounds_give_the_bits_of_counts)
 {
     static const struct {
         const char *rows;
@@ -264,7 +264,7 @@ static void bounds_give_the_bits_of_counts(void **state)
     }
 }
 
-static void defaults_are_the_documented_ones(void **state)
+TEST(defaults_are_the_documented_ones)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -286,7 +286,7 @@ static void defaults_are_the_documented_ones(void **state)
 }
 
 /* Records fit in what counts are bounded by; counts do not fit in the bounds of records. */
-static void the_forms_that_bounds_carry(void **state)
+TEST(the_forms_that_bounds_carry)
 {
     struct fixture *f = *state;
     struct study *s CLEAN(study_free) = NULL;
@@ -310,7 +310,7 @@ static void the_forms_that_bounds_carry(void **state)
 }
 
 /* No marginal of more than four columns can be sent as records, whoever asks for it. */
-static void large_marginals_have_no_records(void **state)
+TEST(large_marginals_have_no_records)
 {
     struct fixture *f = *state;
     struct study *s;
@@ -335,7 +335,7 @@ static void large_marginals_have_no_records(void **state)
     bytes_clear(&c);
 }
 
-static void a_random_workload_is_the_same_for_its_seed(void **state)
+TEST(a_random_workload_is_the_same_for_its_seed)
 {
     static const char list[] = "workload:\n  - {attributes: [age, ward], weight: 2}\n"
                                "  - {attributes: [bmi, dose]}\n";
@@ -376,7 +376,7 @@ static void expect_too_much(struct fixture *f, const char *second, const char *w
         fail_msg("not \"%s\" but %s", words, f->sink);
 }
 
-static void counts_that_the_arithmetic_cannot_carry_are_refused(void **state)
+TEST(counts_that_the_arithmetic_cannot_carry_are_refused)
 {
     /* 46 bits in the one cell of `second` */
     expect_too_much(*state, "1",
@@ -410,7 +410,7 @@ static void expect_candidate(const struct study *study, double factor, double ta
  * A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its
  * message says it.
  */
-static void slack_does_not_grow_with_a_large_epsilon(void **state)
+TEST(slack_does_not_grow_with_a_large_epsilon)
 {
     struct fixture *f = *state;
     struct study s = *f->base, discrete = s;
@@ -455,7 +455,7 @@ static void slack_does_not_grow_with_a_large_epsilon(void **state)
 }
 
 /* Where the first noise would be larger than any that is made, the least epsilon is named. */
-static void an_epsilon_that_buys_no_noise_is_refused(void **state)
+TEST(an_epsilon_that_buys_no_noise_is_refused)
 {
     struct fixture *f = *state;
     struct study s = *f->base;
@@ -491,24 +491,5 @@ static void an_epsilon_that_buys_no_noise_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slack_does_not_grow_with_a_large_epsilon),
-        cmocka_unit_test(an_epsilon_that_buys_no_noise_is_refused),
-        cmocka_unit_test(the_domain_is_read),
-        cmocka_unit_test(bins_are_read),
-        cmocka_unit_test(what_is_missing_is_read),
-        cmocka_unit_test(what_is_impossible_of_bins_is_read),
-        cmocka_unit_test(what_is_impossible_is_read),
-        cmocka_unit_test(the_rest_is_read),
-        cmocka_unit_test(everybody_is_found_by_key),
-        cmocka_unit_test(endpoints_are_five_ports),
-        cmocka_unit_test(lanes_are_as_many_as_ports_have_room_for),
-        cmocka_unit_test(bounds_give_the_bits_of_counts),
-        cmocka_unit_test(defaults_are_the_documented_ones),
-        cmocka_unit_test(the_forms_that_bounds_carry),
-        cmocka_unit_test(large_marginals_have_no_records),
-        cmocka_unit_test(a_random_workload_is_the_same_for_its_seed),
-        cmocka_unit_test(counts_that_the_arithmetic_cannot_carry_are_refused),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return support_run_tests(setup, teardown);
 }

@@ -397,7 +397,7 @@ static bool is_edit_refused(struct fixture *f, const char *text, const struct mi
     return refused;
 }
 
-static void every_mistake_has_its_place(void **state)
+TEST(every_mistake_has_its_place)
 {
     unsigned wrong = 0;
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++)
@@ -408,7 +408,7 @@ static void every_mistake_has_its_place(void **state)
 }
 
 /* Whole texts, of which edits of the base text do not tell. */
-static void whole_files_have_their_errors(void **state)
+TEST(whole_files_have_their_errors)
 {
     static const struct {
         const char *text, *words;
@@ -434,7 +434,7 @@ static void whole_files_have_their_errors(void **state)
     }
 }
 
-static void the_mapping_form_of_a_domain_has_its_errors(void **state)
+TEST(the_mapping_form_of_a_domain_has_its_errors)
 {
     static const struct mistake cases[] = {
         {"max: 4}", "max: 4}\n  ^age: {}", "comes twice"},
@@ -453,7 +453,7 @@ static void the_mapping_form_of_a_domain_has_its_errors(void **state)
         assert_true(is_edit_refused(*state, text, &cases[i], NULL));
 }
 
-static void all_of_too_many_attributes_is_refused_before_it_is_built(void **state)
+TEST(all_of_too_many_attributes_is_refused_before_it_is_built)
 {
     struct fixture *f = *state;
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -470,7 +470,7 @@ static void all_of_too_many_attributes_is_refused_before_it_is_built(void **stat
     assert_true(message_is(f->sink, "2:17", "more than 100000"));
 }
 
-static void a_file_that_is_too_large_or_absent_is_refused(void **state)
+TEST(a_file_that_is_too_large_or_absent_is_refused)
 {
     struct fixture *f = *state;
     char path[] = "/tmp/trefoil-study-XXXXXX";
@@ -495,7 +495,7 @@ static void a_file_that_is_too_large_or_absent_is_refused(void **state)
 }
 
 /* Two owners of a batch: what each lacks or both have, and bounds that differ. */
-static void a_batchs_owners_fit_together(void **state)
+TEST(a_batchs_owners_fit_together)
 {
     static const char o0[] = "{name: o0, max_rows: 500, key: @3}";
     static const char o1[] = "{name: o1, max_rows: 300, key: @4}";
@@ -554,7 +554,7 @@ static void a_batchs_owners_fit_together(void **state)
     }
 }
 
-static void columns_apart_need_marginals_that_servers_can_count(void **state)
+TEST(columns_apart_need_marginals_that_servers_can_count)
 {
     static const char five[] = "domain:\n  - {name: a, kind: integer, min: 0, max: 1}\n"
                                "  - {name: b, kind: integer, min: 0, max: 1}\n"
@@ -580,7 +580,7 @@ static void columns_apart_need_marginals_that_servers_can_count(void **state)
     assert_non_null(strstr(f->sink, "in marginals of at most 4 columns"));
 }
 
-static void a_mapping_has_its_bound(void **state)
+TEST(a_mapping_has_its_bound)
 {
     static const char text[] = "[true, {a: 1, b: 2}]";
     struct fixture *f = *state;
@@ -602,7 +602,7 @@ static void a_mapping_has_its_bound(void **state)
     assert_null(file);
 }
 
-static void the_nearest_word_is_suggested(void **state)
+TEST(the_nearest_word_is_suggested)
 {
     static const char *const words[] = {"domain", "rounds", "budget", "noise"};
     assert_int_equal(nearest("domian", words, 4), 0); /* a swap is one slip */
@@ -617,16 +617,5 @@ static void the_nearest_word_is_suggested(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mistake_has_its_place),
-        cmocka_unit_test(a_batchs_owners_fit_together),
-        cmocka_unit_test(columns_apart_need_marginals_that_servers_can_count),
-        cmocka_unit_test(whole_files_have_their_errors),
-        cmocka_unit_test(the_mapping_form_of_a_domain_has_its_errors),
-        cmocka_unit_test(all_of_too_many_attributes_is_refused_before_it_is_built),
-        cmocka_unit_test(a_file_that_is_too_large_or_absent_is_refused),
-        cmocka_unit_test(a_mapping_has_its_bound),
-        cmocka_unit_test(the_nearest_word_is_suggested),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return support_run_tests(setup, teardown);
 }
