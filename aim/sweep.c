@@ -36,28 +36,23 @@ const struct sweep *sweep_plain(void)
     return &table_plain;
 }
 
+const struct sweep *sweep_avx2(void)
+{
 #if defined(__x86_64__)
-const struct sweep *sweep_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") ? &table_avx2 : NULL;
-}
-
-const struct sweep *sweep_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? &table_avx512
-                                                                                   : NULL;
-}
-#else
-const struct sweep *sweep_avx2(void)
-{
-    return NULL;
-}
-
-const struct sweep *sweep_avx512(void)
-{
-    return NULL;
-}
+    if (__builtin_cpu_supports("avx2"))
+        return &table_avx2;
 #endif
+    return NULL;
+}
+
+const struct sweep *sweep_avx512(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return &table_avx512;
+#endif
+    return NULL;
+}
 
 const struct sweep *sweep_best(void)
 {

@@ -42,19 +42,15 @@ void clique_write(const struct clique *c, struct bytes *out)
         bytes_put_u16(out, c->attribute[i]);
 }
 
-int clique_compare(const struct clique *a, const struct clique *b)
+int clique_compare(const void *x, const void *y)
 {
+    const struct clique *a = x, *b = y;
     if (a->n != b->n)
         return a->n < b->n ? -1 : 1;
     for (unsigned i = 0; i < a->n; i++)
         if (a->attribute[i] != b->attribute[i])
             return a->attribute[i] < b->attribute[i] ? -1 : 1;
     return 0;
-}
-
-static int by_clique(const void *a, const void *b)
-{
-    return clique_compare(a, b);
 }
 
 /* The subset of c that has the attributes at the set bits of `mask`. */
@@ -94,15 +90,9 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
 
 /* Sorted copies of what was given: their order in the study must not change a digest or a sum. */
 struct given {
-    struct clique clique;
+    struct clique clique; /* first: they are sorted by it */
     double weight;
 };
-
-static int by_given(const void *a, const void *b)
-{
-    const struct given *x = a, *y = b;
-    return clique_compare(&x->clique, &y->clique);
-}
 
 static struct given *given_sorted(const struct workload *w)
 {
@@ -111,7 +101,7 @@ static struct given *given_sorted(const struct workload *w)
         return NULL;
     for (size_t i = 0; i < w->cliques; i++)
         g[i] = (struct given){w->clique[i], w->clique_weight[i]};
-    qsort(g, w->cliques, sizeof *g, by_given);
+    qsort(g, w->cliques, sizeof *g, clique_compare);
     return g;
 }
 
@@ -181,7 +171,7 @@ static enum err enumerate(struct workload *w)
     for (size_t i = 0; i < w->cliques; i++)
         for (unsigned m = 1; m <= clique_subsets(&w->clique[i]); m++)
             s[n++] = clique_subset(&w->clique[i], m);
-    qsort(s, n, sizeof *s, by_clique);
+    qsort(s, n, sizeof *s, clique_compare);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !clique_equal(&s[i], &s[kept - 1]))
             s[kept++] = s[i];

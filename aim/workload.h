@@ -20,8 +20,8 @@ struct clique {
 };
 
 bool clique_equal(const struct clique *a, const struct clique *b);
-/* By size, then lexicographically. */
-int clique_compare(const struct clique *a, const struct clique *b);
+/* Two cliques for qsort(): by size, then lexicographically. */
+int clique_compare(const void *a, const void *b);
 bool clique_contains(const struct clique *whole, const struct clique *part);
 /* Cells of the marginal; UINT64_MAX on overflow. */
 uint64_t clique_cells(const struct clique *c, const struct domain *d);

@@ -5,11 +5,6 @@
 
 #include <stdlib.h>
 
-static int by_clique(const void *a, const void *b)
-{
-    return clique_compare(a, b);
-}
-
 /* The next k-subset of 0 .. n-1 in lexicographic order. */
 static bool next_clique(struct clique *c, size_t n)
 {
@@ -90,7 +85,7 @@ static bool draw_cliques(struct random *r, const struct domain *d, unsigned k, s
         size_t kept = 0;
         while (have < count)
             c[have++] = draw_clique(r, d->attributes, k);
-        qsort(c, have, sizeof *c, by_clique);
+        qsort(c, have, sizeof *c, clique_compare);
         for (size_t i = 0; i < have; i++)
             if (i == 0 || !clique_equal(&c[i], &c[kept - 1]))
                 c[kept++] = c[i];
