@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct phrase {
-    char text[40];
+    char text[36];
 };
 
 /* "0.3 s", "48 s", "12 min", "3 h 05 min". */

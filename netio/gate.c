@@ -258,12 +258,11 @@ static enum err forward_replies(struct gate *g)
 
     for (int i = 0; i < 64 && e == ERR_OK; i++) {
         struct gate_client to;
-        zmq_msg_t m;
+        zmq_msg_t m CLEAN(zmq_msg_close);
         zmq_msg_init(&m);
         e = pair_receive(g->hub, &to, &m);
         if (e == ERR_OK)
             e = gate_reply(g, &to, zmq_msg_data(&m), zmq_msg_size(&m));
-        zmq_msg_close(&m);
     }
     return e == ERR_AGAIN ? ERR_OK : e;
 }
@@ -352,24 +351,19 @@ enum err gate_port_receive_or(struct gate_port *port, struct gate_client *from,
     const struct socket_wait w[] = {{.socket = port->pair, .readable = true},
                                     {.socket = other, .readable = true}};
     bool waited = false;
-    zmq_msg_t m;
+    zmq_msg_t m CLEAN(zmq_msg_close);
     enum err e;
 
     zmq_msg_init(&m);
     while ((e = pair_receive(port->pair, from, &m)) == ERR_AGAIN) {
         if (waited && other != NULL)
             break;
-        e = socket_wait(w, other != NULL ? 2 : 1, deadline);
-        if (e != ERR_OK)
-            break;
+        TRY(socket_wait(w, other != NULL ? 2 : 1, deadline));
         waited = true;
     }
-    if (e == ERR_OK) {
-        queue_leave(port->queue, from->user);
-        e = fill(message, &m);
-    }
-    zmq_msg_close(&m);
-    return e;
+    TRY(e);
+    queue_leave(port->queue, from->user);
+    return fill(message, &m);
 }
 
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,

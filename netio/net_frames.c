@@ -117,7 +117,7 @@ static enum err bad_frame(struct net *net, enum net_peer peer, enum err e, const
 static enum err take_abort(struct net *net, enum net_peer peer, const struct transport_message *m)
 {
     struct link *link = &net->link[peer];
-    struct seal *seal;
+    struct seal *seal CLEAN(seal_free) = NULL;
     uint8_t nothing;
     enum err e;
 
@@ -125,7 +125,6 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
         return bad_frame(net, peer, ERR_AUTH, "that says ABORT and has a body");
     TRY(seal_new(&seal, SEAL_RECEIVER, net->abort_key[peer][SEAL_RECEIVER], 0));
     e = seal_open(seal, 0, m->data, FRAME_HEADER, m->data + FRAME_HEADER, 0, &nothing);
-    seal_free(&seal);
     if (e != ERR_OK)
         return bad_frame(net, peer, e, "that says ABORT and does not authenticate");
     link->gave_up = true;
@@ -285,14 +284,13 @@ enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline)
     struct link *link = &net->link[peer];
     struct frame_header h = header(net, peer, SEAL_SENDER);
     uint8_t message[FRAME_HEADER + SEAL_TAG];
-    struct seal *seal;
+    struct seal *seal CLEAN(seal_free) = NULL;
     enum err e;
 
     h.kind = FRAME_ABORT;
     frame_encode(&h, message);
     TRY(seal_new(&seal, SEAL_SENDER, net->abort_key[peer][SEAL_SENDER], 0));
     e = seal_frame(seal, 0, message, FRAME_HEADER, NULL, 0, message + FRAME_HEADER);
-    seal_free(&seal);
     if (e == ERR_OK)
         e = transport_send_by(net->transport, peer, message, sizeof message, deadline);
     if (e == ERR_OK)

@@ -188,50 +188,44 @@ enum err socket_dial(void *socket, const char *endpoint, struct log *log)
                     endpoint_advice(errno));
 }
 
+/* A message to be closed, also where there is no memory for it. */
 static enum err fill(zmq_msg_t *m, const void *p, size_t n)
 {
-    if (zmq_msg_init_size(m, n) != 0)
+    if (zmq_msg_init_size(m, n) != 0) {
+        zmq_msg_init(m); /* what failed cannot be closed */
         return ERR_NOMEM;
+    }
     if (n > 0)
         memcpy(zmq_msg_data(m), p, n);
     return ERR_OK;
 }
 
-/* Takes the message in any case. */
-static enum err hand_over(void *socket, zmq_msg_t *m, int flags)
+static enum err push(void *socket, zmq_msg_t *m, int flags)
 {
-    enum err e = zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags) >= 0 ? ERR_OK : meaning(errno);
-    zmq_msg_close(m); /* of one that was sent: nothing is left of it */
-    return e;
+    return zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags) >= 0 ? ERR_OK : meaning(errno);
 }
 
+/* Of a message that was sent, nothing is left to be closed. */
 enum err socket_send(void *socket, const void *p, size_t n)
 {
-    zmq_msg_t m;
+    zmq_msg_t m CLEAN(zmq_msg_close);
     TRY(fill(&m, p, n));
-    return hand_over(socket, &m, 0);
+    return push(socket, &m, 0);
 }
 
 enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p, size_t n)
 {
-    zmq_msg_t first, second;
-    enum err e;
+    zmq_msg_t first CLEAN(zmq_msg_close), second CLEAN(zmq_msg_close);
+    zmq_msg_init(&second);
     TRY(fill(&first, head, head_size));
-    e = fill(&second, p, n);
-    if (e != ERR_OK) {
-        zmq_msg_close(&first);
-        return e;
-    }
-    e = hand_over(socket, &first, ZMQ_SNDMORE);
-    if (e == ERR_OK)
-        return hand_over(socket, &second, 0);
-    zmq_msg_close(&second);
-    return e;
+    TRY(fill(&second, p, n));
+    TRY(push(socket, &first, ZMQ_SNDMORE));
+    return push(socket, &second, 0);
 }
 
 enum err socket_push(void *socket, void *zmq_message)
 {
-    return zmq_msg_send(zmq_message, socket, ZMQ_DONTWAIT) >= 0 ? ERR_OK : meaning(errno);
+    return push(socket, zmq_message, 0);
 }
 
 enum err socket_part(void *socket, void *zmq_message)

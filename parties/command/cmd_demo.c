@@ -248,17 +248,13 @@ static enum err run_analyst(struct demo *d)
 {
     char study[FILE_PATH], key[FILE_PATH], out[FILE_PATH], output[FILE_PATH];
     const char *const arguments[] = {"run", study, "--key", key, "--out", out, NULL};
-    pid_t pid = 0;
-    enum err e;
+    pid_t pid CLEAN(process_end) = 0;
     demo_path(d, study, "study.yaml");
     demo_path(d, key, "analyst.key");
     demo_path(d, out, "result");
     demo_path(d, output, "run.log");
-    e = process_start(&pid, arguments, output, d->log);
-    if (e == ERR_OK)
-        e = process_wait(&pid, "the run process", output, clock_now_ms() + 300000, d->log);
-    process_end(&pid);
-    return e;
+    TRY(process_start(&pid, arguments, output, d->log));
+    return process_wait(&pid, "the run process", output, clock_now_ms() + 300000, d->log);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

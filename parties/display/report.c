@@ -62,7 +62,7 @@ static void card(struct bytes *out, const char *value, const char *what)
 
 static void cards(const struct report *r)
 {
-    char value[64];
+    char value[80];
     text_put(r->out, "<div class=\"cards\">");
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta).text);

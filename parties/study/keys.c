@@ -173,7 +173,7 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
 enum err identity_save(const struct identity *identity, const char *path, bool force,
                        struct log *log)
 {
-    struct bytes file = {0};
+    struct bytes file CLEAN(bytes_clear) = {0};
     struct stat st;
     char public_text[KEYS_TEXT_SIZE];
     char secret_text[SECRET_TEXT_SIZE];
@@ -198,7 +198,6 @@ enum err identity_save(const struct identity *identity, const char *path, bool f
         e = file_write(path, 0600, file.data, file.size, log);
     secret_wipe(seeds, sizeof seeds);
     secret_wipe(secret_text, sizeof secret_text);
-    bytes_clear(&file);
     return e;
 }
 
