@@ -84,7 +84,7 @@ static enum err execute(const struct sources *from, const char *folder, size_t r
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[FILES_MAX + 1], *out = NULL, *delimiter = ",", *decimal = ".";
+    const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
     struct sources from = {.files = files};
     const struct command_option options[] = {
@@ -102,7 +102,7 @@ static enum err run(int argc, char **argv, struct log *log)
     if (from.count < 2 && from.sql.connection == NULL)
         return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
     TRY(command_sql(&from.sql, log));
-    TRY(command_csv(delimiter, decimal, &from.csv, log));
+    TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
     return execute(&from, out, (size_t)rows, (uint64_t)seed, log);
 }
 

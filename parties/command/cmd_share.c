@@ -388,7 +388,7 @@ static enum err check_wish(const struct share *s)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[2] = {NULL, NULL}, *delimiter = ",", *decimal = ".";
+    const char *files[2] = {NULL, NULL}, *delimiter = NULL, *decimal = NULL;
     struct share s CLEAN(clear) = {.retries = 6, .log = log};
     const struct command_option options[] = {
         {.name = "key", .value = &s.key, .needed = "FILE"},
@@ -415,7 +415,7 @@ static enum err run(int argc, char **argv, struct log *log)
     s.data.csv = files[1];
     TRY(check_wish(&s));
     TRY(command_sql(&s.data.sql, log));
-    TRY(command_csv(delimiter, decimal, &s.data.options, log));
+    TRY(command_csv(delimiter, decimal, s.data.sql.connection == NULL, &s.data.options, log));
     TRY(load(&s));
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }

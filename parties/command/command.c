@@ -185,9 +185,15 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
     return ERR_OK;
 }
 
-enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
-                     struct log *log)
+enum err command_csv(const char *delimiter, const char *decimal, bool files,
+                     struct table_csv_options *csv, struct log *log)
 {
+    if (!files && (delimiter != NULL || decimal != NULL))
+        return log_fail(log, ERR_USAGE,
+                        "--delimiter and --decimal are of CSV files; leave them out with --sql, "
+                        "where numbers have a decimal point");
+    delimiter = delimiter != NULL ? delimiter : ",";
+    decimal = decimal != NULL ? decimal : ".";
     if (strcmp(delimiter, "tab") == 0 || strcmp(delimiter, "\\t") == 0)
         delimiter = "\t";
     if (strlen(delimiter) != 1 || strlen(decimal) != 1 || delimiter[0] == decimal[0] ||

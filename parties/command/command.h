@@ -79,10 +79,13 @@ enum err command_integer(const char *name, const char *text, int64_t least, int6
 
 #define COMMAND_ROWS_MAX 1000000000 /* synthetic ones */
 
-/* --delimiter and --decimal: one character each, and not the same. */
+/*
+ * --delimiter and --decimal, NULL where they are not given: one character each, and not the same.
+ * `files`: whether there are CSV files that they could be of.
+ */
 struct table_csv_options;
-enum err command_csv(const char *delimiter, const char *decimal, struct table_csv_options *csv,
-                     struct log *log) MUST_CHECK;
+enum err command_csv(const char *delimiter, const char *decimal, bool files,
+                     struct table_csv_options *csv, struct log *log) MUST_CHECK;
 
 /* --sql with --table or --query, or none of the three. */
 struct database_source;
