@@ -55,6 +55,19 @@ static bool is_secret(const char *key, size_t n)
     return false;
 }
 
+/* Whether a value has such a key of its own, as in pqopt={password=..}. */
+static bool holds_secret(const char *value, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t word = i;
+        while (word > 0 && (isalnum((unsigned char)value[word - 1]) || value[word - 1] == '_'))
+            word--;
+        if (value[i] == '=' && is_secret(value + word, i - word))
+            return true;
+    }
+    return false;
+}
+
 static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
 {
     const char *key = s->p;
@@ -76,7 +89,7 @@ static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
 }
 
 /* A brace inside of braces is doubled if it closes. */
-static enum err take_braced(struct parser *s, struct bytes *out)
+static enum err take_braced(struct parser *s, struct bytes *out, bool *secret)
 {
     const char *value = s->p;
     for (s->p++;; step(s)) {
@@ -90,6 +103,7 @@ static enum err take_braced(struct parser *s, struct bytes *out)
     }
     s->p++;
     bytes_put(out, value, (size_t)(s->p - value));
+    *secret |= holds_secret(value, (size_t)(s->p - value));
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\r'))
         s->p++;
     if (s->p < s->end && *s->p != ';' && *s->p != '\n')
@@ -97,14 +111,14 @@ static enum err take_braced(struct parser *s, struct bytes *out)
     return ERR_OK;
 }
 
-static enum err take_value(struct parser *s, struct bytes *out)
+static enum err take_value(struct parser *s, struct bytes *out, bool *secret)
 {
     const char *value;
     size_t n;
     while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
         s->p++;
     if (s->p < s->end && *s->p == '{')
-        return take_braced(s, out);
+        return take_braced(s, out, secret);
     value = s->p;
     while (s->p < s->end && *s->p != ';' && *s->p != '\n')
         s->p++;
@@ -114,6 +128,7 @@ static enum err take_value(struct parser *s, struct bytes *out)
     if (memchr(value, '{', n) != NULL || memchr(value, '}', n) != NULL)
         return wrong(s, "a brace inside a value; put the whole value in braces");
     bytes_put(out, value, n);
+    *secret |= holds_secret(value, n);
     return ERR_OK;
 }
 
@@ -127,13 +142,15 @@ enum err connection_parse(const char *name, const void *text, size_t n, struct b
     if (n > CONNECTION_MAX)
         return log_fail(log, ERR_FORMAT, "%s is longer than %d bytes: it is no connection", name,
                         CONNECTION_MAX);
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* what editors put before UTF-8 */
+        s.p += 3;
     if (memchr(text, '\0', n) != NULL)
         return log_fail(log, ERR_FORMAT, "%s is no text", name);
     for (skip_between(&s); s.p < s.end; skip_between(&s)) {
         if (out->size > 0)
             bytes_put_u8(out, ';');
         TRY(take_key(&s, out, secret));
-        TRY(take_value(&s, out));
+        TRY(take_value(&s, out, secret));
     }
     if (out->size == 0)
         return log_fail(log, ERR_FORMAT, "%s holds no connection: write KEY=VALUE lines there",
@@ -171,9 +188,20 @@ static enum err from_argument(const char *given, struct bytes *out, struct log *
                     "the file, or name a data source of odbc.ini");
 }
 
+/* postgresql://user:password@host/.. is no path, and not to be shown. */
+static bool is_url(const char *given)
+{
+    const char *scheme = strstr(given, "://"), *equals = strchr(given, '=');
+    return scheme != NULL && (equals == NULL || scheme < equals);
+}
+
 enum err connection_text(const char *given, struct bytes *out, struct log *log)
 {
     bytes_clear(out);
+    if (is_url(given) && !file_is_there(given))
+        return log_fail(log, ERR_USAGE,
+                        "--sql takes no URL; give the name of a data source of odbc.ini, or a "
+                        "file with lines such as Driver=.., Server=.., UID=.., PWD=..");
     if (strchr(given, '=') != NULL && !file_is_there(given))
         return from_argument(given, out, log);
     if (strchr(given, '/') != NULL || file_is_there(given))
