@@ -61,7 +61,9 @@ static const char domain[] =
     "\"-1\","
     " \"3\", \"3.5\"]}\n"
     "  - {name: days, kind: integer, edges: [0, 1, 5, 30], spikes: [0], missing: [\"\", \"999\"]}\n"
-    "  - {name: half, kind: integer, edges: [0, 1, 5, 30], missing: [\"\", \"0.5\"]}\n";
+    "  - {name: half, kind: integer, edges: [0, 1, 5, 30], missing: [\"\", \"0.5\"]}\n"
+    "  - {name: fee, kind: numeric, edges: [0, 1.5, 9], missing: \"\"}\n"
+    "  - {name: code, kind: integer, min: 0, max: 5, missing: \"\"}\n";
 
 /* A column, and what its values are drawn from. */
 struct column {
@@ -107,6 +109,8 @@ static const struct column in_postgres[] = {
      {"-1", "-2", "0", "0.001", "3", "3.5", "3.499", "6.999", "7", "7.001", "9.5", "12", "NULL"}},
     {"days", "float8", {"0", "1", "1.5", "4.5", "5", "30", "31", "999", "999.5", "-2", "NULL"}},
     {"half", "numeric(5,1)", {"0", "0.5", "1.5", "1", "30", "31", "NULL"}},
+    {"fee", "money", {"1.5", "0", "NULL"}}, /* not comparable with numbers, nor the next one */
+    {"code", "oid", {"0", "3", "7", "4000000000", "NULL"}},
 };
 
 static const struct column in_sqlite[] = {
@@ -147,7 +151,9 @@ static const struct column in_sqlite[] = {
      "",
      {"-1", "-2", "0", "'0.0'", "3", "3.0", "3.5", "3.499", "6.999", "7", "7.001", "9.5", "NULL"}},
     {"days", "REAL", {"0", "1", "1.5", "4.5", "5", "30", "31", "999", "999.5", "-2", "NULL"}},
-    {"half", "", {"0", "0.5", "'.5'", "1.5", "1", "30", "31", "NULL"}},
+    {"half", "INTEGER", {"0", "0.5", "'.5'", "'x'", "1.5", "1", "30", "31", "NULL"}},
+    {"fee", "MONEY", {"1.5", "0", "NULL"}},
+    {"code", "OID", {"0", "3", "NULL"}},
 };
 #define COLUMNS (sizeof in_sqlite / sizeof *in_sqlite)
 
@@ -446,6 +452,29 @@ TEST(a_source_that_cannot_be_read_says_why)
     support_says(c.o.err, "--sql needs --table T, or --query Q");
     SHARE(&c, 0, "x.csv", "--sql", connection, "--table", "visits");
     support_says(c.o.err, "share takes a CSV file or --sql, not both");
+    SHARE(&c, 0, "--sql", connection, "--table", "visits", "--decimal", ",");
+    support_says(c.o.err, "--delimiter and --decimal are of CSV files; leave them out with --sql");
+    assert_int_equal(c.o.code, 2);
+    support_study_free(&c.s);
+}
+
+/* As in a header of CSV, where nobody sees them. */
+TEST(spaces_around_a_columns_name_are_not_its_own)
+{
+    struct scene c;
+    char connection[SUPPORT_PATH + 64], expected[65], got[65];
+    if (!has_sqlite)
+        skip();
+    scene_sqlite(&c, strict, "", connection);
+    for (unsigned owner = 0; owner < 2; owner++) {
+        SHARE(&c, owner, "--sql", connection, "--table", "visits", "--person", "who");
+        upload_of(&c, expected);
+        SHARE(&c, owner, "--sql", connection, "--query",
+              "SELECT age AS \" age\", sex AS \"sex\t \", bmi, who AS \"who \" FROM visits",
+              "--person", "who");
+        upload_of(&c, got);
+        assert_string_equal(got, expected);
+    }
     support_study_free(&c.s);
 }
 
@@ -524,6 +553,10 @@ TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
     support_says(c.o.err, "--sql holds a password");
     assert_null(strstr(c.o.err, "hunter2"));
     assert_int_equal(c.o.code, 2);
+    SHARE(&c, 0, "--sql", "postgresql://me:hunter2@clinic/db?sslmode=require", "--table", "visits");
+    support_says(c.o.err, "--sql takes no URL");
+    assert_null(strstr(c.o.err, "hunter2"));
+    assert_int_equal(c.o.code, 2);
     snprintf(words, sizeof words, "# the clinic\nDriver = SQLite3\nDatabase=%s;\nPWD=x\n",
              file(&c, "d.sqlite"));
     write_text(path, words);
@@ -551,6 +584,10 @@ TEST(connections_are_read)
         {"a={x\ny}", "a={x\ny}", false},
         {"access Token=1", "access Token=1", true},
         {"a=", "a=", false},
+        {"\xef\xbb\xbf# x\nDSN=a", "DSN=a", false},
+        {"pqopt={sslmode=require password=x}", "pqopt={sslmode=require password=x}", true},
+        {"set=Password=x", "set=Password=x", true},
+        {"Database=/a/passenger/b=c", "Database=/a/passenger/b=c", false},
         {"", NULL, false},
         {"#a=b", NULL, false},
         {"=b", NULL, false},

@@ -138,15 +138,25 @@ static enum err run_bare(struct database *db)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
+/* As headers are read: spaces around a name are not its own. */
+static bool is_name(const struct odbc_column *c, const char *name,
+                    int (*compare)(const char *a, const char *b))
+{
+    char own[ODBC_NAME];
+    size_t n = strlen(c->name);
+    memcpy(own, c->name, n + 1);
+    return compare(rows_trim(own, &n), name) == 0;
+}
+
 /* The column of this name; or else the only one that differs in case alone. */
 static size_t find_column(const struct database *db, const char *name)
 {
     size_t found = SIZE_MAX, hits = 0;
     for (size_t i = 0; i < db->columns; i++)
-        if (strcmp(db->column[i].name, name) == 0)
+        if (is_name(&db->column[i], name, strcmp))
             return i;
     for (size_t i = 0; i < db->columns; i++)
-        if (strcasecmp(db->column[i].name, name) == 0) {
+        if (is_name(&db->column[i], name, strcasecmp)) {
             found = i;
             hits++;
         }

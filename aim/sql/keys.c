@@ -206,7 +206,7 @@ static enum err numeric_key(struct key *k, const struct engine *e, const char *c
     bool fine = !a->whole || all_good(a->missing_number, a->missing_numbers, whole);
     if (fine && e->kind == ENGINE_SQLITE)
         return either_dynamic(k, e, column);
-    if (type == ODBC_WHOLE && all_numbers(a, exact))
+    if (type == ODBC_WHOLE && e->kind != ENGINE_SQLITE && all_numbers(a, exact))
         return whole_bins(k, column);
     if (fine && type == ODBC_DOUBLE)
         return plain_bins(k, e, column, "1.7976931348623157e308");
@@ -275,7 +275,8 @@ uint32_t key_code(const struct key *k, char *field, size_t size, bool *fits)
         return text_code(k, field + 1, size - 1, fits);
     code = strtol(field, NULL, 10);
     *fits = code >= 0;
-    return code == BINS_NO_CODE ? DOMAIN_NO_CODE : (uint32_t)(code >= 0 ? code : -code - 1);
+    code = code >= 0 ? code : -(code + 1);
+    return code < (long)k->attribute->size ? (uint32_t)code : DOMAIN_NO_CODE;
 }
 
 void key_misfits(const struct key *k, struct bytes *sql)

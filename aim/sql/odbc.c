@@ -353,15 +353,19 @@ static enum odbc_type type_of(SQLSMALLINT type)
     }
 }
 
-/* Some drivers call truth values text. */
-static enum err find_truth(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
+/* Some drivers call truth values text, and numbers what is not compared with numbers. */
+static enum err correct_type(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
 {
+    static const char *const texts[] = {"money", "oid", "xid", "xid8", "cid"};
     SQLCHAR name[32] = "";
     SQLSMALLINT n = 0;
     if (!good(SQLColAttribute(o->statement, at, SQL_DESC_TYPE_NAME, name, sizeof name, &n, NULL)))
         return statement_refused(o);
     if (strncmp((const char *)name, "bool", 4) == 0)
         *type = ODBC_TRUTH;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp((const char *)name, texts[i]) == 0)
+            *type = ODBC_TEXT;
     return ERR_OK;
 }
 
@@ -383,7 +387,7 @@ enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column)
         from_wide(wide, ODBC_NAME, column->name, sizeof column->name);
     else
         snprintf(column->name, sizeof column->name, "%s", (const char *)narrow);
-    return column->type == ODBC_TEXT ? find_truth(o, at, &column->type) : ERR_OK;
+    return correct_type(o, at, &column->type);
 }
 
 enum err odbc_next(struct odbc *o, bool *more)
