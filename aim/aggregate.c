@@ -83,7 +83,7 @@ static double within(const struct answering *w, const struct answer_line *l, uin
 {
     double low = density_quantile(w->density, code, -INFINITY, INFINITY, 0),
            high = density_quantile(w->density, code, -INFINITY, INFINITY, 1);
-    if (!(high > low))
+    if (!(high > low) || rows_up_to(w, l, code, low) >= rows)
         return low;
     for (int i = 0; i < HALVINGS; i++) {
         double middle = low + (high - low) / 2;

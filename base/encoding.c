@@ -59,6 +59,11 @@ const char *encoding_guess(const char *text)
     return "Latin-1 (ISO 8859-1) or Windows-1252";
 }
 
+size_t encoding_mark(const char *p, size_t n)
+{
+    return n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 const char *encoding_foreign(const char *p, size_t n)
 {
     static const struct {

@@ -20,6 +20,9 @@ const char *encoding_guess(const char *text);
  */
 const char *encoding_decomposed(const char *text, char points[24]);
 
+/* Bytes of the mark by which some programs begin a file in UTF-8; 0 if there is none. */
+size_t encoding_mark(const char *p, size_t n);
+
 /* What a file is that cannot be UTF-8 text, by its first bytes; NULL if it may be. */
 const char *encoding_foreign(const char *p, size_t n);
 

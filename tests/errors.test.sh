@@ -286,6 +286,9 @@ says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')
+says 2 'line 2 of the question is not UTF-8; is it Latin-1' query central $'SELECT\nCOUNT(*) FROM t\xe4'
+says 2 'in UTF-16; save it as UTF-8' query central --file <(printf '\xff\xfeS\0')
+printf '\xef\xbb\xbfSELECT COUNT(*) FROM t' | "$trefoil" query central --file - | grep -q COUNT
 says 2 'is no text' query central --file <(printf 'SELECT\0')
 "$trefoil" query central 'SELECT COUNT(*) FROM t' >/dev/full 2>said
 [ $? -eq 1 ] && grep -q 'cannot write to standard output' said

@@ -480,3 +480,22 @@ TEST(answers_are_those_of_the_joint_distribution)
     }
     assert_true(answered > 500);
 }
+
+/* The least number of a bin is one of the step's multiples, not the next double above it. */
+TEST(numbers_of_a_step_are_exact)
+{
+    static const char text[] = "SELECT PERCENTILE(days, 0), MIN(days), MAX(days) FROM t "
+                               "GROUP BY days";
+    struct random r;
+    struct world w;
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *a CLEAN(answer_free) = NULL;
+    size_t at = 0;
+    random_seed_u64(&r, 5);
+    world_new(&w, &r);
+    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, NULL), ERR_OK);
+    for (size_t i = 0; i < a->lines * q->items; i++)
+        assert_true(a->value[i].number == rint(a->value[i].number));
+    world_free(&w);
+}

@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/question/question.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static int make_domain(void **state)
     assert_int_equal(domain_add_numeric(d, "PM2.5", edges, 3, "", DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(domain_add_categorical(d, "code", codes, 2, NULL, DOMAIN_REJECT, NULL),
                      ERR_OK);
+    assert_int_equal(domain_add_integer(d, "Group", 0, 9, NULL, DOMAIN_CLIP, NULL), ERR_OK);
     *state = d;
     return 0;
 }
@@ -69,6 +71,7 @@ static const struct wrong {
     {"SELECT COUNT(*) FROM t WHERE sex = !NULL", "nothing equals NULL"},
     {"SELECT COUNT(*) FROM t WHERE sex = !\"male\"", "labels stand in single quotes"},
     {"SELECT COUNT(*) FROM t WHERE sex = !3", "sex has labels, no numbers"},
+    {"SELECT COUNT(*) FROM t WHERE !group = 3", "if Group is meant, it stands in double quotes"},
     {"SELECT COUNT(*) FROM t WHERE sex !< 'male'", "labels have no order"},
     {"SELECT COUNT(*) FROM t WHERE sex !BETWEEN 'a' AND 'b'", "labels have no order"},
     {"SELECT COUNT(*) FROM t WHERE Age = !'34'", "Age has numbers"},
@@ -187,6 +190,26 @@ TEST(too_many_cases_are_refused)
     }
     assert_int_equal(parse(*state, text, &q, said), ERR_QUESTION);
     assert_non_null(strstr(said, "9 cases of which no two overlap, and at most 8 are allowed"));
+}
+
+/* As many as a list may have, of which none lie side by side, and three such lists. */
+TEST(long_lists_are_taken)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct question *q CLEAN(question_free) = NULL;
+    char said[1024];
+    text_put(&text, "SELECT COUNT(*) FROM t WHERE");
+    for (int list = 0; list < 3; list++) {
+        text_put(&text, "%s \"PM2.5\" IN (%d", list > 0 ? " OR" : "", list);
+        for (int i = 1; i < 1000; i++)
+            text_put(&text, ", %g", list + i / 1000.0);
+        text_put(&text, ")");
+    }
+    bytes_put_u8(&text, 0);
+    if (parse(*state, (const char *)text.data, &q, said) != ERR_OK)
+        fail_msg("%.200s", said);
+    assert_int_equal(q->where.n, 1);
+    assert_int_equal(q->where.one[0].part[0].values.spans, 3000);
 }
 
 TEST(deep_parentheses_are_refused)

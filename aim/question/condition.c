@@ -158,6 +158,7 @@ static enum err read_between(struct parser *p, uint16_t column, struct values *v
 static enum err read_in(struct parser *p, uint16_t column, struct values *v)
 {
     const struct domain_attribute *a = attribute_of(p, column);
+    const size_t used = p->work.pool.used;
     bool more = true;
     *v = (struct values){0};
     TRY(lexer_next(&p->lexer));
@@ -170,6 +171,7 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
         TRY(read_literal(p, column, &value));
         warn_of_density(p, a, value);
         *v = values_or(&p->work.pool, *v, compared(&p->work.pool, a, EQUAL, value));
+        *v = values_keep(&p->work.pool, used, *v);
         more = lexer_is(&p->lexer, ",");
         if (more)
             TRY(lexer_next(&p->lexer));

@@ -130,9 +130,16 @@ enum err parser_column(struct parser *p, uint16_t *column)
     if (t->kind == TOKEN_NUMBER || lexer_is(&p->lexer, "-") || lexer_is(&p->lexer, "+"))
         return lexer_fail(&p->lexer, t->at,
                           "a column should stand here: write it before what it is compared to");
-    if ((t->kind != TOKEN_WORD && t->kind != TOKEN_NAME) || is_keyword(&p->lexer))
+    if (t->kind != TOKEN_WORD && t->kind != TOKEN_NAME)
         return lexer_fail(&p->lexer, t->at, "a column should stand here");
     found = find_column(p->domain, t);
+    if (is_keyword(&p->lexer))
+        return found == DOMAIN_NO_CODE
+                   ? lexer_fail(&p->lexer, t->at, "a column should stand here")
+                   : lexer_fail(&p->lexer, t->at,
+                                "a column should stand here; if %s is meant, it stands in double "
+                                "quotes",
+                                p->domain->attribute[found].name);
     if (found == DOMAIN_NO_CODE)
         return no_such_column(p);
     *column = (uint16_t)found;

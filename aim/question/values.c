@@ -110,14 +110,27 @@ static struct values rest(struct pool *p, struct values a)
     return v;
 }
 
+struct values values_keep(struct pool *p, size_t used, struct values v)
+{
+    if (p->failed)
+        return v;
+    if (v.spans > 0)
+        memmove(p->span + used, p->span + v.first, v.spans * sizeof *p->span);
+    v.first = (uint32_t)used;
+    p->used = used + v.spans;
+    return v;
+}
+
 struct values values_or(struct pool *p, struct values a, struct values b)
 {
-    return rest(p, values_and(p, rest(p, a), rest(p, b)));
+    const size_t mark = p->used;
+    return values_keep(p, mark, rest(p, values_and(p, rest(p, a), rest(p, b))));
 }
 
 struct values values_minus(struct pool *p, struct values a, struct values b)
 {
-    return values_and(p, a, rest(p, b));
+    const size_t mark = p->used;
+    return values_keep(p, mark, values_and(p, a, rest(p, b)));
 }
 
 bool values_are_none(struct values v)

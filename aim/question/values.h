@@ -43,6 +43,8 @@ struct values values_and(struct pool *p, struct values a, struct values b);
 struct values values_or(struct pool *p, struct values a, struct values b);
 /* What is in `a` and not in `b`. */
 struct values values_minus(struct pool *p, struct values a, struct values b);
+/* Forgets all sets made since the pool had so many intervals, but for `v`. */
+struct values values_keep(struct pool *p, size_t used, struct values v);
 bool values_are_none(struct values v);
 bool values_equal(const struct pool *p, struct values a, struct values b);
 

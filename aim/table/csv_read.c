@@ -130,7 +130,7 @@ static enum err parse_block(struct csv_reading *r, struct csv_parser *parser, co
 static enum err check_mark(struct csv_reading *r, const char *p, size_t n, size_t *skip)
 {
     const char *name = encoding_foreign(p, n);
-    *skip = n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *skip = encoding_mark(p, n);
     if (name == NULL)
         return ERR_OK;
     return log_fail(r->log, ERR_DATA, "%s is %s; save it as CSV in UTF-8", r->path, name);

@@ -1,5 +1,6 @@
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
+#include "base/encoding.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "parties/command/command.h"
@@ -130,8 +131,23 @@ static enum err answer_one(struct asking *k, const struct question *q, const cha
     return ERR_OK;
 }
 
+static enum err check_characters(const struct asking *k, const char *text)
+{
+    size_t line = 1, n;
+    for (const char *p = text; *p != '\0'; p += n) {
+        line += *p == '\n';
+        n = text_character(p);
+        if (n == 0)
+            return log_fail(k->log, ERR_QUESTION,
+                            "line %zu of the question is not UTF-8; is it %s?", line,
+                            encoding_guess(text));
+    }
+    return ERR_OK;
+}
+
 static enum err answer_all(struct asking *k, const char *text)
 {
+    TRY(check_characters(k, text));
     for (size_t at = 0;;) {
         struct question *q CLEAN(question_free) = NULL;
         size_t from = at, size;
@@ -150,11 +166,15 @@ static enum err answer_file(struct asking *k, const char *path)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     TRY(file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, QUESTION_TEXT_MAX, &text, k->log));
+    if (encoding_foreign((const char *)text.data, text.size) != NULL)
+        return log_fail(k->log, ERR_QUESTION, "%s is %s; save it as UTF-8", path,
+                        encoding_foreign((const char *)text.data, text.size));
     if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL)
         return log_fail(k->log, ERR_QUESTION, "%s is no text: it holds a byte of 0", path);
     bytes_put_u8(&text, '\0');
     TRY(bytes_ok(&text));
-    return answer_all(k, (const char *)text.data);
+    return answer_all(k,
+                      (const char *)text.data + encoding_mark((const char *)text.data, text.size));
 }
 
 /* Nothing is printed before all is answered. */
