@@ -10,7 +10,7 @@
 /* What one call left behind. */
 struct outcome {
     int code;
-    char out[32768], err[4096];
+    char out[32768], err[16384];
 };
 
 /* NULL-ended arguments; output and errors go by these two files. */

@@ -132,7 +132,8 @@ TEST(rows_come_from_anywhere)
         char sink[1000] = "";
         struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
         size_t row = 0;
-        const struct rows_source source = {"view", "places", third, &row, "the view"};
+        const struct rows_source source = {
+            .name = "view", .places = "places", .place = third, .of = &row, .correct = "the view"};
         struct domain *d CLEAN(domain_free) = NULL;
         struct table *t;
         struct rows *r;

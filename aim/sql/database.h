@@ -48,5 +48,11 @@ enum err database_count(struct database *db, const uint16_t *attribute, unsigned
  * and ERR_RANGE as rows_finish() has them. *rows: how many there are.
  */
 enum err database_check(struct database *db, size_t *rows) MUST_CHECK;
+/*
+ * The least and the largest number of each column of numbers, by one query, into the options'
+ * moments, which database_check() tells what does not fit. Numbers that are texts there are left
+ * out.
+ */
+enum err database_extremes(struct database *db) MUST_CHECK;
 
 #endif

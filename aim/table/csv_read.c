@@ -4,8 +4,10 @@
 #include <csv.h>
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FIELDS_MAX 65536
 #define FIELD_MAX (1 << 20) /* bytes */
@@ -19,6 +21,7 @@ struct csv_reading {
     char delimiter;
     size_t line;       /* of the bytes being parsed, from 1 */
     size_t field;      /* of the row being parsed, from 0 */
+    double done, size; /* bytes; size 0: not known */
     bool header;       /* is read */
     const char *seems; /* what the delimiter seems to be, for messages, or "" */
     char correct[60];  /* what to correct where a column is missing */
@@ -38,6 +41,12 @@ const char *table_csv_name(const char *path)
 static size_t line_of(const void *reading)
 {
     return ((const struct csv_reading *)reading)->line;
+}
+
+static double part_of(const void *reading)
+{
+    const struct csv_reading *r = reading;
+    return r->size > 0 ? fmin(1, r->done / r->size) : NAN;
 }
 
 /* Another delimiter in a header of one field. */
@@ -141,7 +150,11 @@ static enum err read_stream(struct csv_reading *r, struct csv_parser *parser, FI
     char block[65536];
     size_t n = fread(block, 1, sizeof block, f), skip;
     enum err e = check_mark(r, block, n, &skip);
+    struct stat about;
+    if (fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode))
+        r->size = (double)about.st_size;
     while (e == ERR_OK && n > 0) {
+        r->done += (double)n;
         e = parse_block(r, parser, block + skip, n - skip);
         skip = 0;
         n = fread(block, 1, sizeof block, f);
@@ -201,8 +214,12 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
     struct csv_reading r = {
         .domain = d, .path = table_csv_name(path), .log = log, .line = 1, .seems = ""};
     r.delimiter = o->delimiter != 0 ? o->delimiter : ',';
-    r.source = (struct rows_source){
-        .name = r.path, .places = "lines", .place = line_of, .of = &r, .correct = r.correct};
+    r.source = (struct rows_source){.name = r.path,
+                                    .places = "lines",
+                                    .place = line_of,
+                                    .part = part_of,
+                                    .of = &r,
+                                    .correct = r.correct};
     *t = NULL;
     TRY(check_options(&r, o->rows.decimal));
     TRY(rows_begin(&r.rows, d, &o->rows, &r.source, log));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define DEFAULT_ROWS 100000000
+#define TELL_ROWS 4096
 
 struct rows {
     struct table *table;
@@ -223,6 +224,10 @@ static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
     char shown[ROWS_SHOWN], hint[ROWS_HINT];
+    if (r->o.moments != NULL && code == a->values)
+        r->o.moments[attribute].outside++;
+    else if (r->o.moments != NULL)
+        r->o.moments[attribute].clipped++;
     if (r->changed[attribute]++ > 0)
         return;
     rows_shown(a, r->o.decimal, text, shown, hint);
@@ -256,11 +261,22 @@ static enum err person_field(struct rows *r, const char *text, size_t length)
     return ERR_OK;
 }
 
-/* Adds a number to those of its column (Welford); `text` is one, with a decimal point. */
-static void add_number(struct rows_moments *m, const char *text)
+void rows_extend(struct rows_moments *m, double number)
+{
+    m->least = m->numbers ? fmin(m->least, number) : number;
+    m->largest = m->numbers ? fmax(m->largest, number) : number;
+    m->numbers = true;
+}
+
+/* Adds a field, whose decimals have a point, to the numbers of its column (Welford). */
+static void add_number(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
+                       const char *text)
 {
     double x, from;
-    if (!number_double(text, &x))
+    if (!number_double(text, &x) || domain_missing_number(a, x))
+        return;
+    rows_extend(m, x);
+    if (code == a->values)
         return;
     m->count++;
     from = x - m->mean;
@@ -291,12 +307,18 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return ERR_OK;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
-    if (r->o.moments != NULL && a->kind != DOMAIN_CATEGORICAL && code < a->values)
-        add_number(&r->o.moments[r->attribute_of[field]], text);
+    if (r->o.moments != NULL && a->kind != DOMAIN_CATEGORICAL)
+        add_number(&r->o.moments[r->attribute_of[field]], a, code, text);
     /* a value that does not fit has one of these codes: the nearest, or missing */
     if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
         changed_value(r, r->attribute_of[field], field, code, text);
     return ERR_OK;
+}
+
+static void tell(const struct rows *r)
+{
+    const struct rows_source *s = r->source;
+    r->o.tell(r->o.self, s->name, r->table->rows, s->part != NULL ? s->part(s->of) : NAN);
 }
 
 static enum err row_end(struct rows *r)
@@ -307,7 +329,12 @@ static enum err row_end(struct rows *r)
     if (r->table->rows >= r->o.max)
         return log_fail(r->log, ERR_RANGE, "%s:%zu: more than the %zu rows allowed",
                         r->source->name, place(r), r->o.max);
-    return r->row_bad ? ERR_OK : table_append(r->table, r->codes);
+    if (r->row_bad)
+        return ERR_OK;
+    TRY(table_append(r->table, r->codes));
+    if (r->o.tell != NULL && r->table->rows % TELL_ROWS == 0)
+        tell(r);
+    return ERR_OK;
 }
 
 enum err rows_end(struct rows *r)

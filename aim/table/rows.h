@@ -20,13 +20,21 @@
 #define ROWS_SHOWN 100 /* bytes of a value in a message */
 #define ROWS_HINT 200
 
-/* Of the numbers of a column as they are written, missing ones left out. */
+/*
+ * Of the numbers of a column as they are written, missing ones left out; and of values that do not
+ * fit, which count as the nearest, or as missing.
+ */
 struct rows_moments {
     size_t count;
     double mean, squares; /* the sum of squared distances from the mean */
+    bool numbers;         /* there are any; of those that do not fit, too: */
+    double least, largest;
+    size_t clipped, outside; /* values of any kind: as the nearest, as missing */
 };
 /* NAN where there is no number. */
 double rows_deviation(const struct rows_moments *m);
+/* Widens least and largest. */
+void rows_extend(struct rows_moments *m, double number);
 
 struct rows_options {
     char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
@@ -34,6 +42,9 @@ struct rows_options {
     const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
     size_t per_person;  /* than so many rows. It is read for that alone */
     struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
+    /* NULL, or called now and then. part: what has been read, from 0 to 1; NAN: not known */
+    void (*tell)(void *self, const char *source, size_t rows, double part);
+    void *self;
 };
 
 /* Where rows come from, for messages. All is borrowed. */
@@ -41,6 +52,7 @@ struct rows_source {
     const char *name;                /* of the file */
     const char *places;              /* what the numbers of rows count: "lines" */
     size_t (*place)(const void *of); /* the number of the row at hand */
+    double (*part)(const void *of);  /* how much of it has been read; NULL: not known */
     const void *of;
     const char *correct; /* what to correct where a column is missing: "the header" */
 };

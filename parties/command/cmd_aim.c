@@ -49,9 +49,11 @@ static enum err read_sql(const struct study *study, const struct sources *from, 
     return central_append(all, one);
 }
 
-static enum err read_all(const struct study *study, const struct sources *from, struct table **all,
+static enum err read_all(const struct study *study, struct sources *from, struct table **all,
                          struct log *log)
 {
+    struct progress_reading reading CLEAN(progress_read) = {0};
+    progress_read_on(&reading, &from->csv.rows, log);
     TRY(table_new(all, study->domain, 0));
     for (size_t i = 1; i < from->count; i++) {
         struct table *one CLEAN(table_free) = NULL;
@@ -61,7 +63,7 @@ static enum err read_all(const struct study *study, const struct sources *from, 
     return from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK;
 }
 
-static enum err execute(const struct sources *from, const char *folder, size_t rows, uint64_t seed,
+static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;

@@ -4,6 +4,7 @@
 #include "aim/table/csv.h"
 #include "base/memory.h"
 #include "parties/command/command.h"
+#include "parties/display/progress.h"
 #include "parties/study/study.h"
 
 #include <math.h>
@@ -114,12 +115,23 @@ static enum err read_real(struct table **real, struct rows_moments *moments,
                           const struct study *study, const struct database_source *sql,
                           const char *const *files, struct log *log)
 {
-    const struct table_csv_options options = {.rows.moments = moments};
+    struct table_csv_options options = {.rows.moments = moments};
+    struct progress_reading reading CLEAN(progress_read) = {0};
     struct database *database CLEAN(database_close) = NULL;
+    progress_read_on(&reading, &options.rows, log);
     if (sql->connection == NULL)
         return table_read_csv(real, study->domain, files[1], &options, log);
     TRY(database_open(&database, study->domain, sql, &options.rows, log));
     return database_read(database, real);
+}
+
+static enum err read_synthetic(struct table **synthetic, struct rows_moments *moments,
+                               const struct study *study, const char *path, struct log *log)
+{
+    struct table_csv_options options = {.rows.moments = moments};
+    struct progress_reading reading CLEAN(progress_read) = {0};
+    progress_read_on(&reading, &options.rows, log);
+    return table_read_csv(synthetic, study->domain, path, &options, log);
 }
 
 static enum err evaluate_files(const char *const *files, size_t count,
@@ -139,8 +151,7 @@ static enum err evaluate_files(const char *const *files, size_t count,
     TRY(memory_new(&in_real, study->domain->attributes));
     TRY(memory_new(&in_synthetic, study->domain->attributes));
     TRY(read_real(&real, in_real, study, sql, files, log));
-    TRY(table_read_csv(&synthetic, study->domain, files[count - 1],
-                       &(struct table_csv_options){.rows.moments = in_synthetic}, log));
+    TRY(read_synthetic(&synthetic, in_synthetic, study, files[count - 1], log));
     TRY(memory_new(&each, study->workload->cliques));
     TRY(evaluate_tables(study->workload, real, synthetic, each, &mean));
     printf("%zu real rows, %zu synthetic rows, %zu marginals\n", real->rows, synthetic->rows,

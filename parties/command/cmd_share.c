@@ -3,6 +3,7 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/exchange/upload.h"
+#include "parties/owner/columns.h"
 #include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pin.h"
@@ -53,7 +54,9 @@ static const char help[] =
     "                   is not sent. Rows at other owners cannot be checked\n"
     "  --replace        replace what was uploaded before by these data\n"
     "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
-    "                   is what a receipt for these data says\n"
+    "                   is what a receipt for these data says. It also shows how\n"
+    "                   each column fits the study, and warns of what looks wrong:\n"
+    "                   exact figures of your rows, for your eyes alone\n"
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
@@ -348,19 +351,29 @@ static void clear(struct share *s)
     study_free(&s->study);
 }
 
+static enum err load_data(struct share *s)
+{
+    struct progress_reading reading CLEAN(progress_read) = {0};
+    progress_read_on(&reading, &s->data.options.rows, s->log);
+    s->data.look = s->dry_run;
+    return source_load(&s->source, s->study, s->owner, s->form, &s->data, s->log);
+}
+
 static enum err share_data(struct share *s)
 {
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(choose_form(s));
-    TRY(source_load(&s->source, s->study, s->owner, s->form, &s->data, s->log));
+    TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));
     say(s, s->data.options.rows.person);
-    if (s->dry_run)
+    if (s->dry_run) {
+        TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
         puts("This was a dry run: nothing was sent.");
-    else
+    } else {
         TRY(send_all(s, known));
+    }
     return s->stats != NULL ? write_stats(s) : ERR_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define NAME_TEXT (PROGRESS_NAME * 4 + 8) /* UTF-8 */
+#define TELL_S 0.25
 
 static unsigned terminal_columns(FILE *out)
 {
@@ -119,4 +120,47 @@ void progress_round(void *self, const struct aim_round *r)
         snprintf(was, sizeof was, "%.3f", r->before / rows);
     progress_say(p, "%-7s %s  %5s  %5.3f  %5.3f  %9.1f %%%s", number, name, was, r->after / rows,
                  r->noise / rows, fmax(0, 100 * (1 - r->spent / p->rho)), left);
+}
+
+/* --- reading a table -------------------------------------------------------------------------- */
+
+void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log)
+{
+    *r = (struct progress_reading){
+        .progress = {.out = stderr, .columns = terminal_columns(stderr)},
+        .told = clock_now_s(),
+        .log = log,
+    };
+    if (r->progress.columns == 0)
+        return;
+    rows->tell = progress_rows;
+    rows->self = r;
+    log->before = progress_end;
+    log->self = &r->progress;
+}
+
+void progress_rows(void *self, const char *source, size_t rows, double part)
+{
+    struct progress_reading *r = self;
+    char what[256];
+    double now = clock_now_s();
+    if (now - r->told < TELL_S)
+        return;
+    r->told = now;
+    if (isnan(part))
+        snprintf(what, sizeof what, "%zu rows are read of %s", rows, source);
+    else
+        snprintf(what, sizeof what, "%zu rows, %.0f %%, are read of %s", rows, floor(100 * part),
+                 source);
+    progress_wait(&r->progress, what);
+}
+
+void progress_read(struct progress_reading *r)
+{
+    if (r->log == NULL)
+        return;
+    progress_end(&r->progress);
+    if (r->log->self == &r->progress)
+        r->log->before = NULL;
+    r->log = NULL;
 }

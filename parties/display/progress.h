@@ -10,6 +10,7 @@
 #define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 
 #include "aim/loop.h"
+#include "aim/table/rows.h"
 #include "parties/study/study.h"
 
 #include <stdio.h>
@@ -39,5 +40,17 @@ void progress_say(struct progress *p, const char *format, ...)
 void progress_round(void *self, const struct aim_round *round);
 /* Takes away what is drawn over, if it is there. Also for struct log's `before`. */
 void progress_end(void *self);
+
+/* On a terminal, what has been read of a table, on the log's standard error. */
+struct progress_reading {
+    struct progress progress;
+    double told; /* clock_now_s() */
+    struct log *log;
+};
+/* Has the rows' reader tell of it, if there is a terminal; until progress_read(). */
+void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log);
+/* For rows_options.tell. */
+void progress_rows(void *self, const char *source, size_t rows, double part);
+void progress_read(struct progress_reading *r);
 
 #endif

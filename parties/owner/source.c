@@ -15,6 +15,7 @@
 void source_clear(struct source *s)
 {
     memory_wipe_free(&s->counts, s->cells * sizeof *s->counts);
+    memory_free(&s->moments);
     database_close(&s->database);
     table_free(&s->table);
     domain_free(&s->columns);
@@ -57,7 +58,8 @@ static enum err load_sql(struct source *s, const struct study *study, unsigned f
     if (form != UPLOAD_RECORDS && database_counts(s->database)) {
         TRY(database_snapshot(s->database));
         TRY(count_marginals(s, study->workload, log));
-        return database_check(s->database, &s->rows);
+        TRY(database_check(s->database, &s->rows));
+        return o->look ? database_extremes(s->database) : ERR_OK;
     }
     TRY(database_read(s->database, &s->table));
     s->rows = s->table->rows;
@@ -83,6 +85,9 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     o.options.rows.per_person = study->rows_per_person;
     o.sql.ordered = who->columns < study->domain->attributes;
     TRY(pack_domain(&s->columns, study, owner));
+    if (o.look)
+        TRY(memory_new(&s->moments, s->columns->attributes));
+    o.options.rows.moments = s->moments;
     TRY(database ? load_sql(s, study, form, &o, log) : load_csv(s, &o, log));
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,

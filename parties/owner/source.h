@@ -14,6 +14,7 @@ struct source_options {
     const char *csv;
     struct table_csv_options options;
     struct database_source sql;
+    bool look; /* for columns_print() */
 };
 
 struct source {
@@ -21,7 +22,8 @@ struct source {
     struct domain *columns; /* that the owner holds */
     struct table *table;    /* or NULL, where a database has counted */
     struct database *database;
-    int64_t *counts; /* of all maximal marginals, one after the other */
+    struct rows_moments *moments; /* of each of `columns`, or NULL */
+    int64_t *counts;              /* of all maximal marginals, one after the other */
     size_t cells;
     size_t rows;
 };

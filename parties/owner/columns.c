@@ -1,0 +1,199 @@
+#include "parties/owner/columns.h"
+
+#include "base/bytes.h"
+#include "base/encoding.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/words.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NAME 16 /* columns of the terminal */
+#define MOSTLY 0.5
+#define NEARLY 0.99
+
+struct column {
+    const struct domain_attribute *attribute;
+    const struct rows_moments *moments;
+    size_t rows;      /* of the table */
+    size_t has;       /* of them, those with a value, as it is or clipped */
+    size_t missing;   /* by their own text, unlike moments->outside */
+    uint32_t unseen;  /* values of the study that no row has */
+    uint32_t most;    /* the value that most rows have, */
+    size_t most_rows; /* and how many these are */
+};
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+/* The first attribute's place in a clique, or its size. */
+static unsigned place_in(const struct clique *c, size_t attribute)
+{
+    unsigned i = 0;
+    while (i < c->n && c->attribute[i] != attribute)
+        i++;
+    return i;
+}
+
+/* Of the counts of any maximal marginal with the attribute; there always is one. */
+static void count_of_counts(const struct source *s, const struct workload *w, size_t attribute,
+                            int64_t *rows)
+{
+    const int64_t *cells = s->counts;
+    for (size_t q = 0; q < w->queries; q++) {
+        const struct clique *c = &w->query[q].clique;
+        unsigned place = place_in(c, attribute);
+        size_t stride = 1;
+        if (!w->query[q].maximal)
+            continue;
+        if (place == c->n) {
+            cells += w->query[q].cells;
+            continue;
+        }
+        for (unsigned i = place + 1; i < c->n; i++)
+            stride *= s->columns->attribute[c->attribute[i]].size;
+        for (size_t cell = 0; cell < w->query[q].cells; cell++)
+            rows[cell / stride % s->columns->attribute[attribute].size] += cells[cell];
+        return;
+    }
+}
+
+static enum err look(const struct source *s, const struct workload *w, size_t attribute,
+                     struct column *c)
+{
+    const struct domain_attribute *a = &s->columns->attribute[attribute];
+    int64_t *rows;
+    *c = (struct column){.attribute = a, .moments = &s->moments[attribute], .rows = s->rows};
+    TRY(memory_new(&rows, a->size));
+    for (size_t i = 0; s->table != NULL && i < s->rows; i++)
+        rows[s->table->column[attribute][i]]++;
+    if (s->table == NULL)
+        count_of_counts(s, w, attribute, rows);
+    for (uint32_t code = 0; code < a->values; code++) {
+        c->has += (size_t)rows[code];
+        c->unseen += rows[code] == 0;
+        if ((size_t)rows[code] > c->most_rows) {
+            c->most = code;
+            c->most_rows = (size_t)rows[code];
+        }
+    }
+    c->missing = s->rows - c->has - c->moments->outside;
+    memory_wipe_free(&rows, a->size * sizeof *rows);
+    return ERR_OK;
+}
+
+/* --- a line for each -------------------------------------------------------------------------- */
+
+static void print_name(FILE *out, const char *name)
+{
+    char shown[4 * NAME + 8];
+    size_t columns;
+    encoding_printable(name, shown, sizeof shown);
+    columns = words_length(shown);
+    if (columns > NAME)
+        fprintf(out, "%.*s..", (int)words_prefix(shown, NAME - 2), shown);
+    else
+        fprintf(out, "%s%*s", shown, (int)(NAME - columns), "");
+}
+
+static void print_column(FILE *out, const struct column *c)
+{
+    char unseen[32];
+    const struct rows_moments *m = c->moments;
+    snprintf(unseen, sizeof unseen, "%" PRIu32 "/%" PRIu32, c->unseen, c->attribute->values);
+    print_name(out, c->attribute->name);
+    fprintf(out, " %9zu %8zu %8zu %8zu %8s", c->has, c->missing, m->clipped, m->outside, unseen);
+    if (m->numbers)
+        fprintf(out, " %8.6g %8.6g\n", m->least, m->largest);
+    else
+        fprintf(out, " %8s %8s\n", "-", "-");
+}
+
+static const char heading[] =
+    "\n"
+    "What each column holds. This is exact and for you alone: it is never sent.\n"
+    "column                rows  missing  clipped  outside   unseen    least  largest\n";
+static const char legend[] =
+    "rows: with a value; clipped: of these, do not fit and count as the nearest;\n"
+    "outside: do not fit and count as missing; unseen: values or bins of the study\n"
+    "that no row has; least, largest: of the numbers as the table has them.\n";
+
+/* Numbers of which the database compares only the texts. */
+static void print_unknown(FILE *out, const struct column *c, size_t count)
+{
+    const char *before = "Least and largest are not known where the database holds numbers as "
+                         "texts:\n";
+    for (size_t i = 0; i < count; i++)
+        if (c[i].attribute->kind != DOMAIN_CATEGORICAL && !c[i].moments->numbers && c[i].has > 0) {
+            fprintf(out, "%s%s", before, c[i].attribute->name);
+            before = ", ";
+        }
+    if (*before == ',')
+        fputs(".\n", out);
+}
+
+/* --- warnings --------------------------------------------------------------------------------- */
+
+static double percent(size_t part, size_t of)
+{
+    return 100.0 * (double)part / (double)of;
+}
+
+static enum err put_value(const struct domain_attribute *a, uint32_t code, struct bytes *text)
+{
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        text_put(text, "is '%s'", a->labels[code]);
+        break;
+    case DOMAIN_INTEGER:
+        text_put(text, "is %" PRId64, a->min + code);
+        break;
+    case DOMAIN_NUMERIC:
+        text_put(text, "lies from %g to %g", a->edges[code], a->edges[code + 1]);
+        break;
+    }
+    bytes_put_u8(text, 0);
+    return bytes_ok(text);
+}
+
+static enum err warn(const struct column *c, const char *source, struct log *log)
+{
+    struct bytes value CLEAN(bytes_clear) = {0};
+    const char *name = c->attribute->name;
+    size_t without = c->rows - c->has;
+    if ((double)without > MOSTLY * (double)c->rows)
+        log_warn(log,
+                 "%s: %s counts as missing in %.1f %% of the rows; is it the right column, and are "
+                 "its values written as in the study?",
+                 source, name, percent(without, c->rows));
+    if ((double)c->moments->clipped > MOSTLY * (double)c->rows)
+        log_warn(log,
+                 "%s: %s is clipped in %.1f %% of the rows; does the study give it in the same "
+                 "units?",
+                 source, name, percent(c->moments->clipped, c->rows));
+    if (c->has == 0 || c->attribute->values < 2 || (double)c->most_rows < NEARLY * (double)c->has)
+        return ERR_OK;
+    TRY(put_value(c->attribute, c->most, &value));
+    log_warn(log, "%s: %s %s in %.1f %% of the rows that have a value: it is nearly constant",
+             source, name, (const char *)value.data, percent(c->most_rows, c->has));
+    return ERR_OK;
+}
+
+enum err columns_print(FILE *out, const struct source *s, const struct workload *w, struct log *log)
+{
+    size_t n = s->columns->attributes;
+    struct column *c CLEAN(memory_release) = NULL;
+    TRY(memory_new(&c, n));
+    fputs(heading, out);
+    for (size_t a = 0; a < n; a++) {
+        TRY(look(s, w, a, &c[a]));
+        print_column(out, &c[a]);
+    }
+    fputs(legend, out);
+    print_unknown(out, c, n);
+    fputc('\n', out);
+    fflush(out);
+    for (size_t a = 0; s->rows > 0 && a < n; a++)
+        TRY(warn(&c[a], s->name, log));
+    return ERR_OK;
+}
