@@ -115,16 +115,17 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
     return within(w, l, last, of_last * fmin(fmax(rows, NEAR), 1 - NEAR));
 }
 
-/* A row of so many takes a place of 1; its number is that at the middle of it. */
+/* Rows are whole, and share all there is; the number of one is that at its middle. */
 double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
                          double p)
 {
-    double place = p * (rows - 1), low = floor(place), first, second;
-    if (!(rows > 1))
+    double whole = rint(rows), row = rows / whole, place = p * (whole - 1), low = floor(place);
+    double first, second;
+    if (!(whole > 1))
         return answer_quantile(w, l, p * rows);
-    first = answer_quantile(w, l, low + 0.5);
+    first = answer_quantile(w, l, (low + 0.5) * row);
     if (!(place > low))
         return first;
-    second = answer_quantile(w, l, fmin(low + 1.5, rows));
+    second = answer_quantile(w, l, (low + 1.5) * row);
     return first + (place - low) * (second - first);
 }

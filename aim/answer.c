@@ -258,9 +258,13 @@ static enum err answer_column(struct answer *a, const struct model *m,
         struct answer_line l = line_of(&w, a, line);
         if (y == ANSWER_ROWS)
             a->rows[line] = answer_sums(&w, &l).rows;
-        for (size_t i = 0; i < q->items; i++)
-            if (column_of(&q->item[i]) == y)
-                a->value[line * q->items + i] = value_of(&w, &l, &q->item[i]);
+        for (size_t i = 0; i < q->items; i++) {
+            struct answer_value *v = &a->value[line * q->items + i];
+            if (column_of(&q->item[i]) != y)
+                continue;
+            *v = value_of(&w, &l, &q->item[i]);
+            v->known &= isfinite(v->number);
+        }
     }
     return ERR_OK;
 }

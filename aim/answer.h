@@ -8,7 +8,8 @@
  *
  *   COUNT(y), SUM, AVG     of rows that have y
  *   VARIANCE, STDDEV       of the population: by the number of rows, not by one less
- *   MEDIAN, PERCENTILE     between the two rows nearest to the place p (rows - 1)
+ *   MEDIAN, PERCENTILE     between the two rows nearest to the place p (rows - 1),
+ *                          of rows that are rounded to a whole number
  *   MODE                   the most frequent label or number, the lowest of several; of bins, the
  *                          lower edge
  *   MIN, MAX, RANGE        approximate: a model has a little of everything everywhere, so they
@@ -23,7 +24,7 @@
 #include "aim/table/density.h"
 
 struct answer_value {
-    bool known;    /* else NULL: there is nothing that it could be of */
+    bool known;    /* else NULL: it is of nothing, or too large for a double */
     double number; /* of MODE: the code */
     double rows;   /* that it is of */
 };

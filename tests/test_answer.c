@@ -339,13 +339,13 @@ static double number_at(const struct world *w, unsigned y, const double *rows, d
 static double percentile(const struct world *w, unsigned y, const double *rows, double sum,
                          double p)
 {
-    double place = p * (sum - 1), low = floor(place), first;
-    if (!(sum > 1))
+    double n = rint(sum), place = p * (n - 1), low = floor(place), first;
+    if (n < 2)
         return number_at(w, y, rows, p * sum);
-    first = number_at(w, y, rows, low + 0.5);
+    first = number_at(w, y, rows, (low + 0.5) / n * sum);
     if (!(place > low))
         return first;
-    return first + (place - low) * (number_at(w, y, rows, fmin(low + 1.5, sum)) - first);
+    return first + (place - low) * (number_at(w, y, rows, (low + 1.5) / n * sum) - first);
 }
 
 static double mode(const struct world *w, unsigned y, const double *rows)
@@ -481,11 +481,11 @@ TEST(answers_are_those_of_the_joint_distribution)
     assert_true(answered > 500);
 }
 
-/* The least number of a bin is one of the step's multiples, not the next double above it. */
+/* The ends are multiples of the step, whatever part of a row there is: nothing lies between. */
 TEST(numbers_of_a_step_are_exact)
 {
-    static const char text[] = "SELECT PERCENTILE(days, 0), MIN(days), MAX(days) FROM t "
-                               "GROUP BY days";
+    static const char text[] = "SELECT PERCENTILE(days, 0), PERCENTILE(days, 1), MIN(days), "
+                               "MAX(days) FROM t GROUP BY days";
     struct random r;
     struct world w;
     struct question *q CLEAN(question_free) = NULL;
@@ -497,5 +497,27 @@ TEST(numbers_of_a_step_are_exact)
     assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
+    world_free(&w);
+}
+
+TEST(what_no_double_holds_is_not_known)
+{
+    static const double edges[] = {-1e200, 0, 1e200};
+    static const struct clique all = {.n = 1, .attribute = {0}};
+    static const char text[] = "SELECT AVG(x), VARIANCE(x) FROM t";
+    struct world w = {.model = NULL};
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *a CLEAN(answer_free) = NULL;
+    size_t at = 0;
+    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    assert_int_equal(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
+    assert_int_equal(model_plain(&w.model, w.domain, &all, 1, 1 << 20, NULL), ERR_OK);
+    model_propagate(w.model, true);
+    model_set_total(w.model, ROWS);
+    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, NULL), ERR_OK);
+    assert_true(a->value[0].known);
+    assert_false(a->value[1].known);
     world_free(&w);
 }
