@@ -50,6 +50,25 @@ double budget_rho(double epsilon, double delta)
     return (double)((long double)low / RHO_GRID); /* at most 52 bits: exact */
 }
 
+double budget_epsilon(double rho, double delta)
+{
+    long double low = 0, high;
+    if (!(rho >= 0 && rho <= (double)RHO_MAX) || !(delta > 0 && delta < 1))
+        return (double)INFINITY;
+    if (rho <= 0)
+        return 0;
+    /* beyond what the conversion of Bun and Steinke gives, which is never less */
+    high = 2 * ((long double)rho + 2 * sqrtl((long double)rho * -logl(delta)));
+    for (int i = 0; i < 100; i++) {
+        const long double middle = (low + high) / 2;
+        if (gives(rho, middle, logl(delta)))
+            high = middle;
+        else
+            low = middle;
+    }
+    return nextafter((double)high, (double)INFINITY);
+}
+
 static enum err check_terms(const struct budget_terms *t, double epsilon_slack, struct log *log)
 {
     if (!(t->epsilon > 0 && t->epsilon <= 1000) || !(t->delta > 0 && t->delta < 1))

@@ -11,6 +11,8 @@
  *   delta = min over alpha > 1 of exp((alpha-1)(alpha rho - eps)) (1-1/alpha)^alpha / (alpha-1).
  */
 double budget_rho(double epsilon, double delta);
+/* The other way: an epsilon, rounded up, that rho-zCDP gives with delta; INFINITY if none is. */
+double budget_epsilon(double rho, double delta);
 
 /* What slack may take of a promise. */
 #define BUDGET_SLACK_OF_DELTA 0.01

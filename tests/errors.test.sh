@@ -81,6 +81,8 @@ says 2 'share needs --key FILE' share study.yaml a.csv
 says 2 'share needs the data' share study.yaml --key hospital-a.key
 says 2 '--status and --withdraw are two commands' share study.yaml --key hospital-a.key --status --withdraw
 says 2 '--status and --withdraw take no data' share study.yaml a.csv --key hospital-a.key --status
+says 2 'give it the key alone' share study.yaml --key hospital-a.key --book
+says 2 'an argument is missing' share --key hospital-a.key
 for option in --dry-run --replace '--as records' '--person who' '--stats x'; do
     # shellcheck disable=SC2086
     says 2 'leave out the options about data' share study.yaml --key hospital-a.key --withdraw $option

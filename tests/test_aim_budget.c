@@ -31,10 +31,14 @@ TEST(conversions_agree_with_forty_digits)
     for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
         double r = budget_rho(epsilon[i].epsilon, epsilon[i].delta);
         assert_true(fabs(r - epsilon[i].rho) <= 0x1p-40);
+        r = budget_epsilon(epsilon[i].rho, epsilon[i].delta);
+        assert_true(r >= epsilon[i].epsilon && r <= epsilon[i].epsilon * (1 + 1e-12));
     }
     assert_true(fabs(budget_rho(1, 1e-5) - 0.0305566) < 1e-7);
     assert_true(fabs(budget_rho(1, 1e-9) - 0.01497) < 1e-5);
     assert_true(budget_rho(0, 1e-5) <= 0 && budget_rho(1, 0) <= 0 && budget_rho(NAN, 0.1) <= 0);
+    assert_true(budget_epsilon(0, 1e-5) <= 0 && isinf(budget_epsilon(1, 1)));
+    assert_true(isinf(budget_epsilon(NAN, 0.1)) && isinf(budget_epsilon(1, 0)));
 }
 
 TEST(a_plan_sets_the_slack_aside)

@@ -1,12 +1,14 @@
 /*
  * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test
- * plays itself; what they hold, in words (holding.c); the terms that a key remembers (pin.c); and
- * the secret beside it (owner_secret.c).
+ * plays itself; what they hold, in words (holding.c); the terms that a key remembers (pin.c); the
+ * secret beside it (owner_secret.c); and the book of budgets (book.c).
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/budget.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "parties/owner/book.h"
 #include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
@@ -15,6 +17,7 @@
 #include "tests/support_gates.h"
 #include "tests/support_process.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -601,6 +604,153 @@ TEST(pins_that_cannot_be_read_or_written_are_told)
     assert_int_equal(pin_set(key, s.study, &log), ERR_SYSTEM);
     support_says(said, "the terms cannot be remembered beside the key; give them each time");
     assert_int_equal(rmdir(support_path(&s, "o0.pins")), 0);
+}
+
+/* --- the book of budgets ---------------------------------------------------------------------- */
+
+/* Of a study of that name, all under the same terms. */
+static struct book_entry entry(const char *study, enum book_state state, double epsilon)
+{
+    struct book_entry e = {.state = state,
+                           .time = 1800000000,
+                           .epsilon = epsilon,
+                           .delta = 1e-6,
+                           .epsilon_slack = 1e-3,
+                           .delta_slack = 1e-9};
+    snprintf(e.study, sizeof e.study, "%s", study);
+    snprintf(e.terms.text, sizeof e.terms.text, "ABCDE-ABCDE-ABCDE-ABCDE-ABCDE-ABCDE");
+    e.rho = budget_rho(epsilon - e.epsilon_slack, 0.998e-6);
+    return e;
+}
+
+static void in_book(const char *path, const char *study, enum book_state state, double epsilon)
+{
+    const struct book_entry e = entry(study, state, epsilon);
+    assert_int_equal(book_add(path, &e, NULL), ERR_OK);
+}
+
+static struct book_sum sum_of(const char *path, const struct book_entry *but,
+                              const struct book_entry *also)
+{
+    struct book b CLEAN(book_clear) = {0};
+    assert_int_equal(book_load(&b, path, NULL), ERR_OK);
+    return book_add_up(&b, but, also);
+}
+
+TEST(a_book_counts_each_study_once)
+{
+    struct support_study s CLEAN(support_study_free);
+    const struct support_options o = {.owners = 1};
+    const struct book_entry one = entry("one", BOOK_SENT, 1), other = entry("other", BOOK_SENT, 1);
+    struct book_entry changed = one;
+    struct book_sum sum;
+    char path[SUPPORT_PATH];
+    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    support_study_file(&s, "o0.book", path);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
+    assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
+
+    /* begun, sent and replaced: one study, of its own promise */
+    in_book(path, "one", BOOK_BEGUN, 1);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
+    in_book(path, "one", BOOK_SENT, 1);
+    in_book(path, "one", BOOK_SENT, 1);
+    sum = sum_of(path, NULL, NULL);
+    assert_int_equal(sum.studies, 1);
+    assert_true(sum.rho == one.rho && sum.delta == 1e-6);
+    assert_true(sum.epsilon <= 1 && sum.epsilon > 0.999);
+    assert_int_equal(sum_of(path, &one, NULL).studies, 0);
+    assert_int_equal(sum_of(path, &one, &one).studies, 1);
+    /* other terms are another study, and so is another name */
+    changed.terms.text[0] = 'B';
+    assert_int_equal(book_add(path, &changed, NULL), ERR_OK);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 2);
+    assert_int_equal(sum_of(path, &one, &other).studies, 2);
+    changed.state = BOOK_WITHDRAWN;
+    assert_int_equal(book_add(path, &changed, NULL), ERR_OK);
+    in_book(path, "third", BOOK_REFUSED, 5);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
+
+    /* four studies of epsilon 1 come to less than 4, by the conversion of what is left of delta */
+    for (unsigned i = 0; i < 3; i++)
+        in_book(path, ((const char *const[]){"x", "y", "z"})[i], BOOK_SENT, 1);
+    sum = sum_of(path, NULL, NULL);
+    assert_int_equal(sum.studies, 4);
+    assert_true(sum.delta > 3.99e-6 && sum.delta < 4.01e-6);
+    assert_true(sum.epsilon > 1.8 && sum.epsilon < 2.2);
+    assert_true(budget_rho(sum.epsilon - 4e-3, (4e-6 - 4e-9) * exp(-2e-3)) >= 4 * one.rho);
+    /* withdrawn and sent again it counts again */
+    in_book(path, "x", BOOK_WITHDRAWN, 1);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 3);
+    in_book(path, "x", BOOK_SENT, 1);
+    assert_int_equal(sum_of(path, NULL, NULL).studies, 4);
+}
+
+/* Replaces `find`, and says what reading that comes to. */
+static enum err book_edited(const struct support_study *s, const char *find, const char *by,
+                            char said[2048])
+{
+    struct log log = {.buffer = said, .buffer_size = 2048, .level = LOG_ERROR};
+    struct book b CLEAN(book_clear) = {0};
+    enum err e;
+    said[0] = '\0';
+    assert_true(support_edit(support_path(s, "book"), support_path(s, "edited"),
+                             (const char *const[]){find, by, NULL}));
+    e = book_load(&b, support_path(s, "edited"), &log);
+    assert_true(e == ERR_OK || b.entries == 0);
+    return e;
+}
+
+TEST(a_book_that_is_damaged_is_refused_by_its_line)
+{
+    static const char *const damage[][2] = {
+        {"Z sent two ", "Z spent two "},
+        {" two ", " TWO "},
+        {"2027-01-15T08:00:00Z sent two", "2027-01-15 08:00:00Z sent two"},
+        {"ABCDE epsilon 2", "ABCD epsilon 2"},
+        {"epsilon 2 ", "epsilon 2.0 "},
+        {"epsilon 2 ", "epsilon -2 "},
+        {"epsilon 2 ", "epsilon nan "},
+        {"epsilon 2 ", ""},
+        {"epsilon 2 ", "epsilon 2  "},
+        {"epsilon 2 ", "\n"},
+    };
+    struct support_study s CLEAN(support_study_free);
+    const struct support_options o = {.owners = 1};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct book b CLEAN(book_clear) = {0};
+    char said[2048] = "", path[SUPPORT_PATH];
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    unsigned taken = 0;
+    assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
+    support_study_file(&s, "book", path);
+    in_book(path, "one", BOOK_SENT, 1);
+    in_book(path, "two", BOOK_SENT, 2);
+    assert_int_equal(book_edited(&s, " two ", " three ", said), ERR_OK);
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        assert_int_equal(book_edited(&s, damage[i][0], damage[i][1], said), ERR_STUDY);
+        support_says(said, "edited:5 is not an entry of a book of budgets");
+        support_says(said, "share with that study again");
+    }
+    assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-book-2", said), ERR_STUDY);
+    support_says(said, "edited:3: \"format trefoil-book-1\" should stand before this line");
+
+    /* cut anywhere but behind a line it is refused */
+    assert_int_equal(file_read(path, 4096, &text, NULL), ERR_OK);
+    for (size_t n = 0; n < text.size; n++) {
+        const bool whole = n == 0 || text.data[n - 1] == '\n';
+        const enum err e = book_parse(&b, "cut", text.data, n, NULL);
+        assert_int_equal(e, whole ? ERR_OK : ERR_STUDY);
+        taken += e == ERR_OK;
+        book_clear(&b);
+    }
+    assert_int_equal(taken, 5);
+    /* what a crash has cut stays an error when more is written, and never takes a line with it */
+    assert_int_equal(file_write(path, 0600, text.data, text.size - 9, NULL), ERR_OK);
+    in_book(path, "three", BOOK_SENT, 1);
+    assert_int_equal(book_load(&b, path, &log), ERR_STUDY);
+    support_says(said, "book:5 is not an entry");
+    assert_true(support_contains(path, "\n2027-01-15T08:00:00Z sent three "));
 }
 
 /* --- the secret beside a key ------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /*
  * The share tool against real servers: receipts, what is held and what waits, replacing and
- * withdrawing, clients that are cut or killed at each message, terms that changed, and what people
- * see of it.
+ * withdrawing, the budget book, clients that are cut or killed at each message, terms that changed,
+ * and what people see of it.
  */
 #include "tests/support_cmocka.h"
 
@@ -215,6 +215,91 @@ TEST(uploads_are_held_replaced_and_withdrawn)
     assert_int_equal(SHARE(&c, "--key", file(&c, "a.key"), "--status"), 0);
     assert_true(said(&c, "Server 2, s2: roster 1; the run has begun"));
     assert_true(said(&c, "  o0                   held by all three, "));
+}
+
+/* --- the budget book -------------------------------------------------------------------------- */
+
+static int list_book(struct scene *c, const char *key)
+{
+    const char *const a[] = {"share", "--key", key, "--book", NULL};
+    unlink(file(c, "share.log"));
+    return support_run(file(c, "share.log"), 10, a);
+}
+
+/* An entry of a study that other servers had. */
+static void another_study(struct scene *c, const char *book)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "2026-01-02T03:04:05Z sent earlier %s epsilon 2 delta 0.0009765625 rho 0.125 slack 0 "
+             "0\n",
+             study_fingerprint(c->s.study).text);
+    assert_int_equal(file_append(book, 0600, line, &c->log), ERR_OK);
+}
+
+TEST(the_budget_book_says_what_a_key_has_sent)
+{
+    const struct support_options o = {.owners = 1, .round_s = 4};
+    struct scene c CLEAN(scene_free);
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
+    scene_new(&c, &o);
+    start_servers(&c);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", csv);
+    support_study_file(&c.s, "o0.book", book);
+    support_study_file(&c.s, "altered.yaml", altered);
+    edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
+
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "o0.book: nothing was sent with this key"));
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
+    assert_true(said(&c, "No other study was sent data with this key"));
+    assert_int_equal(access(book, F_OK), -1);
+    /* what no server took is told, and does not count */
+    assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "refused by the servers; does not count"));
+    assert_true(said(&c, "0 studies count. No budget is spent."));
+
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+    assert_true(said(&c, "No other study was sent data with this key"));
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "Z, sent\n    epsilon 1 with delta "));
+    assert_true(said(&c, "1 study counts. "));
+    another_study(&c, book);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 0);
+    assert_true(said(&c, "1 other study was sent data with this key ("));
+    assert_true(said(&c, "rho 0.125 in zCDP, which is epsilon "));
+    assert_true(said(&c, "and in this one too:\n  rho 0.1"));
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "  earlier\n"));
+    assert_true(said(&c, "2 studies count. "));
+
+    assert_int_equal(SHARE(&c, "--key", key, "--withdraw"), 0);
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "Z, withdrawn; does not count\n    epsilon 1 with"));
+    assert_true(said(&c, "1 study counts. "));
+
+    /* a book that is damaged stops an upload before it begins */
+    assert_int_equal(file_append(book, 0600, "what is this\n", &c.log), ERR_OK);
+    assert_int_equal(SHARE(&c, csv, "--key", key), 3);
+    assert_true(said(&c, "o0.book:"));
+    assert_true(said(&c, "is not an entry of a book of budgets"));
+    assert_int_equal(list_book(&c, key), 3);
+    assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
+    assert_true(said(&c, "  o0                   withdrawn, "));
+    assert_int_equal(unlink(book), 0);
+
+    /* servers that do not answer may still have it */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c.server[i]), 0);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 4);
+    assert_int_equal(list_book(&c, key), 0);
+    assert_true(said(&c, "begun; counts, since servers may hold it"));
+    assert_int_equal(SHARE(&c, "--key", key, "--book"), 2);
+    assert_true(said(&c, "give it the key alone"));
 }
 
 /* --- the owner's secret ----------------------------------------------------------------------- */

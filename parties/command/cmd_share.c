@@ -1,15 +1,19 @@
+#include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
+#include "parties/owner/announce.h"
+#include "parties/owner/book.h"
 #include "parties/owner/columns.h"
 #include "parties/owner/courier.h"
 #include "parties/owner/owner_secret.h"
+#include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
 #include "parties/owner/source.h"
 #include "parties/study/roster.h"
-#include "protocols/records_pack.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -25,6 +29,7 @@ static const char help[] =
     "       trefoil share STUDY --key FILE --status\n"
     "       trefoil share STUDY --key FILE --withdraw [--receipt FILE]\n"
     "                     [--retries N]\n"
+    "       trefoil share --key FILE --book\n"
     "\n"
     "Sends an owner's rows, secret-shared, to the three servers: none of them learns\n"
     "anything about the data. The rows go as counts in the study's marginals or as\n"
@@ -35,7 +40,8 @@ static const char help[] =
     "\n"
     "What the servers sign about their ledgers is kept beside the key, in\n"
     "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another\n"
-    "one, is refused.\n"
+    "one, is refused. NAME.book there has the budgets of all studies that the key was\n"
+    "used for: they add up for people whose rows are in several.\n"
     "\n"
     "  DATA.csv         a file, or - for the standard input\n"
     "  --sql CONNECTION where the rows are in a database that has an ODBC driver: the\n"
@@ -73,6 +79,8 @@ static const char help[] =
     "  --status         send nothing; say which uploads the servers hold, and which\n"
     "                   are incomplete (an analyst's key may ask, too)\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
+    "  --book           send nothing; list the studies that were sent data with this\n"
+    "                   key, when and under which epsilon and delta, and their sum\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point;\n"
     "                   a delimiter may be the word tab\n"
     "  --stats FILE     write what was sent as JSON\n"
@@ -84,7 +92,7 @@ static const char help[] =
 struct share {
     /* what was asked for */
     const char *study_path, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
-    bool dry_run, replace, status, withdraw;
+    bool dry_run, replace, status, withdraw, list;
     int64_t retries;
     struct source_options data;
 
@@ -100,6 +108,9 @@ struct share {
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
+    char book_path[FILE_PATH];
+    struct book book;
+    struct book_entry entry; /* of this study */
     struct traffic traffic;
     struct log *log;
 };
@@ -118,33 +129,6 @@ static enum err load(struct share *s)
     s->name = self.name;
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
-}
-
-/* auto: what the study bounds this owner by. */
-static enum err choose_form(struct share *s)
-{
-    const char *as = s->as;
-    const struct study_owner *owner = &s->study->owner[s->owner];
-    s->form = study_upload_form(s->study, s->owner);
-    if (as != NULL && strcmp(as, "records") == 0)
-        s->form = UPLOAD_RECORDS;
-    else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
-        s->form = owner->bits;
-    else if (as != NULL && strcmp(as, "auto") != 0)
-        return log_fail(s->log, ERR_USAGE, "--as is \"%s\"; it should be counts, records or auto",
-                        as);
-    s->bytes = study_form_bytes(s->study, s->owner, s->form);
-    if (s->bytes != 0)
-        return ERR_OK;
-    if (s->form != UPLOAD_RECORDS)
-        return log_fail(s->log, ERR_REFUSED,
-                        "the study bounds %s as an owner of records, and counts could exceed that; "
-                        "leave --as out, or have the study say as: counts for this owner",
-                        owner->name);
-    return log_fail(s->log, ERR_REFUSED,
-                    "the study cannot take records of %s: a marginal has more than %d attributes, "
-                    "or pad_to is beyond what its counts may be; leave --as out",
-                    owner->name, RECORDS_ORDER_MAX);
 }
 
 /* A file of this study: the one that was asked for, or else one beside the key. */
@@ -172,58 +156,59 @@ static enum err make_parts(struct share *s)
     return ERR_OK;
 }
 
-/* What the guarantee takes for granted about persons, and what of it has been checked. */
-static void say_persons(const struct share *s, const char *person)
+static void announce(const struct share *s)
 {
-    unsigned most = s->study->rows_per_person;
-    const char *rows = most == 1 ? "row" : "rows";
-    if (person != NULL)
-        printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
-               rows, person);
-    else
-        printf("This assumes that nobody has more than %u %s here; check it with\n"
-               "--person COLUMN.\n",
-               most, rows);
-    puts("A person's rows at other owners count too, which no owner can check.");
+    const struct announce a = {
+        .study = s->study,
+        .owner = s->owner,
+        .rows = s->source.rows,
+        .form = s->form,
+        .first = s->made ? &s->parts[0] : NULL,
+        .person = s->data.options.rows.person,
+    };
+    announce_upload(&a);
 }
 
-static void say(const struct share *s, const char *person)
+/* --- the budget book -------------------------------------------------------------------------- */
+
+/* With the entry of this study, as it will be. */
+static enum err load_book(struct share *s)
 {
-    const struct study_owner *owner = &s->study->owner[s->owner];
-    const struct study_server *server = s->study->server;
-    uint64_t answers = study_answers_bytes(s->study, s->owner),
-             records = study_records_bytes(s->study, s->owner);
-    char print[65] = "its name is known after the first share";
-    if (s->made) {
-        uint8_t digest[32];
-        upload_digest(&s->parts[0], s->study->terms.digest, digest);
-        sodium_bin2hex(print, sizeof print, digest, sizeof digest);
-    }
-    if (owner->columns < s->study->domain->attributes)
-        printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
-               " bytes.\n"
-               "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
-               "have it.\n",
-               owner->name, s->source.rows, owner->columns, owner->pad_to, records);
-    else if (s->form == UPLOAD_RECORDS)
-        printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
-               " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
-               owner->name, s->source.rows, owner->pad_to, records,
-               s->study->workload->maximal_cells, answers);
-    else
-        printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
-               " cells of %u bits: %" PRIu64 " bytes.\n",
-               owner->name, s->source.rows, owner->max_rows, s->study->workload->maximal_cells,
-               owner->bits, answers);
-    printf("  server 0 (%s) gets two random seeds;\n"
-           "  server 1 (%s) gets a seed and the masked bytes;\n"
-           "  server 2 (%s) gets a seed, and the masked bytes from server 1.\n"
-           "No server can read any of it; two servers together could. The size depends on\n"
-           "what the study says, not on the data.\n"
-           "terms: %s\n"
-           "upload: %s\n",
-           server[0].name, server[1].name, server[2].name, study_fingerprint(s->study).text, print);
-    say_persons(s, person);
+    struct ledger_limits limits;
+    book_clear(&s->book);
+    TRY(pin_beside(s->key, ".book", s->book_path, s->log));
+    TRY(book_load(&s->book, s->book_path, s->log));
+    if (s->list)
+        return ERR_OK;
+    TRY(price_limits(s->study, &limits, s->log));
+    s->entry = book_entry_of(s->study, &limits, BOOK_SENT);
+    return ERR_OK;
+}
+
+static enum err note(const struct share *s, enum book_state state)
+{
+    struct book_entry entry = s->entry;
+    entry.state = state;
+    entry.time = date_now();
+    return book_add(s->book_path, &entry, s->log);
+}
+
+/* Where server 0 takes nothing for the terms or its ledger, the others were not asked. */
+static enum err note_end(const struct share *s, enum err e, const struct receipt *receipt)
+{
+    if (e == ERR_OK)
+        return note(s, BOOK_SENT);
+    if (e == ERR_MISMATCH && receipt->part[0].time == 0 && !book_counts(&s->book, &s->entry))
+        return note(s, BOOK_REFUSED);
+    return ERR_OK;
+}
+
+static enum err tell_book(struct share *s)
+{
+    TRY(identity_load(&s->me, s->key, s->log));
+    TRY(load_book(s));
+    book_describe(stdout, &s->book, s->book_path);
+    return ERR_OK;
 }
 
 /* --- at the servers --------------------------------------------------------------------------- */
@@ -278,18 +263,24 @@ static enum err remember_terms(const struct share *s, bool known)
 static enum err send_all(struct share *s, bool known)
 {
     struct courier *courier = NULL;
-    struct receipt receipt;
-    enum err e = meet(s, &courier);
+    struct receipt receipt = {0};
+    enum err e, noted;
+    if (!book_counts(&s->book, &s->entry))
+        TRY(note(s, BOOK_BEGUN));
+    e = meet(s, &courier);
     if (e == ERR_OK)
         e = courier_upload(courier, s->parts, s->replace, &receipt);
     part(s, &courier);
+    noted = note_end(s, e, &receipt);
     if (e != ERR_MISMATCH) /* terms that no server knows are not worth remembering */
         TRY(remember_terms(s, known));
     if (e == ERR_OK)
         printf("all three servers have stored the upload: %" PRIu64 " bytes sent, %" PRIu64
                " received\n",
                s->traffic.sent, s->traffic.received);
-    return e == ERR_OK ? keep_receipt(s, &receipt) : e;
+    if (e == ERR_OK)
+        e = keep_receipt(s, &receipt);
+    return e == ERR_OK ? noted : e;
 }
 
 static enum err withdraw(struct share *s)
@@ -301,12 +292,13 @@ static enum err withdraw(struct share *s)
     if (e == ERR_OK)
         e = courier_withdraw(courier, &receipt, &whole);
     part(s, &courier);
-    if (e != ERR_OK)
-        return e;
+    TRY(e);
     if (whole)
-        return keep_receipt(s, &receipt);
-    puts("no server holds an upload of this owner now");
-    return ERR_OK;
+        TRY(keep_receipt(s, &receipt));
+    else
+        puts("no server holds an upload of this owner now");
+    TRY(load_book(s));
+    return book_counts(&s->book, &s->entry) ? note(s, BOOK_WITHDRAWN) : ERR_OK;
 }
 
 /* ERR_PEER where a server does not answer, ERR_MISMATCH where a ledger was put back. */
@@ -345,6 +337,7 @@ static void clear(struct share *s)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         upload_clear(&s->parts[i]);
+    book_clear(&s->book);
     bytes_clear(&s->packed);
     source_clear(&s->source);
     identity_free(&s->me);
@@ -363,11 +356,14 @@ static enum err share_data(struct share *s)
 {
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
-    TRY(choose_form(s));
+    TRY(load_book(s));
+    TRY(pack_choose_form(s->study, s->owner, s->as, &s->form, s->log));
+    s->bytes = study_form_bytes(s->study, s->owner, s->form);
     TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));
-    say(s, s->data.options.rows.person);
+    announce(s);
+    book_announce(stdout, &s->book, s->book_path, &s->entry);
     if (s->dry_run) {
         TRY(columns_print(stdout, &s->source, s->study->workload, s->log));
         puts("This was a dry run: nothing was sent.");
@@ -379,23 +375,32 @@ static enum err share_data(struct share *s)
 
 static enum err check_wish(const struct share *s)
 {
-    if (s->status && s->withdraw)
+    const bool asks = s->status || s->withdraw || s->list;
+    const bool data = s->data.csv != NULL || s->data.sql.connection != NULL;
+    if (s->status + s->withdraw + s->list > 1)
         return log_fail(s->log, ERR_USAGE,
-                        "--status and --withdraw are two commands; leave one out");
-    bool data = s->data.csv != NULL || s->data.sql.connection != NULL;
-    if ((s->status || s->withdraw) == data)
+                        "--status and --withdraw are two commands, --book a "
+                        "third; leave the others out");
+    if (s->list && (s->study_path != NULL || data))
+        return log_fail(
+            s->log, ERR_USAGE,
+            "--book is about all studies; give it the key alone, without study or data");
+    if (s->study_path == NULL && !s->list)
+        return log_fail(s->log, ERR_USAGE, "an argument is missing");
+    if (asks && data)
         return log_fail(s->log, ERR_USAGE,
-                        data ? "--status and --withdraw take no data; leave the CSV file or --sql "
-                               "out"
-                             : "share needs the data: a CSV file after the study, or --sql");
+                        "--status and --withdraw take no data; leave the CSV file or --sql out");
+    if (!asks && !data)
+        return log_fail(s->log, ERR_USAGE,
+                        "share needs the data: a CSV file after the study, or --sql");
     if (s->data.csv != NULL && s->data.sql.connection != NULL)
         return log_fail(s->log, ERR_USAGE,
                         "share takes a CSV file or --sql, not both; leave one out");
-    if ((s->status || s->withdraw) &&
-        (s->dry_run || s->replace || s->as != NULL || s->data.options.rows.person != NULL ||
-         s->stats != NULL || s->secret_path != NULL))
+    if (asks && (s->dry_run || s->replace || s->as != NULL || s->stats != NULL ||
+                 s->data.options.rows.person != NULL || s->secret_path != NULL))
         return log_fail(s->log, ERR_USAGE,
-                        "--status and --withdraw send no data; leave out the options about data");
+                        "--status, --withdraw and --book send no data; leave out "
+                        "the options about data");
     return ERR_OK;
 }
 
@@ -417,18 +422,21 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "replace", .flag = &s.replace},
         {.name = "status", .flag = &s.status},
         {.name = "withdraw", .flag = &s.withdraw},
+        {.name = "book", .flag = &s.list},
         {.name = "fingerprint", .value = &s.fingerprint},
         {.name = "secret", .value = &s.secret_path},
         {.name = "receipt", .value = &s.receipt_path},
         {.name = "retries", .number = &s.retries, .most = 1000},
     };
-    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 1, 2, NULL,
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 0, 2, NULL,
                         log));
     s.study_path = files[0];
     s.data.csv = files[1];
     TRY(check_wish(&s));
     TRY(command_sql(&s.data.sql, log));
     TRY(command_csv(delimiter, decimal, s.data.sql.connection == NULL, &s.data.options, log));
+    if (s.list)
+        return tell_book(&s);
     TRY(load(&s));
     return s.status ? tell_status(&s) : s.withdraw ? withdraw(&s) : share_data(&s);
 }

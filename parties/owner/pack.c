@@ -6,6 +6,8 @@
 #include "protocols/answers_pack.h"
 #include "protocols/records_pack.h"
 
+#include <string.h>
+
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner)
 {
     const struct study_owner *o = &study->owner[owner];
@@ -66,4 +68,28 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
     if (out == NULL)
         return ERR_NOMEM;
     return answers_pack(counts, study->workload->maximal_cells, o->bits, out);
+}
+
+enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,
+                          struct log *log)
+{
+    const struct study_owner *self = &study->owner[owner];
+    *form = study_upload_form(study, owner);
+    if (as != NULL && strcmp(as, "records") == 0)
+        *form = UPLOAD_RECORDS;
+    else if (as != NULL && (strcmp(as, "counts") == 0 || strcmp(as, "answers") == 0))
+        *form = self->bits;
+    else if (as != NULL && strcmp(as, "auto") != 0)
+        return log_fail(log, ERR_USAGE, "--as is \"%s\"; it should be counts, records or auto", as);
+    if (study_form_bytes(study, owner, *form) != 0)
+        return ERR_OK;
+    if (*form != UPLOAD_RECORDS)
+        return log_fail(log, ERR_REFUSED,
+                        "the study bounds %s as an owner of records, and counts could exceed that; "
+                        "leave --as out, or have the study say as: counts for this owner",
+                        self->name);
+    return log_fail(log, ERR_REFUSED,
+                    "the study cannot take records of %s: a marginal has more than %d attributes, "
+                    "or pad_to is beyond what its counts may be; leave --as out",
+                    self->name, RECORDS_ORDER_MAX);
 }

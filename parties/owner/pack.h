@@ -20,4 +20,12 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
 enum err pack_counts(const struct study *study, size_t owner, const int64_t *counts, size_t rows,
                      struct bytes *packed) MUST_CHECK;
 
+/*
+ * The form of an owner's upload (parties/exchange/upload.h) by its word: counts, records or auto,
+ * what the study bounds the owner by; NULL is auto. ERR_USAGE, logged, for another word,
+ * ERR_REFUSED for a form that the study's bounds do not carry.
+ */
+enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,
+                          struct log *log) MUST_CHECK;
+
 #endif

@@ -1,0 +1,59 @@
+#include "parties/owner/announce.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+
+/* What the guarantee takes for granted about persons, and what of it has been checked. */
+static void say_persons(const struct announce *a)
+{
+    unsigned most = a->study->rows_per_person;
+    const char *rows = most == 1 ? "row" : "rows";
+    if (a->person != NULL)
+        printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
+               rows, a->person);
+    else
+        printf("This assumes that nobody has more than %u %s here; check it with\n"
+               "--person COLUMN.\n",
+               most, rows);
+    puts("A person's rows at other owners count too, which no owner can check.");
+}
+
+void announce_upload(const struct announce *a)
+{
+    const struct study_owner *owner = &a->study->owner[a->owner];
+    const struct study_server *server = a->study->server;
+    uint64_t answers = study_answers_bytes(a->study, a->owner),
+             records = study_records_bytes(a->study, a->owner);
+    char print[65] = "its name is known after the first share";
+    if (a->first != NULL) {
+        uint8_t digest[32];
+        upload_digest(a->first, a->study->terms.digest, digest);
+        sodium_bin2hex(print, sizeof print, digest, sizeof digest);
+    }
+    if (owner->columns < a->study->domain->attributes)
+        printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
+               " bytes.\n"
+               "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
+               "have it.\n",
+               owner->name, a->rows, owner->columns, owner->pad_to, records);
+    else if (a->form == UPLOAD_RECORDS)
+        printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
+               " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
+               owner->name, a->rows, owner->pad_to, records, a->study->workload->maximal_cells,
+               answers);
+    else
+        printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
+               " cells of %u bits: %" PRIu64 " bytes.\n",
+               owner->name, a->rows, owner->max_rows, a->study->workload->maximal_cells,
+               owner->bits, answers);
+    printf("  server 0 (%s) gets two random seeds;\n"
+           "  server 1 (%s) gets a seed and the masked bytes;\n"
+           "  server 2 (%s) gets a seed, and the masked bytes from server 1.\n"
+           "No server can read any of it; two servers together could. The size depends on\n"
+           "what the study says, not on the data.\n"
+           "terms: %s\n"
+           "upload: %s\n",
+           server[0].name, server[1].name, server[2].name, study_fingerprint(a->study).text, print);
+    say_persons(a);
+}

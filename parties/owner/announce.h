@@ -1,0 +1,17 @@
+/* parties/owner/announce.h - what an owner is told of an upload before it leaves. */
+#ifndef TREFOIL_PARTIES_OWNER_ANNOUNCE_H
+#define TREFOIL_PARTIES_OWNER_ANNOUNCE_H
+
+#include "parties/exchange/upload.h"
+#include "parties/study/study.h"
+
+struct announce {
+    const struct study *study;
+    size_t owner, rows;
+    unsigned form;              /* as parties/exchange/upload.h numbers it */
+    const struct upload *first; /* server 0's part; NULL if it is not made */
+    const char *person;         /* the column that rows per person were checked by, or NULL */
+};
+void announce_upload(const struct announce *a);
+
+#endif

@@ -1,0 +1,333 @@
+#include "parties/owner/book.h"
+
+#include "aim/budget.h"
+#include "base/date.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_LIMIT ((size_t)4 << 20)
+#define LINE_SIZE 320 /* with the NUL */
+#define FINGERPRINT 35
+
+static const char head[] =
+    "# What this key has sent to Trefoil studies (trefoil share --book): their budgets add up for\n"
+    "# people whose rows are in several. Keep it as long as the data, and copy it to a new key.\n";
+static const char format[] = "format trefoil-book-1";
+static const char *const state_words[] = {
+    [BOOK_BEGUN] = "begun",
+    [BOOK_SENT] = "sent",
+    [BOOK_REFUSED] = "refused",
+    [BOOK_WITHDRAWN] = "withdrawn",
+};
+#define STATES (sizeof state_words / sizeof *state_words)
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+void book_put(struct bytes *text, const struct book_entry *e)
+{
+    text_put(text, "%s %s %s %s epsilon %.17g delta %.17g rho %.17g slack %.17g %.17g",
+             date_text(e->time).text, state_words[e->state], e->study, e->terms.text, e->epsilon,
+             e->delta, e->rho, e->epsilon_slack, e->delta_slack);
+}
+
+static bool sensible(const struct book_entry *e)
+{
+    const char *c = e->terms.text;
+    while ((*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+           *c == '-')
+        c++;
+    return study_good_name(e->study) && *c == '\0' && c - e->terms.text == FINGERPRINT &&
+           isfinite(e->epsilon) && e->epsilon > 0 && e->delta > 0 && e->delta < 1 &&
+           isfinite(e->rho) && e->rho > 0 && isfinite(e->epsilon_slack) && e->epsilon_slack >= 0 &&
+           e->delta_slack >= 0 && e->delta_slack < e->delta;
+}
+
+/* ERR_FORMAT, not logged, for a line that book_put() would not write. */
+static enum err read_entry(struct book_entry *e, const char *line)
+{
+    char time[DATE_SIZE], state[10];
+    struct bytes again CLEAN(bytes_clear) = {0};
+    size_t k = 0;
+    *e = (struct book_entry){.state = BOOK_BEGUN};
+    if (sscanf(line, "%20s %9s %31s %35s epsilon %lf delta %lf rho %lf slack %lf %lf", time, state,
+               e->study, e->terms.text, &e->epsilon, &e->delta, &e->rho, &e->epsilon_slack,
+               &e->delta_slack) != 9)
+        return ERR_FORMAT;
+    while (k < STATES && strcmp(state_words[k], state) != 0)
+        k++;
+    if (k == STATES || !date_parse(time, &e->time) || !sensible(e))
+        return ERR_FORMAT;
+    e->state = (enum book_state)k;
+    book_put(&again, e);
+    bytes_put_u8(&again, 0);
+    TRY(bytes_ok(&again));
+    return strcmp((const char *)again.data, line) == 0 ? ERR_OK : ERR_FORMAT;
+}
+
+/* The entry of the same study, or NULL. */
+static struct book_entry *find(const struct book *b, const struct book_entry *of)
+{
+    for (size_t i = 0; i < b->entries; i++)
+        if (strcmp(b->entry[i].study, of->study) == 0 &&
+            strcmp(b->entry[i].terms.text, of->terms.text) == 0)
+            return &b->entry[i];
+    return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct reading {
+    struct book *book;
+    bool known; /* the format has been said */
+};
+
+/* ERR_FORMAT, not logged. The book has room. */
+static enum err take_line(struct reading *r, const char *line)
+{
+    struct book_entry entry, *earlier;
+    if (line[0] == '#')
+        return ERR_OK;
+    if (strcmp(line, format) == 0) {
+        r->known = true;
+        return ERR_OK;
+    }
+    if (!r->known)
+        return ERR_FORMAT;
+    TRY(read_entry(&entry, line));
+    earlier = find(r->book, &entry);
+    if (earlier != NULL)
+        *earlier = entry;
+    else
+        r->book->entry[r->book->entries++] = entry;
+    return ERR_OK;
+}
+
+static enum err fail(const char *path, size_t number, bool known, struct log *log)
+{
+    if (!known)
+        return log_fail(log, ERR_STUDY,
+                        "%s:%zu: \"%s\" should stand before this line: the book of budgets was cut "
+                        "or altered, or a later version of trefoil wrote it; put a copy of it in "
+                        "its place, or install that version",
+                        path, number, format);
+    return log_fail(
+        log, ERR_STUDY,
+        "%s:%zu is not an entry of a book of budgets: it was cut or altered; put a copy "
+        "of the file in its place, or see which study the line is of, delete the line, "
+        "and share with that study again, which writes it anew",
+        path, number);
+}
+
+/* A line without its end was cut. */
+static enum err parse(struct reading *r, const char *path, const char *text, size_t n,
+                      struct log *log)
+{
+    char line[LINE_SIZE];
+    size_t number = 1;
+    for (size_t at = 0; at < n; number++) {
+        const char *end = memchr(text + at, '\n', n - at);
+        const size_t size = end == NULL ? n - at : (size_t)(end - text) - at;
+        enum err e = ERR_FORMAT;
+        if (end != NULL && size < sizeof line && memchr(text + at, '\0', size) == NULL) {
+            memcpy(line, text + at, size);
+            line[size] = '\0';
+            e = take_line(r, line);
+        }
+        if (e == ERR_FORMAT)
+            return fail(path, number, r->known, log);
+        TRY(e);
+        at += size + 1;
+    }
+    return ERR_OK;
+}
+
+enum err book_parse(struct book *b, const char *path, const void *text, size_t n, struct log *log)
+{
+    struct reading r = {.book = b};
+    size_t lines = 0;
+    enum err e;
+    *b = (struct book){0};
+    for (size_t i = 0; i < n; i++)
+        lines += ((const char *)text)[i] == '\n';
+    TRY(memory_new(&b->entry, lines));
+    e = parse(&r, path, text, n, log);
+    if (e != ERR_OK)
+        book_clear(b);
+    return e;
+}
+
+enum err book_load(struct book *b, const char *path, struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    *b = (struct book){0};
+    if (!file_is_there(path))
+        return ERR_OK;
+    TRY(file_read(path, FILE_LIMIT, &text, log));
+    return book_parse(b, path, text.data, text.size, log);
+}
+
+void book_clear(struct book *b)
+{
+    memory_free(&b->entry);
+    b->entries = 0;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct book_entry book_entry_of(const struct study *study, const struct ledger_limits *limits,
+                                enum book_state state)
+{
+    struct book_entry e = {
+        .terms = study_fingerprint(study),
+        .state = state,
+        .time = date_now(),
+        .epsilon = study->epsilon,
+        .delta = study->delta,
+        .rho = limits->rho,
+        .epsilon_slack = limits->epsilon_slack,
+        .delta_slack = limits->delta_slack,
+    };
+    memcpy(e.study, study->name, sizeof e.study);
+    return e;
+}
+
+enum err book_add(const char *path, const struct book_entry *entry, struct log *log)
+{
+    struct bytes lines CLEAN(bytes_clear) = {0};
+    struct stat st;
+    if (stat(path, &st) != 0 || st.st_size == 0)
+        text_put(&lines, "%s%s\n", head, format);
+    book_put(&lines, entry);
+    text_put(&lines, "\n");
+    bytes_put_u8(&lines, 0);
+    TRY(bytes_ok(&lines));
+    return file_append(path, 0600, (const char *)lines.data, log);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static bool counts(enum book_state state)
+{
+    switch (state) {
+    case BOOK_BEGUN:
+    case BOOK_SENT:
+        return true;
+    case BOOK_REFUSED:
+    case BOOK_WITHDRAWN:
+        break;
+    }
+    return false;
+}
+
+bool book_counts(const struct book *b, const struct book_entry *entry)
+{
+    const struct book_entry *e = find(b, entry);
+    return e != NULL && counts(e->state);
+}
+
+struct totals {
+    struct book_sum sum;
+    double epsilon_slack, delta_slack;
+};
+
+static void add(struct totals *t, const struct book_entry *e)
+{
+    t->sum.studies++;
+    t->sum.rho += e->rho;
+    t->sum.epsilon += e->epsilon;
+    t->sum.delta += e->delta;
+    t->epsilon_slack += e->epsilon_slack;
+    t->delta_slack += e->delta_slack;
+}
+
+/* Slack is set aside as budget_plan() does it; sums of epsilons are a bound by themselves. */
+/* Slack is set aside as budget_plan() does it. The sum of the epsilons is a bound by itself. */
+struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
+                            const struct book_entry *also)
+{
+    const struct book_entry *left_out = but == NULL ? NULL : find(b, but);
+    struct totals t = {.sum = {0}};
+    double delta, epsilon;
+    for (size_t i = 0; i < b->entries; i++)
+        if (counts(b->entry[i].state) && &b->entry[i] != left_out)
+            add(&t, &b->entry[i]);
+    if (also != NULL)
+        add(&t, also);
+    /* by far more than the rounding of these sums */
+    delta = (t.sum.delta - t.delta_slack) * exp(-t.epsilon_slack / 2) * (1 - 0x1p-40);
+    epsilon = t.epsilon_slack + budget_epsilon(t.sum.rho * (1 + 0x1p-40), delta);
+    if (epsilon < t.sum.epsilon)
+        t.sum.epsilon = epsilon;
+    return t.sum;
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+static const char *state_sentence(enum book_state state)
+{
+    switch (state) {
+    case BOOK_BEGUN:
+        return "begun; counts, since servers may hold it";
+    case BOOK_SENT:
+        return "sent";
+    case BOOK_REFUSED:
+        return "refused by the servers; does not count";
+    case BOOK_WITHDRAWN:
+        break;
+    }
+    return "withdrawn; does not count";
+}
+
+static void describe_sum(FILE *out, const struct book_sum *sum)
+{
+    fprintf(out, "rho %s in zCDP, which is epsilon %s with delta %s", words_number(sum->rho).text,
+            words_number(sum->epsilon).text, words_number(sum->delta).text);
+}
+
+void book_describe(FILE *out, const struct book *b, const char *path)
+{
+    const struct book_sum sum = book_add_up(b, NULL, NULL);
+    if (b->entries == 0) {
+        fprintf(out, "%s: nothing was sent with this key\n", path);
+        return;
+    }
+    fprintf(out, "%s: what was sent with this key\n", path);
+    for (size_t i = 0; i < b->entries; i++) {
+        const struct book_entry *e = &b->entry[i];
+        fprintf(
+            out, "  %s\n    terms %s\n    %s, %s\n    epsilon %s with delta %s: rho %s in zCDP\n",
+            e->study, e->terms.text, date_text(e->time).text, state_sentence(e->state),
+            words_number(e->epsilon).text, words_number(e->delta).text, words_number(e->rho).text);
+    }
+    fprintf(out, "%zu %s. ", sum.studies, sum.studies == 1 ? "study counts" : "studies count");
+    if (sum.studies == 0) {
+        fputs("No budget is spent.\n", out);
+        return;
+    }
+    fputs("Of people whose rows are in all of them they may spend\n", out);
+    describe_sum(out, &sum);
+    fputs(".\n", out);
+}
+
+void book_announce(FILE *out, const struct book *b, const char *path,
+                   const struct book_entry *entry)
+{
+    const struct book_sum others = book_add_up(b, entry, NULL);
+    const struct book_sum all = book_add_up(b, entry, entry);
+    if (others.studies == 0) {
+        fprintf(out, "No other study was sent data with this key (%s).\n", path);
+        return;
+    }
+    fprintf(out, "%zu other %s sent data with this key (%s). Of people whose rows are\nin %s:\n  ",
+            others.studies, others.studies == 1 ? "study was" : "studies were", path,
+            others.studies == 1 ? "it" : "all of them");
+    describe_sum(out, &others);
+    fputs(";\nand in this one too:\n  ", out);
+    describe_sum(out, &all);
+    fputs(".\n", out);
+}
