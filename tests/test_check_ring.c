@@ -295,8 +295,8 @@ static void add_modulo(const struct prime *f, void *p, size_t at, uint64_t x)
     memcpy((uint8_t *)p + 8 * at, &w, sizeof w);
 }
 
-/* What an error of 1 at the relation comes to modulo p is added to the sum at the first point. */
-static void alter_sums(struct play *play, struct attacking *a, void *p)
+/* What an error of 1 at the relation comes to modulo p. */
+static void take_choice(struct play *play, struct attacking *a)
 {
     struct prg *coin = coin_of(play, CHOICE, 6);
     uint64_t y, kappa, sum = 0;
@@ -307,10 +307,12 @@ static void alter_sums(struct play *play, struct attacking *a, void *p)
     for (unsigned t = 64; t-- > 0;)
         sum = prime_add(&a->field, prime_times(&a->field, sum, y), a->theta >> t & 1);
     a->error = prime_times(&a->field, sum, kappa);
-    add_modulo(&a->field, p, 0, a->error);
 }
 
-/* And what is opened of that component is as if the sum had been so from the beginning. */
+/*
+ * What is opened of that component is as its other holder has it: Z* where the sum at the first
+ * point has the error too, else what the sums are off by.
+ */
 static void alter_opened(struct play *play, const struct attacking *a, void *p)
 {
     struct prg *coin = coin_of(play, LAST, 7);
@@ -318,12 +320,19 @@ static void alter_opened(struct play *play, const struct attacking *a, void *p)
     uint64_t r[4], error = a->error;
     assert_int_equal(prime_draw(&a->field, coin, r, 4), ERR_OK);
     prg_free(&coin);
+    if (a->attack == CLAIMED) {
+        add_modulo(&a->field, p, 3 + 2 * columns + 1, prime_less(&a->field, 0, error));
+        return;
+    }
     for (unsigned v = 0; v < 4; v++)
         error = prime_times(&a->field, error, prime_less(&a->field, 1, r[v]));
     add_modulo(&a->field, p, 3 + 2 * columns, error);
 }
 
-/* Claims of 4 words for Z_2^64 stand before those of 6 words for Z_2^128. */
+/*
+ * Claims of 4 words for Z_2^64 stand before those of 6 words for Z_2^128. The cheat keeps its own
+ * z, so its claims are as if what it sent were right: off by theta as whole numbers.
+ */
 static void alter_claims(const struct attacking *a, void *p)
 {
     uint64_t inverse = a->old.p;
@@ -331,25 +340,21 @@ static void alter_claims(const struct attacking *a, void *p)
         inverse *= 2 - inverse * a->old.p;
     for (unsigned t = 0; t < 64; t++) {
         const uint64_t theta = a->theta >> t & 1, wide = a->wide >> t & 1;
-        if (a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS)
-            add_at(p, 4 * t, 4, theta);
         if (a->attack == ANOTHER_MULTIPLE && t == 5)
             add_at(p, 4 * t + 1, 3, 1);
-        if (a->attack == OTHER_RING && wide) {
+        if (a->attack == OTHER_RING && wide)
             add_at(p, 4 * t + 1, 3, -1);
-            add_at(p, 4 * 64 + 6 * t + 1, 5, 1);
-        }
-        if (a->attack == OLD_PRIME)
-            add_at(p, 4 * t, 4, (__int128)(theta * inverse) * (__int128)a->old.p);
+        if (a->attack == OLD_PRIME && theta)
+            add_at(p, 4 * t, 4, (__int128)inverse * (__int128)a->old.p - 1);
     }
 }
 
 static enum err attack(struct play *play, const struct party_sent *at, void *p, size_t n)
 {
     struct attacking *a = play->self;
-    const bool wrong = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS ||
-                       a->attack == OLD_PRIME || a->attack == TWO_THAT_CANCEL;
-    if (at->to == NET_NEXT && at->round == OPENED && a->attack == CLAIMED_AND_SUMS)
+    const bool claimed = a->attack == CLAIMED || a->attack == CLAIMED_AND_SUMS;
+    const bool wrong = claimed || a->attack == OLD_PRIME || a->attack == TWO_THAT_CANCEL;
+    if (at->to == NET_NEXT && at->round == OPENED && claimed)
         alter_opened(play, a, p);
     if (at->to != NET_PREV)
         return ERR_OK;
@@ -365,8 +370,10 @@ static enum err attack(struct play *play, const struct party_sent *at, void *p, 
         alter_claims(a, p);
         play->altered++;
     }
+    if (at->round == SUMS && at->message == 2 && claimed)
+        take_choice(play, a);
     if (at->round == SUMS && at->message == 2 && a->attack == CLAIMED_AND_SUMS)
-        alter_sums(play, a, p);
+        add_modulo(&a->field, p, 0, a->error);
     return ERR_OK;
 }
 
