@@ -134,11 +134,12 @@ static enum err answering_start(struct answering *w, const struct model *m, stru
         ask_column(&w->asked, w->y);
     w->cells = clique_cells(&w->asked, q->domain);
     w->stride = a != NULL ? stride_of(w, w->y) : 0;
-    if (w->cells > MODEL_WEIGH_CELLS)
+    if (q->where.n * w->cells > MODEL_WEIGH_CELLS)
         return log_fail(log, ERR_RANGE,
-                        "the answer has %llu cells, and at most %llu are allowed; group by fewer "
-                        "columns",
-                        (unsigned long long)w->cells, (unsigned long long)MODEL_WEIGH_CELLS);
+                        "the answer has %llu cells in each of %u cases of the condition, and at "
+                        "most %llu altogether are allowed; group by fewer columns, or ask in parts",
+                        (unsigned long long)w->cells, q->where.n,
+                        (unsigned long long)MODEL_WEIGH_CELLS);
     TRY(memory_new(&w->mass, q->where.n * w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
@@ -294,9 +295,11 @@ enum err answer_new(struct answer **out, const struct model *m, const struct den
     a->lines = 1;
     for (size_t i = 0; i < q->groups; i++)
         a->lines *= q->domain->attribute[q->group[i]].size;
-    if (a->lines > MODEL_WEIGH_CELLS)
+    if (a->lines * q->items > MODEL_WEIGH_CELLS)
         return log_fail(log, ERR_RANGE,
-                        "the answer has %zu groups; group by columns of fewer values", a->lines);
+                        "the answer has %zu groups of %zu items, and at most %llu items are "
+                        "allowed; group by columns of fewer values, or ask for fewer items",
+                        a->lines, q->items, (unsigned long long)MODEL_WEIGH_CELLS);
     TRY(memory_new(&a->rows, a->lines));
     TRY(memory_new(&a->value, a->lines * q->items));
     TRY(answer_all(a, m, inside, sigma, log));

@@ -521,3 +521,30 @@ TEST(what_no_double_holds_is_not_known)
     assert_false(a->value[1].known);
     world_free(&w);
 }
+
+/* Each case has a table of its own: together they are bounded. */
+TEST(answers_of_many_cells_and_cases_are_refused)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const char text[] = "SELECT AVG(c) FROM t WHERE a < 3 OR b < 3 OR c < 3 GROUP BY a, b";
+    static const struct clique single[] = {
+        {.n = 1, .attribute = {0}}, {.n = 1, .attribute = {1}}, {.n = 1, .attribute = {2}}};
+    struct world w = {.model = NULL};
+    struct question *q CLEAN(question_free) = NULL;
+    struct answer *a;
+    char said[1024] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    size_t at = 0;
+    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL),
+                         ERR_OK);
+    assert_int_equal(model_plain(&w.model, w.domain, single, 3, 1 << 26, NULL), ERR_OK);
+    model_propagate(w.model, true);
+    model_set_total(w.model, ROWS);
+    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, &log), ERR_RANGE);
+    assert_non_null(strstr(said, "27000000 cells in each of 3 cases"));
+    world_free(&w);
+}
