@@ -5,7 +5,7 @@ enum err odbc_connect(struct odbc **o, const char *text, const char *name, struc
 {
     (void)text;
     *o = NULL;
-    return log_fail(log, ERR_REFUSED,
+    return log_fail(log, ERR_SYSTEM,
                     "%s: this build of trefoil has no SQL; install unixODBC (on Debian: apt-get "
                     "install unixodbc-dev, and your database's ODBC driver) and build it again, or "
                     "have the database write CSV, which trefoil reads from standard input as -",
