@@ -12,7 +12,8 @@
 
 static const char help[] =
     "usage: trefoil eval STUDY REAL.csv SYNTHETIC.csv [--model FILE] [--worst N]\n"
-    "       trefoil eval STUDY SYNTHETIC.csv --sql CONNECTION (--table T | --query Q) ..\n"
+    "       trefoil eval STUDY SYNTHETIC.csv --sql CONNECTION\n"
+    "                    (--table T | --query Q) [--model FILE] [--worst N]\n"
     "\n"
     "Says how far synthetic rows are from real ones: for each marginal of the\n"
     "workload the sum over its cells of |share in one - share in the other|. It is 0\n"

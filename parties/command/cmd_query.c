@@ -22,9 +22,9 @@ static const char help[] =
     "\n"
     "Items are COUNT(*), and of a column y COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN,\n"
     "PERCENTILE(y, p), MODE, MIN, MAX and RANGE. Conditions have = <> < <= > >=,\n"
-    "BETWEEN, IN, IS NULL, AND, OR, NOT and parentheses. Names that are no plain words\n"
-    "stand in double quotes, labels in single ones. How many rows an answer is of\n"
-    "stands beside it.\n"
+    "BETWEEN, IN, IS NULL, AND, OR, NOT and parentheses. Names that are no plain\n"
+    "words stand in double quotes, labels in single ones. How many rows an answer is\n"
+    "of stands beside it.\n"
     "\n"
     "  --file FILE   questions from a file, - is the standard input\n"
     "  --json        answers as JSON, with all their digits\n"
@@ -32,7 +32,7 @@ static const char help[] =
     "  --columns     print the model's columns and what they may hold\n"
     "\n"
     "example:\n"
-    "  trefoil query result \"SELECT AVG(age) FROM t WHERE sex = 'female' GROUP BY ward\"\n";
+    "  trefoil query result \"SELECT AVG(age) FROM t WHERE sex = 'f' GROUP BY ward\"\n";
 
 enum form { FORM_TEXT, FORM_CSV, FORM_JSON };
 
