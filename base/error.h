@@ -40,8 +40,9 @@ const char *error_text(enum err e);
 /*
  * A variable that is cleared or freed where its scope ends, by a function of its address:
  *     struct bytes text CLEAN(bytes_clear) = {0};
+ * It may be there for that alone, like a mark of the scratch.
  */
-#define CLEAN(function) __attribute__((cleanup(function)))
+#define CLEAN(function) __attribute__((cleanup(function), unused))
 
 /* Returns from the calling function on failure, where nothing has to be undone but by CLEAN(). */
 #define TRY(expression)                                                                            \

@@ -87,8 +87,10 @@ struct check_guard guard_of(struct guard *g)
 enum err guard_verdict(struct guard *g)
 {
     struct store_guard found;
+    if (atomic_load(&g->failed)) /* whether or not its disk can be read */
+        return ERR_CHEAT;
     TRY(store_guard(g->store, &found));
-    if (found.failed || atomic_load(&g->failed))
+    if (found.failed)
         return ERR_CHEAT;
     return store_guard_refuses(&found) ? ERR_REFUSED : ERR_OK;
 }
