@@ -28,11 +28,6 @@ double aim_epsilon(const struct aim_options *o)
     return s.finished ? 0 : s.epsilon - o->select_slack;
 }
 
-uint64_t loop_model_limit(const struct aim_options *o)
-{
-    return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
-}
-
 /* --- the ledger ------------------------------------------------------------------------------ */
 
 /* Debits a request, selection (if any) and measurement together, before it is sent. */
@@ -103,81 +98,6 @@ static enum err measure_one_ways(struct loop *l)
     for (uint32_t i = 0; i < count; i++)
         TRY(record(l, i, population, values + w->query[i].offset));
     return ERR_OK;
-}
-
-/* --- the model ------------------------------------------------------------------------------- */
-
-/*
- * Returns the number of rows of the latest population. Measurements of an earlier one get that
- * one's number, by which they are scaled; those of the latest get 0.
- */
-static double settle_totals(struct loop *l)
-{
-    struct aim_result *r = l->result;
-    const struct domain *d = l->options->domain;
-    uint64_t latest = r->population[r->measurements - 1];
-    for (size_t i = 0; i < r->measurements; i++)
-        r->measurement[i].total = 1; /* left out of estimates */
-    for (size_t i = 0; i < r->measurements; i++) {
-        uint64_t population = r->population[i];
-        bool seen = population == latest;
-        double total;
-        for (size_t k = 0; k < i && !seen; k++)
-            seen = r->population[k] == population;
-        if (seen)
-            continue;
-        for (size_t k = i; k < r->measurements; k++)
-            if (r->population[k] == population)
-                r->measurement[k].total = 0;
-        total = model_estimate_total(d, r->measurement, r->measurements);
-        for (size_t k = i; k < r->measurements; k++)
-            if (r->population[k] == population)
-                r->measurement[k].total = total;
-    }
-    for (size_t i = 0; i < r->measurements; i++)
-        if (r->population[i] == latest)
-            r->measurement[i].total = 0;
-    return model_estimate_total(d, r->measurement, r->measurements);
-}
-
-static enum err new_model(struct loop *l, struct model **m)
-{
-    const struct aim_options *o = l->options;
-    struct aim_result *r = l->result;
-    struct clique *cliques CLEAN(memory_release) = memory_array(r->measurements, sizeof *cliques);
-    struct model_terms t = {.domain = o->domain,
-                            .clique = cliques,
-                            .cliques = r->measurements,
-                            .zero = o->zero,
-                            .zeros = o->zeros,
-                            .limit_cells = loop_model_limit(o)};
-    if (cliques == NULL)
-        return ERR_NOMEM;
-    for (size_t i = 0; i < r->measurements; i++)
-        cliques[i] = r->measurement[i].clique;
-    return model_new(m, &t, l->log);
-}
-
-/* Fits a model to all measurements, starting from the last one. */
-static enum err fit(struct loop *l, unsigned iterations, double *loss)
-{
-    struct aim_result *r = l->result;
-    struct fit_result fitted = {0};
-    struct model *m CLEAN(model_free) = NULL, *old = r->model;
-    TRY(new_model(l, &m));
-    if (old != NULL)
-        model_warm(m, old);
-    model_set_total(m, settle_totals(l));
-    TRY(model_fit(m, r->measurement, r->measurements, iterations, &fitted, l->log));
-    r->model = m;
-    m = old;
-    *loss = fitted.loss;
-    return ERR_OK;
-}
-
-static enum err fit_round(struct loop *l, double *loss)
-{
-    return fit(l, l->options->fit_round != 0 ? l->options->fit_round : AIM_FIT_ROUND, loss);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -259,7 +179,7 @@ static enum err round_zero(struct loop *l)
     TRY(enter(l));
     TRY(debit(l, o->workload->one_ways, false, l->log));
     TRY(measure_one_ways(l));
-    TRY(fit_round(l, &r->loss));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(compare_one_ways(l, r));
     return leave(l, r, 0);
 }
@@ -272,7 +192,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct chosen *
     double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
     TRY(marginal_of(l, r->query, &before));
     TRY(record(l, r->query, chosen->population, chosen->values));
-    TRY(fit_round(l, &r->loss));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(marginal_of(l, r->query, &after));
     r->moved = distance(after, before, cells);
     r->before = distance(before, x->y, cells);
@@ -312,13 +232,6 @@ static enum err round_select(struct loop *l)
     return leave(l, r, spent);
 }
 
-static enum err fit_final(struct loop *l)
-{
-    const struct aim_options *o = l->options;
-    unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
-    return fit(l, iterations / 10 * 3 + iterations % 10, &l->result->loss);
-}
-
 /* Lost rounds have used up what the remaining ones would cost. */
 static enum err end_early(struct loop *l)
 {
@@ -327,7 +240,7 @@ static enum err end_early(struct loop *l)
              "with round %u of %u",
              l->schedule.done, l->schedule.most);
     l->result->round[l->result->rounds - 1].last = true;
-    return fit_final(l);
+    return loop_fit_final(l->options, l->result, l->log);
 }
 
 static enum err prepare(struct loop *l)
@@ -362,7 +275,7 @@ static enum err run(struct loop *l)
             return end_early(l);
         TRY(e);
     }
-    return fit_final(l);
+    return loop_fit_final(l->options, l->result, l->log);
 }
 
 enum err aim_run(struct aim_result **result, const struct aim_options *options,

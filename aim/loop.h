@@ -102,6 +102,20 @@ double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 i
  */
 enum err aim_run(struct aim_result **result, const struct aim_options *options,
                  const struct aim_backend *backend, struct log *log) MUST_CHECK;
+
+/*
+ * The model again, as a run fits it: to the first measurements, of every attribute alone, then
+ * after each further one, and at the end. The result has no model yet; its measurements and
+ * populations are those of a run. With the run's own options the model is the run's, to the last
+ * bit. Of the options domain, zeros, model_bytes and iterations matter.
+ */
+struct aim_refit_progress {
+    void (*fitted)(void *self, size_t fits, size_t of); /* may be NULL */
+    void *self;
+};
+enum err aim_refit(struct aim_result *result, const struct aim_options *options,
+                   const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
+
 void aim_result_free(struct aim_result **result);
 
 #endif

@@ -1,4 +1,4 @@
-/* aim/loop_private.h - a run while it lasts, shared by loop.c, loop_choose.c and loop_file.c. */
+/* aim/loop_private.h - a run while it lasts, shared by loop.c and the other loop_*.c. */
 #ifndef TREFOIL_AIM_LOOP_PRIVATE_H
 #define TREFOIL_AIM_LOOP_PRIVATE_H
 
@@ -23,6 +23,12 @@ struct loop {
 };
 
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */
+
+/* Fit a new model to all measurements of the result, starting from its last one. */
+enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
+                        struct log *log) MUST_CHECK;
+enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
+                        struct log *log) MUST_CHECK;
 
 /* What a round selected, and its noisy counts. */
 struct chosen {

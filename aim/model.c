@@ -298,3 +298,22 @@ const double *model_belief(const struct model *m, size_t clique)
 {
     return m->node[clique].belief;
 }
+
+enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros)
+{
+    TRY(memory_new(zero, m->masks));
+    for (*zeros = 0; *zeros < m->masks; ++*zeros) {
+        const struct mask *mask = &m->mask[*zeros];
+        struct zeros *z = &(*zero)[*zeros];
+        uint64_t cells = clique_cells(&mask->clique, m->domain);
+        uint32_t *cell = memory_array(cells, sizeof *cell);
+        if (cell == NULL)
+            return ERR_NOMEM;
+        z->clique = mask->clique;
+        z->cell = cell;
+        for (uint64_t i = 0; i < cells; i++)
+            if (mask->value[i] < 0)
+                cell[z->cells++] = (uint32_t)i;
+    }
+    return ERR_OK;
+}

@@ -63,6 +63,8 @@ double model_total(const struct model *m);
 
 const struct domain *model_domain(const struct model *m);
 const struct junction *model_junction(const struct model *m);
+/* A copy of its structural zeros, of which the caller frees the list and each list of cells. */
+enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros) MUST_CHECK;
 uint64_t model_cells(const struct model *m); /* of all junction tree cliques */
 /* Of the tree that a model with `extra` would have; UINT64_MAX on overflow. */
 uint64_t model_cells_with(const struct model *m, const struct clique *extra);

@@ -39,4 +39,21 @@ struct output_terms {
 enum err output_measurements(const char *path, const struct output_terms *o,
                              struct log *log) MUST_CHECK;
 
+/* What a file says of a run over a domain that is known. */
+struct output_found {
+    double epsilon, delta, rho;
+    unsigned rows_per_person;
+    size_t measurements;
+    struct measurement *measurement;
+};
+
+/*
+ * Reads it back, to the last bit (aim/output_read.c). ERR_FORMAT, logged with the field, unless it
+ * has what output_measurements() writes over this domain, which begins with a measurement of every
+ * attribute. `found` may hold something after a failure too.
+ */
+enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
+                     struct log *log) MUST_CHECK;
+void output_found_clear(struct output_found *found);
+
 #endif

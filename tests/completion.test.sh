@@ -23,6 +23,8 @@ offers synth --sam --sampling
 result $? "an option"
 offers synth --sampling '' 'rounded independent'
 result $? "an option's choices"
+offers refit --max --max-mib
+result $? "an option with a dash"
 offers query --js --json
 result $? "an option without a value"
 offers run study.yaml --se --seed

@@ -284,6 +284,12 @@ says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-ru
 says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
+echo 'impossible: [{nosuch: 1, sex: female}]' >z.yaml
+says 0 'nothing is charged to the budget' refit central --out refitted
+says 2 'refit needs --out DIR' refit central
+says 2 '--out is the result itself' refit central --out central
+says 1 'cannot open a.csv/model' refit a.csv --out refitted
+says 3 'z.yaml:1:15: ' refit central --out refitted --impossible z.yaml
 says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 FROM t'
@@ -363,6 +369,9 @@ says 6 'audit.log, line' recover study.yaml --key north.key --folder copy
 says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
 sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml
 says 3 "does not admit this key: it is revoked, or not in the study file" run strange.yaml --key stranger.key --out x
+says 0 'wrote report.html' refit result --study study.yaml --out rerun
+for file in model measurements.json synthetic.csv stats.json report.html; do cmp result/$file rerun/$file || break; done
+result $? "refit gives what the run of three servers gave"
 says 6 - eval study.yaml study.yaml result/synthetic.csv
 says 3 - check result/model
 

@@ -118,6 +118,8 @@ static void results_are_whole_or_absent(void **state)
     assert_int_equal(support_run(file(c, "first.log"), 60, first), 0);
     const char *const aim[] = {"aim", c->s.path, real, "--out", c->folder, NULL};
     faults_command(c, &(struct faults_command){aim, faults_entries(file(c, "first")), 97, NULL});
+    const char *const refit[] = {"refit", file(c, "first"), "--out", c->folder, NULL};
+    faults_command(c, &(struct faults_command){refit, faults_entries(file(c, "first")), 97, NULL});
     const char *const synth[] = {"synth", model, "--out", file(c, "work/rows.csv"), NULL};
     faults_command(c, &(struct faults_command){synth, 1, 29, NULL});
     const char *const query[] = {

@@ -301,7 +301,7 @@ TEST(it_is_made_of_opened_values_alone)
 /* Each is measurements.json or stats.json of a run, changed in one place. */
 TEST(damaged_files_are_refused)
 {
-    static const char does_not_go[] = "measurements.json does not go with",
+    static const char names[] = "measurements.json: measurements[0].attributes ",
                       other[] = "is not of study test";
     static const struct {
         const char *file, *find, *put;
@@ -309,17 +309,17 @@ TEST(damaged_files_are_refused)
         const char *words;
     } cases[] = {
         {"measurements.json", "{\"format\"", "[\"format\"", ERR_FORMAT, "measurements.json:1: "},
-        {"measurements.json", FIRST,
-         "\"measured\":[{\"attributes\":[\"age\"],\"sigma\":", ERR_MISMATCH, other},
-        {"measurements.json", FIRST, MEASURED("[]") "\"sigma\":", ERR_FORMAT, does_not_go},
-        {"measurements.json", FIRST, MEASURED("[\"size\"]") "\"sigma\":", ERR_FORMAT, does_not_go},
-        {"measurements.json", FIRST, MEASURED("[1]") "\"sigma\":", ERR_FORMAT, does_not_go},
-        {"measurements.json", FIRST, MEASURED("[\"age\",\"age\"]") "\"sigma\":", ERR_FORMAT,
-         does_not_go},
+        {"measurements.json", FIRST, "\"measured\":[{\"attributes\":[\"age\"],\"sigma\":",
+         ERR_FORMAT, "measurements.json: measurements must be a list"},
+        {"measurements.json", FIRST, MEASURED("[]") "\"sigma\":", ERR_FORMAT, names},
+        {"measurements.json", FIRST, MEASURED("[\"size\"]") "\"sigma\":", ERR_FORMAT, names},
+        {"measurements.json", FIRST, MEASURED("[1]") "\"sigma\":", ERR_FORMAT, names},
+        {"measurements.json", FIRST, MEASURED("[\"age\",\"age\"]") "\"sigma\":", ERR_FORMAT, names},
         {"measurements.json", FIRST, MEASURED("[1,2,3,4,5,6,7,8,9]") "\"sigma\":", ERR_FORMAT,
-         does_not_go},
-        {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT, does_not_go},
-        {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, does_not_go},
+         names},
+        {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT,
+         "measurements[0].values must be a list of 2"},
+        {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, "measurements[0].sigma must be"},
         {"stats.json", "\"rounds\": [", "\"rounds\": [], \"others\": [", ERR_MISMATCH, other},
         {"stats.json", "\"terms\": \"", "\"terms\": \"x", ERR_MISMATCH, other},
         {"stats.json", "\"terms\": \"", "\"terms\": 2, \"were\": \"", ERR_MISMATCH, other},
@@ -364,8 +364,8 @@ TEST(measurements_in_another_order_are_refused)
         assert_int_equal(json_array_insert(list, 2, json_array_get(list, k == 0 ? 5 : 0)), 0);
         assert_int_equal(json_dump_file(doc, path, 0), 0);
         said_now[0] = '\0';
-        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_MISMATCH);
-        assert_non_null(strstr(said_now, "is not of study test"));
+        assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_FORMAT);
+        assert_non_null(strstr(said_now, "measurements[2].attributes comes too early"));
     }
     json_decref(doc);
 }
@@ -504,6 +504,6 @@ TEST(files_that_do_not_go_together_are_refused)
     copy_file(g.folder, h.folder, "measurements.json");
     text[0] = '\0';
     assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);
-    assert_non_null(strstr(text, "measurements.json does not go with"));
+    assert_non_null(strstr(text, "measurements.json: domain is not the model's"));
     stage_free(&g);
 }

@@ -25,13 +25,12 @@ static unsigned terminal_columns(FILE *out)
 
 struct progress progress_start(FILE *out, const struct study *study, double rho)
 {
-    return (struct progress){
-        .out = out,
-        .one_ways = study->workload->one_ways,
-        .rounds = study->annealed ? 0 : study->rounds,
-        .rho = rho,
-        .columns = terminal_columns(out),
-    };
+    struct progress p = {.out = out, .rho = rho, .columns = terminal_columns(out)};
+    if (study == NULL)
+        return p;
+    p.one_ways = study->workload->one_ways;
+    p.rounds = study->annealed ? 0 : study->rounds;
+    return p;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */

@@ -28,7 +28,10 @@ struct progress {
     bool drawn;       /* the line that is drawn over stands there */
 };
 
-/* A display on `out`, terminal or not, of a run of this study, whose budget is rho. */
+/*
+ * A display on `out`, terminal or not, of a run of this study, whose budget is rho. Where
+ * rounds are not shown, `study` may be NULL.
+ */
 struct progress progress_start(FILE *out, const struct study *study, double rho);
 
 /* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */

@@ -1,5 +1,6 @@
 /* What a report is made of: the files that a run wrote, and nothing else. */
 #include "aim/model_file.h"
+#include "aim/output.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/display/report_private.h"
@@ -17,66 +18,28 @@ enum err report_read_json(json_t **json, const char *folder, const char *name, s
     return log_fail(log, ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
 }
 
-static enum err take_clique(const struct domain *d, const json_t *names, struct clique *c)
+/* A measurement of fewer rows, before an owner joined, is scaled to the model's. */
+static void scale(struct measurement *m, const struct report *r)
 {
-    size_t n = json_array_size(names);
-    *c = (struct clique){.n = (uint16_t)n};
-    if (n == 0 || n > CLIQUE_MAX)
-        return ERR_FORMAT;
-    for (size_t i = 0; i < n; i++) {
-        const char *name = json_string_value(json_array_get(names, i));
-        uint32_t a = name != NULL ? domain_find(d, name) : DOMAIN_NO_CODE;
-        if (a == DOMAIN_NO_CODE || (i > 0 && a <= c->attribute[i - 1]))
-            return ERR_FORMAT;
-        c->attribute[i] = (uint16_t)a;
-    }
-    return ERR_OK;
-}
-
-/* A measurement of fewer rows, before an owner joined, is scaled to the model's `rows`. */
-static enum err take_measurement(const struct domain *d, const json_t *from, double rows,
-                                 struct measurement *m)
-{
-    const json_t *values = json_object_get(from, "values");
-    double scale;
-    uint64_t cells;
-    TRY(take_clique(d, json_object_get(from, "attributes"), &m->clique));
-    m->total = json_number_value(json_object_get(from, "total"));
-    scale = m->total > 0 ? rows / m->total : 1;
-    m->sigma = scale * json_number_value(json_object_get(from, "sigma"));
-    cells = clique_cells(&m->clique, d);
-    if (json_array_size(values) != cells || !(m->sigma > 0))
-        return ERR_FORMAT;
-    TRY(memory_new(&m->y, cells));
-    for (size_t i = 0; i < cells; i++)
-        m->y[i] = scale * json_number_value(json_array_get(values, i));
-    return ERR_OK;
+    double by = model_total(r->model) / m->total;
+    m->sigma *= by;
+    for (uint64_t i = 0; i < clique_cells(&m->clique, r->domain); i++)
+        m->y[i] *= by;
 }
 
 static enum err load_measurements(struct report *r, const char *folder)
 {
-    json_auto_t *doc = NULL;
-    const json_t *list;
-    enum err e = ERR_OK;
-    TRY(report_read_json(&doc, folder, "measurements.json", r->log));
-    list = json_object_get(doc, "measurements");
-    r->measurements = json_array_size(list);
-    TRY(memory_new(&r->measurement, r->measurements));
-    for (size_t i = 0; e == ERR_OK && i < r->measurements; i++)
-        e = take_measurement(r->domain, json_array_get(list, i), model_total(r->model),
-                             &r->measurement[i]);
-    if (e == ERR_FORMAT)
-        log_error(r->log, "%s/measurements.json does not go with %s/model", folder, folder);
-    return e;
-}
-
-static bool begins_with_one_ways(const struct report *r)
-{
-    for (size_t a = 0; a < r->domain->attributes; a++)
-        if (a == r->measurements || r->measurement[a].clique.n != 1 ||
-            r->measurement[a].clique.attribute[0] != a)
-            return false;
-    return true;
+    struct output_found found CLEAN(output_found_clear) = {0};
+    char path[FILE_PATH];
+    TRY(file_path(path, r->log, "%s/measurements.json", folder));
+    TRY(output_read(&found, path, r->domain, r->log));
+    r->measurement = found.measurement;
+    r->measurements = found.measurements;
+    found.measurement = NULL;
+    for (size_t i = 0; i < r->measurements; i++)
+        if (r->measurement[i].total > 0)
+            scale(&r->measurement[i], r);
+    return ERR_OK;
 }
 
 static bool of_these_terms(const struct report *r)
@@ -90,7 +53,7 @@ static enum err check(const struct report *r, const char *folder)
 {
     bool same;
     TRY(domain_compare(r->domain, r->study->domain, &same));
-    if (same && of_these_terms(r) && begins_with_one_ways(r) && report_round(r, 0) != NULL &&
+    if (same && of_these_terms(r) && report_round(r, 0) != NULL &&
         json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
     return log_fail(r->log, ERR_MISMATCH, "what %s holds is not of study %s", folder,

@@ -133,6 +133,11 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/*
+ * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
+ * has it. Of the study, domain and zeros alone must be there.
+ */
+enum err study_add_impossible(struct study *study, const char *path, struct log *log) MUST_CHECK;
 /* The same from memory; `path` is for messages. */
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log) MUST_CHECK;

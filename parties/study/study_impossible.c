@@ -1,5 +1,6 @@
 /* The combinations of values that cannot occur, as cells of their columns' marginals. */
 #include "aim/table/step.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -238,4 +239,18 @@ enum err study_read_impossible(struct reading *r, const yaml_node_t *node)
     for (size_t k = 0; k < r->study->zeros; k++)
         tidy(&r->study->zero[k]);
     return ERR_OK;
+}
+
+enum err study_add_impossible(struct study *study, const char *path, struct log *log)
+{
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct yaml_file *file CLEAN(yaml_close) = NULL;
+    struct reading r = {.study = study};
+    const yaml_node_t *node;
+    const struct yaml_key keys[] = {{"impossible", true, &node}};
+    TRY(file_read(path, YAML_FILE_MAX, &text, log));
+    TRY(yaml_parse(&file, path, text.data, text.size, log));
+    TRY(yaml_mapping(file, yaml_root(file), "the file of what is impossible", keys, 1));
+    r.file = file;
+    return study_read_impossible(&r, node);
 }

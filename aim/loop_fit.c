@@ -1,0 +1,108 @@
+/* The model of a run: fitted to what was measured so far, and again by aim_refit(). */
+#include "aim/loop_private.h"
+#include "base/memory.h"
+
+uint64_t loop_model_limit(const struct aim_options *o)
+{
+    return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+}
+
+/*
+ * Returns the number of rows of the latest population. Measurements of an earlier one get that
+ * one's number, by which they are scaled; those of the latest get 0.
+ */
+static double settle_totals(const struct domain *d, struct aim_result *r)
+{
+    uint64_t latest = r->population[r->measurements - 1];
+    for (size_t i = 0; i < r->measurements; i++)
+        r->measurement[i].total = 1; /* left out of estimates */
+    for (size_t i = 0; i < r->measurements; i++) {
+        uint64_t population = r->population[i];
+        bool seen = population == latest;
+        double total;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = r->population[k] == population;
+        if (seen)
+            continue;
+        for (size_t k = i; k < r->measurements; k++)
+            if (r->population[k] == population)
+                r->measurement[k].total = 0;
+        total = model_estimate_total(d, r->measurement, r->measurements);
+        for (size_t k = i; k < r->measurements; k++)
+            if (r->population[k] == population)
+                r->measurement[k].total = total;
+    }
+    for (size_t i = 0; i < r->measurements; i++)
+        if (r->population[i] == latest)
+            r->measurement[i].total = 0;
+    return model_estimate_total(d, r->measurement, r->measurements);
+}
+
+static enum err new_model(const struct aim_options *o, const struct aim_result *r, struct model **m,
+                          struct log *log)
+{
+    struct clique *cliques CLEAN(memory_release) = memory_array(r->measurements, sizeof *cliques);
+    struct model_terms t = {.domain = o->domain,
+                            .clique = cliques,
+                            .cliques = r->measurements,
+                            .zero = o->zero,
+                            .zeros = o->zeros,
+                            .limit_cells = loop_model_limit(o)};
+    if (cliques == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < r->measurements; i++)
+        cliques[i] = r->measurement[i].clique;
+    return model_new(m, &t, log);
+}
+
+static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned iterations,
+                    double *loss, struct log *log)
+{
+    struct fit_result fitted = {0};
+    struct model *m CLEAN(model_free) = NULL, *old = r->model;
+    TRY(new_model(o, r, &m, log));
+    if (old != NULL)
+        model_warm(m, old);
+    model_set_total(m, settle_totals(o->domain, r));
+    TRY(model_fit(m, r->measurement, r->measurements, iterations, &fitted, log));
+    r->model = m;
+    m = old;
+    *loss = fitted.loss;
+    return ERR_OK;
+}
+
+enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
+                        struct log *log)
+{
+    return fit(o, r, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND, loss, log);
+}
+
+enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struct log *log)
+{
+    unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
+    return fit(o, r, iterations / 10 * 3 + iterations % 10, &r->loss, log);
+}
+
+static enum err refit(struct aim_result *r, const struct aim_options *o, size_t all,
+                      const struct aim_refit_progress *progress, struct log *log)
+{
+    const size_t first = o->domain->attributes, fits = all - first + 2;
+    for (size_t n = first; n <= all; n++) {
+        if (progress->fitted != NULL)
+            progress->fitted(progress->self, n - first, fits);
+        r->measurements = n;
+        TRY(loop_fit_round(o, r, &r->loss, log));
+    }
+    if (progress->fitted != NULL)
+        progress->fitted(progress->self, fits - 1, fits);
+    return loop_fit_final(o, r, log);
+}
+
+enum err aim_refit(struct aim_result *result, const struct aim_options *options,
+                   const struct aim_refit_progress *progress, struct log *log)
+{
+    const size_t all = result->measurements;
+    enum err e = refit(result, options, all, progress, log);
+    result->measurements = all; /* aim_result_free() frees them all */
+    return e;
+}

@@ -1,0 +1,153 @@
+/* measurements.json, read back. */
+#include "aim/output.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#define OUTPUT_FILE_MAX ((size_t)4 << 30)
+
+struct reading {
+    const char *path;
+    const struct domain *domain;
+    char place[64]; /* the measurement's: "measurements[3]."; "" outside of them */
+    struct log *log;
+};
+
+static enum err wrong(const struct reading *r, const char *field, const char *what)
+{
+    return log_fail(r->log, ERR_FORMAT, "%s: %s%s %s", r->path, r->place, field, what);
+}
+
+/* A finite number: jansson refuses others. */
+static enum err number_of(const struct reading *r, const json_t *o, const char *key, double *v)
+{
+    const json_t *number = json_object_get(o, key);
+    *v = json_number_value(number);
+    return json_is_number(number) ? ERR_OK : wrong(r, key, "must be a number");
+}
+
+static enum err positive_of(const struct reading *r, const json_t *o, const char *key, double *v)
+{
+    TRY(number_of(r, o, key, v));
+    return *v > 0 ? ERR_OK : wrong(r, key, "must be above 0");
+}
+
+/* --- a measurement ---------------------------------------------------------------------------- */
+
+static enum err read_clique(const struct reading *r, const json_t *names, struct clique *c)
+{
+    size_t n = json_array_size(names);
+    *c = (struct clique){.n = (uint16_t)n};
+    if (n == 0 || n > CLIQUE_MAX)
+        return wrong(r, "attributes", "must be a list of one to eight names");
+    for (size_t i = 0; i < n; i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        uint32_t a = name != NULL ? domain_find(r->domain, name) : DOMAIN_NO_CODE;
+        if (a == DOMAIN_NO_CODE)
+            return wrong(r, "attributes", "has what is no column of the model");
+        if (i > 0 && a <= c->attribute[i - 1])
+            return wrong(r, "attributes", "must be in the order of the model's, each once");
+        c->attribute[i] = (uint16_t)a;
+    }
+    return ERR_OK;
+}
+
+static enum err read_values(const struct reading *r, const json_t *values, struct measurement *m)
+{
+    uint64_t cells = clique_cells(&m->clique, r->domain);
+    if (!json_is_array(values) || json_array_size(values) != cells) {
+        char what[80];
+        snprintf(what, sizeof what, "must be a list of %llu numbers", (unsigned long long)cells);
+        return wrong(r, "values", what);
+    }
+    TRY(memory_new(&m->y, cells));
+    for (size_t i = 0; i < cells; i++) {
+        const json_t *value = json_array_get(values, i);
+        if (!json_is_number(value))
+            return wrong(r, "values", "must be numbers");
+        m->y[i] = json_number_value(value);
+    }
+    return ERR_OK;
+}
+
+static enum err read_measurement(const struct reading *r, const json_t *o, struct measurement *m)
+{
+    TRY(read_clique(r, json_object_get(o, "attributes"), &m->clique));
+    TRY(positive_of(r, o, "sigma", &m->sigma));
+    if (json_object_get(o, "total") != NULL)
+        TRY(positive_of(r, o, "total", &m->total));
+    return read_values(r, json_object_get(o, "values"), m);
+}
+
+static enum err read_measurements(struct reading *r, const json_t *list, struct output_found *found)
+{
+    const size_t one_ways = r->domain->attributes, count = json_array_size(list);
+    if (count < one_ways)
+        return wrong(r, "measurements", "must be a list, with one of every column first");
+    TRY(memory_new(&found->measurement, count));
+    for (size_t i = 0; i < count; i++) {
+        struct measurement *m = &found->measurement[found->measurements++];
+        snprintf(r->place, sizeof r->place, "measurements[%zu].", i);
+        TRY(read_measurement(r, json_array_get(list, i), m));
+        if (i < one_ways && (m->clique.n != 1 || m->clique.attribute[0] != i))
+            return wrong(r, "attributes", "comes too early: first is one of every column");
+    }
+    return ERR_OK;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Sizes, which tell whether it is of this domain. */
+static enum err check_domain(const struct reading *r, const json_t *sizes)
+{
+    const struct domain *d = r->domain;
+    bool same = json_object_size(sizes) == d->attributes;
+    for (size_t a = 0; same && a < d->attributes; a++)
+        same = json_integer_value(json_object_get(sizes, d->attribute[a].name)) ==
+               d->attribute[a].size;
+    return same ? ERR_OK
+                : wrong(r, "domain", "is not the model's: the two files do not go together");
+}
+
+static enum err read_root(struct reading *r, const json_t *root, struct output_found *found)
+{
+    const char *format = json_string_value(json_object_get(root, "format"));
+    double rows;
+    if (format == NULL || strcmp(format, "trefoil-measurements-1") != 0)
+        return wrong(r, "format", "must be \"trefoil-measurements-1\"");
+    TRY(positive_of(r, root, "epsilon", &found->epsilon));
+    TRY(number_of(r, root, "delta", &found->delta));
+    TRY(positive_of(r, root, "rho", &found->rho));
+    TRY(positive_of(r, root, "rows_per_person", &rows));
+    if (rows > 1e9 || rows != floor(rows))
+        return wrong(r, "rows_per_person", "must be a whole number");
+    found->rows_per_person = (unsigned)rows;
+    TRY(check_domain(r, json_object_get(root, "domain")));
+    return read_measurements(r, json_object_get(root, "measurements"), found);
+}
+
+enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
+                     struct log *log)
+{
+    struct reading r = {.path = path, .domain = domain, .log = log};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    json_auto_t *root = NULL;
+    json_error_t error;
+    *found = (struct output_found){0};
+    TRY(file_read(path, OUTPUT_FILE_MAX, &text, log));
+    root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+    if (root == NULL)
+        return log_fail(log, ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
+    return read_root(&r, root, found);
+}
+
+void output_found_clear(struct output_found *found)
+{
+    for (size_t i = 0; i < found->measurements && found->measurement != NULL; i++)
+        memory_free(&found->measurement[i].y);
+    memory_free(&found->measurement);
+}

@@ -1,0 +1,144 @@
+#include "base/file.h"
+#include "parties/analyst/refit.h"
+#include "parties/analyst/release.h"
+#include "parties/command/command.h"
+#include "parties/display/progress.h"
+#include "parties/display/report.h"
+
+#include <sys/stat.h>
+
+static const char help[] =
+    "usage: trefoil refit RESULT --out DIR [--iterations N] [--between N]\n"
+    "           [--max-mib N] [--impossible FILE] [--study FILE] [--rows N] [--seed N]\n"
+    "\n"
+    "Fits the model of a result again, to the same noisy counts, and writes a new\n"
+    "result: measurements.json, model and synthetic.csv. RESULT is the folder of a\n"
+    "run, or of trefoil aim. Nothing is charged to the budget. With the iterations of\n"
+    "the run, the model is the run's.\n"
+    "\n"
+    "  --out DIR    created if it does not exist; not RESULT\n"
+    "  --iterations N   of the last fit; default 1000\n"
+    "  --between N  of each fit before it, after one more measurement; default 100\n"
+    "  --max-mib N  the largest model; default 80, or as RESULT's if that is larger\n"
+    "  --impossible FILE   combinations that cannot occur, besides RESULT's own: YAML\n"
+    "               with the key impossible, as a study has it. From public knowledge,\n"
+    "               never from the data\n"
+    "  --study FILE the study of the run: takes its iterations, and also writes\n"
+    "               report.html, with the run's stats.json\n"
+    "  --rows N     synthetic rows, instead of the noisy total\n"
+    "  --seed N     for drawing the rows; default 1\n"
+    "\n"
+    "example:\n"
+    "  trefoil refit result --iterations 10000 --impossible zeros.yaml --out refitted\n";
+
+struct refitting {
+    struct refit_terms terms;
+    const char *study_file, *out;
+    int64_t iterations, between, max_mib, rows, seed; /* 0: not given */
+    struct study *study;                              /* NULL: no report */
+    struct bytes stats;
+    struct refit refit;
+    struct progress progress;
+    struct log *log;
+};
+
+static void refitting_clear(struct refitting *r)
+{
+    progress_end(&r->progress);
+    r->log->before = NULL;
+    refit_clear(&r->refit);
+    bytes_clear(&r->stats);
+    study_free(&r->study);
+}
+
+static void show_fit(void *progress, size_t fits, size_t of)
+{
+    char what[60];
+    snprintf(what, sizeof what, "fitting the model: %zu of %zu fits are done", fits, of);
+    progress_wait(progress, what);
+}
+
+/* What a new result would be written over. */
+static enum err check_folders(const struct refitting *r)
+{
+    struct stat from, to;
+    if (stat(r->terms.folder, &from) == 0 && stat(r->out, &to) == 0 && from.st_dev == to.st_dev &&
+        from.st_ino == to.st_ino)
+        return log_fail(r->log, ERR_USAGE, "--out is the result itself; name another folder");
+    return ERR_OK;
+}
+
+/* The study and the run's numbers, before any time is spent on a fit. */
+static enum err load_study(struct refitting *r)
+{
+    char path[FILE_PATH];
+    TRY(study_load(&r->study, r->study_file, r->log));
+    TRY(file_path(path, r->log, "%s/stats.json", r->terms.folder));
+    return file_read(path, ((size_t)64 << 20), &r->stats, r->log);
+}
+
+/* Options of the command line go before the study's. */
+static void take_numbers(struct refitting *r)
+{
+    const struct study *s = r->study;
+    r->terms.iterations = (unsigned)r->between;
+    r->terms.final = (unsigned)r->iterations;
+    r->terms.max_mib = (unsigned)r->max_mib;
+    if (r->between == 0 && s != NULL)
+        r->terms.iterations = s->iterations;
+    if (r->iterations == 0 && s != NULL)
+        r->terms.final = s->final_iterations;
+}
+
+static enum err write_report(const struct refitting *r)
+{
+    char path[FILE_PATH];
+    TRY(file_path(path, r->log, "%s/stats.json", r->out));
+    TRY(file_write(path, 0644, r->stats.data, r->stats.size, r->log));
+    return report_write(r->out, r->study, NULL, r->log);
+}
+
+static enum err execute(struct refitting *r)
+{
+    const struct aim_refit_progress shown = {.fitted = show_fit, .self = &r->progress};
+    r->progress = progress_start(stdout, NULL, 0);
+    r->log->before = progress_end;
+    r->log->self = &r->progress;
+    TRY(refit_run(&r->refit, &r->terms, &shown, r->log));
+    progress_wait(&r->progress, "drawing the synthetic rows");
+    TRY(file_folder(r->out, r->log));
+    TRY(release_write(r->out, r->refit.study, r->refit.result, r->refit.rho, (size_t)r->rows,
+                      (uint64_t)r->seed, r->log));
+    if (r->study != NULL)
+        TRY(write_report(r));
+    progress_end(&r->progress);
+    printf("fitted to %zu measurements; nothing is charged to the budget\n"
+           "wrote %smeasurements.json, model and synthetic.csv to %s\n",
+           r->refit.result->measurements, r->study != NULL ? "report.html, stats.json, " : "",
+           r->out);
+    return ERR_OK;
+}
+
+static enum err run(int argc, char **argv, struct log *log)
+{
+    struct refitting r CLEAN(refitting_clear) = {.seed = 1, .log = log};
+    const struct command_option options[] = {
+        {.name = "out", .value = &r.out, .needed = "DIR"},
+        {.name = "iterations", .number = &r.iterations, .least = 1, .most = 1000000},
+        {.name = "between", .number = &r.between, .least = 1, .most = 1000000},
+        {.name = "max-mib", .number = &r.max_mib, .least = 1, .most = 65536},
+        {.name = "impossible", .value = &r.terms.impossible},
+        {.name = "study", .value = &r.study_file},
+        {.name = "rows", .number = &r.rows, .least = 1, .most = COMMAND_ROWS_MAX},
+        {.name = "seed", .number = &r.seed, .most = INT64_MAX},
+    };
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &r.terms.folder, 1,
+                        1, NULL, log));
+    TRY(check_folders(&r));
+    if (r.study_file != NULL)
+        TRY(load_study(&r));
+    take_numbers(&r);
+    return execute(&r);
+}
+
+const struct command cmd_refit = {"refit", "the model again, from what was measured", help, run};

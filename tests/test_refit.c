@@ -1,0 +1,259 @@
+/* trefoil refit: the run's model again, byte for byte; zeros are zero; what is wrong is named. */
+#include "tests/support_cmocka.h"
+#include "tests/support_command.h"
+
+#include "aim/loop.h"
+#include "aim/model_file.h"
+#include "aim/plaintext.h"
+#include "base/file.h"
+#include "parties/analyst/release.h"
+#include "parties/command/command.h"
+#include "parties/study/bounds.h"
+#include "tests/support_process.h"
+#include "tests/support_study.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct stage {
+    struct support_study s;
+    struct outcome o;
+};
+
+#define path(...) support_path(&g.s, __VA_ARGS__)
+#define TREFOIL(g, ...)                                                                            \
+    support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
+                    (const char *const[]){__VA_ARGS__, NULL})
+
+/* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
+static void stage_new(struct stage *g, const char *more)
+{
+    const struct support_options o = {.owners = 1, .rounds = 6, .more = more};
+    const char *rows;
+    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    rows = support_path(&g->s, "rows.csv");
+    assert_int_equal(support_csv(rows, g->s.study->domain, 300, 1), ERR_OK);
+    TREFOIL(g, "aim", g->s.path, rows, "--out", support_path(&g->s, "result"));
+    assert_int_equal(g->o.code, EXIT_OK);
+}
+
+static void stage_free(struct stage *g)
+{
+    const char *const folders[] = {"result", "again", "joined"};
+    static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
+    support_study_free(&g->s);
+}
+
+static bool same(const char *a, const char *b)
+{
+    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
+    assert_int_equal(file_read(a, 1 << 24, &x, NULL), ERR_OK);
+    assert_int_equal(file_read(b, 1 << 24, &y, NULL), ERR_OK);
+    return x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+}
+
+TEST(the_runs_model_comes_again)
+{
+    static const char *const files[] = {"model", "measurements.json", "synthetic.csv"};
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    support_says(g.o.out, "nothing is charged");
+    for (size_t i = 0; i < 3; i++)
+        assert_true(same(path("result/%s", files[i]), path("again/%s", files[i])));
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(same(path("result/model"), path("again/model")));
+    assert_false(same(path("result/synthetic.csv"), path("again/synthetic.csv")));
+}
+
+static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
+{
+    const struct clique c = {.n = 2, .attribute = {a, b}};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    double counts[64];
+    assert_int_equal(model_load(&m, &d, model, 1 << 20, NULL), ERR_OK);
+    assert_true(clique_cells(&c, d) <= 64);
+    assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+    return counts[at];
+}
+
+/* Those of the file and those of the result; a line of columns that the result has zeros of. */
+TEST(zeros_are_zero)
+{
+    static const char zeros[] = "impossible:\n"
+                                "  - {sex: m, died: \"yes\"}\n"
+                                "  - {age: 0, ward: a}\n";
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
+    assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
+    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
+    assert_true(cell(path("again/model"), 0, 2, 0) == 0);         /* age 0, ward a */
+    assert_true(cell(path("again/model"), 0, 2, 8 * 5 + 3) == 0); /* age 8, ward d */
+    assert_true(cell(path("again/model"), 0, 2, 1) > 0);
+}
+
+/* --- populations ------------------------------------------------------------------------------ */
+
+/* People join during a run, before its second selection and again before its third. */
+struct joining {
+    struct plaintext *few, *many;
+    struct random random;
+    struct noise_source noise;
+};
+
+static enum err measure(void *self, const struct aim_measure *m)
+{
+    struct joining *j = self;
+    const struct aim_backend b = plaintext_backend(j->few);
+    return b.measure(b.self, m);
+}
+
+static enum err choose(void *self, struct aim_select *s)
+{
+    struct joining *j = self;
+    const struct aim_backend b = plaintext_backend(s->round > 1 ? j->many : j->few);
+    TRY(b.select(b.self, s));
+    *s->population = s->round > 1 ? s->round : 0;
+    return ERR_OK;
+}
+
+static void joining_clear(struct joining *j)
+{
+    plaintext_free(&j->few);
+    plaintext_free(&j->many);
+}
+
+static void joining_new(struct joining *j, const struct stage *g)
+{
+    const struct study *study = g->s.study;
+    struct table *few CLEAN(table_free) = NULL, *many CLEAN(table_free) = NULL;
+    assert_int_equal(support_table(&few, study->domain, 300, 1), ERR_OK);
+    assert_int_equal(support_table(&many, study->domain, 900, 2), ERR_OK);
+    random_seed_u64(&j->random, 1);
+    j->noise = noise_from_random(&j->random);
+    assert_int_equal(plaintext_new(&j->few, study->workload, few, &j->noise, NULL), ERR_OK);
+    assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
+}
+
+/* What a run writes into the folder `joined`, synthetic rows aside. */
+static void run_joining(const struct stage *g)
+{
+    const struct study *study = g->s.study;
+    struct joining j CLEAN(joining_clear) = {0};
+    const struct aim_backend backend = {.self = &j, .measure = measure, .select = choose};
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct aim_options options;
+    joining_new(&j, g);
+    assert_int_equal(bounds_new(&bounds, study, NULL), ERR_OK);
+    assert_int_equal(release_loop_options(study, bounds, &options, NULL), ERR_OK);
+    assert_int_equal(aim_run(&result, &options, &backend, NULL), ERR_OK);
+    assert_true(result->measurement[0].total > 0);
+    assert_int_equal(file_folder(support_path(&g->s, "joined"), NULL), ERR_OK);
+    assert_int_equal(release_write(support_path(&g->s, "joined"), study, result, 1, 0, 1, NULL),
+                     ERR_OK);
+}
+
+TEST(who_joined_is_counted_as_in_the_run)
+{
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    run_joining(&g);
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(same(path("joined/model"), path("again/model")));
+    assert_true(same(path("joined/measurements.json"), path("again/measurements.json")));
+}
+
+/* The run has the study's iterations, and the refit those of the command line. */
+TEST(iterations_are_those_asked_for)
+{
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, "model: {iterations: 1, final_iterations: 9}\n");
+    run_joining(&g);
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
+            "1");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(same(path("joined/model"), path("again/model")));
+    TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_false(same(path("joined/model"), path("again/model")));
+    TREFOIL(&g, "refit", path("result"), "--out", path("other"), "--study", g.s.path);
+    assert_int_equal(g.o.code, EXIT_RUNTIME); /* aim keeps no numbers of a run */
+    support_says(g.o.err, "stats.json");
+    assert_false(file_is_there(path("other")));
+}
+
+/* --- mistakes --------------------------------------------------------------------------------- */
+
+#define AGE "\"measurements\":[{\"attributes\":[\"age\"],"
+
+/* measurements.json, changed in one place. */
+TEST(bad_files_name_their_field)
+{
+    static const struct {
+        const char *find, *put, *words;
+    } cases[] = {
+        {"{\"format\"", "[\"format\"", "measurements.json:1: "},
+        {"measurements-1", "measurements-2", "format must be"},
+        {"\"epsilon\":", "\"epsilon\":-", "epsilon must be above 0"},
+        {"\"delta\":", "\"delta\":\"1\",\"was\":", "delta must be a number"},
+        {"\"rows_per_person\":1", "\"rows_per_person\":1.5", "rows_per_person must be"},
+        {"\"domain\":{\"age\":9", "\"domain\":{\"age\":8", "domain is not the model's"},
+        {"\"measurements\":", "\"measured\":", "measurements must be a list"},
+        {AGE, "\"measurements\":[{\"attributes\":[],", "measurements[0].attributes must be a list"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"ages\"],", "is no column of the model"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"sex\",\"age\"],", "in the order"},
+        {AGE, AGE "\"total\":0,", "measurements[0].total must be above 0"},
+        {AGE "\"sigma\":", AGE "\"sigma\":-", "measurements[0].sigma must be above 0"},
+        {AGE, "\"measurements\":[{\"attributes\":[\"sex\"],",
+         "measurements[0].values must be a list of 2 numbers"},
+        {AGE,
+         "\"measurements\":[{\"attributes\":[\"age\"],\"sigma\":1,"
+         "\"values\":[1,2,null,4,5,6,7,8,9]},{\"attributes\":[\"age\"],",
+         "measurements[0].values must be numbers"},
+    };
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    assert_int_equal(support_copy(path("result/measurements.json"), path("whole")), ERR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(support_edit(path("whole"), path("result/measurements.json"),
+                                 (const char *const[]){cases[i].find, cases[i].put, NULL}));
+        TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+        assert_int_equal(g.o.code, EXIT_BAD_DATA);
+        support_says(g.o.err, "measurements.json");
+        support_says(g.o.err, cases[i].words);
+        assert_false(file_is_there(path("again")));
+    }
+}
+
+TEST(mistakes_are_answered)
+{
+    static const char unknown[] = "impossible:\n  - {age: 3, wart: a}\n";
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, NULL);
+    assert_int_equal(file_write(path("z.yaml"), 0600, unknown, sizeof unknown - 1, NULL), ERR_OK);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    assert_int_equal(g.o.code, EXIT_CONFIG);
+    support_says(g.o.err, "z.yaml:2:14: ");
+    support_says(g.o.err, "wart");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", g.s.path);
+    assert_int_equal(g.o.code, EXIT_CONFIG);
+    support_says(g.o.err, "impossible");
+    TREFOIL(&g, "refit", path("result"), "--out", path("result/."));
+    assert_int_equal(g.o.code, EXIT_USAGE);
+    support_says(g.o.err, "name another folder");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--iterations", "0");
+    assert_int_equal(g.o.code, EXIT_USAGE);
+    TREFOIL(&g, "refit", path("rows.csv"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_RUNTIME);
+    assert_false(file_is_there(path("again")));
+}
