@@ -295,6 +295,9 @@ says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')
 says 2 'line 2 of the question is not UTF-8; is it Latin-1' query central $'SELECT\nCOUNT(*) FROM t\xe4'
+for not in '\xed\xa0\x80' '\xe0\x80\x80' '\xf0\x80\x80\x80' '\xf4\x90\x80\x80'; do
+    says 2 'line 1 of the question is not UTF-8' query central --json "SELECT COUNT(*) FROM $(printf "$not")"
+done
 says 2 'in UTF-16; save it as UTF-8' query central --file <(printf '\xff\xfeS\0')
 printf '\xef\xbb\xbfSELECT COUNT(*) FROM t' | "$trefoil" query central --file - | grep -q COUNT
 says 2 'is no text' query central --file <(printf 'SELECT\0')
