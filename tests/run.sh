@@ -71,6 +71,10 @@ count() { # name
     [ "$not_ok" -eq 0 ] || failures+=("$1")
 }
 
+# Scripts come first, since one of them takes as long as a third of the rest.
+for t in tests/*.test.sh; do
+    [ -f "$t" ] && begin "$(basename "$t" .test.sh)" bash "$t"
+done
 for t in "$out"/tests/test_*; do
     if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
         begin "$(basename "$t")" "$t"
@@ -80,9 +84,6 @@ for t in "$out"/tests/fuzz_*; do
     if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
         begin "$(basename "$t")" "$t" "tests/corpus/$(basename "${t#*fuzz_}")"
     fi
-done
-for t in tests/*.test.sh; do
-    [ -f "$t" ] && begin "$(basename "$t" .test.sh)" bash "$t"
 done
 
 wait

@@ -589,7 +589,7 @@ static void uploads_survive_faults(void **state)
     static const struct sweep of[] = {
         {"sync:", 0, 5},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 41},
         {"sql@", 1, 23},    {"alloc@", 1, 37},       {"call@", 2, 3},          {"library@", 0, 17},
-        {"signal@", 1, 9},  {"link@", 2, 31},        {"sql+", 0, 61},          {"write+", 2, 31},
+        {"signal@", 1, 17}, {"link@", 2, 61},        {"sql+", 0, 61},          {"write+", 2, 31},
         {"alloc+", 1, 151}, {"alloc+1<sql@", 2, 37}, {"call+1<short:", 1, 61},
     };
     faults_sweep(*state, upload_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
@@ -634,7 +634,7 @@ static void runs_survive_faults(void **state)
     static const struct sweep of[] = {
         {"sync:", 1, 5},    {"write:", 2, 31},      {"read:", 0, 41},
         {"sql@", 2, 37},    {"alloc@", 0, 91},      {"library@", 1, 41},
-        {"signal@", 2, 11}, {"call@", 1, 5},        {"link@", 2, 61},
+        {"signal@", 2, 37}, {"call@", 1, 5},        {"link@", 2, 97},
         {"sql+", 1, 97},    {"write+", 0, 37},      {"library+", 2, 1501},
         {"alloc+", 0, 397}, {"call+1<sync:", 2, 7}, {"library+1<link@", 0, 151},
     };
