@@ -170,7 +170,8 @@ static enum err check_place(struct server *s)
     site->index = (unsigned)self.index;
     site->status.study = site->study;
     site->status.index = site->index;
-    site->status.started_ms = site->status.front_ms = clock_now_ms();
+    site->status.started_ms = clock_now_ms();
+    atomic_store(&site->status.front_ms, site->status.started_ms);
     TRY(count_lanes(s));
     roster_warn(site->study, site->log);
     return roster_servers_current(site->study, site->log);
