@@ -64,7 +64,7 @@ const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
     return room;
 }
 
-static void add_words(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
+void claims_add(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
 {
     uint64_t carry = 0;
     for (size_t k = 0; k < words; k++) {
@@ -96,9 +96,9 @@ static enum err mask(struct party *p, struct claims *c)
     for (size_t k = 0; k < c->count * c->words; k++)
         next[k] = ~next[k];
     for (size_t t = 0, at = 0; t < c->count; t++, at += c->words) {
-        add_words(c->claim[0] + at, c->words, own + at, c->words);
-        add_words(c->claim[0] + at, c->words, next + at, c->words);
-        add_words(c->claim[0] + at, c->words, &one, 1);
+        claims_add(c->claim[0] + at, c->words, own + at, c->words);
+        claims_add(c->claim[0] + at, c->words, next + at, c->words);
+        claims_add(c->claim[0] + at, c->words, &one, 1);
     }
     return ERR_OK;
 }

@@ -48,6 +48,9 @@ enum err claims_make(struct party *p, struct claims claims[NUMBERS_RINGS]) MUST_
 enum err claims_of_matrices(struct party *p, struct claims *c,
                             const struct check_folded *folded) MUST_CHECK;
 
+/* Adds a number of n words to one of `words`, modulo 2^(64 words). */
+void claims_add(uint64_t *sum, size_t words, const uint64_t *x, size_t n);
+
 /* The low K bits. */
 word128 claims_modulo(const struct claims *c, word128 x);
 

@@ -193,16 +193,6 @@ static void put_line(struct buckets *b, const uint64_t sum[SUM], uint64_t theta)
     b->theta[b->lines++] = theta;
 }
 
-static void add_words(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
-{
-    uint64_t carry = 0;
-    for (size_t k = 0; k < words; k++) {
-        const word128 t = (word128)sum[k] + (k < n ? x[k] : 0) + carry;
-        sum[k] = (uint64_t)t;
-        carry = (uint64_t)(t >> 64);
-    }
-}
-
 /* Words [at, at + n) of a record: of one relation they are one line. */
 static void add_tile(struct buckets *b, const uint64_t *weight, const struct check_record *r,
                      size_t at, size_t n)
@@ -215,7 +205,7 @@ static void add_tile(struct buckets *b, const uint64_t *weight, const struct che
     if (r->has_z)
         add_minus_z(sum, r, at, n);
     for (size_t i = 1; r->one && i < n; i++)
-        add_words(sum[0], SUM, sum[i], SUM);
+        claims_add(sum[0], SUM, sum[i], SUM);
     if (b->lines + CLAIMS_TILE > LINES)
         drain(b);
     for (size_t i = 0; i < (r->one ? 1 : n); i++)
@@ -229,7 +219,7 @@ static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t
     for (size_t k = 0; k < limbs && k * LIMB / 64 < words; k++) {
         const word128 part = (word128)limb[k] << k * LIMB % 64;
         const uint64_t of[2] = {(uint64_t)part, (uint64_t)(part >> 64)};
-        add_words(out + k * LIMB / 64, words - k * LIMB / 64, of, 2);
+        claims_add(out + k * LIMB / 64, words - k * LIMB / 64, of, 2);
     }
 }
 

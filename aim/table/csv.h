@@ -32,4 +32,7 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
                          uint64_t seed, struct log *log) MUST_CHECK;
 
+/* A field, in quotes where `quote` says so or its text needs them. */
+void csv_put(struct bytes *out, const char *text, bool quote);
+
 #endif

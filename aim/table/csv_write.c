@@ -10,12 +10,10 @@
 
 #define PIECE ((size_t)64 << 10) /* written at a time */
 
-static void put_text(struct bytes *out, const char *text, bool quote)
+void csv_put(struct bytes *out, const char *text, bool quote)
 {
-    size_t n = strlen(text);
-    if (!quote && strpbrk(text, ",\"\r\n") == NULL && (n == 0 || *text != ' ') &&
-        (n == 0 || text[n - 1] != ' ')) {
-        bytes_put(out, text, n);
+    if (!quote && strpbrk(text, ",\"\r\n") == NULL) {
+        bytes_put_text(out, text);
         return;
     }
     bytes_put_u8(out, '"');
@@ -25,6 +23,13 @@ static void put_text(struct bytes *out, const char *text, bool quote)
         bytes_put_u8(out, (uint8_t)*text);
     }
     bytes_put_u8(out, '"');
+}
+
+/* Spaces at either end would not be read back. */
+static void put_text(struct bytes *out, const char *text, bool quote)
+{
+    size_t n = strlen(text);
+    csv_put(out, text, quote || *text == ' ' || (n > 0 && text[n - 1] == ' '));
 }
 
 /* Multiples of a step with its digits, other numbers with two digits more than the bin is wide. */

@@ -1,5 +1,6 @@
 #include "parties/display/answers.h"
 
+#include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -202,17 +203,7 @@ static void csv_field(struct bytes *out, const char *text, bool first)
 {
     if (!first)
         bytes_put_u8(out, ',');
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        bytes_put_text(out, text);
-        return;
-    }
-    bytes_put_u8(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            bytes_put_u8(out, '"');
-        bytes_put_u8(out, (uint8_t)*text);
-    }
-    bytes_put_u8(out, '"');
+    csv_put(out, text, false);
 }
 
 static void csv_head(struct bytes *out, const struct question *q)
