@@ -173,35 +173,12 @@ static struct answer_line line_of(const struct answering *w, const struct answer
     return l;
 }
 
-/* Noise of a count over so many measured cells; of rows that are counted, where it is not known. */
-static double standard_error(const struct answering *w, double rows)
-{
-    double cells = 0;
-    if (!(w->sigma > 0))
-        return sqrt(rows);
-    for (unsigned k = 0; k < w->question->where.n; k++) {
-        const struct one_case *c = &w->question->where.one[k];
-        double product = 1;
-        for (unsigned i = 0; i < c->parts; i++) {
-            double squares = 0;
-            for (uint32_t v = 0; v < w->question->domain->attribute[c->part[i].column].size; v++) {
-                double share =
-                    answer_part(w, c->part[i].column, c->part[i].values, v, INFINITY).share;
-                squares += share * share;
-            }
-            product *= squares;
-        }
-        cells += product;
-    }
-    return w->sigma * sqrt(cells);
-}
-
 static struct answer_value value_of(const struct answering *w, const struct answer_line *l,
                                     const struct question_item *item)
 {
     struct answer_sums s = answer_sums(w, l);
     struct answer_value v = {.known = s.rows > 0, .rows = s.rows};
-    double out = s.rows > 0 ? fmin(0.5, ERRORS_OUT * standard_error(w, s.rows) / s.rows) : 0;
+    double out = s.rows > 0 ? fmin(0.5, ERRORS_OUT * sqrt(s.rows) / s.rows) : 0;
     switch (item->aggregate) {
     case AGGREGATE_COUNT:
         v.known = true;
@@ -248,12 +225,10 @@ static uint16_t column_of(const struct question_item *item)
 
 /* All items that are of one column, or of rows. */
 static enum err answer_column(struct answer *a, const struct model *m,
-                              const struct densities *inside, uint16_t y, double sigma,
-                              struct log *log)
+                              const struct densities *inside, uint16_t y, struct log *log)
 {
     const struct question *q = a->question;
-    struct answering w CLEAN(answering_clear) = {
-        .question = q, .inside = inside, .y = y, .sigma = sigma};
+    struct answering w CLEAN(answering_clear) = {.question = q, .inside = inside, .y = y};
     TRY(answering_start(&w, m, log));
     for (size_t line = 0; line < a->lines; line++) {
         struct answer_line l = line_of(&w, a, line);
@@ -271,22 +246,22 @@ static enum err answer_column(struct answer *a, const struct model *m,
 }
 
 static enum err answer_all(struct answer *a, const struct model *m, const struct densities *inside,
-                           double sigma, struct log *log)
+                           struct log *log)
 {
     const struct question *q = a->question;
-    TRY(answer_column(a, m, inside, ANSWER_ROWS, sigma, log));
+    TRY(answer_column(a, m, inside, ANSWER_ROWS, log));
     for (size_t i = 0; i < q->items; i++) {
         bool done = q->item[i].rows;
         for (size_t k = 0; k < i && !done; k++)
             done = column_of(&q->item[k]) == q->item[i].column;
         if (!done)
-            TRY(answer_column(a, m, inside, q->item[i].column, sigma, log));
+            TRY(answer_column(a, m, inside, q->item[i].column, log));
     }
     return ERR_OK;
 }
 
 enum err answer_new(struct answer **out, const struct model *m, const struct densities *inside,
-                    const struct question *q, double sigma, struct log *log)
+                    const struct question *q, struct log *log)
 {
     struct answer *a CLEAN(answer_free) = NULL;
     *out = NULL;
@@ -302,7 +277,7 @@ enum err answer_new(struct answer **out, const struct model *m, const struct den
                         a->lines, q->items, (unsigned long long)MODEL_WEIGH_CELLS);
     TRY(memory_new(&a->rows, a->lines));
     TRY(memory_new(&a->value, a->lines * q->items));
-    TRY(answer_all(a, m, inside, sigma, log));
+    TRY(answer_all(a, m, inside, log));
     *out = a;
     a = NULL;
     return ERR_OK;

@@ -13,8 +13,8 @@
  *   MODE                   the most frequent label or number, the lowest of several; of bins, the
  *                          lower edge
  *   MIN, MAX, RANGE        approximate: a model has a little of everything everywhere, so they
- *                          leave out at either end as many rows as noise may have put there, three
- *                          standard errors of the count
+ *                          leave out at either end three standard errors of a count of as many
+ *                          rows, its square root each
  */
 #ifndef TREFOIL_AIM_ANSWER_H
 #define TREFOIL_AIM_ANSWER_H
@@ -37,9 +37,8 @@ struct answer {
     struct answer_value *value; /* of each line, its items */
 };
 
-/* `sigma` is the noise of measured counts, 0 where it is not known. */
 enum err answer_new(struct answer **a, const struct model *m, const struct densities *inside,
-                    const struct question *q, double sigma, struct log *log) MUST_CHECK;
+                    const struct question *q, struct log *log) MUST_CHECK;
 void answer_free(struct answer **a);
 
 /* A line's code of a group. */

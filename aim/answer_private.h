@@ -13,7 +13,6 @@ struct answering {
     const struct question *question;
     const struct densities *inside;
     uint16_t y;
-    double sigma;
     uint32_t codes, known;         /* of y; the known ones come first */
     const struct density *density; /* of y, or NULL: it has labels */
     struct clique asked;           /* groups and y */

@@ -151,7 +151,7 @@ static enum err time_answers(const struct support_study *s, const struct queries
         TRY(question_parse(&question, d, (const char *)text.data, &at, log));
         if (question == NULL)
             break;
-        TRY(answer_new(&a, m, &inside, question, 0, log));
+        TRY(answer_new(&a, m, &inside, question, log));
     }
     *ms = count > 0 ? 1e3 * (cpu_s() - begin) / (double)count : 0;
     return ERR_OK;

@@ -445,7 +445,7 @@ static bool compare(const struct world *w, unsigned y, unsigned group, const str
         assert_non_null(strstr(said, "cases"));
         return false;
     }
-    assert_int_equal(answer_new(&a, w->model, &w->inside, q, 0, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w->model, &w->inside, q, NULL), ERR_OK);
     enumerate(w, c, y, group, &t);
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++) {
@@ -494,7 +494,7 @@ TEST(numbers_of_a_step_are_exact)
     random_seed_u64(&r, 5);
     world_new(&w, &r);
     assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
     world_free(&w);
@@ -516,7 +516,7 @@ TEST(what_no_double_holds_is_not_known)
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
     assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
     world_free(&w);
@@ -544,7 +544,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
     assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, 0, &log), ERR_RANGE);
+    assert_int_equal(answer_new(&a, w.model, &w.inside, q, &log), ERR_RANGE);
     assert_non_null(strstr(said, "27000000 cells in each of 3 cases"));
     world_free(&w);
 }

@@ -124,7 +124,7 @@ static enum err answer_one(struct asking *k, const struct question *q, const cha
 {
     struct answer *a CLEAN(answer_free) = NULL;
     struct answers_entry e = {.text = text, .size = size, .together = all_together(k, q)};
-    TRY(answer_new(&a, k->model, &k->inside, q, 0, k->log));
+    TRY(answer_new(&a, k->model, &k->inside, q, k->log));
     e.answer = a;
     TRY(put(k, &e));
     k->asked++;
