@@ -37,6 +37,7 @@ static void tell_texts(const struct database *db)
 enum err database_snapshot(struct database *db)
 {
     bool able;
+    TRY(database_check_columns(db));
     TRY(make_keys(db));
     tell_texts(db);
     TRY(database_begin(db, &able));

@@ -225,7 +225,7 @@ static struct rows_source source_of(const struct database *db)
                                 .correct = db->source.table != NULL ? "the table" : "the query"};
 }
 
-static enum err check_columns(struct database *db)
+enum err database_check_columns(struct database *db)
 {
     struct rows_source source = source_of(db);
     struct table *none CLEAN(table_free) = NULL;
@@ -340,8 +340,7 @@ static enum err start(struct database *db)
     TRY(odbc_connect(&db->odbc, (const char *)db->connection.data, db->name, db->log));
     db->engine = engine_find(odbc_engine(db->odbc));
     TRY(put_from(db));
-    TRY(describe(db));
-    return check_columns(db);
+    return describe(db);
 }
 
 enum err database_open(struct database **out, const struct domain *d,

@@ -38,6 +38,8 @@ enum err database_run(struct database *db, struct bytes *sql) MUST_CHECK;
 /* The same of a SELECT; the rows of a long result come piece by piece where the engine can. */
 enum err database_select(struct database *db, struct bytes *sql, bool long_result) MUST_CHECK;
 enum err database_next(struct database *db, bool *more) MUST_CHECK;
+/* Whether the columns are those of the domain, as reading rows would find. */
+enum err database_check_columns(struct database *db) MUST_CHECK;
 /* One transaction that only reads, if the engine is able. */
 enum err database_begin(struct database *db, bool *able) MUST_CHECK;
 /* " FROM .." with the source's rows as q. */
