@@ -306,13 +306,13 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
     enum err e;
     TRY(guard_allows(&w->guard, &w->log));
     e = dispatch(w, ask, result);
-    if (e != ERR_OK && guard_allows(&w->guard, &w->log) == ERR_CHEAT)
-        e = ERR_CHEAT; /* of whichever lane, and whatever the others ended with */
-    if (e == ERR_CHEAT && guard_verdict(&w->guard) != ERR_CHEAT)
-        e = ERR_MISMATCH; /* before the three had agreed */
-    if (e == ERR_CHEAT)
-        log_caught(w, ask->request.sequence);
-    return e;
+    if (e == ERR_OK)
+        return ERR_OK;
+    if (guard_allows(&w->guard, &w->log) != ERR_CHEAT)
+        return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed */ : e;
+    log_caught(w,
+               ask->request.sequence); /* of whichever lane, and whatever the others ended with */
+    return ERR_CHEAT;
 }
 
 enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct bytes *result)
