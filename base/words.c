@@ -69,3 +69,12 @@ size_t words_prefix(const char *text, size_t characters)
             break;
     return n;
 }
+
+void words_fit(char *out, size_t size, const char *text, size_t columns)
+{
+    size_t n = words_length(text);
+    if (n <= columns)
+        snprintf(out, size, "%s%*s", text, (int)(columns - n), "");
+    else
+        snprintf(out, size, "%.*s..", (int)words_prefix(text, columns - 2), text);
+}

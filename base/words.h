@@ -17,6 +17,8 @@ struct phrase words_bytes(uint64_t bytes);
 /* Characters of UTF-8; bytes of the first so many. */
 size_t words_length(const char *text);
 size_t words_prefix(const char *text, size_t characters);
+/* Padded to so many columns, of a character each, or cut, with ".." at its end. */
+void words_fit(char *out, size_t size, const char *text, size_t columns);
 
 /* As %g, but 1e-6 for 1e-06. */
 struct phrase words_number(double v);

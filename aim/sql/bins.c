@@ -73,7 +73,7 @@ static void behind(const struct tree *t, size_t cut, char *text, size_t size)
     double x = c->at_most ? nextafter(c->at, DBL_MAX) : c->at;
     if (whole_values(t))
         x = c->at_most ? floor(c->at) + 1 : ceil(c->at);
-    snprintf(text, size, "%.17g", x);
+    number_print(text, size, x, -1);
 }
 
 static void find_codes(struct tree *t)
@@ -81,7 +81,7 @@ static void find_codes(struct tree *t)
     const struct cut *first = &t->cut[0];
     char text[64];
     double below = whole_values(t) ? ceil(first->at) - 1 : nextafter(first->at, -DBL_MAX);
-    snprintf(text, sizeof text, "%.17g", below);
+    number_print(text, sizeof text, below, -1);
     t->code[0] = bins_marked(t->attribute, text);
     for (size_t i = 0; i < t->cuts; i++) {
         behind(t, i, text, sizeof text);

@@ -142,8 +142,7 @@ enum err connection_parse(const char *name, const void *text, size_t n, struct b
     if (n > CONNECTION_MAX)
         return log_fail(log, ERR_FORMAT, "%s is longer than %d bytes: it is no connection", name,
                         CONNECTION_MAX);
-    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* what editors put before UTF-8 */
-        s.p += 3;
+    s.p += encoding_mark(text, n);
     if (memchr(text, '\0', n) != NULL)
         return log_fail(log, ERR_FORMAT, "%s is no text", name);
     for (skip_between(&s); s.p < s.end; skip_between(&s)) {

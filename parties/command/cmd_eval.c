@@ -111,28 +111,18 @@ static enum err print_likelihood(const struct study *study, const struct table *
     return ERR_OK;
 }
 
-/* The real rows of a database, or of the first file. */
-static enum err read_real(struct table **real, struct rows_moments *moments,
-                          const struct study *study, const struct database_source *sql,
-                          const char *const *files, struct log *log)
+/* Rows of a database, or of a file. */
+static enum err read_rows(struct table **t, struct rows_moments *moments, const struct study *study,
+                          const struct database_source *sql, const char *path, struct log *log)
 {
     struct table_csv_options options = {.rows.moments = moments};
     struct progress_reading reading CLEAN(progress_read) = {0};
     struct database *database CLEAN(database_close) = NULL;
     progress_read_on(&reading, &options.rows, log);
-    if (sql->connection == NULL)
-        return table_read_csv(real, study->domain, files[1], &options, log);
+    if (sql == NULL)
+        return table_read_csv(t, study->domain, path, &options, log);
     TRY(database_open(&database, study->domain, sql, &options.rows, log));
-    return database_read(database, real);
-}
-
-static enum err read_synthetic(struct table **synthetic, struct rows_moments *moments,
-                               const struct study *study, const char *path, struct log *log)
-{
-    struct table_csv_options options = {.rows.moments = moments};
-    struct progress_reading reading CLEAN(progress_read) = {0};
-    progress_read_on(&reading, &options.rows, log);
-    return table_read_csv(synthetic, study->domain, path, &options, log);
+    return database_read(database, t);
 }
 
 static enum err evaluate_files(const char *const *files, size_t count,
@@ -151,8 +141,8 @@ static enum err evaluate_files(const char *const *files, size_t count,
                   "Keep it where the real rows are.");
     TRY(memory_new(&in_real, study->domain->attributes));
     TRY(memory_new(&in_synthetic, study->domain->attributes));
-    TRY(read_real(&real, in_real, study, sql, files, log));
-    TRY(read_synthetic(&synthetic, in_synthetic, study, files[count - 1], log));
+    TRY(read_rows(&real, in_real, study, sql->connection != NULL ? sql : NULL, files[1], log));
+    TRY(read_rows(&synthetic, in_synthetic, study, NULL, files[count - 1], log));
     TRY(memory_new(&each, study->workload->cliques));
     TRY(evaluate_tables(study->workload, real, synthetic, each, &mean));
     printf("%zu real rows, %zu synthetic rows, %zu marginals\n", real->rows, synthetic->rows,

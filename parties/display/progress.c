@@ -33,18 +33,6 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
     return p;
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
-
-/* Pads or cuts a name to PROGRESS_NAME columns, of a character each. */
-static void fit(const char *name, char text[NAME_TEXT])
-{
-    size_t columns = words_length(name);
-    if (columns <= PROGRESS_NAME)
-        snprintf(text, NAME_TEXT, "%s%*s", name, (int)(PROGRESS_NAME - columns), "");
-    else
-        snprintf(text, NAME_TEXT, "%.*s..", (int)words_prefix(name, PROGRESS_NAME - 2), name);
-}
-
 /* --- lines ------------------------------------------------------------------------------------ */
 
 void progress_end(void *self)
@@ -109,7 +97,7 @@ void progress_round(void *self, const struct aim_round *r)
     } else {
         p->done++;
     }
-    fit(r->name, name);
+    words_fit(name, sizeof name, r->name, PROGRESS_NAME);
     time_left(p, r, left);
     if (p->rounds > 0)
         snprintf(number, sizeof number, "%u/%u", r->round, p->rounds);

@@ -245,7 +245,6 @@ static void add(struct totals *t, const struct book_entry *e)
     t->delta_slack += e->delta_slack;
 }
 
-/* Slack is set aside as budget_plan() does it; sums of epsilons are a bound by themselves. */
 /* Slack is set aside as budget_plan() does it. The sum of the epsilons is a bound by itself. */
 struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
                             const struct book_entry *also)

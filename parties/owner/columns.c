@@ -86,14 +86,10 @@ static enum err look(const struct source *s, const struct workload *w, size_t at
 
 static void print_name(FILE *out, const char *name)
 {
-    char shown[4 * NAME + 8];
-    size_t columns;
+    char shown[4 * NAME + 8], fitted[sizeof shown + NAME];
     encoding_printable(name, shown, sizeof shown);
-    columns = words_length(shown);
-    if (columns > NAME)
-        fprintf(out, "%.*s..", (int)words_prefix(shown, NAME - 2), shown);
-    else
-        fprintf(out, "%s%*s", shown, (int)(NAME - columns), "");
+    words_fit(fitted, sizeof fitted, shown, NAME);
+    fputs(fitted, out);
 }
 
 static void print_column(FILE *out, const struct column *c)
