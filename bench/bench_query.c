@@ -137,18 +137,20 @@ static enum err time_answers(const struct support_study *s, const struct queries
     struct model *m CLEAN(model_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     struct bytes text CLEAN(bytes_clear) = {0};
-    size_t at = 0, count = 0;
+    struct question_text from = {0};
+    size_t count = 0;
     double begin;
     queries_text(q, &text);
     bytes_put_u8(&text, 0);
     TRY(bytes_ok(&text));
+    from.text = (const char *)text.data;
     TRY(model_load(&m, &d, support_path(s, "result/model"), MODEL_FILE_CELLS, log));
     TRY(model_densities(&inside, m, log));
     begin = cpu_s();
     for (;; count++) {
         struct question *question CLEAN(question_free) = NULL;
         struct answer *a CLEAN(answer_free) = NULL;
-        TRY(question_parse(&question, d, (const char *)text.data, &at, log));
+        TRY(question_parse(&question, d, &from, log));
         if (question == NULL)
             break;
         TRY(answer_new(&a, m, &inside, question, log));

@@ -294,6 +294,8 @@ says 6 'is no model of this version' query a.csv 'SELECT COUNT(*) FROM t'
 says 2 'there is no column "agee"' query central 'SELECT AVG(agee) FROM t'
 says 2 'arithmetic is not done here' query central 'SELECT COUNT(*) / 2 FROM t'
 says 2 'there is no question in' query central --file <(echo ';')
+printf 'SELECT COUNT(*)\nFROM t WHERE agee > 3;' >q.sql
+says 2 'q.sql:2:14: there is no column "agee"' query central --file q.sql
 says 2 'line 2 of the question is not UTF-8; is it Latin-1' query central $'SELECT\nCOUNT(*) FROM t\xe4'
 for not in '\xed\xa0\x80' '\xe0\x80\x80' '\xf0\x80\x80\x80' '\xf4\x90\x80\x80'; do
     says 2 'line 1 of the question is not UTF-8' query central --json "SELECT COUNT(*) FROM $(printf "$not")"

@@ -61,17 +61,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     struct domain *d = make_domain();
     struct question *q = NULL;
+    struct question_text from = {.text = text};
     enum err e;
     if (text == NULL)
         abort();
     if (size > 0)
         memcpy(text, data, size);
     text[size] = '\0';
-    for (size_t at = 0, before = 0;; before = at) {
-        e = question_parse(&q, d, text, &at, &log);
+    for (size_t before = 0;; before = from.at) {
+        e = question_parse(&q, d, &from, &log);
         if (q == NULL)
             break;
-        if (e != ERR_OK || at <= before)
+        if (e != ERR_OK || from.at <= before)
             abort();
         check(q);
         question_free(&q);

@@ -439,9 +439,10 @@ static bool compare(const struct world *w, unsigned y, unsigned group, const str
     struct twin t;
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    size_t at = 0;
+    struct question_text from;
     put_question(&text, w, y, group, c);
-    if (question_parse(&q, w->domain, (const char *)text.data, &at, &log) != ERR_OK) {
+    from = (struct question_text){.text = (const char *)text.data};
+    if (question_parse(&q, w->domain, &from, &log) != ERR_OK) {
         assert_non_null(strstr(said, "cases"));
         return false;
     }
@@ -490,10 +491,10 @@ TEST(numbers_of_a_step_are_exact)
     struct world w;
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
-    size_t at = 0;
     random_seed_u64(&r, 5);
     world_new(&w, &r);
-    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
+                     ERR_OK);
     assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
@@ -508,14 +509,14 @@ TEST(what_no_double_holds_is_not_known)
     struct world w = {.model = NULL};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
-    size_t at = 0;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
     assert_int_equal(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(model_plain(&w.model, w.domain, &all, 1, 1 << 20, NULL), ERR_OK);
     model_propagate(w.model, true);
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
-    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
+                     ERR_OK);
     assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
@@ -534,7 +535,6 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     struct answer *a;
     char said[1024] = "";
     struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
-    size_t at = 0;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
     for (int i = 0; i < 3; i++)
         assert_int_equal(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL),
@@ -543,7 +543,8 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     model_propagate(w.model, true);
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
-    assert_int_equal(question_parse(&q, w.domain, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
+                     ERR_OK);
     assert_int_equal(answer_new(&a, w.model, &w.inside, q, &log), ERR_RANGE);
     assert_non_null(strstr(said, "27000000 cells in each of 3 cases"));
     world_free(&w);

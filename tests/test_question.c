@@ -34,9 +34,8 @@ static int free_domain(void **state)
 static enum err parse(const struct domain *d, const char *text, struct question **q, char *said)
 {
     struct log log = {.buffer = said, .buffer_size = 1024, .level = LOG_WARN};
-    size_t at = 0;
     said[0] = '\0';
-    return question_parse(q, d, text, &at, &log);
+    return question_parse(q, d, &(struct question_text){.text = text}, &log);
 }
 
 /* Wrong questions; the place is where the ! stands in them, which is taken out. */
@@ -137,16 +136,15 @@ TEST(questions_are_taken)
 
 TEST(several_questions_stand_in_one_text)
 {
-    const char *text = ";; SELECT COUNT(*) FROM t; ;SELECT AVG(Age) FROM t\n;\n";
+    struct question_text from = {.text = ";; SELECT COUNT(*) FROM t; ;SELECT AVG(Age) FROM t\n;\n"};
     struct question *q;
-    size_t at = 0;
-    assert_int_equal(question_parse(&q, *state, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
     assert_true(q->item[0].rows);
     question_free(&q);
-    assert_int_equal(question_parse(&q, *state, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
     assert_int_equal(q->item[0].aggregate, AGGREGATE_AVG);
     question_free(&q);
-    assert_int_equal(question_parse(&q, *state, text, &at, NULL), ERR_OK);
+    assert_int_equal(question_parse(&q, *state, &from, NULL), ERR_OK);
     assert_null(q);
 }
 

@@ -39,19 +39,26 @@ static void window(const char *text, size_t at, size_t *from, size_t *to)
 
 enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...)
 {
-    char what[400], shown[2 * SHOWN + 8];
-    size_t from, to, line = 1;
+    char what[400], shown[2 * SHOWN + 8], place[300];
+    size_t from, to, line = 1, begin = 0;
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     for (size_t i = 0; i < at; i++)
-        line += l->text[i] == '\n';
+        if (l->text[i] == '\n') {
+            line++;
+            begin = i + 1;
+        }
+    if (l->file != NULL)
+        snprintf(place, sizeof place, "%.255s:%zu:%zu", l->file, line, at - begin + 1);
+    else
+        snprintf(place, sizeof place, "line %zu of the question", line);
     window(l->text, at, &from, &to);
     snprintf(shown, sizeof shown, "%.*s", (int)(at - from), l->text + from);
     text_tame(shown);
-    log_error(l->log, "line %zu of the question: %s\n    %.*s\n    %*s^", line, what,
-              (int)(to - from), l->text + from, (int)words_length(shown), "");
+    log_error(l->log, "%s: %s\n    %.*s\n    %*s^", place, what, (int)(to - from), l->text + from,
+              (int)words_length(shown), "");
     return ERR_QUESTION;
 }
 

@@ -30,7 +30,8 @@ struct token {
 
 struct lexer {
     const char *text;
-    size_t next; /* behind the token */
+    const char *file; /* for messages, or NULL */
+    size_t next;      /* behind the token */
     struct token token;
     struct log *log;
 };
@@ -41,7 +42,10 @@ enum err lexer_next(struct lexer *l) MUST_CHECK;
 /* Whether the token is this keyword, in any case, or this symbol. */
 bool lexer_is(const struct lexer *l, const char *word);
 
-/* ERR_QUESTION, logged: what is wrong, then the line of the text with a ^ below the place. */
+/*
+ * ERR_QUESTION, logged: what is wrong, as path:line:column of a file, then the line of the text
+ * with a ^ below the place.
+ */
 enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
 

@@ -325,18 +325,20 @@ static enum err read_question(struct parser *p, struct question *q)
     return check_plain(p, q, &s);
 }
 
-enum err question_parse(struct question **out, const struct domain *d, const char *text, size_t *at,
+enum err question_parse(struct question **out, const struct domain *d, struct question_text *from,
                         struct log *log)
 {
-    struct parser p = {
-        .lexer = {.text = text, .next = *at, .log = log}, .domain = d, .work = {.domain = d}};
+    struct parser p = {.lexer = {.text = from->text, .file = from->file, .log = log},
+                       .domain = d,
+                       .work = {.domain = d}};
     struct question *q CLEAN(question_free) = NULL;
     enum err e;
     *out = NULL;
+    p.lexer.next = from->at;
     do
         TRY(lexer_next(&p.lexer));
     while (lexer_is(&p.lexer, ";"));
-    *at = p.lexer.token.at;
+    from->at = p.lexer.token.at;
     if (p.lexer.token.kind == TOKEN_END)
         return ERR_OK;
     TRY(memory_new(&q, 1));
@@ -344,7 +346,7 @@ enum err question_parse(struct question **out, const struct domain *d, const cha
     e = read_question(&p, q);
     q->pool = p.work.pool;
     TRY(e);
-    *at = p.lexer.next;
+    from->at = p.lexer.next;
     *out = q;
     q = NULL;
     return ERR_OK;

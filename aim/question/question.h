@@ -60,11 +60,18 @@ struct question {
     struct pool pool;   /* of their values */
 };
 
+/* Questions, with a ; between two. */
+struct question_text {
+    const char *text;
+    const char *file; /* that they stand in, for messages; NULL: none */
+    size_t at;        /* where the next one begins */
+};
+
 /*
- * The question at text + *at, which moves behind it; *q is NULL at the text's end. ERR_QUESTION,
- * logged with the place, for what is no question or asks for what is not there.
+ * The next question, behind which `from` moves; *q is NULL at the text's end. ERR_QUESTION, logged
+ * with the place, for what is no question or asks for what is not there.
  */
-enum err question_parse(struct question **q, const struct domain *d, const char *text, size_t *at,
+enum err question_parse(struct question **q, const struct domain *d, struct question_text *from,
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
 

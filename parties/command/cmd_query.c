@@ -1,8 +1,7 @@
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
-#include "base/encoding.h"
+#include "aim/question/questions.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "parties/command/command.h"
 #include "parties/display/answers.h"
 
@@ -119,62 +118,37 @@ static enum err put(struct asking *k, const struct answers_entry *e)
     return ERR_OK;
 }
 
-static enum err answer_one(struct asking *k, const struct question *q, const char *text,
-                           size_t size)
+static enum err answer_one(struct asking *k, const struct questions_next *next)
 {
     struct answer *a CLEAN(answer_free) = NULL;
-    struct answers_entry e = {.text = text, .size = size, .together = all_together(k, q)};
-    TRY(answer_new(&a, k->model, &k->inside, q, k->log));
+    struct answers_entry e = {
+        .text = next->text, .size = next->size, .together = all_together(k, next->question)};
+    TRY(answer_new(&a, k->model, &k->inside, next->question, k->log));
     e.answer = a;
     TRY(put(k, &e));
     k->asked++;
     return ERR_OK;
 }
 
-static enum err check_characters(const struct asking *k, const char *text)
+static enum err answer_all(struct asking *k, struct questions *q)
 {
-    size_t line = 1, n;
-    for (const char *p = text; *p != '\0'; p += n) {
-        line += *p == '\n';
-        n = text_character(p);
-        if (n == 0)
-            return log_fail(k->log, ERR_QUESTION,
-                            "line %zu of the question is not UTF-8; is it %s?", line,
-                            encoding_guess(text));
-    }
-    return ERR_OK;
-}
-
-static enum err answer_all(struct asking *k, const char *text)
-{
-    TRY(check_characters(k, text));
-    for (size_t at = 0;;) {
-        struct question *q CLEAN(question_free) = NULL;
-        size_t from = at, size;
-        TRY(question_parse(&q, k->domain, text, &at, k->log));
-        if (q == NULL)
+    for (;;) {
+        struct questions_next next;
+        enum err e;
+        TRY(questions_next(q, &next));
+        if (next.question == NULL)
             return ERR_OK;
-        from += strspn(text + from, "; \t\r\n");
-        size = at - from;
-        while (size > 0 && strchr("; \t\r\n", text[from + size - 1]) != NULL)
-            size--;
-        TRY(answer_one(k, q, text + from, size));
+        e = answer_one(k, &next);
+        question_free(&next.question);
+        TRY(e);
     }
 }
 
-static enum err answer_file(struct asking *k, const char *path)
+static enum err answer(struct asking *k, const char *text, const char *file)
 {
-    struct bytes text CLEAN(bytes_clear) = {0};
-    TRY(file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, QUESTION_TEXT_MAX, &text, k->log));
-    if (encoding_foreign((const char *)text.data, text.size) != NULL)
-        return log_fail(k->log, ERR_QUESTION, "%s is %s; save it as UTF-8", path,
-                        encoding_foreign((const char *)text.data, text.size));
-    if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL)
-        return log_fail(k->log, ERR_QUESTION, "%s is no text: it holds a byte of 0", path);
-    bytes_put_u8(&text, '\0');
-    TRY(bytes_ok(&text));
-    return answer_all(k,
-                      (const char *)text.data + encoding_mark((const char *)text.data, text.size));
+    struct questions q CLEAN(questions_clear) = {.domain = k->domain, .log = k->log};
+    TRY(file != NULL ? questions_file(&q, file) : questions_text(&q, text));
+    return answer_all(k, &q);
 }
 
 /* Nothing is printed before all is answered. */
@@ -204,9 +178,9 @@ static enum err execute(const char *const *given, size_t count, const char *file
     for (size_t i = 0; columns && i < k.domain->attributes; i++)
         print_column(&k.domain->attribute[i]);
     for (size_t i = 1; i < count; i++)
-        TRY(answer_all(&k, given[i]));
+        TRY(answer(&k, given[i], NULL));
     if (file != NULL)
-        TRY(answer_file(&k, file));
+        TRY(answer(&k, NULL, file));
     if (columns && k.asked == 0)
         return ERR_OK;
     if (k.asked == 0)

@@ -1,0 +1,32 @@
+/*
+ * aim/question/questions.h - all questions of a text, which must be UTF-8: an argument's, or a
+ * file's.
+ */
+#ifndef TREFOIL_AIM_QUESTION_QUESTIONS_H
+#define TREFOIL_AIM_QUESTION_QUESTIONS_H
+
+#include "aim/question/question.h"
+#include "base/bytes.h"
+
+struct questions {
+    const struct domain *domain; /* borrowed */
+    struct log *log;
+    struct bytes read; /* of a file */
+    struct question_text text;
+};
+
+/* Begins with a text, which is borrowed; or with a file, - being the standard input. */
+enum err questions_text(struct questions *q, const char *text) MUST_CHECK;
+enum err questions_file(struct questions *q, const char *path) MUST_CHECK;
+
+/* The next question, NULL at the end; and how it is written, without spaces around it. */
+struct questions_next {
+    struct question *question;
+    const char *text;
+    size_t size;
+};
+enum err questions_next(struct questions *q, struct questions_next *next) MUST_CHECK;
+
+void questions_clear(struct questions *q);
+
+#endif
