@@ -10,9 +10,8 @@ static enum err make_ride(const struct flush *f)
     const struct kernel *k = f->p->kernel;
     if (ride == NULL)
         return ERR_OK;
-    uint64_t *y = scratch_take(f->p->scratch, ride->y.n, sizeof *y);
-    if (y == NULL)
-        return ERR_NOMEM;
+    uint64_t *y;
+    TRY(scratch_array(f->p->scratch, &y, ride->y.n));
     k->xor_bits(y, ride->y.a, ride->y.b, ride->y.n);
     memset(ride->z.a, 0, ride->z.n * sizeof *y);
     k->field(ride->z.a, ride->x.a, y, ride->x.n);
@@ -33,10 +32,8 @@ static enum err weigh(struct flush *f)
         f->groups += l * n;
         chunks += f->c->log.list[l].chunks;
     }
-    f->sigma = scratch_take(f->p->scratch, groups * KERNEL_COLUMNS, sizeof *f->sigma);
-    f->stretch = scratch_take(f->p->scratch, chunks, sizeof *f->stretch);
-    if (f->sigma == NULL || f->stretch == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(f->p->scratch, &f->sigma, groups * KERNEL_COLUMNS));
+    TRY(scratch_array(f->p->scratch, &f->stretch, chunks));
     TRY(check_coin(f->p, &weights));
     e = prg_fill(weights, rho, sizeof rho);
     if (e == ERR_OK)

@@ -15,8 +15,7 @@ static enum err count_claims(struct party *p, enum ring ring, struct claims *c)
     c->words = c->relations == 0 ? 0 : words_of(ring);
     c->count = c->relations == 0 ? 0 : CLAIMS;
     c->bits = ring == RING_BITS ? 0 : 8 * (unsigned)ring_size(ring);
-    c->weight = scratch_take(p->scratch, c->relations, sizeof *c->weight);
-    return c->weight == NULL ? ERR_NOMEM : ERR_OK;
+    return scratch_array(p->scratch, &c->weight, c->relations);
 }
 
 enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool matrices,
@@ -31,10 +30,8 @@ enum err claims_new(struct party *p, struct claims claims[CLAIMS_KINDS], bool ma
             claims[kind] = (struct claims){.count = MATRIX_CLAIMS, .words = words_of(RING_16)};
         *words += claims[kind].count * claims[kind].words;
     }
-    own = scratch_take(p->scratch, *words, sizeof *own);
-    came = scratch_take(p->scratch, *words, sizeof *came);
-    if (own == NULL || came == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &own, *words));
+    TRY(scratch_array(p->scratch, &came, *words));
     for (unsigned kind = 0; kind < CLAIMS_KINDS; kind++) {
         claims[kind].claim[0] = own;
         claims[kind].claim[1] = came;
@@ -86,11 +83,10 @@ static enum err draw_masks(const struct claims *c, struct prg *prg, uint64_t *m)
 
 static enum err mask(struct party *p, struct claims *c)
 {
-    uint64_t *own = scratch_take(p->scratch, c->count * c->words, sizeof *own);
-    uint64_t *next = scratch_take(p->scratch, c->count * c->words, sizeof *next);
+    uint64_t *own, *next;
     static const uint64_t one = 1;
-    if (own == NULL || next == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &own, c->count * c->words));
+    TRY(scratch_array(p->scratch, &next, c->count * c->words));
     TRY(draw_masks(c, p->prg[0][PRG_CHECK], own));
     TRY(draw_masks(c, p->prg[1][PRG_CHECK], next));
     for (size_t k = 0; k < c->count * c->words; k++)

@@ -169,10 +169,9 @@ static void column_blocks(const struct numbers *n, const struct claims *c, struc
 
 enum err numbers_columns(struct numbers *n)
 {
-    struct prime_block *block = scratch_take(n->p->scratch, n->strips, sizeof *block);
+    struct prime_block *block;
+    TRY(scratch_array(n->p->scratch, &block, n->strips));
     n->column = block;
-    if (block == NULL)
-        return ERR_NOMEM;
     for (unsigned k = 0; k < 2; k++)
         for (size_t part = 0; part < n->folded[k].count; part++) {
             const struct share16 f = n->folded[k].f[part];

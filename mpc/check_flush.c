@@ -70,9 +70,7 @@ static enum err draw_columns(struct flush *f, struct columns *m)
     const size_t bytes = (m->n = f->groups * KERNEL_COLUMNS) * sizeof(uint64_t);
     TRY(party_share64(p, &m->r, m->n));
     TRY(party_share64(p, &m->s, m->n));
-    m->sides = scratch_take(p->scratch, 2 * m->n, sizeof *m->sides);
-    if (m->sides == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &m->sides, 2 * m->n));
     TRY(prg_fill(p->prg[0][PRG_CHECK], m->r.a, bytes));
     TRY(prg_fill(p->prg[0][PRG_CHECK], m->s.a, bytes));
     TRY(prg_fill(p->prg[1][PRG_CHECK], m->r.b, bytes));
@@ -186,9 +184,8 @@ static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS], s
 {
     static const uint64_t ones[KERNEL_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1};
     const size_t groups = f->groups / KERNEL_ROWS + (f->groups % KERNEL_ROWS != 0);
-    uint64_t *out = scratch_take(f->p->scratch, 4 * groups * KERNEL_GROUP, sizeof *out);
-    if (out == NULL)
-        return ERR_NOMEM;
+    uint64_t *out;
+    TRY(scratch_array(f->p->scratch, &out, 4 * groups * KERNEL_GROUP));
     memset(out, 0, 4 * groups * KERNEL_GROUP * sizeof *out);
     fold_groups(f, weight, out);
     f->stretch[0] = (struct stretch){out, groups, ones, groups};
@@ -316,13 +313,11 @@ static enum err open_and_judge(struct flush *f, const struct sums sums[2])
 {
     const struct columns *m = &f->mask;
     const size_t bits = opened_words(f, m), words = bits + numbers_opened(&f->numbers);
-    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta;
+    uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta, *third, *out;
     struct share64 x;
-    uint64_t *third = scratch_take(f->p->scratch, words, sizeof *third);
-    uint64_t *out = scratch_take(f->p->scratch, words, sizeof *out);
+    TRY(scratch_array(f->p->scratch, &third, words));
+    TRY(scratch_array(f->p->scratch, &out, words));
     TRY(party_share64(f->p, &x, words));
-    if (third == NULL || out == NULL)
-        return ERR_NOMEM;
     TRY(draw_last(f, r, weight, &zeta));
     f->z = flush_value_at(sums, r);
     make_opened(f, m, sums, weight, zeta, x);
@@ -338,10 +333,9 @@ static enum err open_and_judge(struct flush *f, const struct sums sums[2])
 
 static enum err prove(struct flush *f)
 {
-    struct sums *sums = scratch_take(f->p->scratch, 2, sizeof *sums);
-    f->sides = scratch_take(f->p->scratch, 2 * FLUSH_CACHED * KERNEL_GROUP, sizeof *f->sides);
-    if (sums == NULL || f->sides == NULL)
-        return ERR_NOMEM;
+    struct sums *sums;
+    TRY(scratch_array(f->p->scratch, &sums, 2));
+    TRY(scratch_array(f->p->scratch, &f->sides, 2 * FLUSH_CACHED * KERNEL_GROUP));
     TRY(flush_bits(f, sums));
     TRY(fold_to_few(f, sums));
     TRY(numbers_sum(&f->numbers, true, &f->beside));

@@ -17,9 +17,8 @@ struct making {
 
 static enum err making_new(struct party *p, struct making *m, size_t n)
 {
-    m->bits = scratch_take(p->scratch, KERNEL_ROWS * n / 64, sizeof *m->bits);
-    m->ones = scratch_take(p->scratch, KERNEL_ROWS * n, sizeof *m->ones);
-    return m->bits == NULL || m->ones == NULL ? ERR_NOMEM : ERR_OK;
+    TRY(scratch_array(p->scratch, &m->bits, KERNEL_ROWS * n / 64));
+    return scratch_array(p->scratch, &m->ones, KERNEL_ROWS * n);
 }
 
 /* Fresh weights of a row of u: they add it to g, and stand as words for its products. */
@@ -41,9 +40,7 @@ static enum err weigh_side(struct party *p, const struct making *m, const struct
     const struct share16 u = m->tile->factor[made->u], x = m->tile->side[made->side];
     uint16_t *sum[2];
     for (unsigned k = 0; k < 2; k++) {
-        sum[k] = scratch_take(p->scratch, words, sizeof **sum);
-        if (sum[k] == NULL)
-            return ERR_NOMEM;
+        TRY(scratch_array(p->scratch, &sum[k], words));
         memset(sum[k], 0, words * sizeof **sum);
     }
     for (size_t i = 0; i + 1 < rows_u; i++) {
@@ -100,9 +97,7 @@ enum err check_fold_made(struct party *p, struct check_folded *s, const struct c
     s->bits = 17;
     TRY(check_draw_weights(p, weights, m->plans->factor_rows, m->plans->factors, &weight));
     k.weight = weight;
-    k.part = scratch_take(p->scratch, m->plans->factors, sizeof *k.part);
-    if (k.part == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &k.part, m->plans->factors));
     for (size_t tile = 0; tile < m->tiles; tile++) {
         k.tile = &m->tile[tile];
         TRY(fold_factors(p, &k));

@@ -64,13 +64,12 @@ static size_t best_side(const struct check_plans *m, const bool *covered)
 
 enum err check_plans(struct party *p, struct check_plans *m)
 {
-    bool *covered = scratch_take(p->scratch, m->pairs, sizeof *covered);
-    m->left = scratch_take(p->scratch, m->sides, sizeof *m->left);
-    m->from = scratch_take(p->scratch, m->pairs, sizeof *m->from);
-    m->to = scratch_take(p->scratch, m->pairs, sizeof *m->to);
+    bool *covered;
+    TRY(scratch_array(p->scratch, &covered, m->pairs));
+    TRY(scratch_array(p->scratch, &m->left, m->sides));
+    TRY(scratch_array(p->scratch, &m->from, m->pairs));
+    TRY(scratch_array(p->scratch, &m->to, m->pairs));
     m->lefts = 0;
-    if (covered == NULL || m->left == NULL || m->from == NULL || m->to == NULL)
-        return ERR_NOMEM;
     TRY(check_pairs(m));
     TRY(check_factors(m));
     memset(covered, 0, m->pairs * sizeof *covered);
@@ -105,10 +104,9 @@ size_t check_plans_bytes(const struct check_plans *m)
 enum err check_folded_new(struct party *p, struct check_folded *s, const struct check_matrices *m,
                           size_t most)
 {
-    *s = (struct check_folded){.m = m,
-                               .f = scratch_take(p->scratch, most, sizeof *s->f),
-                               .g = scratch_take(p->scratch, most, sizeof *s->g)};
-    return s->f == NULL || s->g == NULL ? ERR_NOMEM : ERR_OK;
+    *s = (struct check_folded){.m = m};
+    TRY(scratch_array(p->scratch, &s->f, most));
+    return scratch_array(p->scratch, &s->g, most);
 }
 
 enum err check_rows_new(struct party *p, struct share16 *x, size_t n)
@@ -130,13 +128,9 @@ enum err check_folded_part(struct party *p, struct check_folded *s, size_t n)
 enum err check_draw_weights(struct party *p, struct prg *weights, const size_t *rows,
                             size_t matrices, uint64_t ***weight)
 {
-    *weight = scratch_take(p->scratch, matrices, sizeof **weight);
-    if (*weight == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, weight, matrices));
     for (size_t k = 0; k < matrices; k++) {
-        (*weight)[k] = scratch_take(p->scratch, rows[k], sizeof ***weight);
-        if ((*weight)[k] == NULL)
-            return ERR_NOMEM;
+        TRY(scratch_array(p->scratch, &(*weight)[k], rows[k]));
         TRY(prg_fill(weights, (*weight)[k], rows[k] * sizeof ***weight));
     }
     return ERR_OK;
@@ -188,10 +182,9 @@ static enum err fold_side(struct party *p, struct check_folded *s, const struct 
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_plans *m = s->m->plans;
-    struct share16 *sum = scratch_take(p->scratch, m->pairs + 1, sizeof *sum), folded;
+    struct share16 *sum, folded;
     size_t count;
-    if (sum == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &sum, m->pairs + 1));
     count = sums_of(s, side, first, sum);
     if (count == 1) {
         check_fold_rows(p, sum[0], tile->side[side], m->rows[side], weight, tile->n);
@@ -219,9 +212,7 @@ static enum err fold_tile(struct party *p, struct check_folded *s, const struct 
 /* 64 rows of 0 and 1: the coefficients of the weights. */
 static enum err spread(struct party *p, const uint64_t *weight, size_t rows, uint16_t **out)
 {
-    *out = scratch_take(p->scratch, KERNEL_ROWS * rows, sizeof **out);
-    if (*out == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, out, KERNEL_ROWS * rows));
     for (unsigned t = 0; t < KERNEL_ROWS; t++)
         for (size_t v = 0; v < rows; v++)
             (*out)[t * rows + v] = weight[v] >> t & 1;
@@ -234,9 +225,8 @@ static enum err add_cells(struct party *p, const struct check_plans *m,
                           uint32_t sum[MATRIX_CLAIMS])
 {
     const size_t rows = m->rows[pair->left], columns = m->rows[pair->right];
-    uint16_t *of_columns, *row = scratch_take(p->scratch, rows * KERNEL_ROWS, sizeof *row);
-    if (row == NULL)
-        return ERR_NOMEM;
+    uint16_t *of_columns, *row;
+    TRY(scratch_array(p->scratch, &row, rows * KERNEL_ROWS));
     memset(row, 0, rows * KERNEL_ROWS * sizeof *row);
     TRY(spread(p, weight[pair->right], columns, &of_columns));
     p->kernel->matrix16(row, 1, z, of_columns, rows, KERNEL_ROWS, columns);

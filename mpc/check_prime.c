@@ -199,11 +199,9 @@ static enum err draw_masks(struct numbers *n)
     n->columns = n->blocks * PRIME_COLUMNS;
     for (unsigned which = 0; which < 2; which++)
         for (unsigned side = 0; side < 2; side++) {
-            uint64_t *m = scratch_take(n->p->scratch, n->columns, sizeof *m);
-            n->mask[which][side] = m;
-            if (m == NULL)
-                return ERR_NOMEM;
-            TRY(prime_mask(&n->field, n->p->prg[side][PRG_CHECK], m, n->columns));
+            uint64_t **m = &n->mask[which][side];
+            TRY(scratch_array(n->p->scratch, m, n->columns));
+            TRY(prime_mask(&n->field, n->p->prg[side][PRG_CHECK], *m, n->columns));
         }
     return ERR_OK;
 }
@@ -311,9 +309,7 @@ enum err numbers_fold(struct numbers *n)
 {
     const size_t blocks = n->blocks / PRIME_ROWS + (n->blocks % PRIME_ROWS != 0);
     struct folding g;
-    g.out = scratch_take(n->p->scratch, blocks, sizeof *g.out);
-    if (g.out == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(n->p->scratch, &g.out, blocks));
     row_weights(&n->field, n->r, g.weight);
     memset(&g.out[blocks - 1], 0, sizeof *g.out);
     numbers_each_block(n, fold_block, &g);

@@ -22,11 +22,9 @@ static enum err buckets_new(struct party *p, enum ring ring, struct buckets *b)
     const size_t words = KERNEL_BUCKETS * (b->limbs = ring == RING_128 ? 8 : 4);
     b->kernel = p->kernel;
     b->lines = 0;
-    b->bucket = scratch_take(p->scratch, words, sizeof *b->bucket);
-    b->line = scratch_take(p->scratch, LINES * b->limbs, sizeof *b->line);
-    b->theta = scratch_take(p->scratch, LINES, sizeof *b->theta);
-    if (b->bucket == NULL || b->line == NULL || b->theta == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &b->bucket, words));
+    TRY(scratch_array(p->scratch, &b->line, LINES * b->limbs));
+    TRY(scratch_array(p->scratch, &b->theta, LINES));
     memset(b->bucket, 0, words * sizeof *b->bucket);
     return ERR_OK;
 }

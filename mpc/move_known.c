@@ -398,9 +398,7 @@ static enum err make_room(const struct knowing *c, struct role *role[3])
         if (k > 0 && t->added == NULL)
             r->sent = lane_of(c, k == 1 ? t->out.a : t->out.b, r->part.begin);
         else
-            r->sent = scratch_take(c->p->scratch, part_lanes(r->part), c->product);
-        if (r->sent == NULL)
-            return ERR_NOMEM;
+            TRY(scratch_take(c->p->scratch, &r->sent, part_lanes(r->part), c->product));
     }
     return ERR_OK;
 }

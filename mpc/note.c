@@ -47,9 +47,8 @@ static void add_bits(enum ring ring, void *z, const void *x, const uint64_t *bit
 
 enum err note_room(struct party *p, struct operand *x, enum ring ring, size_t n)
 {
-    x->a = scratch_take(p->scratch, n, ring_size(ring));
-    x->b = scratch_take(p->scratch, n, ring_size(ring));
-    return x->a == NULL || x->b == NULL ? ERR_NOMEM : ERR_OK;
+    TRY(scratch_take(p->scratch, &x->a, n, ring_size(ring)));
+    return scratch_take(p->scratch, &x->b, n, ring_size(ring));
 }
 
 static struct operand at_lane(enum ring ring, struct operand x, size_t lane)
@@ -266,14 +265,13 @@ static enum err note_sums(struct party *p, struct choices *s)
     const struct note_choice *c = s->c;
     const size_t n = s->part.end - s->part.begin;
     const unsigned ka = s->role, kb = (s->role + 1) % 3;
-    size_t *start = scratch_take(p->scratch, s->count + 1, sizeof *start);
+    size_t *start;
     struct operand z;
+    TRY(scratch_array(p->scratch, &start, s->count + 1));
     TRY(note_room(p, &s->u, RING_64, n));
     TRY(note_room(p, &s->w, RING_64, n));
     TRY(note_room(p, &s->rest, RING_64, n));
     TRY(note_room(p, &z, RING_64, s->count));
-    if (start == NULL)
-        return ERR_NOMEM;
     for (size_t q = 0; q <= s->count; q++)
         start[q] = c->start[s->first + q] - s->part.begin;
     fill_component(s, ka, c->s.a, c->v.a, c->product.a, s->u.a, s->w.a, s->rest.a);

@@ -89,17 +89,17 @@ static bool add_block(struct scratch *s, size_t bytes)
     return true;
 }
 
-void *scratch_take(struct scratch *s, size_t count, size_t size)
+enum err scratch_take(struct scratch *s, void *address_of_pointer, size_t count, size_t size)
 {
     size_t bytes;
     uint8_t *p;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
-        return NULL;
+        return ERR_NOMEM;
     bytes = ((bytes + 63) & ~(size_t)63) + GAP;
     for (;; s->current++) {
         if (s->current == s->blocks && !add_block(s, bytes)) {
             s->current -= s->blocks > 0;
-            return NULL;
+            return ERR_NOMEM;
         }
         if (s->block[s->current].size - s->block[s->current].used >= bytes)
             break;
@@ -109,14 +109,8 @@ void *scratch_take(struct scratch *s, size_t count, size_t size)
     if (s->block[s->current].most < s->block[s->current].used)
         s->block[s->current].most = s->block[s->current].used;
     ASAN_UNPOISON_MEMORY_REGION(p, bytes - GAP);
-    return p;
-}
-
-enum err scratch_take_array(struct scratch *s, void *address_of_pointer, size_t count, size_t size)
-{
-    void *p = scratch_take(s, count, size);
     memcpy(address_of_pointer, &p, sizeof p);
-    return p != NULL ? ERR_OK : ERR_NOMEM;
+    return ERR_OK;
 }
 
 struct scratch_mark scratch_mark(struct scratch *s)

@@ -24,14 +24,11 @@ void scratch_free(struct scratch **s);
  */
 void scratch_share(struct scratch *s, size_t scratches);
 
-/* count * size bytes on a 64-byte boundary, or NULL. */
-void *scratch_take(struct scratch *s, size_t count, size_t size)
-    __attribute__((warn_unused_result));
-/* The same for `count` of what a pointer points to, with ERR_NOMEM in place of NULL. */
+/* `count` of what a pointer points to, on a 64-byte boundary; or elements of another size. */
 #define scratch_array(s, address_of_pointer, count)                                                \
-    scratch_take_array((s), (void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
-enum err scratch_take_array(struct scratch *s, void *address_of_pointer, size_t count,
-                            size_t size) MUST_CHECK;
+    scratch_take((s), (void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
+enum err scratch_take(struct scratch *s, void *address_of_pointer, size_t count,
+                      size_t size) MUST_CHECK;
 
 /*
  * The stack as it is. A scope that takes a mark gives back on every way out what is taken in it:

@@ -31,10 +31,8 @@ enum err records_block_take(struct party *p, struct records_block *b,
 {
     unsigned plane = 1; /* the first is validity, as is the first row */
     *b = (struct records_block){.shape = shape, .n = n, .rows = 1};
-    b->row = scratch_take(p->scratch, shape->attributes, sizeof *b->row);
-    b->plane = scratch_take(p->scratch, shape->attributes, sizeof *b->plane);
-    if (b->row == NULL || b->plane == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &b->row, shape->attributes));
+    TRY(scratch_array(p->scratch, &b->plane, shape->attributes));
     for (size_t a = 0; a < shape->attributes; a++) {
         b->row[a] = b->rows;
         b->rows += leaves(b, a);
@@ -146,9 +144,7 @@ static enum err one_hot(struct party *p, struct trees *t)
 {
     const struct records_block *b = t->b;
     unsigned deepest = 0;
-    t->terms = scratch_take(p->scratch, t->rows, sizeof *t->terms);
-    if (t->terms == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &t->terms, t->rows));
     TRY(party_planes(p, &t->hot, (unsigned)t->rows, b->n));
     TRY(party_planes(p, &t->next, (unsigned)t->rows, b->n));
     if (t->row == 0)

@@ -26,12 +26,13 @@ static void list_made(struct check_made *made, size_t *count, const struct recor
 enum err records_checks_new(struct party *p, struct check_plans *checks,
                             const struct records_plans *plans, const struct records_shape *shape)
 {
-    size_t *rows = scratch_take(p->scratch, plans->sides, sizeof *rows);
-    size_t *factor_rows = scratch_take(p->scratch, plans->factors, sizeof *factor_rows);
-    struct check_pair *pair = scratch_take(p->scratch, plans->plans, sizeof *pair);
-    struct check_made *made = scratch_take(p->scratch, plans->sides, sizeof *made);
-    if (rows == NULL || factor_rows == NULL || pair == NULL || made == NULL)
-        return ERR_NOMEM;
+    size_t *rows, *factor_rows;
+    struct check_pair *pair;
+    struct check_made *made;
+    TRY(scratch_array(p->scratch, &rows, plans->sides));
+    TRY(scratch_array(p->scratch, &factor_rows, plans->factors));
+    TRY(scratch_array(p->scratch, &pair, plans->plans));
+    TRY(scratch_array(p->scratch, &made, plans->sides));
     for (size_t k = 0; k < plans->sides; k++)
         rows[k] = plans->side[k].rows;
     for (size_t k = 0; k < plans->factors; k++)
@@ -85,9 +86,8 @@ static enum err add_tiles(struct party *p, const struct group *g, struct check_t
 static enum err place(struct party *p, const struct group *g, const uint16_t *sums, uint16_t *cells)
 {
     const struct records_plans *plans = g->c->plans;
-    uint16_t *placed = scratch_take(p->scratch, plans->cells, sizeof *placed);
-    if (placed == NULL)
-        return ERR_NOMEM;
+    uint16_t *placed;
+    TRY(scratch_array(p->scratch, &placed, plans->cells));
     for (size_t k = 0; k < plans->plans; k++)
         TRY(records_place(p, g->b->shape, plans, &plans->plan[k], sums + plans->plan[k].parts,
                           placed + plans->plan[k].cells));
@@ -98,12 +98,12 @@ static enum err place(struct party *p, const struct group *g, const uint16_t *su
 static enum err count_group(struct party *p, const struct group *g, struct share16 cells)
 {
     const size_t tiles = (g->n + g->tile - 1) / g->tile, parts = g->c->plans->parts;
-    struct check_tile *tile = scratch_take(p->scratch, tiles, sizeof *tile);
-    uint16_t *own = scratch_take(p->scratch, parts, sizeof *own);
+    struct check_tile *tile;
+    uint16_t *own;
+    TRY(scratch_array(p->scratch, &tile, tiles));
+    TRY(scratch_array(p->scratch, &own, parts));
     struct check_matrices m = {g->c->checks, tile, tiles, {0}};
     TRY(party_share16(p, &m.z, parts));
-    if (tile == NULL || own == NULL)
-        return ERR_NOMEM;
     memset(own, 0, parts * sizeof *own);
     TRY(add_tiles(p, g, tile, own));
     TRY(move_settle(p, RING_16, OPERAND(m.z), own, parts, &(struct check_sums){.matrices = &m}));

@@ -83,9 +83,8 @@ static enum err add_tiles(struct party *p, const struct counting *c, const struc
 static enum err sum_block(struct party *p, const struct counting *c, const struct records_block *b,
                           struct share16 cells)
 {
-    uint16_t *parts = scratch_take(p->scratch, crew_lanes(p) * stride_of(c), sizeof *parts);
-    if (parts == NULL)
-        return ERR_NOMEM;
+    uint16_t *parts;
+    TRY(scratch_array(p->scratch, &parts, crew_lanes(p) * stride_of(c)));
     TRY(add_tiles(p, c, b, parts));
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];

@@ -85,9 +85,7 @@ enum err records_source_open(struct party *p, struct records_source *s,
 {
     *s = (struct records_source){.batch = b};
     TRY(check_batch(shape, b));
-    s->stream = scratch_take(p->scratch, b->parts, sizeof *s->stream);
-    if (s->stream == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &s->stream, b->parts));
     for (size_t i = 0; i < 2 * b->parts; i++) {
         const struct records_part *part = &b->part[i / 2];
         const size_t bytes = part_bits(shape, part) * records_plane_bytes(b->records);

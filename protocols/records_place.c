@@ -23,9 +23,9 @@ static enum err places_of(struct party *p, const struct records_shape *shape,
                           const struct records_query *q, const struct records_side *s,
                           struct place **places)
 {
-    struct place *place = *places = scratch_take(p->scratch, s->rows, sizeof *place);
-    if (place == NULL)
-        return ERR_NOMEM;
+    struct place *place;
+    TRY(scratch_array(p->scratch, &place, s->rows));
+    *places = place;
     for (size_t i = 0; i < s->rows; i++) {
         size_t left = i;
         place[i] = (struct place){0, 0};

@@ -195,24 +195,20 @@ static enum err search_new(struct party *p, struct search *s, struct records_que
 {
     struct scratch *const scratch = p->scratch;
     bool split = true;
-    s->query = scratch_take(scratch, s->queries, sizeof(struct records_query *));
-    s->first = scratch_take(scratch, s->queries + 1, sizeof *s->first);
-    s->choice = scratch_take(scratch, s->queries, sizeof *s->choice);
-    s->kept = scratch_take(scratch, s->queries, sizeof *s->kept);
-    if (s->query == NULL || s->first == NULL || s->choice == NULL || s->kept == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(scratch, &s->query, s->queries));
+    TRY(scratch_array(scratch, &s->first, s->queries + 1));
+    TRY(scratch_array(scratch, &s->choice, s->queries));
+    TRY(scratch_array(scratch, &s->kept, s->queries));
     for (size_t q = 0; q < s->queries; q++)
         s->query[q] = &queries[q];
     qsort(s->query, s->queries, sizeof(struct records_query *), by_cells);
     list_options(s, split);
     if (s->options > OPTIONS_MOST)
         list_options(s, split = false);
-    s->option = scratch_take(scratch, s->options, sizeof *s->option);
-    s->named = scratch_take(scratch, 2 * s->options, sizeof *s->named);
-    s->side = scratch_take(scratch, 2 * s->options, sizeof *s->side);
-    s->uses = scratch_take(scratch, 2 * s->options, sizeof *s->uses);
-    if (s->option == NULL || s->named == NULL || s->side == NULL || s->uses == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(scratch, &s->option, s->options));
+    TRY(scratch_array(scratch, &s->named, 2 * s->options));
+    TRY(scratch_array(scratch, &s->side, 2 * s->options));
+    TRY(scratch_array(scratch, &s->uses, 2 * s->options));
     list_options(s, split);
     number_sides(s);
     memset(s->uses, 0, s->sides * sizeof *s->uses);
@@ -431,13 +427,10 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
                            size_t count)
 {
     struct search s = {.shape = shape, .queries = count};
-    *plans = (struct records_plans){
-        .side = scratch_take(p->scratch, 2 * count, sizeof *plans->side),
-        .plan = scratch_take(p->scratch, count, sizeof *plans->plan),
-        .factor = scratch_take(p->scratch, 4 * count, sizeof *plans->factor),
-    };
-    if (plans->side == NULL || plans->plan == NULL || plans->factor == NULL)
-        return ERR_NOMEM;
+    *plans = (struct records_plans){0};
+    TRY(scratch_array(p->scratch, &plans->side, 2 * count));
+    TRY(scratch_array(p->scratch, &plans->plan, count));
+    TRY(scratch_array(p->scratch, &plans->factor, 4 * count));
     for (size_t q = 0; q < count; q++)
         TRY(check_query(shape, &queries[q]));
     return find_plans(p, &s, plans, queries);

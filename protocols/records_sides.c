@@ -65,9 +65,7 @@ static enum err factor_rows(const struct making *m, const struct records_factor 
 {
     const size_t n = m->t->n;
     rows->rows = records_factor_rows(m->b->shape, f);
-    rows->row = scratch_take(m->p->scratch, rows->rows, sizeof *rows->row);
-    if (rows->row == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(m->p->scratch, &rows->row, rows->rows));
     for (size_t i = 0; i < rows->rows; i++) {
         struct share16 *row = &rows->row[i];
         if (room != NULL)
@@ -113,8 +111,8 @@ static enum err plan_product(const struct making *m, size_t side, const struct r
     const struct records_side *s = &plans->side[side];
     const struct share16 kept = m->t->kept != NULL ? m->t->kept[side] : (struct share16){0};
     const size_t n = m->t->n;
-    if (kept.a == NULL && (k->b = scratch_take(m->p->scratch, s->made * n, sizeof *k->b)) == NULL)
-        return ERR_NOMEM;
+    if (kept.a == NULL)
+        TRY(scratch_array(m->p->scratch, &k->b, s->made * n));
     for (size_t i = 0, at = 0; i + 1 < k->x->rows; i++)
         for (size_t j = 0; j + 1 < k->y->rows; j++, at++) {
             const size_t row = (i * k->y->rows + j) * n;
@@ -195,10 +193,8 @@ static enum err finish_side(const struct making *m, const struct records_side *s
 enum err records_tile_keep(struct party *p, struct records_tile *t,
                            const struct records_plans *plans, const struct records_shape *shape)
 {
-    t->kept = scratch_take(p->scratch, plans->sides, sizeof *t->kept);
-    t->factor = scratch_take(p->scratch, plans->factors, sizeof *t->factor);
-    if (t->kept == NULL || t->factor == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &t->kept, plans->sides));
+    TRY(scratch_array(p->scratch, &t->factor, plans->factors));
     for (size_t k = 0; k < plans->sides; k++)
         TRY(party_share16(p, &t->kept[k], plans->side[k].rows * t->n));
     for (size_t k = 0; k < plans->factors; k++)
@@ -209,9 +205,7 @@ enum err records_tile_keep(struct party *p, struct records_tile *t,
 static enum err all_factors(const struct making *m, const struct records_plans *plans,
                             struct rows **rows)
 {
-    *rows = scratch_take(m->p->scratch, plans->factors, sizeof **rows);
-    if (*rows == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(m->p->scratch, rows, plans->factors));
     for (size_t k = 0; k < plans->factors; k++)
         TRY(factor_rows(m, &plans->factor[k], m->t->factor != NULL ? &m->t->factor[k] : NULL,
                         &(*rows)[k]));
@@ -222,19 +216,17 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
                             const struct records_plans *plans, const struct records_block *b)
 {
     const struct making m = {p, b, t};
-    struct product *product = scratch_take(p->scratch, plans->sides, sizeof *product);
-    struct move_term *terms = scratch_take(p->scratch, plans->made, sizeof *terms);
+    struct product *product;
+    struct move_term *terms;
     struct rows *rows;
     size_t count = 0;
-    t->side = scratch_take(p->scratch, plans->sides, sizeof(uint16_t *));
-    if (product == NULL || terms == NULL || t->side == NULL)
-        return ERR_NOMEM;
+    TRY(scratch_array(p->scratch, &product, plans->sides));
+    TRY(scratch_array(p->scratch, &terms, plans->made));
+    TRY(scratch_array(p->scratch, &t->side, plans->sides));
     TRY(all_factors(&m, plans, &rows));
     for (size_t k = 0; k < plans->sides; k++) {
         const struct records_side *s = &plans->side[k];
-        t->side[k] = scratch_take(p->scratch, s->rows * t->n, sizeof **t->side);
-        if (t->side[k] == NULL)
-            return ERR_NOMEM;
+        TRY(scratch_array(p->scratch, &t->side[k], s->rows * t->n));
         product[k] = (struct product){&rows[s->number[0]], &rows[s->number[1]], NULL};
         if (s->factors == 2)
             TRY(plan_product(&m, k, plans, &product[k], terms, &count));

@@ -114,8 +114,8 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const size_t words = bits_words(x->n);
-    uint64_t *out = scratch_take(p->scratch, words, sizeof *out);
-    enum err e = out == NULL ? ERR_NOMEM : ERR_OK;
+    uint64_t *out;
+    enum err e = scratch_array(p->scratch, &out, words);
     for (unsigned k = 0; e == ERR_OK && k < x->width; k++) {
         e = move_open(p, OPEN_MASKED, RING_BITS, OPERAND(planes_plane(x, k)), x->n, out);
         if (e == ERR_OK)

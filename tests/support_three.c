@@ -55,9 +55,8 @@ static enum err soil(struct scratch *scratch)
 {
     const size_t bytes = (size_t)1 << 20;
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(scratch);
-    void *p = scratch_take(scratch, bytes, 1);
-    if (p == NULL)
-        return ERR_NOMEM;
+    uint8_t *p;
+    TRY(scratch_array(scratch, &p, bytes));
     memset(p, 0xa5, bytes);
     return ERR_OK;
 }

@@ -121,8 +121,10 @@ static struct call *make_calls(void)
 static void *packed(struct party *p, enum ring ring, const word128 *v, size_t n)
 {
     const size_t size = bits_of[ring] / 8;
-    uint8_t *out = scratch_take(p->scratch, n + 64, ring == RING_BITS ? 1 : size);
+    uint8_t *out;
     bool any = false;
+    if (scratch_take(p->scratch, &out, n + 64, ring == RING_BITS ? 1 : size) != ERR_OK)
+        abort();
     if (ring == RING_BITS)
         memset(out, 0, n + 64);
     for (size_t i = 0; i < n; i++) {

@@ -95,7 +95,8 @@ static enum err run_narrow(struct party *p, struct play *play, struct share64 x,
 static enum err run_alone(struct party *p, struct play *play, struct share64 x, struct share64 y)
 {
     struct share32 u, z;
-    uint32_t *v = scratch_take(p->scratch, x.n, sizeof *v);
+    uint32_t *v, *ones;
+    TRY(scratch_array(p->scratch, &v, x.n));
     TRY(party_share32(p, &u, x.n));
     TRY(party_share32(p, &z, x.n));
     for (size_t i = 0; i < x.n; i++) {
@@ -105,7 +106,7 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
         z.a[i] = u.a[i] * v[i] * -3u + u.a[i];
         z.b[i] = u.b[i] * v[i] * -3u + u.b[i];
     }
-    uint32_t *ones = scratch_take(p->scratch, x.n, sizeof *ones);
+    TRY(scratch_array(p->scratch, &ones, x.n));
     for (size_t i = 0; i < x.n; i++)
         ones[i] = 1;
     const struct operand alone = {p->index == 1 ? v : NULL, p->index == 0 ? v : NULL};
