@@ -1,33 +1,59 @@
 #include "base/prg.h"
 
 #include "base/memory.h"
+#include "base/prg_vaes.h"
+#include "base/processor.h"
 
 #include <openssl/evp.h>
+#include <string.h>
 
+/*
+ * The stream is made in chunks. What callers leave of one waits in `ready`, so that short draws are
+ * copies.
+ */
 struct prg {
-    EVP_CIPHER_CTX *cipher;
+    EVP_CIPHER_CTX *cipher; /* NULL where `vaes` makes the chunks */
+    void (*vaes)(const struct prg_schedule *schedule, uint64_t chunk, uint8_t *out,
+                 const uint8_t *in, size_t chunks);
+    struct prg_schedule schedule;
+    uint64_t chunk; /* the next */
+    uint8_t ready[PRG_CHUNK];
+    size_t left; /* the last bytes of `ready` */
 };
+
+static enum err use_openssl(struct prg *p, const uint8_t key[16])
+{
+    static const uint8_t start[16];
+    p->cipher = EVP_CIPHER_CTX_new();
+    return p->cipher == NULL ||
+                   EVP_EncryptInit_ex(p->cipher, EVP_aes_128_ctr(), NULL, key, start) != 1
+               ? ERR_CRYPTO
+               : ERR_OK;
+}
 
 enum err prg_new(struct prg **prg, const uint8_t key[16])
 {
-    static const uint8_t start[16];
-    struct prg *p;
     TRY(memory_new(prg, 1));
-    p = *prg;
-    p->cipher = EVP_CIPHER_CTX_new();
-    if (p->cipher == NULL ||
-        EVP_EncryptInit_ex(p->cipher, EVP_aes_128_ctr(), NULL, key, start) != 1) {
+    enum err e = ERR_OK;
+#if defined(__x86_64__)
+    const enum processor set = processor_has_wide_ciphers() ? processor_best(NULL)
+                                                            : PROCESSOR_PORTABLE;
+    if (set != PROCESSOR_PORTABLE) {
+        (*prg)->vaes = set == PROCESSOR_AVX512 ? prg_vaes_avx512 : prg_vaes_avx2;
+        prg_vaes_schedule(&(*prg)->schedule, key);
+    } else
+#endif
+        e = use_openssl(*prg, key);
+    if (e != ERR_OK)
         prg_free(prg);
-        return ERR_CRYPTO;
-    }
-    return ERR_OK;
+    return e;
 }
 
 void prg_free(struct prg **prg)
 {
     if (*prg != NULL)
         EVP_CIPHER_CTX_free((*prg)->cipher);
-    memory_free(prg);
+    memory_wipe_free(prg, sizeof **prg);
 }
 
 static enum err encrypt(struct prg *prg, uint8_t *out, const uint8_t *in, size_t n)
@@ -38,29 +64,59 @@ static enum err encrypt(struct prg *prg, uint8_t *out, const uint8_t *in, size_t
     return ERR_OK;
 }
 
-enum err prg_fill(struct prg *prg, void *p, size_t n)
+/* The next chunks, XORed to what `in` holds unless that is NULL. */
+static enum err make(struct prg *prg, uint8_t *out, const uint8_t *in, size_t chunks)
 {
-    static const uint8_t zeros[16384]; /* read from the first-level cache: no pass to clear p */
-    uint8_t *at = p;
-    while (n > 0) {
-        size_t chunk = n < sizeof zeros ? n : sizeof zeros;
-        TRY(encrypt(prg, at, zeros, chunk));
-        at += chunk;
-        n -= chunk;
+    static const uint8_t zeros[32 * PRG_CHUNK]; /* read from the first-level cache */
+    if (prg->vaes != NULL) {
+        prg->vaes(&prg->schedule, prg->chunk, out, in, chunks);
+        prg->chunk += chunks;
+        return ERR_OK;
+    }
+    while (chunks > 0) {
+        const size_t n = chunks < 32 ? chunks : 32;
+        TRY(encrypt(prg, out, in != NULL ? in : zeros, n * PRG_CHUNK));
+        out += n * PRG_CHUNK;
+        in = in != NULL ? in + n * PRG_CHUNK : NULL;
+        chunks -= n;
     }
     return ERR_OK;
 }
 
+/* From `ready`, at most n bytes: how many. */
+static size_t take(struct prg *prg, uint8_t *out, size_t n, bool add)
+{
+    const size_t k = n < prg->left ? n : prg->left;
+    const uint8_t *from = prg->ready + PRG_CHUNK - prg->left;
+    if (!add)
+        memcpy(out, from, k);
+    for (size_t i = 0; i < k && add; i++)
+        out[i] ^= from[i];
+    prg->left -= k;
+    return k;
+}
+
+static enum err draw(struct prg *prg, uint8_t *out, size_t n, bool add)
+{
+    size_t at = take(prg, out, n, add), chunks = (n - at) / PRG_CHUNK;
+    TRY(make(prg, out + at, add ? out + at : NULL, chunks));
+    at += chunks * PRG_CHUNK;
+    if (at == n)
+        return ERR_OK;
+    TRY(make(prg, prg->ready, NULL, 1));
+    prg->left = PRG_CHUNK;
+    take(prg, out + at, n - at, add);
+    return ERR_OK;
+}
+
+enum err prg_fill(struct prg *prg, void *p, size_t n)
+{
+    return draw(prg, p, n, false);
+}
+
 enum err prg_xor(struct prg *prg, void *p, size_t n)
 {
-    uint8_t *at = p;
-    while (n > 0) {
-        size_t chunk = n < (size_t)1 << 30 ? n : (size_t)1 << 30;
-        TRY(encrypt(prg, at, at, chunk));
-        at += chunk;
-        n -= chunk;
-    }
-    return ERR_OK;
+    return draw(prg, p, n, true);
 }
 
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n)

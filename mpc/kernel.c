@@ -1,62 +1,32 @@
 #include "mpc/kernel.h"
 
-#include <stdlib.h>
+#include "base/processor.h"
+
 #include <string.h>
 
+static const struct kernel *table(enum processor set)
+{
 #if defined(__x86_64__)
-static bool runs_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-           __builtin_cpu_supports("pclmul");
-}
-
-static bool runs_wide_products(void)
-{
-    return __builtin_cpu_supports("vpclmulqdq");
-}
-
-static bool runs_avx512(void)
-{
-    return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") &&
-           runs_wide_products();
-}
+    if (set == PROCESSOR_AVX512)
+        return &kernel_avx512;
+    if (set == PROCESSOR_AVX2)
+        return processor_has_wide_products() ? &kernel_avx2_wide : &kernel_avx2;
 #endif
+    (void)set;
+    return &kernel_portable;
+}
 
 const struct kernel *kernel_by_name(const char *name)
 {
-#if defined(__x86_64__)
-    if (strcmp(name, "avx512") == 0)
-        return runs_avx512() ? &kernel_avx512 : NULL;
-    if (strcmp(name, "avx2") == 0)
-        return !runs_avx2() ? NULL : runs_wide_products() ? &kernel_avx2_wide : &kernel_avx2;
-#endif
-    return strcmp(name, "portable") == 0 ? &kernel_portable : NULL;
+    for (enum processor set = PROCESSOR_PORTABLE; set < PROCESSOR_SETS; set++)
+        if (processor_runs(set) && strcmp(name, processor_name(set)) == 0)
+            return table(set);
+    return NULL;
 }
 
 const struct kernel *kernel_best(const char **problem)
 {
-    static const char *const names[] = {"avx512", "avx2", "portable"};
-    const char *forced = getenv("TREFOIL_KERNEL");
-    if (problem != NULL)
-        *problem = NULL;
-    if (forced != NULL && *forced != '\0') {
-        const struct kernel *k = kernel_by_name(forced);
-        if (k != NULL)
-            return k;
-        if (problem != NULL)
-            *problem =
-                "TREFOIL_KERNEL names no instruction set that this processor runs (portable, "
-                "avx2 or avx512); the fastest that it does run is used";
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct kernel *k = kernel_by_name(names[i]);
-        if (k != NULL)
-            return k;
-    }
-    return &kernel_portable;
+    return table(processor_best(problem));
 }
 
 const char *kernel_name(void)

@@ -174,11 +174,7 @@ extern const struct kernel kernel_avx2, kernel_avx2_wide, kernel_avx512;
 /* The table of a name if this processor can run it, or NULL. */
 const struct kernel *kernel_by_name(const char *name);
 
-/*
- * What the environment variable TREFOIL_KERNEL names, else the fastest that this processor runs.
- * Where the variable is unknown or cannot run here: the fastest, and *problem is set to a sentence
- * for the caller to print (NULL otherwise; problem may be NULL).
- */
+/* That of processor_best(), which explains `problem`. */
 const struct kernel *kernel_best(const char **problem);
 
 /* "avx512", "avx2" or "portable": the name of kernel_best(). */

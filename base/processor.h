@@ -1,0 +1,28 @@
+/*
+ * base/processor.h - which instructions are used.
+ */
+#ifndef TREFOIL_BASE_PROCESSOR_H
+#define TREFOIL_BASE_PROCESSOR_H
+
+#include <stdbool.h>
+
+/* Each set has what those before it have. */
+enum processor { PROCESSOR_PORTABLE, PROCESSOR_AVX2, PROCESSOR_AVX512, PROCESSOR_SETS };
+
+/* "portable", "avx2" or "avx512" */
+const char *processor_name(enum processor set);
+
+bool processor_runs(enum processor set);
+
+/* Instructions of their own, which come with some processors of a set. */
+bool processor_has_wide_products(void); /* VPCLMULQDQ */
+bool processor_has_wide_ciphers(void);  /* VAES */
+
+/*
+ * What the environment variable TREFOIL_KERNEL names, else the last set that this processor runs.
+ * Where the variable is unknown or cannot run here: the last one, and *problem is set to a sentence
+ * for the caller to print (NULL otherwise; problem may be NULL).
+ */
+enum processor processor_best(const char **problem);
+
+#endif
