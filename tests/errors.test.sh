@@ -32,7 +32,6 @@ says() {
 
 # --- a study on free ports of this machine
 
-free_ports 15
 names="north east west hospital-a hospital-b office"
 for name in $names stranger; do "$trefoil" keygen $name.key >$name.public 2>/dev/null; done
 "$trefoil" init study.yaml 2>/dev/null

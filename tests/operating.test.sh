@@ -4,7 +4,6 @@
 set -u
 . tests/support.sh
 
-free_ports 16
 tests/commands.sh docs/operating.md >"$folder/blocks"
 sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
     -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/study \&\& cd $folder/study|" \

@@ -5,7 +5,6 @@ set -u
 tree=$PWD
 . tests/support.sh
 
-free_ports 15
 # a folder of our own in the place of a new temporary one
 tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \

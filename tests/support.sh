@@ -3,7 +3,23 @@
 # sourced in the tree; `end_test` is the last command of a test.
 number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
-folder=$(mktemp -d)
+
+# Sets `port`: nobody listens there and on the 19 after it. And `folder`, by whose name no other script takes them.
+claim() {
+    local tries k
+    for tries in {1..1000}; do
+        port=$((18000 + RANDOM % 100 * 20))
+        folder=${TMPDIR:-/tmp}/trefoil-test-$port
+        mkdir -m 700 "$folder" 2>/dev/null || continue
+        for k in {0..19}; do
+            (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && rmdir "$folder" && continue 2
+        done
+        return
+    done
+    echo "not ok 1 - no folder $folder can be made, or its ports are not free"
+    exit 1
+}
+claim
 trap 'rm -rf "$folder"' EXIT
 
 result() { # status description
@@ -14,18 +30,6 @@ result() { # status description
 skip() { # description reason
     number=$((number + 1))
     printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"
-}
-
-# Sets `port`: nothing listens there and on so many less one after it.
-free_ports() { # how many
-    local k
-    while :; do
-        port=$((10000 + RANDOM % 20000))
-        for ((k = 0; k < $1; k++)); do
-            (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && continue 2
-        done
-        return
-    done
 }
 
 # A program, or its package where apt-get and the rights are there.

@@ -8,9 +8,11 @@
 #include <arpa/inet.h>
 #include <ftw.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static const char default_domain[] =
@@ -21,12 +23,35 @@ static const char default_domain[] =
     "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
     "  - {name: died, kind: categorical, values: [no, yes]}\n";
 
-static bool free_port(uint16_t port)
+/*
+ * Ports of tests in C, in blocks. A process claims one for as long as it lives, by a name that the
+ * kernel keeps: its servers bind their ports only later, and no other test may take them meanwhile.
+ */
+enum { PORTS = 10000, PORT_BLOCK = 400, PORT_BLOCKS = 20 };
+
+static bool claim(unsigned block)
 {
-    const struct sockaddr_in a = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_un a = {
+        .sun_family = AF_UNIX}; /* an abstract one: its path begins with a zero */
+    int n = snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "trefoil-test-ports-%u", block);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&a, size) == 0)
+        return true; /* and fd stays open */
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
+
+static bool free_port(unsigned port)
+{
+    const struct sockaddr_in a = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int yes = 1; /* as servers do: connections that have ended do not keep a port */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
+    bool ok = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+              bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
     if (fd >= 0)
         close(fd);
     return ok;
@@ -34,15 +59,21 @@ static bool free_port(uint16_t port)
 
 uint16_t support_ports(unsigned count)
 {
+    static unsigned first, next; /* of this process's block; where to look in it */
+    for (unsigned block = (unsigned)getpid() % PORT_BLOCKS; first == 0;
+         block = (block + 1) % PORT_BLOCKS) {
+        if (claim(block))
+            first = PORTS + block * PORT_BLOCK;
+    }
     for (;;) {
-        uint16_t base;
         unsigned k = 0;
-        secret_random(&base, sizeof base);
-        base = (uint16_t)(10000 + base % 20000);
-        while (k < count && free_port((uint16_t)(base + k)))
+        if (next + count > PORT_BLOCK)
+            next = 0;
+        while (k < count && free_port(first + next + k))
             k++;
+        next += k == count ? count : k + 1;
         if (k == count)
-            return base;
+            return (uint16_t)(first + next - count);
     }
 }
 

@@ -9,7 +9,6 @@ no_wider() { # file
     awk 'length > 80 && !/trefoil[12]-|trefoil-sig1-/ { print "# " length ": " $0; bad = 1 } END { exit bad }' "$1"
 }
 
-free_ports 15
 tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \$1|" \
