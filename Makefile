@@ -24,6 +24,8 @@ VERSION := 0.1.0
 ifeq ($(origin ODBC),undefined)
 ODBC := $(shell pkg-config --exists odbc && echo odbc)
 endif
+# libipsec-mb seals faster with AVX-512, where it is installed; `make IPSEC=` leaves it out.
+IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
 PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
@@ -51,7 +53,8 @@ ifeq ($(COVERAGE),1)
 FLAGS += --coverage -std=gnu11 -DTREFOIL_COVERAGE
 endif
 
-SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c), \
+SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
+	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c), \
 	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c)))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
@@ -74,7 +77,7 @@ FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefine
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
 PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
-PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) -lcsv -lm
+PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
 TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
 
 comma := ,

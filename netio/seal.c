@@ -6,12 +6,11 @@
 #include "netio/hkdf.h"
 
 #include <limits.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 struct seal {
     uint8_t *key; /* secret memory, kept for the next replacement */
-    EVP_CIPHER_CTX *cipher;
+    struct gcm *gcm;
     enum seal_side side;
     uint64_t limit, used; /* blocks of the present key */
     uint64_t next;        /* the lowest sequence number that may follow */
@@ -20,10 +19,8 @@ struct seal {
 
 static enum err use_key(struct seal *s)
 {
-    int code = s->side == SEAL_SENDER
-                   ? EVP_EncryptInit_ex(s->cipher, EVP_aes_128_gcm(), NULL, s->key, NULL)
-                   : EVP_DecryptInit_ex(s->cipher, EVP_aes_128_gcm(), NULL, s->key, NULL);
-    return code == 1 ? ERR_OK : ERR_CRYPTO;
+    gcm_free(&s->gcm);
+    return gcm_new(&s->gcm, s->side == SEAL_SENDER, s->key);
 }
 
 enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEAL_KEY],
@@ -36,8 +33,7 @@ enum err seal_new(struct seal **seal, enum seal_side side, const uint8_t key[SEA
     s->side = side;
     s->limit = blocks != 0 ? blocks : SEAL_BLOCKS;
     s->key = secret_new(SEAL_KEY);
-    s->cipher = EVP_CIPHER_CTX_new();
-    if (s->key == NULL || s->cipher == NULL)
+    if (s->key == NULL)
         return ERR_NOMEM;
     memcpy(s->key, key, SEAL_KEY);
     TRY(use_key(s));
@@ -49,7 +45,7 @@ void seal_free(struct seal **seal)
     if (*seal == NULL)
         return;
     secret_free(&(*seal)->key);
-    EVP_CIPHER_CTX_free((*seal)->cipher); /* OpenSSL wipes the expanded key */
+    gcm_free(&(*seal)->gcm);
     memory_free(seal);
 }
 
@@ -75,12 +71,12 @@ static enum err replace_key(struct seal *s)
     return e;
 }
 
-/* Counts the frame's blocks, replaces the key when it is time, sets the nonce. */
-static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t n)
+/* Counts the frame's blocks, replaces the key when it is time, makes the nonce. */
+static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t n,
+                      uint8_t nonce[GCM_NONCE])
 {
     /* one block masks the tag */
     uint64_t blocks = 1 + ((uint64_t)n + 15) / 16 + ((uint64_t)ad_size + 15) / 16;
-    uint8_t nonce[12] = {0};
 
     if (n > INT_MAX || ad_size > INT_MAX)
         return ERR_RANGE;
@@ -90,49 +86,27 @@ static enum err begin(struct seal *s, uint64_t sequence, size_t ad_size, size_t 
     if (s->used != 0 && s->used + blocks > s->limit)
         TRY(replace_key(s));
     s->used += blocks;
+    memset(nonce, 0, GCM_NONCE);
     integer_put(nonce, sequence, 8);
-    return EVP_CipherInit_ex(s->cipher, NULL, NULL, NULL, nonce, -1) == 1 ? ERR_OK : ERR_CRYPTO;
+    return ERR_OK;
 }
 
 enum err seal_frame(struct seal *s, uint64_t sequence, const void *ad, size_t ad_size,
                     const void *plain, size_t n, uint8_t *out)
 {
-    int size;
-
+    uint8_t nonce[GCM_NONCE];
     if (s->side != SEAL_SENDER)
         return ERR_MISUSE;
-    TRY(begin(s, sequence, ad_size, n));
-    if (ad_size > 0 && EVP_EncryptUpdate(s->cipher, NULL, &size, ad, (int)ad_size) != 1)
-        return ERR_CRYPTO;
-    if (n > 0 && EVP_EncryptUpdate(s->cipher, out, &size, plain, (int)n) != 1)
-        return ERR_CRYPTO;
-    if (EVP_EncryptFinal_ex(s->cipher, out + n, &size) != 1 ||
-        EVP_CIPHER_CTX_ctrl(s->cipher, EVP_CTRL_GCM_GET_TAG, SEAL_TAG, out + n) != 1)
-        return ERR_CRYPTO;
-    return ERR_OK;
+    TRY(begin(s, sequence, ad_size, n, nonce));
+    return gcm_seal(s->gcm, nonce, ad, ad_size, plain, n, out);
 }
 
 enum err seal_open(struct seal *s, uint64_t sequence, const void *ad, size_t ad_size,
                    const uint8_t *sealed, size_t n, void *plain)
 {
-    uint8_t tag[SEAL_TAG];
-    uint8_t nothing;
-    int size;
-
+    uint8_t nonce[GCM_NONCE];
     if (s->side != SEAL_RECEIVER)
         return ERR_MISUSE;
-    TRY(begin(s, sequence, ad_size, n));
-    memcpy(tag, sealed + n, SEAL_TAG);
-    if (ad_size > 0 && EVP_DecryptUpdate(s->cipher, NULL, &size, ad, (int)ad_size) != 1)
-        return ERR_CRYPTO;
-    if (n > 0 && EVP_DecryptUpdate(s->cipher, plain, &size, sealed, (int)n) != 1)
-        return ERR_CRYPTO;
-    if (EVP_CIPHER_CTX_ctrl(s->cipher, EVP_CTRL_GCM_SET_TAG, SEAL_TAG, tag) != 1)
-        return ERR_CRYPTO;
-    if (EVP_DecryptFinal_ex(s->cipher, &nothing, &size) != 1) {
-        if (n > 0)
-            secret_wipe(plain, n); /* unauthenticated bytes must not be used */
-        return ERR_AUTH;
-    }
-    return ERR_OK;
+    TRY(begin(s, sequence, ad_size, n, nonce));
+    return gcm_open(s->gcm, nonce, ad, ad_size, sealed, n, plain);
 }

@@ -10,13 +10,10 @@
 #ifndef TREFOIL_NETIO_SEAL_H
 #define TREFOIL_NETIO_SEAL_H
 
-#include "base/error.h"
+#include "netio/gcm.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
-#define SEAL_KEY 16
-#define SEAL_TAG 16
+#define SEAL_KEY GCM_KEY
+#define SEAL_TAG GCM_TAG
 /* Blocks after which a key is replaced: far below GCM's bound of 2^32. */
 #define SEAL_BLOCKS ((uint64_t)1 << 30)
 

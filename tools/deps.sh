@@ -2,10 +2,10 @@
 # Installs the packages that Trefoil needs, where they are missing and where apt-get can; elsewhere
 # it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
 # scdoc makes the manual pages out of a text that people can read. Those behind --nice are left out, aloud, where
-# they cannot be installed, as unixODBC always is: without it there is no SQL.
+# they cannot be installed, as are always unixODBC, without which there is no SQL, and libipsec-mb, which seals faster.
 set -u
 
-nice=(unixodbc-dev)
+nice=(unixodbc-dev libipsec-mb-dev)
 needed=()
 while [ $# -gt 0 ] && [ "$1" != --nice ]; do
     needed+=("$1")

@@ -4,6 +4,7 @@
 #include "aim/table/csv.h"
 #include "base/nearest.h"
 #include "mpc/kernel.h"
+#include "netio/gcm_ipsec.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -344,4 +345,6 @@ void command_version(FILE *out)
             COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
     fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
             problem != NULL ? problem : "");
+    fprintf(out, "links sealed by %s\n",
+            gcm_ipsec_version() != NULL ? gcm_ipsec_version() : "libcrypto");
 }
