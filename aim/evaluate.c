@@ -3,6 +3,7 @@
 #include "aim/factor.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
+#include "base/random.h"
 
 #include <math.h>
 
@@ -72,5 +73,132 @@ enum err evaluate_likelihood(const struct model *m, const struct table *t, doubl
     *mean = t->rows > 0 ? all / (double)t->rows : 0;
     if (impossible != NULL)
         *impossible = none;
+    return ERR_OK;
+}
+
+enum err evaluate_alone(const struct table *t, double *mean)
+{
+    *mean = 0;
+    for (uint16_t a = 0; a < t->domain->attributes; a++) {
+        const struct clique c = {.n = 1, .attribute = {a}};
+        const uint32_t size = t->domain->attribute[a].size;
+        int64_t *counts CLEAN(memory_release) = NULL;
+        TRY(memory_new(&counts, size));
+        tabulate_marginal(t, &c, counts);
+        for (uint32_t i = 0; i < size; i++) {
+            double p = (double)counts[i] / (double)t->rows;
+            *mean -= counts[i] > 0 ? p * log(p) : 0;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err evaluate_densities(const struct table *t, struct densities *inside)
+{
+    struct densities all CLEAN(densities_clear) = {.attributes = t->domain->attributes};
+    TRY(memory_new(&all.of, all.attributes));
+    for (uint16_t a = 0; a < all.attributes; a++) {
+        const struct clique c = {.n = 1, .attribute = {a}};
+        const struct domain_attribute *of = &t->domain->attribute[a];
+        int64_t *counts CLEAN(memory_release) = NULL;
+        double *rows CLEAN(memory_release) = NULL;
+        if (of->kind == DOMAIN_CATEGORICAL)
+            continue;
+        TRY(memory_new(&counts, of->size));
+        TRY(memory_new(&rows, of->size));
+        tabulate_marginal(t, &c, counts);
+        for (uint32_t i = 0; i < of->size; i++)
+            rows[i] = (double)counts[i];
+        TRY(density_new(&all.of[a], of, rows));
+    }
+    *inside = all;
+    all = (struct densities){0};
+    return ERR_OK;
+}
+
+double evaluate_inside(const struct table *t, const struct densities *inside)
+{
+    double sum = 0;
+    for (uint16_t a = 0; a < t->domain->attributes; a++) {
+        double unit;
+        if (inside->of[a] == NULL)
+            continue;
+        unit = evaluate_column(t, a).deviation;
+        unit = unit > 0 ? log(unit) : 0;
+        for (size_t row = 0; row < t->rows; row++)
+            if (!isnan(t->number[a][row]))
+                sum += unit + density_log(inside->of[a], t->column[a][row], t->number[a][row]);
+    }
+    return t->rows > 0 ? sum / (double)t->rows : 0;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Means, then products of the distances from them, over the rows that have both. */
+struct pair {
+    size_t rows;
+    double x, y, xx, xy, yy;
+};
+
+static struct pair pair_of(const double *x, const double *y, size_t rows)
+{
+    struct pair p = {0};
+    for (size_t i = 0; i < rows; i++) {
+        double dx = x[i] - p.x, dy = y[i] - p.y;
+        if (isnan(dx) || isnan(dy))
+            continue;
+        p.rows++;
+        p.x += dx / (double)p.rows;
+        p.y += dy / (double)p.rows;
+        p.xx += dx * (x[i] - p.x);
+        p.xy += dx * (y[i] - p.y);
+        p.yy += dy * (y[i] - p.y);
+    }
+    return p;
+}
+
+struct evaluate_column evaluate_column(const struct table *t, uint16_t attribute)
+{
+    const double *x = t->number[attribute];
+    struct pair p = pair_of(x, x, t->rows);
+    if (p.rows == 0)
+        return (struct evaluate_column){NAN, NAN};
+    return (struct evaluate_column){p.x, sqrt(p.xx / (double)p.rows)};
+}
+
+double evaluate_correlation(const struct table *t, uint16_t a, uint16_t b)
+{
+    struct pair p = pair_of(t->number[a], t->number[b], t->rows);
+    return p.xx > 0 && p.yy > 0 ? p.xy / sqrt(p.xx * p.yy) : NAN;
+}
+
+/* --- tables to compare with ------------------------------------------------------------------- */
+
+enum err evaluate_draw(struct table **out, const struct table *t, enum evaluate_draw what,
+                       size_t rows, uint64_t seed)
+{
+    struct table *drawn CLEAN(table_free) = NULL;
+    uint16_t *codes CLEAN(memory_release) = NULL;
+    const size_t columns = t->domain->attributes;
+    struct random r;
+    random_seed_u64(&r, seed);
+    *out = NULL;
+    rows = t->rows > 0 ? rows : 0;
+    TRY(table_new(&drawn, t->domain, rows));
+    TRY(table_keep_numbers(drawn));
+    TRY(memory_new(&codes, columns));
+    for (size_t i = 0; i < rows; i++) {
+        size_t row = random_below(&r, t->rows);
+        TRY(table_append(drawn, codes));
+        for (size_t a = 0; a < columns; a++) {
+            if (what == EVALUATE_COLUMNS && a > 0)
+                row = random_below(&r, t->rows);
+            drawn->column[a][i] = t->column[a][row];
+            if (drawn->number[a] != NULL)
+                drawn->number[a][i] = t->number[a][row];
+        }
+    }
+    *out = drawn;
+    drawn = NULL;
     return ERR_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * aim/evaluate.h - how far apart two tables are on the workload, and how well a model fits one.
+ * aim/evaluate.h - how far apart two tables are, and how well a model fits one.
  *
  * The error of a marginal is sum |p - q| over its cells, p and q being the shares of rows in the
  * cell: 0 if they agree, 2 if they never meet. The mean is over the workload's cliques as given.
@@ -9,6 +9,7 @@
 #define TREFOIL_AIM_EVALUATE_H
 
 #include "aim/model.h"
+#include "aim/table/density.h"
 #include "aim/table/table.h"
 
 /* `each` (may be NULL) has room for w->cliques errors. */
@@ -23,5 +24,38 @@ enum err evaluate_tables(const struct workload *w, const struct table *a, const 
 #define EVALUATE_IMPOSSIBLE 745.0 /* -ln of the least positive double */
 enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
                              size_t *impossible) MUST_CHECK;
+
+/* The same of independent columns, with the shares that each code has in the table itself. */
+enum err evaluate_alone(const struct table *t, double *mean) MUST_CHECK;
+
+/*
+ * What numbers add: the mean over rows of the logarithm of the density inside bins, of all columns
+ * of numbers together, each in units of its standard deviation in the table. Less the mean of
+ * -ln p(row), it is the mean log-likelihood of rows as they are written. A number that has a bin of
+ * its own and no step, and what is missing, add nothing. The table must have kept its numbers.
+ */
+double evaluate_inside(const struct table *t, const struct densities *inside);
+/* Densities by the counts of the table itself. */
+enum err evaluate_densities(const struct table *t, struct densities *inside) MUST_CHECK;
+
+/* --- numbers as they were written, of tables that kept them ----------------------------------- */
+
+/* Of the rows that have the column; NAN where there is none. */
+struct evaluate_column {
+    double mean, deviation;
+};
+struct evaluate_column evaluate_column(const struct table *t, uint16_t attribute);
+/* Of the rows that have both; NAN where one does not vary. */
+double evaluate_correlation(const struct table *t, uint16_t a, uint16_t b);
+
+/* --- tables to compare with ------------------------------------------------------------------- */
+
+/*
+ * Rows drawn from a table with replacement: as near to it as another sample of the population may
+ * be. Or each column drawn by itself: what is left if nothing hangs together.
+ */
+enum evaluate_draw { EVALUATE_ROWS, EVALUATE_COLUMNS };
+enum err evaluate_draw(struct table **out, const struct table *t, enum evaluate_draw what,
+                       size_t rows, uint64_t seed) MUST_CHECK;
 
 #endif

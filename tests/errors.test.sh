@@ -100,6 +100,8 @@ for run in 12 0123456789abcdef0123456789abcdeg 0123456789abcdef0123456789abcdef0
     says 2 '--continue needs the number of a run: 32 digits' run study.yaml --key office.key --out x --continue $run
 done
 says 2 '--worst is "few"' eval study.yaml a.csv a.csv --worst few
+says 2 '--delimiter is one character' eval study.yaml a.csv a.csv --delimiter ab
+says 2 'leave them out with --sql' eval study.yaml a.csv --sql x --table t --decimal ,
 says 2 '--seed is "seven"' demo --seed seven
 says 2 '--folder: the name is empty or too long' demo --folder ''
 says 2 '--folder: the name is empty or too long' demo --folder "$(printf '%05000d' 1)"

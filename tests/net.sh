@@ -81,7 +81,7 @@ right() { # folder of results
     "$OUT/trefoil" eval "$study/study.yaml" "$study/all.csv" "$study/$1/synthetic.csv" \
         >"$study/eval.log" 2>&1 || { cat "$study/eval.log"; return 1; }
     grep '^mean L1 error' "$study/eval.log" | sed 's/^/# /'
-    awk '/^mean L1 error/ { found = 1; if ($NF >= 0.03) bad = 1 }
+    awk '/^mean L1 error/ { found = 1; if ($7 >= 0.03) bad = 1 }
         END { exit !found || bad }' "$study/eval.log"
 }
 

@@ -147,8 +147,8 @@ TEST(evaluation_warns_and_compares)
     support_says(a.err, "NOT PRIVATE");
     support_says(a.out, "400 real rows, 400 synthetic rows");
     support_says(a.out, "mean L1 error of a marginal: 0.0000");
-    support_says(a.out, "relative error of\n       mean  deviation\n");
-    support_says(a.out, "    +0.00 %    +0.00 %  age\n");
+    support_says(a.out, "     +0.00 %     +0.00 %  ");
+    support_says(a.out, "correlation\n    real  synth.  indep.  resample\n");
     TREFOIL(&a, &g, "synth", g.model, "--out", g.rows);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model, "--worst", "1");
     assert_int_equal(a.code, EXIT_OK);
@@ -171,6 +171,69 @@ TEST(evaluation_warns_and_compares)
     support_says(a.err, "is a model of another domain than the study's");
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
     assert_int_equal(a.code, EXIT_USAGE);
+}
+
+static double figure(const json_t *root, const char *path)
+{
+    char names[128], *rest = names;
+    snprintf(names, sizeof names, "%s", path);
+    for (char *name = strtok_r(rest, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
+        root = *name >= '0' && *name <= '9' ? json_array_get(root, (size_t)atoi(name))
+                                            : json_object_get(root, name);
+    assert_true(json_is_number(root));
+    return json_number_value(root);
+}
+
+/* Real rows as another program writes them against themselves, as the rows of a result. */
+TEST(evaluation_takes_other_files_results_and_questions)
+{
+    static const struct support_options o = {.owners = 2};
+    static const char sql[] = "SELECT COUNT(*), AVG(bmi) FROM t WHERE age >= 3;\n"
+                              "SELECT MODE(ward), COUNT(*) FROM t GROUP BY sex;";
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    struct bytes real CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], queries[SUPPORT_PATH];
+    json_t *root;
+    stage_new(&g, &o);
+    support_study_file(&g.s, "synthetic.csv", path);
+    support_study_file(&g.s, "q.sql", queries);
+    assert_int_equal(support_copy(g.real, path), ERR_OK);
+    assert_int_equal(file_write(queries, 0600, sql, sizeof sql - 1, NULL), ERR_OK);
+    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    for (size_t i = 0; i < real.size; i++)
+        real.data[i] = real.data[i] == ',' ? ';' : real.data[i] == '.' ? ',' : real.data[i];
+    assert_int_equal(file_write(g.real, 0600, real.data, real.size, NULL), ERR_OK);
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.s.folder, "--json", "--delimiter", ";", "--decimal",
+            ",", "--queries", queries);
+    assert_int_equal(a.code, EXIT_OK);
+    root = json_loads(strchr(a.out, '{'), JSON_DISABLE_EOF_CHECK, NULL);
+    assert_non_null(root);
+    assert_true(json_is_false(json_object_get(root, "private")));
+    assert_true(figure(root, "real_rows") == 400 && figure(root, "synthetic_rows") == 400);
+    assert_true(figure(root, "marginals.mean.synthetic") < 1e-12);
+    assert_true(figure(root, "marginals.mean.resample") > 0.01);
+    assert_true(figure(root, "marginals.mean.independent") >
+                figure(root, "marginals.mean.resample"));
+    assert_true(figure(root, "columns.0.mean.real") == figure(root, "columns.0.mean.synthetic"));
+    assert_true(figure(root, "correlations.0.real") == figure(root, "correlations.0.synthetic"));
+    assert_true(figure(root, "likelihood.codes.model") < 0);
+    assert_true(figure(root, "likelihood.numbers.independent") < 0);
+    for (size_t i = 0; i < json_array_size(json_object_get(root, "questions")); i++)
+        assert_true(figure(json_array_get(json_object_get(root, "questions"), i), "synthetic.max") <
+                    1e-12);
+    assert_int_equal(json_array_size(json_object_get(root, "questions")), 4);
+    assert_true(figure(root, "questions.0.resample.max") > 0);
+    assert_true(figure(root, "questions.0.model.median") > 0);
+    json_decref(root);
+    TREFOIL(&a, &g, "eval", g.s.path, path, g.s.folder, "--queries", queries);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "relative errors of the answers to 2 questions\n");
+    support_says(a.out, "  MODE        by group      2  model ");
+    support_says(a.out, "log-likelihood of its numbers as written, in deviations: ");
+    TREFOIL(&a, &g, "eval", g.s.path, path, path, "--queries", path);
+    assert_int_equal(a.code, EXIT_USAGE);
+    support_says(a.err, "synthetic.csv:1:1: SELECT should stand here");
 }
 
 TEST(plans_say_what_a_study_takes)

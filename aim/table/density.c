@@ -133,6 +133,17 @@ double density_quantile(const struct density *d, uint32_t code, double low, doub
     return value_of(d, b, u);
 }
 
+double density_log(const struct density *d, uint32_t code, double x)
+{
+    const struct bin *b = &d->bin[code];
+    double index, k = b->tilt;
+    if (b->values == 0)
+        return k * place_of(d, b, x) + (k != 0 ? log(k / expm1(k)) : 0) - log(b->width);
+    index = fmax(values_below(d, b, nextafter(x, INFINITY)) - 1, 0);
+    return log(share_of(k, index / b->values, (index + 1) / b->values)) -
+           (d->stepped ? log(d->distance) : 0);
+}
+
 int density_decimals(const struct density *d)
 {
     return d->stepped ? d->step.decimals : -1;

@@ -72,6 +72,12 @@ static inline double density_draw(const struct density *d, uint32_t code, double
     return density_quantile(d, code, -INFINITY, INFINITY, u);
 }
 
+/*
+ * The logarithm of the density at a number, of the bin alone: its share of a multiple of the step
+ * over the step, of one number 0. What is beyond the bin counts as its nearest number.
+ */
+double density_log(const struct density *d, uint32_t code, double x);
+
 /* How many digits after the point its numbers have; -1 where there is no step. */
 int density_decimals(const struct density *d);
 

@@ -25,6 +25,7 @@ struct rows {
     uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
     size_t capacity;
     uint16_t *codes;
+    double *numbers;      /* of the row at hand, or NULL: they are not kept */
     size_t *changed;      /* values of each attribute that were taken as others */
     struct bytes ignored; /* names of columns that the domain does not know */
     size_t person_column; /* SIZE_MAX until it is found */
@@ -270,11 +271,9 @@ void rows_extend(struct rows_moments *m, double number)
 
 /* Adds a field, whose decimals have a point, to the numbers of its column (Welford). */
 static void add_number(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
-                       const char *text)
+                       double x)
 {
-    double x, from;
-    if (!number_double(text, &x) || domain_missing_number(a, x))
-        return;
+    double from;
     rows_extend(m, x);
     if (code == a->values)
         return;
@@ -282,6 +281,18 @@ static void add_number(struct rows_moments *m, const struct domain_attribute *a,
     from = x - m->mean;
     m->mean += from / (double)m->count;
     m->squares += from * (x - m->mean);
+}
+
+static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const char *text)
+{
+    const struct domain_attribute *a = &r->domain->attribute[attribute];
+    double x;
+    bool number = a->kind != DOMAIN_CATEGORICAL && (r->o.moments != NULL || r->numbers != NULL) &&
+                  number_double(text, &x) && !domain_missing_number(a, x);
+    if (number && r->o.moments != NULL)
+        add_number(&r->o.moments[attribute], a, code, x);
+    if (r->numbers != NULL)
+        r->numbers[attribute] = number && code < a->values ? x : NAN;
 }
 
 double rows_deviation(const struct rows_moments *m)
@@ -307,8 +318,7 @@ enum err rows_field(struct rows *r, char *text, size_t length)
         return ERR_OK;
     }
     r->codes[r->attribute_of[field]] = (uint16_t)code;
-    if (r->o.moments != NULL && a->kind != DOMAIN_CATEGORICAL)
-        add_number(&r->o.moments[r->attribute_of[field]], a, code, text);
+    take_number(r, r->attribute_of[field], code, text);
     /* a value that does not fit has one of these codes: the nearest, or missing */
     if (a->policy != DOMAIN_REJECT && (code == 0 || code + 1 >= a->values) && !domain_fits(a, text))
         changed_value(r, r->attribute_of[field], field, code, text);
@@ -332,6 +342,9 @@ static enum err row_end(struct rows *r)
     if (r->row_bad)
         return ERR_OK;
     TRY(table_append(r->table, r->codes));
+    for (size_t a = 0; r->numbers != NULL && a < r->domain->attributes; a++)
+        if (r->table->number[a] != NULL)
+            r->table->number[a][r->table->rows - 1] = r->numbers[a];
     if (r->o.tell != NULL && r->table->rows % TELL_ROWS == 0)
         tell(r);
     return ERR_OK;
@@ -351,6 +364,7 @@ static void rows_free(struct rows **r)
         return;
     table_free(&(*r)->table);
     memory_free(&(*r)->codes);
+    memory_free(&(*r)->numbers);
     memory_free(&(*r)->changed);
     memory_free(&(*r)->attribute_of);
     persons_free(&(*r)->persons);
@@ -371,6 +385,10 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
     TRY(table_new(&r->table, d, 0));
     TRY(memory_new(&r->codes, d->attributes));
     TRY(memory_new(&r->changed, d->attributes));
+    if (r->o.numbers) {
+        TRY(table_keep_numbers(r->table));
+        TRY(memory_new(&r->numbers, d->attributes));
+    }
     if (r->o.person != NULL)
         TRY(persons_new(&r->persons));
     *out = r;

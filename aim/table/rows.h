@@ -41,6 +41,7 @@ struct rows_options {
     size_t max;         /* 0: 100 million; one more is ERR_RANGE */
     const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
     size_t per_person;  /* than so many rows. It is read for that alone */
+    bool numbers;       /* the table keeps them */
     struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
     /* NULL, or called now and then. part: what has been read, from 0 to 1; NAN: not known */
     void (*tell)(void *self, const char *source, size_t rows, double part);

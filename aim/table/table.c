@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-#include <string.h>
+#include <math.h>
 
 static enum err reserve(struct table *t, size_t capacity)
 {
@@ -11,6 +11,12 @@ static enum err reserve(struct table *t, size_t capacity)
         if (grown == NULL)
             return ERR_NOMEM;
         t->column[a] = grown;
+        if (t->number != NULL && t->domain->attribute[a].kind != DOMAIN_CATEGORICAL) {
+            double *numbers = memory_grow(t->number[a], capacity, sizeof *numbers);
+            if (numbers == NULL)
+                return ERR_NOMEM;
+            t->number[a] = numbers;
+        }
     }
     t->capacity = capacity;
     return ERR_OK;
@@ -29,13 +35,22 @@ enum err table_new(struct table **out, const struct domain *d, size_t capacity)
     return ERR_OK;
 }
 
+enum err table_keep_numbers(struct table *t)
+{
+    TRY(memory_new(&t->number, t->domain->attributes));
+    return reserve(t, t->capacity);
+}
+
 void table_free(struct table **t)
 {
     if (*t == NULL)
         return;
     for (size_t a = 0; (*t)->column != NULL && a < (*t)->domain->attributes; a++)
         memory_free(&(*t)->column[a]);
+    for (size_t a = 0; (*t)->number != NULL && a < (*t)->domain->attributes; a++)
+        memory_free(&(*t)->number[a]);
     memory_free(&(*t)->column);
+    memory_free(&(*t)->number);
     memory_free(t);
 }
 
@@ -46,8 +61,11 @@ enum err table_append(struct table *t, const uint16_t *codes)
             return ERR_DATA;
     if (t->rows == t->capacity)
         TRY(reserve(t, t->capacity < 64 ? 128 : t->capacity + t->capacity / 2));
-    for (size_t a = 0; a < t->domain->attributes; a++)
+    for (size_t a = 0; a < t->domain->attributes; a++) {
         t->column[a][t->rows] = codes[a];
+        if (t->number != NULL && t->number[a] != NULL)
+            t->number[a][t->rows] = NAN;
+    }
     t->rows++;
     return ERR_OK;
 }

@@ -9,13 +9,20 @@ struct table {
     size_t rows;
     size_t capacity;
     uint16_t **column; /* column[attribute][row] */
+    /* NULL, or number[attribute][row]: as written, NAN where there is none; of labels NULL */
+    double **number;
 };
 
 /* An empty table with room for `capacity` rows; it grows as rows are added. */
 enum err table_new(struct table **t, const struct domain *d, size_t capacity) MUST_CHECK;
 void table_free(struct table **t);
+/* Keeps the numbers too, from the first row on. */
+enum err table_keep_numbers(struct table *t) MUST_CHECK;
 
-/* Adds a row of one code for each attribute; ERR_DATA if one is outside its attribute. */
+/*
+ * Adds a row of one code for each attribute; ERR_DATA if one is outside its attribute. Its numbers,
+ * where they are kept, are NAN at first.
+ */
 enum err table_append(struct table *t, const uint16_t *codes) MUST_CHECK;
 
 /* The cell of a row in a table over `n` attributes, the last fastest. */

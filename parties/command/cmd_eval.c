@@ -1,179 +1,275 @@
-#include "aim/evaluate.h"
+#include "aim/model_densities.h"
 #include "aim/model_file.h"
+#include "aim/question/questions.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "parties/command/command.h"
+#include "parties/display/evaluation.h"
 #include "parties/display/progress.h"
-#include "parties/study/study.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
-    "usage: trefoil eval STUDY REAL.csv SYNTHETIC.csv [--model FILE] [--worst N]\n"
-    "       trefoil eval STUDY SYNTHETIC.csv --sql CONNECTION\n"
-    "                    (--table T | --query Q) [--model FILE] [--worst N]\n"
+    "usage: trefoil eval STUDY REAL.csv SYNTHETIC [--model MODEL] [--queries FILE]\n"
+    "           [--json] [--worst N] [--delimiter C] [--decimal C]\n"
+    "       trefoil eval STUDY SYNTHETIC --sql CONNECTION (--table T | --query Q) ..\n"
     "\n"
-    "Says how far synthetic rows are from real ones: for each marginal of the\n"
-    "workload the sum over its cells of |share in one - share in the other|. It is 0\n"
-    "if they agree and 2 if they have nothing in common. And for each column of\n"
-    "numbers how far its mean and its standard deviation are from the real ones.\n"
+    "Says how far synthetic rows are from real ones. SYNTHETIC is a CSV file, or the\n"
+    "folder of a result, whose synthetic.csv and model are taken.\n"
+    "  For each marginal of the workload: the sum over its cells of |share in one -\n"
+    "share in the other|. It is 0 if they agree and 2 if they have nothing in common.\n"
+    "For each column of numbers: its mean, its deviation, and its correlations.\n"
+    "  Beside each figure stands that of two tables which are drawn from the real\n"
+    "rows, and have as many rows as SYNTHETIC: one of independent columns, and a\n"
+    "resample of whole rows, which is as near as another sample would be.\n"
     "\n"
     "THE OUTPUT IS NOT PRIVATE: it is computed from the real rows without any noise.\n"
     "Whoever may not see those may not see it either. Publishing it, or using it to\n"
     "choose which of several tables to publish, gives away what the budget was spent\n"
     "to protect.\n"
     "\n"
-    "  --model FILE   also the mean of -ln p(real row) under this model. It says how\n"
-    "                 well the model describes the population only if REAL.csv was\n"
-    "                 not in the study: hold rows out\n"
+    "  --model MODEL  also the mean log-likelihood of a real row under this model, a\n"
+    "                 file or the folder of a result: of its codes, and of its\n"
+    "                 numbers as written, each in units of its column's deviation. It\n"
+    "                 says how well the model describes the population only if\n"
+    "                 REAL.csv was not in the study: hold rows out\n"
+    "  --queries FILE also the relative errors of the answers to the questions in a\n"
+    "                 file, as trefoil query takes them, by aggregate: of the model,\n"
+    "                 and of rows, scaled to the number of real ones\n"
+    "  --json         all of it as JSON\n"
+    "  --worst N      print so many marginals and correlations, the worst first;\n"
+    "                 default 20, 0 for all\n"
+    "  --delimiter C, --decimal C    of REAL.csv, instead of a comma and a point; a\n"
+    "                 delimiter may be the word tab\n"
     "  --sql CONNECTION, --table T, --query Q    the real rows are in a database, as\n"
     "                 trefoil share takes them\n"
-    "  --worst N      print so many marginals, the worst first; default 20, 0 for all\n"
     "\n"
     "example:\n"
-    "  trefoil eval study.yaml held-out.csv result/synthetic.csv --model result/model\n";
+    "  trefoil eval study.yaml held-out.csv result --queries asked.sql\n";
 
-struct entry {
-    double error;
-    size_t clique;
+struct evaluating {
+    const char *study_file, *real, *synthetic, *model, *queries;
+    struct database_source sql;   /* connection NULL: none */
+    struct table_csv_options csv; /* of the real rows */
+    bool json;
+    int64_t worst;
+
+    struct study *study;
+    struct domain *domain; /* the model's */
+    struct model *fitted;
+    struct densities inside; /* its bins */
+    struct evaluation shown;
+    struct log *log;
 };
 
-static int by_error(const void *a, const void *b)
+static void evaluating_clear(struct evaluating *e)
 {
-    const struct entry *x = a, *y = b;
-    if (x->error != y->error)
-        return x->error > y->error ? -1 : 1;
-    return x->clique < y->clique ? -1 : 1;
+    evaluation_clear(&e->shown);
+    densities_clear(&e->inside);
+    model_free(&e->fitted);
+    domain_free(&e->domain);
+    study_free(&e->study);
 }
 
-static enum err print_errors(const struct study *study, const double *each, size_t worst)
-{
-    const struct workload *w = study->workload;
-    struct entry *order CLEAN(memory_release) = NULL;
-    TRY(memory_new(&order, w->cliques));
-    for (size_t i = 0; i < w->cliques; i++)
-        order[i] = (struct entry){each[i], i};
-    qsort(order, w->cliques, sizeof *order, by_error);
-    for (size_t i = 0; i < w->cliques && (worst == 0 || i < worst); i++) {
-        printf("  %.4f  %s\n", order[i].error,
-               clique_name(&w->clique[order[i].clique], study->domain).text);
-    }
-    if (worst != 0 && worst < w->cliques)
-        printf("  ...     and %zu more (--worst 0 for all)\n", w->cliques - worst);
-    return ERR_OK;
-}
-
-static void print_relative(double is, double should_be)
-{
-    if (should_be != 0 && isfinite(is) && isfinite(should_be))
-        printf("  %+7.2f %%", 100 * (is / should_be - 1));
-    else
-        printf("  %9s", "-");
-}
-
-/* Numbers as they are written, so that what binning costs is counted too. */
-static void print_numbers(const struct domain *d, const struct rows_moments *real,
-                          const struct rows_moments *synthetic)
-{
-    bool first = true;
-    for (size_t i = 0; i < d->attributes; i++) {
-        if (d->attribute[i].kind == DOMAIN_CATEGORICAL)
-            continue;
-        if (first)
-            puts("relative error of\n       mean  deviation");
-        first = false;
-        print_relative(synthetic[i].count > 0 ? synthetic[i].mean : NAN, real[i].mean);
-        print_relative(rows_deviation(&synthetic[i]), rows_deviation(&real[i]));
-        printf("  %s\n", d->attribute[i].name);
-    }
-}
-
-static enum err print_likelihood(const struct study *study, const struct table *real,
-                                 const char *path, struct log *log)
-{
-    struct domain *d CLEAN(domain_free) = NULL;
-    struct model *m CLEAN(model_free) = NULL;
-    bool same = false;
-    double mean = 0;
-    size_t impossible = 0;
-    TRY(model_load(&m, &d, path, MODEL_FILE_CELLS, log));
-    TRY(domain_compare(d, study->domain, &same));
-    if (!same)
-        return log_fail(log, ERR_MISMATCH, "%s is a model of another domain than the study's",
-                        path);
-    TRY(evaluate_likelihood(m, real, &mean, &impossible));
-    printf("negative log-likelihood of a real row under the model: %.4f\n", mean);
-    if (impossible > 0)
-        printf("  (%zu rows are impossible under the model, and count as %g each)\n", impossible,
-               EVALUATE_IMPOSSIBLE);
-    return ERR_OK;
-}
+/* --- what is read ----------------------------------------------------------------------------- */
 
 /* Rows of a database, or of a file. */
-static enum err read_rows(struct table **t, struct rows_moments *moments, const struct study *study,
-                          const struct database_source *sql, const char *path, struct log *log)
+static enum err read_rows(const struct evaluating *e, struct table **t,
+                          const struct database_source *sql, const char *path,
+                          struct table_csv_options options)
 {
-    struct table_csv_options options = {.rows.moments = moments};
     struct progress_reading reading CLEAN(progress_read) = {0};
     struct database *database CLEAN(database_close) = NULL;
-    progress_read_on(&reading, &options.rows, log);
+    options.rows.numbers = true;
+    progress_read_on(&reading, &options.rows, e->log);
     if (sql == NULL)
-        return table_read_csv(t, study->domain, path, &options, log);
-    TRY(database_open(&database, study->domain, sql, &options.rows, log));
+        return table_read_csv(t, e->study->domain, path, &options, e->log);
+    TRY(database_open(&database, e->study->domain, sql, &options.rows, e->log));
     return database_read(database, t);
 }
 
-static enum err evaluate_files(const char *const *files, size_t count,
-                               const struct database_source *sql, const char *model, size_t worst,
-                               struct log *log)
+static enum err read_model(struct evaluating *e, const char *given)
 {
-    struct study *study CLEAN(study_free) = NULL;
-    struct table *real CLEAN(table_free) = NULL;
-    struct table *synthetic CLEAN(table_free) = NULL;
-    struct rows_moments *in_real CLEAN(memory_release) = NULL;
-    struct rows_moments *in_synthetic CLEAN(memory_release) = NULL;
-    double *each CLEAN(memory_release) = NULL;
-    double mean = 0;
-    TRY(study_load(&study, files[0], log));
-    log_warn(log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without noise. "
-                  "Keep it where the real rows are.");
-    TRY(memory_new(&in_real, study->domain->attributes));
-    TRY(memory_new(&in_synthetic, study->domain->attributes));
-    TRY(read_rows(&real, in_real, study, sql->connection != NULL ? sql : NULL, files[1], log));
-    TRY(read_rows(&synthetic, in_synthetic, study, NULL, files[count - 1], log));
-    TRY(memory_new(&each, study->workload->cliques));
-    TRY(evaluate_tables(study->workload, real, synthetic, each, &mean));
-    printf("%zu real rows, %zu synthetic rows, %zu marginals\n", real->rows, synthetic->rows,
-           study->workload->cliques);
-    printf("mean L1 error of a marginal: %.4f\n", mean);
-    TRY(print_errors(study, each, worst));
-    print_numbers(study->domain, in_real, in_synthetic);
-    return model != NULL ? print_likelihood(study, real, model, log) : ERR_OK;
+    char path[FILE_PATH];
+    bool same = false;
+    TRY(command_result(path, given, "model", e->log));
+    TRY(model_load(&e->fitted, &e->domain, path, MODEL_FILE_CELLS, e->log));
+    TRY(domain_compare(e->domain, e->study->domain, &same));
+    if (!same)
+        return log_fail(e->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
+                        path);
+    e->shown.model = true;
+    return model_densities(&e->inside, e->fitted, e->log);
+}
+
+static enum err read_all(struct evaluating *e)
+{
+    char path[FILE_PATH];
+    TRY(command_result(path, e->synthetic, "synthetic.csv", e->log));
+    if (e->model != NULL || strcmp(path, e->synthetic) != 0)
+        TRY(read_model(e, e->model != NULL ? e->model : e->synthetic));
+    TRY(read_rows(e, &e->shown.real, e->sql.connection != NULL ? &e->sql : NULL, e->real, e->csv));
+    return read_rows(e, &e->shown.side[SIDE_SYNTHETIC], NULL, path, (struct table_csv_options){0});
+}
+
+/* --- what is compared ------------------------------------------------------------------------- */
+
+static enum err compare_marginals(struct evaluation *s)
+{
+    for (size_t i = 0; i < SIDE_TABLES; i++) {
+        TRY(memory_new(&s->each[i], s->study->workload->cliques));
+        TRY(evaluate_tables(s->study->workload, s->real, s->side[i], s->each[i], &s->mean[i]));
+    }
+    return ERR_OK;
+}
+
+static void compare_pair(struct evaluation *s, uint16_t a, uint16_t b)
+{
+    struct evaluation_pair *p = &s->pair[s->pairs++];
+    *p = (struct evaluation_pair){.a = a, .b = b, .real = evaluate_correlation(s->real, a, b)};
+    for (size_t i = 0; i < SIDE_TABLES; i++)
+        p->of[i] = evaluate_correlation(s->side[i], a, b);
+}
+
+static enum err compare_columns(struct evaluation *s)
+{
+    const struct domain *d = s->study->domain;
+    TRY(memory_new(&s->column, d->attributes));
+    TRY(memory_new(&s->deviation, d->attributes));
+    TRY(memory_new(&s->pair, d->attributes * (d->attributes - 1) / 2));
+    for (uint16_t a = 0; a < d->attributes; a++) {
+        struct evaluation_column *c = &s->column[s->columns];
+        if (d->attribute[a].kind == DOMAIN_CATEGORICAL)
+            continue;
+        *c = (struct evaluation_column){.attribute = a, .real = evaluate_column(s->real, a)};
+        s->deviation[a] = c->real.deviation;
+        for (size_t i = 0; i < SIDE_TABLES; i++)
+            c->of[i] = evaluate_column(s->side[i], a);
+        for (size_t i = 0; i < s->columns; i++)
+            compare_pair(s, s->column[i].attribute, a);
+        s->columns++;
+    }
+    return ERR_OK;
+}
+
+static enum err find_likelihood(struct evaluating *e)
+{
+    struct evaluation *s = &e->shown;
+    struct densities own CLEAN(densities_clear) = {0};
+    double codes;
+    if (e->fitted == NULL)
+        return ERR_OK;
+    TRY(evaluate_likelihood(e->fitted, s->real, &codes, &s->impossible));
+    s->likelihood.codes = -codes;
+    s->likelihood.numbers = evaluate_inside(s->real, &e->inside) - codes;
+    TRY(evaluate_alone(s->real, &codes));
+    TRY(evaluate_densities(s->real, &own));
+    s->alone.codes = -codes;
+    s->alone.numbers = evaluate_inside(s->real, &own) - codes;
+    return ERR_OK;
+}
+
+static enum err ask(struct evaluating *e, const struct question *q)
+{
+    struct evaluation *s = &e->shown;
+    struct rows_answer *truth CLEAN(rows_answer_free) = NULL;
+    struct answer *answer CLEAN(answer_free) = NULL;
+    const double rows = (double)s->real->rows;
+    TRY(rows_answer_new(&truth, s->real, q));
+    for (size_t i = 0; i < SIDE_TABLES; i++) {
+        struct rows_answer *other CLEAN(rows_answer_free) = NULL;
+        TRY(rows_answer_new(&other, s->side[i], q));
+        TRY(evaluate_rows_answer(&s->answers[i], truth, other,
+                                 rows / fmax(1, (double)s->side[i]->rows)));
+    }
+    if (e->fitted == NULL)
+        return ERR_OK;
+    TRY(answer_new(&answer, e->fitted, &e->inside, q, e->log));
+    return evaluate_model_answer(&s->answers[SIDE_MODEL], truth, answer,
+                                 rows / model_total(e->fitted));
+}
+
+static enum err compare_answers(struct evaluating *e, struct questions *q)
+{
+    for (size_t i = 0; i < SIDES; i++)
+        e->shown.answers[i].deviation = e->shown.deviation;
+    for (;;) {
+        struct questions_next next;
+        enum err failed;
+        TRY(questions_next(q, &next));
+        if (next.question == NULL)
+            break;
+        failed = ask(e, next.question);
+        question_free(&next.question);
+        TRY(failed);
+        e->shown.questions++;
+    }
+    for (size_t i = 0; i < SIDES; i++)
+        evaluate_answers_sort(&e->shown.answers[i]);
+    if (e->shown.questions == 0)
+        return log_fail(e->log, ERR_QUESTION, "there is no question in %s", e->queries);
+    return ERR_OK;
+}
+
+static enum err compare(struct evaluating *e, struct questions *q)
+{
+    struct evaluation *s = &e->shown;
+    const size_t rows = s->side[SIDE_SYNTHETIC]->rows;
+    TRY(evaluate_draw(&s->side[SIDE_INDEPENDENT], s->real, EVALUATE_COLUMNS, rows, 1));
+    TRY(evaluate_draw(&s->side[SIDE_RESAMPLE], s->real, EVALUATE_ROWS, rows, 2));
+    TRY(compare_marginals(s));
+    TRY(compare_columns(s));
+    TRY(find_likelihood(e));
+    return e->queries != NULL ? compare_answers(e, q) : ERR_OK;
+}
+
+static enum err execute(struct evaluating *e)
+{
+    struct questions q CLEAN(questions_clear) = {.log = e->log};
+    TRY(study_load(&e->study, e->study_file, e->log));
+    e->shown.study = e->study;
+    q.domain = e->study->domain;
+    if (e->queries != NULL)
+        TRY(questions_file(&q, e->queries));
+    log_warn(e->log, "THE OUTPUT BELOW IS NOT PRIVATE: it is computed from real rows without "
+                     "noise. Keep it where the real rows are.");
+    TRY(read_all(e));
+    TRY(compare(e, &q));
+    return e->json ? evaluation_json(stdout, &e->shown)
+                   : evaluation_text(stdout, &e->shown, (size_t)e->worst);
 }
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *files[3] = {NULL, NULL, NULL}, *model = NULL;
-    struct database_source sql = {0};
-    int64_t worst = 20;
+    struct evaluating e CLEAN(evaluating_clear) = {.worst = 20, .log = log};
+    const char *files[3] = {NULL, NULL, NULL}, *delimiter = NULL, *decimal = NULL;
     size_t count = 0;
     const struct command_option options[] = {
-        {.name = "model", .value = &model},
-        {.name = "worst", .number = &worst, .most = INT32_MAX},
-        {.name = "sql", .value = &sql.connection},
-        {.name = "table", .value = &sql.table},
-        {.name = "query", .value = &sql.query},
+        {.name = "model", .value = &e.model},
+        {.name = "queries", .value = &e.queries},
+        {.name = "json", .flag = &e.json},
+        {.name = "worst", .number = &e.worst, .most = INT32_MAX},
+        {.name = "delimiter", .value = &delimiter},
+        {.name = "decimal", .value = &decimal},
+        {.name = "sql", .value = &e.sql.connection},
+        {.name = "table", .value = &e.sql.table},
+        {.name = "query", .value = &e.sql.query},
     };
     TRY(command_options(argc, argv, options, sizeof options / sizeof *options, files, 2, 3, &count,
                         log));
-    TRY(command_sql(&sql, log));
-    if (count != (sql.connection != NULL ? 2 : 3))
+    TRY(command_sql(&e.sql, log));
+    if (count != (e.sql.connection != NULL ? 2 : 3))
         return log_fail(log, ERR_USAGE,
                         "eval compares real rows, of a CSV file or by --sql, with those of a "
-                        "synthetic CSV file");
-    return evaluate_files(files, count, &sql, model, (size_t)worst, log);
+                        "synthetic CSV file or a result");
+    TRY(command_csv(delimiter, decimal, e.sql.connection == NULL, &e.csv, log));
+    e.study_file = files[0];
+    e.real = files[1];
+    e.synthetic = files[count - 1];
+    return execute(&e);
 }
 
 const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",

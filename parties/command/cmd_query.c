@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char help[] =
     "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"
@@ -59,10 +58,8 @@ static void asking_clear(struct asking *k)
 
 static enum err load(struct asking *k, const char *path)
 {
-    struct stat st;
     char file[FILE_PATH];
-    bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    TRY(file_path(file, k->log, folder ? "%s/model" : "%s", path));
+    TRY(command_result(file, path, "model", k->log));
     TRY(model_load(&k->model, &k->domain, file, MODEL_FILE_CELLS, k->log));
     return model_densities(&k->inside, k->model, k->log);
 }

@@ -1,0 +1,200 @@
+#include "parties/display/evaluation.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void evaluation_clear(struct evaluation *e)
+{
+    table_free(&e->real);
+    for (size_t i = 0; i < SIDE_TABLES; i++) {
+        table_free(&e->side[i]);
+        memory_free(&e->each[i]);
+    }
+    memory_free(&e->column);
+    memory_free(&e->pair);
+    memory_free(&e->deviation);
+    for (size_t i = 0; i < SIDES; i++)
+        evaluate_answers_clear(&e->answers[i]);
+}
+
+/* What is worst comes first. */
+struct entry {
+    double error;
+    size_t index;
+};
+
+static int by_error(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->error != y->error)
+        return x->error > y->error ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static size_t shown(size_t all, size_t worst)
+{
+    return worst == 0 || worst > all ? all : worst;
+}
+
+static void print_rest(FILE *out, size_t all, size_t worst)
+{
+    if (shown(all, worst) < all)
+        fprintf(out, "  ...     and %zu more (--worst 0 for all)\n", all - worst);
+}
+
+/* --- marginals -------------------------------------------------------------------------------- */
+
+static enum err print_marginals(FILE *out, const struct evaluation *e, size_t worst)
+{
+    const struct workload *w = e->study->workload;
+    struct entry *order CLEAN(memory_release) = NULL;
+    TRY(memory_new(&order, w->cliques));
+    for (size_t i = 0; i < w->cliques; i++)
+        order[i] = (struct entry){e->each[SIDE_SYNTHETIC][i], i};
+    qsort(order, w->cliques, sizeof *order, by_error);
+    fprintf(out,
+            "mean L1 error of a marginal: %.4f  (independent columns %.4f, a resample %.4f)\n"
+            "  synth.  indep.  resample\n",
+            e->mean[SIDE_SYNTHETIC], e->mean[SIDE_INDEPENDENT], e->mean[SIDE_RESAMPLE]);
+    for (size_t i = 0; i < shown(w->cliques, worst); i++) {
+        size_t k = order[i].index;
+        fprintf(out, "  %.4f  %.4f  %.4f    %s\n", e->each[SIDE_SYNTHETIC][k],
+                e->each[SIDE_INDEPENDENT][k], e->each[SIDE_RESAMPLE][k],
+                clique_name(&w->clique[k], e->study->domain).text);
+    }
+    print_rest(out, w->cliques, worst);
+    return ERR_OK;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct evaluation *e, uint16_t attribute)
+{
+    return e->study->domain->attribute[attribute].name;
+}
+
+static void print_relative(FILE *out, double is, double should_be)
+{
+    if (should_be != 0 && isfinite(is) && isfinite(should_be))
+        fprintf(out, "  %+8.2f %%", 100 * (is / should_be - 1));
+    else
+        fprintf(out, "  %10s", "-");
+}
+
+static void print_columns(FILE *out, const struct evaluation *e)
+{
+    if (e->columns > 0)
+        fputs("relative error of\n   synthetic                resample\n"
+              "        mean   deviation        mean   deviation\n",
+              out);
+    for (size_t i = 0; i < e->columns; i++) {
+        const struct evaluation_column *c = &e->column[i];
+        for (size_t k = 0; k < SIDE_TABLES; k++) {
+            if (k == SIDE_INDEPENDENT) /* of one column a resample is the same */
+                continue;
+            print_relative(out, c->of[k].mean, c->real.mean);
+            print_relative(out, c->of[k].deviation, c->real.deviation);
+        }
+        fprintf(out, "  %s\n", name_of(e, c->attribute));
+    }
+}
+
+static void print_correlation(FILE *out, double r)
+{
+    if (isnan(r))
+        fprintf(out, "  %6s", "-");
+    else
+        fprintf(out, "  %+6.3f", r);
+}
+
+static enum err print_correlations(FILE *out, const struct evaluation *e, size_t worst)
+{
+    struct entry *order CLEAN(memory_release) = NULL;
+    TRY(memory_new(&order, e->pairs));
+    if (e->pairs == 0)
+        return ERR_OK;
+    for (size_t i = 0; i < e->pairs; i++) {
+        double off = fabs(e->pair[i].of[SIDE_SYNTHETIC] - e->pair[i].real);
+        order[i] = (struct entry){isnan(off) ? 0 : off, i};
+    }
+    qsort(order, e->pairs, sizeof *order, by_error);
+    fputs("correlation\n    real  synth.  indep.  resample\n", out);
+    for (size_t i = 0; i < shown(e->pairs, worst); i++) {
+        const struct evaluation_pair *p = &e->pair[order[i].index];
+        print_correlation(out, p->real);
+        for (size_t k = 0; k < SIDE_TABLES; k++)
+            print_correlation(out, p->of[k]);
+        fprintf(out, "    %s x %s\n", name_of(e, p->a), name_of(e, p->b));
+    }
+    print_rest(out, e->pairs, worst);
+    return ERR_OK;
+}
+
+/* --- likelihood ------------------------------------------------------------------------------- */
+
+static void print_likelihood(FILE *out, const struct evaluation *e)
+{
+    if (!e->model)
+        return;
+    fprintf(out,
+            "negative log-likelihood of a real row under the model: %.4f\n"
+            "  (independent columns, by the real rows' own counts: %.4f)\n"
+            "log-likelihood of its numbers as written, in deviations: %.4f\n"
+            "  (independent columns: %.4f)\n",
+            -e->likelihood.codes, -e->alone.codes, e->likelihood.numbers, e->alone.numbers);
+    if (e->impossible > 0)
+        fprintf(out, "  (%zu rows are impossible under the model, and count as %g each)\n",
+                e->impossible, EVALUATE_IMPOSSIBLE);
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+static const char *const side_names[SIDES] = {"synthetic", "independent", "resample", "model"};
+
+static void print_answers(FILE *out, const struct evaluation *e, enum aggregate a, size_t grouped)
+{
+    static const enum evaluation_side order[SIDES] = {SIDE_MODEL, SIDE_SYNTHETIC, SIDE_INDEPENDENT,
+                                                      SIDE_RESAMPLE};
+    bool first = true;
+    for (size_t i = 0; i < SIDES; i++) {
+        const struct evaluate_errors *x = &e->answers[order[i]].of[a][grouped];
+        if (x->count == 0)
+            continue;
+        if (first)
+            fprintf(out, "  %-10s  %-8s %6zu", aggregate_name(a), grouped ? "by group" : "",
+                    x->count);
+        else
+            fprintf(out, "  %27s", "");
+        first = false;
+        fprintf(out, "  %-11s  %7.4f  %7.4f  %7.4f  %7.4f\n", side_names[order[i]],
+                evaluate_quantile(x, 0.5), evaluate_quantile(x, 0.95), evaluate_quantile(x, 0.99),
+                evaluate_quantile(x, 1));
+    }
+}
+
+static void print_questions(FILE *out, const struct evaluation *e)
+{
+    if (e->questions == 0)
+        return;
+    fprintf(out,
+            "relative errors of the answers to %zu question%s\n"
+            "  of                    items  by            median     95 %%     99 %%  largest\n",
+            e->questions, e->questions == 1 ? "" : "s");
+    for (size_t k = 0; k < 2; k++)
+        for (size_t a = 0; a < AGGREGATES; a++)
+            print_answers(out, e, (enum aggregate)a, k);
+}
+
+enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst)
+{
+    fprintf(out, "%zu real rows, %zu synthetic rows, %zu marginals\n", e->real->rows,
+            e->side[SIDE_SYNTHETIC]->rows, e->study->workload->cliques);
+    TRY(print_marginals(out, e, worst));
+    print_columns(out, e);
+    TRY(print_correlations(out, e, worst));
+    print_likelihood(out, e);
+    print_questions(out, e);
+    return ERR_OK;
+}
