@@ -79,6 +79,8 @@ static const struct {
     {"rounds: 4", "rounds: 4\nrevoked: [@9]", "roster"},
     {"rounds: 4", "rounds: 4\nrevoked: [@3]", "roster"},
     {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, ward, bmi, dose]", ""},
+    {"max_rows: 500", "max_rows: 500, batch: x, columns: [age, ward, bmi, dose], rows: 400",
+     "roster"},
     {"rounds: 4", "rounds: 4\nmin_owners: 2", ""},
     {"rounds: 4", "rounds: 4\nmin_owners: 1", "bounds"},
     {"rounds: 4", "rounds: 4\nlate_uploads: join", "bounds"},

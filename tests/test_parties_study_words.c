@@ -121,12 +121,13 @@ TEST(columns_are_described)
 {
     static const char *const said[] = {
         "columns age, ward; the others at o1", "columns bmi, dose; the others at o0",
-        "row i of one belongs to row i of the others", "at least 1 of these 2"};
+        "Each of them must have 400 rows.", "row i of one belongs to row i of the others",
+        "at least 1 of these 2"};
     struct fixture *f = *state;
     struct bytes b = edited(base_text, "{name: o0, max_rows: 500",
-                            "{name: o0, batch: x, columns: [age, ward], max_rows: 500");
+                            "{name: o0, batch: x, columns: [age, ward], rows: 400, max_rows: 500");
     struct bytes c = edited((const char *)b.data, "{name: o1, max_rows: 300",
-                            "{name: o1, batch: x, columns: [bmi, dose], max_rows: 500");
+                            "{name: o1, batch: x, columns: [bmi, dose], rows: 400, max_rows: 500");
     struct bytes d CLEAN(bytes_clear) = edited((const char *)c.data, "rounds: 4",
                                                "rounds: 4\nmin_owners: 1");
     struct study *s CLEAN(study_free) = NULL;

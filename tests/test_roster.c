@@ -320,8 +320,12 @@ TEST(every_change_is_told)
                                 NULL});
     amend(c.s.path, b,
           (const char *const[]){
-              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4", "servers:",
-              "model: {max_mib: 7, iterations: 8, final_iterations: 9}\nservers:", NULL});
+              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4",
+              "servers:", "model: {max_mib: 7, iterations: 8, final_iterations: 9}\nservers:",
+              "max_rows: 1000\n",
+              "max_rows: 1000\n    batch: x\n    columns: [age, sex, ward, bmi, died]\n"
+              "    rows: 400\n",
+              NULL});
     compare(&c, c.s.path, a, words);
     assert_non_null(strstr(words, "server s0: tcp://127.0.0.1:"));
     assert_non_null(strstr(words, "-> tcp://127.0.0.2:"));
@@ -335,6 +339,7 @@ TEST(every_change_is_told)
     assert_non_null(strstr(words, "  NO LONGER REVOKED: a key of "));
     assert_non_null(strstr(words, "deadlines.connect: 3 -> 4\n"));
     assert_non_null(strstr(words, "deadlines.uploads: 2030-01-01T00:00:00Z -> none\n"));
+    assert_non_null(strstr(words, "  rows of the batch of o0 (0: not said): 0 -> 400\n"));
     assert_non_null(strstr(words, "model.max_mib: 80 -> 7\n"));
     assert_non_null(strstr(words, "model.iterations: 100 -> 8\n"));
     assert_non_null(strstr(words, "model.final_iterations: 1000 -> 9\n"));

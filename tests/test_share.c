@@ -876,6 +876,34 @@ TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
     assert_in_range(widest((const char *)piped.data), 40, 80);
 }
 
+/* No server is there: what is refused never meets one. */
+TEST(a_batch_has_the_number_of_rows_that_was_agreed)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: x\n    columns: [age, sex]\n    rows: 401\n",
+        "    max_rows: 900\n    batch: x\n    columns: [ward, bmi, died]\n    rows: 401\n"};
+    const struct support_options o = {.owners = 2, .part = part};
+    struct scene c CLEAN(scene_free);
+    char key[SUPPORT_PATH], csv[SUPPORT_PATH], other[SUPPORT_PATH];
+    scene_new(&c, &o);
+    support_study_file(&c.s, "o0.key", key);
+    support_study_file(&c.s, "o0.csv", csv); /* of 400 rows */
+    support_study_file(&c.s, "other.yaml", other);
+    assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 6);
+    assert_true(said(&c, "has 400 rows, and the owners of its batch agreed on 401"));
+    assert_int_not_equal(access(file(&c, "o0.book"), F_OK), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *const edits[] = {
+            "sex]\n    rows: 401\n", i == 0 ? "sex]\n    rows: 400\n" : "sex]\n",
+            "died]\n    rows: 401\n", i == 0 ? "died]\n    rows: 400\n" : "died]\n", NULL};
+        assert_true(support_edit(c.s.path, other, edits));
+        assert_int_equal(
+            share_with(&c, other, (const char *const[]){csv, "--key", key, "--dry-run", NULL}), 0);
+        assert_true(said(&c, i == 0 ? "Each of them must have 400 rows, as this table has."
+                                    : "must have 400 rows, as this table has: ask them."));
+    }
+}
+
 TEST(mistakes_on_the_command_line)
 {
     const struct support_options o = {.owners = 1};

@@ -31,13 +31,19 @@ void announce_upload(const struct announce *a)
         upload_digest(a->first, a->study->terms.digest, digest);
         sodium_bin2hex(print, sizeof print, digest, sizeof digest);
     }
-    if (owner->columns < a->study->domain->attributes)
+    if (owner->columns < a->study->domain->attributes) {
         printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
                " bytes.\n"
                "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
                "have it.\n",
                owner->name, a->rows, owner->columns, owner->pad_to, records);
-    else if (a->form == UPLOAD_RECORDS)
+        if (owner->rows > 0)
+            printf("Each of them must have %u rows, as this table has.\n", owner->rows);
+        else
+            printf("Each of them must have %zu rows, as this table has: ask them. The study does\n"
+                   "not say how many (`rows`), so nothing checks it.\n",
+                   a->rows);
+    } else if (a->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
                " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
                owner->name, a->rows, owner->pad_to, records, a->study->workload->maximal_cells,

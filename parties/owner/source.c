@@ -92,6 +92,12 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,
                  database ? "no rows" : "a header and no rows", database ? "one" : "file");
+    if (who->rows > 0 && s->rows != who->rows)
+        return log_fail(log, ERR_DATA,
+                        "%s has %zu rows, and the owners of its batch agreed on %u, of which row i "
+                        "of one belongs to row i of the others: find out with them which rows are "
+                        "missing or too many, or have the study's roster amended. Nothing was sent",
+                        s->name, s->rows, who->rows);
     if (s->rows >= who->min_rows)
         return ERR_OK;
     return log_fail(

@@ -347,6 +347,17 @@ static void compare_servers(FILE *out, const struct study *a, const struct study
     }
 }
 
+/* Of a batch once, by its first owner. */
+static void compare_rows(FILE *out, const struct study *a, const struct study *b)
+{
+    for (size_t i = 0; i < b->owners; i++)
+        if (b->owner[i].batch == i) {
+            char what[STUDY_NAME_SIZE + 64];
+            snprintf(what, sizeof what, "rows of the batch of %s (0: not said)", b->owner[i].name);
+            compare_number(out, what, a->owner[i].rows, b->owner[i].rows);
+        }
+}
+
 static size_t find_analyst(const struct study *s, const char *name)
 {
     size_t i = 0;
@@ -413,6 +424,7 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
     for (size_t i = 0; i < study->owners; i++)
         compare_key(out, "owner", study->owner[i].name, &earlier->owner[i].key,
                     &study->owner[i].key);
+    compare_rows(out, earlier, study);
     compare_analysts(out, earlier, study);
     list_revoked(out, "revoked", study, earlier);
     list_revoked(out, "NO LONGER REVOKED", earlier, study);

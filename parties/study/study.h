@@ -86,7 +86,8 @@ struct study_owner {
     /* Its columns, ascending: all, unless it is one of a batch. */
     size_t columns;
     uint16_t *column;
-    size_t batch; /* the first owner of the batch; itself where it shares its rows with nobody */
+    size_t batch;  /* the first owner of the batch; itself where it shares its rows with nobody */
+    uint32_t rows; /* that each owner of the batch must have, as they agreed; 0: not said */
 };
 
 struct study_analyst {

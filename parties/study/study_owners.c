@@ -23,9 +23,9 @@ static enum err read_form(struct reading *r, const yaml_node_t *node, enum study
 
 /* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
-/* An owner's `batch` and `columns` in the file; both NULL: all columns, for itself. */
+/* An owner's `batch`, `columns` and `rows` in the file; all NULL: all columns, for itself. */
 struct batch_part {
-    const yaml_node_t *node, *batch, *columns;
+    const yaml_node_t *node, *batch, *columns, *rows;
     const char *name; /* of the batch */
 };
 
@@ -36,6 +36,11 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
     TRY(memory_new(&o->column, d->attributes));
     for (size_t a = 0; a < d->attributes; a++)
         o->column[a] = (uint16_t)a;
+    if (part->batch == NULL && part->rows != NULL)
+        return yaml_error(r->file, part->rows,
+                          "%s has a key \"rows\" without \"batch\"; only owners of columns of the "
+                          "same rows agree on their number, others have min_rows and max_rows",
+                          o->name);
     if (part->batch == NULL && part->columns == NULL)
         return ERR_OK;
     if (part->batch == NULL || part->columns == NULL)
@@ -70,6 +75,12 @@ static enum err find_batch(struct reading *r, const struct batch_part *parts, si
                 "%u and %u, pad_to %u and %u; make them equal",
                 owner[k].name, owner[i].name, parts[i].name, owner[k].max_rows, owner[i].max_rows,
                 owner[k].pad_to, owner[i].pad_to);
+        if (owner[k].rows != owner[i].rows)
+            return yaml_error(
+                r->file, parts[i].rows != NULL ? parts[i].rows : parts[i].node,
+                "%s and %s hold columns of the same rows (batch %s) but have rows %u and %u (0: "
+                "none is given); give both the number that they agreed on, or neither",
+                owner[k].name, owner[i].name, parts[i].name, owner[k].rows, owner[i].rows);
         break;
     }
     return ERR_OK;
@@ -132,13 +143,16 @@ static enum err read_owner(struct reading *r, const yaml_node_t *node, struct st
         {"max_rows", true, &most},      {"min_rows", false, &least},
         {"pad_to", false, &padded},     {"as", false, &as},
         {"batch", false, &part->batch}, {"columns", false, &part->columns},
+        {"rows", false, &part->rows},
     };
-    TRY(yaml_mapping(r->file, node, "an owner", keys, 8));
+    TRY(yaml_mapping(r->file, node, "an owner", keys, sizeof keys / sizeof *keys));
     part->node = node;
     TRY(study_read_name(r, name, "name", o->name));
     TRY(study_read_key(r, key, &o->key));
     TRY(study_read_unsigned(r, most, "max_rows", 1, INT32_MAX, &o->max_rows));
     TRY(study_read_unsigned(r, least, "min_rows", 0, o->max_rows, &o->min_rows));
+    TRY(study_read_unsigned(r, part->rows, "rows", o->min_rows > 0 ? o->min_rows : 1, o->max_rows,
+                            &o->rows));
     o->pad_to = o->max_rows;
     TRY(study_read_unsigned(r, padded, "pad_to", o->max_rows, INT32_MAX, &o->pad_to));
     TRY(read_form(r, as, &o->as));

@@ -194,6 +194,11 @@ static void put_roster(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->max_mib);
     bytes_put_u32(b, s->iterations);
     bytes_put_u32(b, s->final_iterations);
+    for (size_t i = 0; i < s->owners; i++)
+        if (s->owner[i].rows > 0) { /* rosters from before the key keep their digest */
+            bytes_put_u64(b, i);
+            bytes_put_u32(b, s->owner[i].rows);
+        }
 }
 
 enum err study_digest(struct study *s)

@@ -227,10 +227,13 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     fputs("\n", out);
     for (size_t k = i + 1; k < s->owners; k++)
         others += s->owner[k].batch == o->batch;
-    if (others == 0) /* the last of its batch */
+    if (others == 0) { /* the last of its batch */
         fputs("  Rows whose columns are at several owners:\n"
               "  row i of one belongs to row i of the others, and counts if all have it.\n",
               out);
+        if (o->rows > 0)
+            fprintf(out, "  Each of them must have %u rows.\n", o->rows);
+    }
 }
 
 static const char *about_servers(enum study_security security)
