@@ -2,9 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/secret.h"
 #include "base/text.h"
-#include "parties/owner/owner_secret.h"
 #include "tests/support_postgres.h"
 #include "tests/support_process.h"
 
@@ -43,6 +41,7 @@ static const char *const by_hand[] = {
 struct bench {
     struct support_study s;
     struct support_postgres p;
+    pid_t server[STUDY_SERVERS];
     unsigned rows;
     char connection[256];
     struct log *log;
@@ -89,15 +88,14 @@ static enum err count_by_hand(struct bench *b, double *seconds)
     return ERR_OK;
 }
 
-/* A dry run of an owner's share, what it took, and the upload's digest. */
+/* An owner's share, what it took, and the upload's digest. */
 static enum err share(struct bench *b, unsigned owner, bool csv, double *seconds, size_t *peak,
                       char digest[65])
 {
     const char *key = file(b, "o%u.key", owner), *out = file(b, "share.log"), *at;
-    const char *const by_sql[] = {"share", b->s.path,     "--dry-run", "--key",  key,
-                                  "--sql", b->connection, "--table",   "visits", NULL};
-    const char *const by_csv[] = {"share", b->s.path, file(b, "visits.csv"), "--dry-run", "--key",
-                                  key,     NULL};
+    const char *const by_sql[] = {"share",       b->s.path, "--key",  key, "--sql",
+                                  b->connection, "--table", "visits", NULL};
+    const char *const by_csv[] = {"share", b->s.path, file(b, "visits.csv"), "--key", key, NULL};
     struct bytes said CLEAN(bytes_clear) = {0};
     double start = clock_now_s();
     unlink(out);
@@ -114,13 +112,16 @@ static enum err share(struct bench *b, unsigned owner, bool csv, double *seconds
 
 static enum err prepare(struct bench *b)
 {
-    static const char *const part[] = {"    max_rows: 8000000\n    as: counts\n",
-                                       "    max_rows: 8000000\n    as: records\n"};
+    char counts[64], records[64];
+    const char *const part[] = {counts, records};
     const struct support_options o = {.owners = 2, .domain = domain, .part = part};
+    snprintf(counts, sizeof counts, "    max_rows: %u\n    as: counts\n", 2 * b->rows);
+    snprintf(records, sizeof records, "    max_rows: %u\n    as: records\n", 2 * b->rows);
     TRY(support_study_new(&b->s, &o, b->log));
-    for (unsigned i = 0; i < 2; i++) {
-        uint8_t *secret CLEAN(secret_release) = NULL;
-        TRY(owner_secret_take(&secret, file(b, "o%u.test.secret", i), b->s.study, b->log));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        b->server[i] = support_serve(&b->s, i, b->s.path);
+        if (!support_wait_for(file(b, "server%u.log", i), "is ready", 60))
+            return log_fail(b->log, ERR_PEER, "server %u does not start", i);
     }
     support_postgres_connection(&b->p, b->connection, sizeof b->connection);
     return make_rows(b);
@@ -177,6 +178,9 @@ enum err data_sql(bool smoke, FILE *json, struct log *log)
         return ERR_OK;
     }
     e = measure(&b, json);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (b.server[i] > 0 && support_stop(&b.server[i]) != 0 && e == ERR_OK)
+            e = log_fail(log, ERR_PEER, "server %u does not stop", i);
     support_study_free(&b.s);
     support_postgres_stop(&b.p);
     return e;
