@@ -1,11 +1,14 @@
+#include "aim/loop.h"
 #include "base/date.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/words.h"
 #include "parties/command/command.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/statement.h"
 #include "parties/study/bounds.h"
+#include "parties/study/expect.h"
 #include "parties/study/roster.h"
 
 #include <string.h>
@@ -18,8 +21,9 @@ static const char help[] =
     "       trefoil check STUDY --statement FILE\n"
     "\n"
     "Reads a study file and says in words what it means: who takes part and sees\n"
-    "what, what is guaranteed and what is not, what it costs, and where its bins\n"
-    "could be better. Everybody should run it before sending anything, and compare\n"
+    "what, what is guaranteed and what is not, what it costs, which of its questions\n"
+    "it will answer well, and where its bins could be better. Everybody should run it before "
+    "sending anything, and compare\n"
     "the fingerprint of the terms.\n"
     "\n"
     "  --key FILE      also say what part the holder of this private key has\n"
@@ -71,6 +75,25 @@ static void warn_of_key(const struct study *study, const struct public_identity 
             return;
 }
 
+/* How well it will answer the questions that it is made for. */
+static enum err print_questions(const struct study *study, struct log *log)
+{
+    struct expect *list CLEAN(memory_release) = NULL;
+    struct aim_options options = {.domain = study->domain,
+                                  .workload = study->workload,
+                                  .rounds = study->rounds,
+                                  .annealed = study->annealed};
+    uint64_t multiplier;
+    size_t count;
+    if (study->questions == NULL)
+        return ERR_OK;
+    TRY(price_limits(study, &options.limits, log));
+    TRY(measure_multiplier(aim_sigma(&options), &multiplier, log));
+    TRY(expect_questions(&list, &count, study, measure_sigma(multiplier), log));
+    expect_summary(stdout, study, list, count);
+    return ERR_OK;
+}
+
 static enum err explain(const struct study *study, const char *key, struct log *log)
 {
     struct identity *me CLEAN(identity_free) = NULL;
@@ -79,6 +102,7 @@ static enum err explain(const struct study *study, const char *key, struct log *
     if (key != NULL)
         TRY(identity_load(&me, key, log));
     study_describe(stdout, study, me != NULL ? &me->public : NULL);
+    TRY(print_questions(study, log));
     TRY(study_suggest(stdout, study));
     print_costs(study, rho);
     putchar('\n');

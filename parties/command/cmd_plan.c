@@ -5,6 +5,7 @@
 #include "parties/command/command.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
+#include "parties/study/expect.h"
 #include "parties/study/study.h"
 
 #include <inttypes.h>
@@ -16,7 +17,8 @@ static const char help[] =
     "usage: trefoil plan STUDY\n"
     "\n"
     "Says what a study will take, before anybody sends anything: cells, memory,\n"
-    "uploads, rounds, noise, disk; and what error to expect at several epsilons.\n"
+    "uploads, rounds, noise, disk; and what error to expect at several epsilons, and\n"
+    "in the answers to the questions that the study is made for.\n"
     "Reads only the study file. Refuses a study that cannot work, and says what to\n"
     "change.\n"
     "\n"
@@ -274,6 +276,19 @@ static void print_errors(const struct plan *p)
            "it measures among marginals, so that most come out better than measured alone.\n");
 }
 
+static enum err print_questions(const struct plan *p)
+{
+    struct expect *list CLEAN(memory_release) = NULL;
+    uint64_t multiplier;
+    size_t count;
+    if (p->study->questions == NULL)
+        return ERR_OK;
+    TRY(measure_multiplier(aim_sigma(&p->options), &multiplier, p->log));
+    TRY(expect_questions(&list, &count, p->study, measure_sigma(multiplier), p->log));
+    expect_table(stdout, p->study, list, count);
+    return ERR_OK;
+}
+
 /* --- what cannot work ------------------------------------------------------------------------ */
 
 static enum err check(const struct plan *p)
@@ -324,7 +339,7 @@ static enum err plan(struct plan *p, const char *path)
     print_uploads(p);
     print_noise(p);
     print_errors(p);
-    return ERR_OK;
+    return print_questions(p);
 }
 
 static enum err run(int argc, char **argv, struct log *log)

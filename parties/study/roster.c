@@ -105,10 +105,10 @@ static enum err signed_text(const struct study *study, size_t server, const uint
 }
 
 /* Whether the new text is what this server has signed: the signature is over terms and roster. */
-static bool is_signed(const struct bytes *text, size_t server)
+static bool is_signed(const char *path, const struct bytes *text, size_t server)
 {
     struct study *again = NULL;
-    bool good = study_parse(&again, "", text->data, text->size, NULL) == ERR_OK &&
+    bool good = study_parse(&again, path, text->data, text->size, NULL) == ERR_OK &&
                 roster_signature(again, server) == ROSTER_SIGNED;
     study_free(&again);
     return good;
@@ -120,7 +120,7 @@ static enum err write_signed(const char *path, const struct study *study, size_t
     struct bytes out CLEAN(bytes_clear) = {0};
     struct stat st;
     TRY(signed_text(study, server, signature, text, &out));
-    if (!is_signed(&out, server))
+    if (!is_signed(path, &out, server))
         return log_fail(log, ERR_STUDY,
                         "the signature cannot be added to %s, which was left alone; put the "
                         "printed line under `signatures:` at the end of the file",

@@ -171,7 +171,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .final_iterations = 1000,
         .roster_version = 1,
     };
-    r = (struct reading){.file = file, .study = s};
+    r = (struct reading){.file = file, .path = path, .log = log, .study = s};
     r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)
@@ -198,6 +198,7 @@ void study_free(struct study **study)
     for (size_t k = 0; k < s->zeros; k++)
         memory_free(&s->zero[k].cell);
     memory_free(&s->zero);
+    memory_free(&s->questions);
     workload_free(&s->workload);
     domain_free(&s->domain);
     memory_free(&s->owner);

@@ -101,6 +101,7 @@ struct study {
     size_t zeros; /* impossible combinations, by their columns */
     struct zeros *zero;
     struct workload *workload;
+    char *questions; /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     unsigned rows_per_person;
     enum study_noise noise;
@@ -139,7 +140,7 @@ enum err study_load(struct study **study, const char *path, struct log *log) MUS
  * has it. Of the study, domain and zeros alone must be there.
  */
 enum err study_add_impossible(struct study *study, const char *path, struct log *log) MUST_CHECK;
-/* The same from memory; `path` is for messages. */
+/* The same from memory; `path` is for messages, and files that the study names lie beside it. */
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log) MUST_CHECK;
 void study_free(struct study **study);

@@ -12,6 +12,8 @@
 /* What every reader works on. */
 struct reading {
     struct yaml_file *file;
+    const char *path; /* of the study file, beside which others lie */
+    struct log *log;
     struct study *study;
     char note[768]; /* what aim/ said about a part, to be told again with its place */
     struct log quiet;
@@ -41,6 +43,9 @@ enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node,
                                  const char *text) MUST_CHECK;
 enum err study_read_impossible(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
+/* A workload by a file of questions (study_questions.c); `most` is optional. */
+enum err study_read_questions(struct reading *r, const yaml_node_t *node,
+                              const yaml_node_t *most) MUST_CHECK;
 
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 

@@ -44,18 +44,21 @@ static enum err read_workload_random(struct reading *r, const yaml_node_t *node,
                       node);
 }
 
-/* {all: k}, or {random: k, count: n, seed: s}. */
+/* {all: k}, {random: k, count: n, seed: s}, or {queries: file, max_cells: n}. */
 static enum err read_workload_rule(struct reading *r, const yaml_node_t *node)
 {
-    const yaml_node_t *all, *random, *count, *seed;
-    const struct yaml_key keys[] = {{"all", false, &all},
-                                    {"random", false, &random},
-                                    {"count", false, &count},
-                                    {"seed", false, &seed}};
-    TRY(yaml_mapping(r->file, node, "workload", keys, 4));
-    if ((all != NULL) == (random != NULL) || (all != NULL && (count != NULL || seed != NULL)))
+    const yaml_node_t *all, *random, *count, *seed, *queries, *most;
+    const struct yaml_key keys[] = {{"all", false, &all},         {"random", false, &random},
+                                    {"count", false, &count},     {"seed", false, &seed},
+                                    {"queries", false, &queries}, {"max_cells", false, &most}};
+    TRY(yaml_mapping(r->file, node, "workload", keys, 6));
+    if (queries != NULL && all == NULL && random == NULL && count == NULL && seed == NULL)
+        return study_read_questions(r, queries, most);
+    if ((all != NULL) == (random != NULL) || (all != NULL && (count != NULL || seed != NULL)) ||
+        queries != NULL || most != NULL)
         return yaml_error(r->file, node,
-                          "should be {all: k}, {random: k, count: n, seed: s}, or a list");
+                          "should be {all: k}, {random: k, count: n, seed: s}, {queries: file}, or "
+                          "a list");
     return all != NULL ? read_workload_all(r, all)
                        : read_workload_random(r, node, random, count, seed);
 }

@@ -1,0 +1,174 @@
+/*
+ * A workload made for questions: the marginals over the columns of each, from a file of questions
+ * that lies beside the study file. Only these marginals and their weights are terms.
+ */
+#include "aim/answer.h"
+#include "aim/question/questions.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CELLS_MOST 100000 /* of a marginal, unless the study says otherwise */
+
+struct wanted {
+    struct clique clique;
+    double weight;
+};
+
+struct asked {
+    const struct domain *domain;
+    uint64_t most; /* cells of a marginal */
+    size_t count, room;
+    struct wanted *wanted;
+};
+
+static void asked_clear(struct asked *k)
+{
+    memory_free(&k->wanted);
+}
+
+static enum err add(struct asked *k, const struct clique *c)
+{
+    if (k->count == k->room) {
+        size_t room = 2 * k->room + 64;
+        struct wanted *grown = memory_grow(k->wanted, room, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        k->wanted = grown;
+        k->room = room;
+    }
+    k->wanted[k->count++] = (struct wanted){*c, 1};
+    return ERR_OK;
+}
+
+static bool is_small(const struct asked *k, const struct clique *c)
+{
+    return clique_cells(c, k->domain) <= k->most;
+}
+
+/* The marginal over all of them; or over each pair of them, if it is too large. */
+static enum err add_columns(struct asked *k, const struct scope *s)
+{
+    struct clique all = {.n = s->n};
+    if (s->n <= CLIQUE_MAX) {
+        memcpy(all.attribute, s->attribute, s->n * sizeof *s->attribute);
+        if (s->n == 1 || is_small(k, &all))
+            return s->n > 0 ? add(k, &all) : ERR_OK;
+    }
+    for (uint16_t i = 0; i < s->n; i++)
+        for (uint16_t j = 0; j < i; j++) {
+            const struct clique pair = {2, {s->attribute[j], s->attribute[i]}};
+            if (is_small(k, &pair))
+                TRY(add(k, &pair));
+        }
+    return ERR_OK; /* columns of which no marginal is small enough are added in settle() */
+}
+
+static enum err add_file(struct asked *k, const char *path, size_t *questions, struct log *log)
+{
+    struct questions q CLEAN(questions_clear) = {.domain = k->domain, .log = log};
+    TRY(questions_file(&q, path));
+    for (;;) {
+        struct questions_next next;
+        enum err e = ERR_OK;
+        TRY(questions_next(&q, &next));
+        if (next.question == NULL)
+            return ERR_OK;
+        for (size_t i = 0; i < next.question->items && e == ERR_OK; i++) {
+            const struct scope s = answer_columns(next.question, i);
+            e = add_columns(k, &s);
+        }
+        question_free(&next.question);
+        TRY(e);
+        ++*questions;
+    }
+}
+
+static int by_clique(const void *a, const void *b)
+{
+    return clique_compare(&((const struct wanted *)a)->clique, &((const struct wanted *)b)->clique);
+}
+
+/* Every column at least once, alone; equal marginals become one, with the sum of their weights. */
+static enum err settle(struct asked *k)
+{
+    size_t kept = 0;
+    for (uint16_t i = 0; i < k->domain->attributes; i++) {
+        bool in = false;
+        for (size_t j = 0; j < k->count && !in; j++)
+            for (unsigned n = 0; n < k->wanted[j].clique.n; n++)
+                in |= k->wanted[j].clique.attribute[n] == i;
+        if (!in)
+            TRY(add(k, &(struct clique){1, {i}}));
+    }
+    qsort(k->wanted, k->count, sizeof *k->wanted, by_clique);
+    for (size_t i = 0; i < k->count; i++)
+        if (kept > 0 && clique_equal(&k->wanted[i].clique, &k->wanted[kept - 1].clique))
+            k->wanted[kept - 1].weight += k->wanted[i].weight;
+        else
+            k->wanted[kept++] = k->wanted[i];
+    k->count = kept;
+    return ERR_OK;
+}
+
+static enum err make(struct reading *r, const yaml_node_t *node, const struct asked *k)
+{
+    struct clique *cliques CLEAN(memory_release) = NULL;
+    double *weights CLEAN(memory_release) = NULL;
+    TRY(memory_new(&cliques, k->count));
+    TRY(memory_new(&weights, k->count));
+    for (size_t i = 0; i < k->count; i++) {
+        cliques[i] = k->wanted[i].clique;
+        weights[i] = k->wanted[i].weight;
+    }
+    return study_note(
+        r, workload_new(&r->study->workload, k->domain, cliques, weights, k->count, &r->quiet),
+        node);
+}
+
+/* The file that is meant, beside the study file. */
+static enum err find(struct reading *r, const yaml_node_t *node, char path[FILE_PATH])
+{
+    const char *name, *slash = strrchr(r->path, '/');
+    TRY(yaml_text(r->file, node, "queries", &name));
+    if (strchr(name, '/') != NULL || name[0] == '\0' || name[0] == '.')
+        return yaml_error(r->file, node,
+                          "queries is \"%.200s\"; it should be the name of a file beside the study "
+                          "file, without a folder",
+                          name);
+    TRY(file_path(path, r->log, "%.*s%s", slash != NULL ? (int)(slash - r->path) + 1 : 0, r->path,
+                  name));
+    if (!file_is_there(path))
+        return yaml_error(r->file, node,
+                          "there is no %.200s beside the study file; whoever has the study needs "
+                          "it too",
+                          name);
+    return ERR_OK;
+}
+
+enum err study_read_questions(struct reading *r, const yaml_node_t *node, const yaml_node_t *most)
+{
+    struct asked k CLEAN(asked_clear) = {.domain = r->study->domain};
+    int64_t cells = CELLS_MOST;
+    size_t questions = 0;
+    char path[FILE_PATH];
+    enum err e;
+    if (most != NULL)
+        TRY(yaml_integer(r->file, most, "max_cells", 2, INT64_C(1) << 31, &cells));
+    k.most = (uint64_t)cells;
+    TRY(find(r, node, path));
+    e = add_file(&k, path, &questions, r->log);
+    if (e == ERR_QUESTION)
+        return ERR_STUDY; /* told with its place */
+    TRY(e);
+    if (questions == 0)
+        return yaml_error(r->file, node, "there is no question in %s", path);
+    TRY(settle(&k));
+    r->study->questions = memory_string(path);
+    if (r->study->questions == NULL)
+        return ERR_NOMEM;
+    return make(r, node, &k);
+}
