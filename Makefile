@@ -254,8 +254,8 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $
 
 # One of its servers alters what it sends or says in these, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits move_known \
-	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_open_checked check_coin \
-	measure_open round_agree round_ledger)
+	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
+	measure_open round_agree round_ledger net_stream play_round usleep)
 
 # Two of its servers state another index than they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree

@@ -11,9 +11,11 @@
 
 #include "mpc/check_private.h"
 #include "mpc/convert.h"
+#include "mpc/crew.h"
 #include "mpc/elementary.h"
 #include "mpc/move_private.h"
 #include "mpc/truncate.h"
+#include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
 #include "parties/server/server.h"
@@ -22,6 +24,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 enum place {
@@ -32,30 +35,41 @@ enum place {
     CIRCLE,
     TRUNCATION,
     COIN_FLIP,
+    CHOICE,
     OPENING,
     MEASUREMENT,
     COIN_OF_CHECK,
     STATEMENT,
-    LEDGER
+    LEDGER,
+    OTHER_LANE
 };
 
 /* --- the server that cheats ------------------------------------------------------------------- */
 
 #define LONG 256 /* bytes of a stretch that is altered anywhere */
+#define LANES 2  /* most */
 
-/* The first message, or long stretch, that goes to a neighbour in a place and phase: one bit. */
+/* One bit of the first such message, or long stretch, to a neighbour in a place and phase. */
 struct lie {
     enum place place;
     enum net_phase phase;
     enum net_peer to;
+    size_t message; /* of those that travel together */
 };
 
 static struct {
     struct lie lie;
-    const struct party *party; /* of the session */
-    bool inside;               /* the place of its lie */
+    const struct net *first; /* lane */
+    bool inside;             /* the place of its lie */
     bool done;
 } villain;
+
+/* Of servers of which an analyst asks different things: in the last round, the first time. */
+#define LAST 2
+static struct {
+    bool still, asked_otherwise, impatient;
+    bool now;
+} apart;
 
 static void lies(struct log *log)
 {
@@ -66,12 +80,14 @@ static void lies(struct log *log)
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct lie *lie = &villain.lie;
-    const bool here = lie->place == ANYWHERE ? n >= LONG : villain.inside && at->message == 0;
+    const struct party *party = self;
+    const bool here = lie->place == ANYWHERE     ? n >= LONG
+                      : lie->place == OTHER_LANE ? party->lane > 0 && apart.now
+                                                 : villain.inside && at->message == lie->message;
     uint8_t *bytes = p;
-    (void)self;
-    if (villain.done || !here || at->to != lie->to || net_phase(villain.party->net) != lie->phase)
+    if (villain.done || !here || at->to != lie->to || net_phase(party->net) != lie->phase)
         return ERR_OK;
-    lies(villain.party->log);
+    lies(party->log);
     /* of numbers no low bit; of what is opened each word, so that none is the winner's */
     if (lie->place == OPENING)
         for (size_t k = 0; k < n; k += 8)
@@ -81,15 +97,17 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
     return ERR_OK;
 }
 
-static const struct party_tamper tamper = {.alter = alter};
+static struct party_tamper tamper[LANES];
 
 __typeof__(party_new) __real_party_new, __wrap_party_new;
 enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
                           uint32_t lane, struct log *log)
 {
     TRY(__real_party_new(party, net, session, lane, log));
-    (*party)->tamper = &tamper;
-    villain.party = *party;
+    tamper[lane] = (struct party_tamper){.alter = alter, .self = *party};
+    (*party)->tamper = &tamper[lane];
+    if (lane == 0)
+        villain.first = net;
     return ERR_OK;
 }
 
@@ -123,6 +141,9 @@ INSIDE(TRUNCATION, truncate_signed_ring64,
        (struct party * p, struct share64 out, struct share64 v, unsigned bits), p, out, v, bits)
 INSIDE(COIN_FLIP, coin_flip, (struct party * p, struct planes *out, const uint64_t *threshold), p,
        out, threshold)
+INSIDE(CHOICE, move_choose,
+       (struct party * p, struct share64 out, struct bits s, struct share64 v, const size_t *start),
+       p, out, s, v, start)
 INSIDE(OPENING, move_open_checked,
        (struct party * p, enum ring ring, struct operand x, size_t n, uint64_t *out), p, ring, x, n,
        out)
@@ -134,6 +155,16 @@ static bool departs(enum place place, struct log *log)
         return false;
     lies(log);
     return true;
+}
+
+/* What is stated on lane 0 comes after the others' lane 1 could have begun a check. */
+__typeof__(net_stream) __real_net_stream, __wrap_net_stream;
+enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t count)
+{
+    const bool waits = villain.lie.place == OTHER_LANE && apart.now && net == villain.first;
+    if (waits)
+        nanosleep(&(const struct timespec){.tv_nsec = 200000000}, NULL);
+    return __real_net_stream(net, flows, count);
 }
 
 /* Knows the coin, and is gone. */
@@ -185,6 +216,32 @@ enum err __wrap_round_ledger(struct net *net, const uint8_t open[32], const stru
     return e;
 }
 
+/* --- servers that do not lie, and prove as soon as they can ----------------------------------- */
+
+__typeof__(play_round) __real_play_round, __wrap_play_round;
+enum err __wrap_play_round(struct play *play, const struct request *request,
+                           const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
+{
+    const struct party *p = play->engine->party;
+    uint8_t of[REQUEST_DIGEST_SIZE];
+    enum err e;
+    memcpy(of, digest, sizeof of);
+    apart.now = apart.still && request->sequence == LAST;
+    for (size_t k = 0; apart.now && k < crew_lanes(p); k++)
+        crew_lane(p, k)->check->limits.log = 1;
+    of[0] ^= apart.now && apart.asked_otherwise;
+    apart.still = apart.still && !apart.now;
+    e = __real_play_round(play, request, of, result);
+    apart.now = false;
+    return e;
+}
+
+__typeof__(usleep) __real_usleep, __wrap_usleep;
+int __wrap_usleep(useconds_t us)
+{
+    return apart.impatient ? 0 : __real_usleep(us);
+}
+
 _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct lie *lie)
 {
     FILE *said = fopen(file(c, "server%u.log", i), "a");
@@ -200,7 +257,7 @@ _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct li
                                                     .me = me,
                                                     .folder = file(c, "server%u", i),
                                                     .listen = c->s.host,
-                                                    .lanes = 1,
+                                                    .lanes = c->s.lanes[i],
                                                     .stop = &stop,
                                                     .log = &log}) != ERR_OK);
 }
@@ -216,9 +273,11 @@ static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
 }
 
 /* A study of counts in two rounds, everything shared, with one server that cheats. */
-static struct scene scene_with(unsigned cheat, const struct lie *lie, const char *security)
+static struct scene scene_with(unsigned cheat, const struct lie *lie, const char *noise,
+                               const char *security)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = security};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 2, .noise = noise, .more = security};
     struct scene c = scene_new(&o);
     start_cheat(&c, cheat, lie);
     share_everything(&c);
@@ -314,17 +373,19 @@ static const struct attack {
     unsigned least, most; /* openings */
     bool unnoticed;       /* without a check: what follows makes shares of it that fit */
     bool quick;           /* in make test */
+    const char *noise;    /* or what is the default */
 } attacks[] = {
-    {"a number's bits", {TO_BITS, NET_COMPUTE, NET_PREV}, 0, 0, 0, false, true},
-    {"a sum of counts", {ANYWHERE, NET_COMPUTE, NET_PREV}, 1, 0, 0, false, false},
-    {"two versions of m", {KNOWN, NET_NOISE, NET_PREV}, 2, 0, 0, false, false},
-    {"two reveals", {REVEAL, NET_NOISE, NET_PREV}, 0, 0, 0, false, false},
-    {"the cosine", {CIRCLE, NET_NOISE, NET_PREV}, 1, 0, 0, true, true},
-    {"carries of a truncation", {TRUNCATION, NET_NOISE, NET_PREV}, 2, 1, 1, false, false},
-    {"a coin's digit", {COIN_FLIP, NET_NOISE, NET_PREV}, 0, 0, 0, true, false},
-    {"the noise", {ANYWHERE, NET_NOISE, NET_NEXT}, 1, 0, 0, false, false},
-    {"a score", {ANYWHERE, NET_SELECT, NET_PREV}, 2, 1, 1, false, false},
-    {"argmax's last message", {OPENING, NET_SELECT, NET_NEXT}, 2, 2, 3, false, true},
+    {"a number's bits", {TO_BITS, NET_COMPUTE, NET_PREV, 0}, 0, 0, 0, false, true, NULL},
+    {"a sum of counts", {ANYWHERE, NET_COMPUTE, NET_PREV, 0}, 1, 0, 0, false, false, NULL},
+    {"two versions of m", {KNOWN, NET_NOISE, NET_PREV, 0}, 2, 0, 0, false, false, NULL},
+    {"two reveals", {REVEAL, NET_NOISE, NET_PREV, 0}, 0, 0, 0, false, false, NULL},
+    {"the cosine", {CIRCLE, NET_NOISE, NET_PREV, 0}, 1, 0, 0, true, true, NULL},
+    {"carries of a truncation", {TRUNCATION, NET_NOISE, NET_PREV, 0}, 2, 1, 1, false, false, NULL},
+    {"a coin's digit", {COIN_FLIP, NET_NOISE, NET_PREV, 0}, 0, 0, 0, true, false, NULL},
+    {"signs", {CHOICE, NET_NOISE, NET_PREV, 2}, 1, 0, 0, false, false, "discrete"},
+    {"the noise", {ANYWHERE, NET_NOISE, NET_NEXT, 0}, 1, 0, 0, false, false, NULL},
+    {"a score", {ANYWHERE, NET_SELECT, NET_PREV, 0}, 2, 1, 1, false, false, NULL},
+    {"argmax's last message", {OPENING, NET_SELECT, NET_NEXT, 0}, 2, 2, 3, false, true, NULL},
 };
 
 static bool skipped(bool quick)
@@ -336,7 +397,7 @@ static void attack(const struct attack *a)
 {
     struct scene c;
     char says[64];
-    c = scene_with(a->cheat, &a->lie, "security: abort\n");
+    c = scene_with(a->cheat, &a->lie, a->noise, "security: abort\n");
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     expect_lies(&c, a->cheat, a->name);
     snprintf(says, sizeof says, "sent something that does not fit (phase %s, check",
@@ -373,7 +434,7 @@ TEST(servers_that_prove_nothing_do_not_notice)
         struct scene c;
         if (!a->unnoticed || skipped(a->quick))
             continue;
-        c = scene_with(a->cheat, &a->lie, "security: semi-honest\n");
+        c = scene_with(a->cheat, &a->lie, a->noise, "security: semi-honest\n");
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         expect_lies(&c, a->cheat, a->name);
         expect_lines(&c, a->cheat, a->lie.phase, ALL, ALL, false);
@@ -404,7 +465,7 @@ static void depart(const struct departure *d, unsigned cheat)
 {
     struct scene c;
     char tries[64];
-    c = scene_with(cheat, &d->lie, "security: abort\n");
+    c = scene_with(cheat, &d->lie, NULL, "security: abort\n");
     snprintf(tries, sizeof tries, "UPDATE guard SET tries = %u", d->tries);
     for (unsigned k = 1; k < STUDY_SERVERS && d->tries > 0; k++)
         support_alter(&c.s, (cheat + k) % STUDY_SERVERS, tries);
@@ -426,6 +487,54 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
             depart(&departures[k], k % STUDY_SERVERS);
 }
 
+/* --- an analyst that asks the servers for different things ------------------------------------ */
+
+#define LIAR 1
+#define OTHER 2 /* who is asked otherwise */
+
+/*
+ * Lane 1 has a full log before lane 0 hears that requests differ, since the liar keeps lane 0
+ * waiting, and lies on lane 1. A check of that lane does not begin; or, `hastily`, when nobody has
+ * waited long enough, it begins and does not end. Nobody is caught, and the study goes on.
+ */
+static void ask_differently(bool hastily)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 2, .lanes = LANES, .more = "security: abort\nscore: l1\n"};
+    const struct lie lie[STUDY_SERVERS] = {[LIAR] = {OTHER_LANE, NET_SELECT, NET_PREV, 0}};
+    struct scene c = scene_new(&o);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        apart.still = true;
+        apart.asked_otherwise = i == OTHER;
+        apart.impatient = hastily;
+        start_cheat(&c, i, &lie[i]);
+        support_alter(&c.s, i,
+                      hastily ? "UPDATE guard SET tries = 254" : "UPDATE guard SET tries = 255");
+    }
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
+    expect_lies(&c, LIAR, "lane 1");
+    if (hastily)
+        assert_true(support_contains(file(&c, "server%u.log", 0), "no failure of a check") ||
+                    support_contains(file(&c, "server%u.log", OTHER), "no failure of a check"));
+    else
+        assert_true(support_contains(file(&c, "run0.log"), "has another request"));
+    expect_lines(&c, LIAR, NET_OTHER, 3, 3, false);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+    expect_right(&c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        support_kill(&c.server[i]);
+    scene_free(&c);
+}
+
+TEST(who_is_asked_for_something_else_is_no_cheat)
+{
+    (void)state;
+    ask_differently(true);
+    if (!skipped(false))
+        ask_differently(false);
+}
+
 static int run_to(struct scene *c, const char *rounds)
 {
     const char *const a[] = {"run",   c->s.path,           "--key",    file(c, "a.key"),
@@ -437,7 +546,7 @@ static int run_to(struct scene *c, const char *rounds)
 /* Rows that come late stay uncounted where what counts them is wrong, until that is looked into. */
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
-    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV};
+    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 2,
                                       .more = "security: abort\nmin_owners: 2\n"

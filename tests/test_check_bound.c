@@ -6,8 +6,10 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/argmax.h"
+#include "mpc/cached.h"
 #include "mpc/check_private.h"
 #include "mpc/kernel.h"
+#include "protocols/counts.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -17,8 +19,12 @@
 
 #define LIMIT ((size_t)8 << 20) /* a sixteenth of what it is, as are batches here */
 
+#define SMALL ((size_t)1 << 20) /* where cells are cut */
+#define CELLS ((size_t)96 * 1024)
+
 struct watched {
     enum err (*job)(struct party *p);
+    size_t limit;
     struct party *party;
     size_t most;
     unsigned flushes;
@@ -38,21 +44,22 @@ static enum err look(void *self)
 static enum err sit(struct party *p, void *shared)
 {
     struct watched *all = shared, *w = &all[p->index];
-    const struct check_limits limits = {.log = LIMIT, .guard = {.begin = look, .self = w}};
+    const struct check_limits limits = {.log = w->limit, .guard = {.begin = look, .self = w}};
     w->party = p;
     TRY(check_new(p, &limits));
     TRY(w->job(p));
     return check_flush(p);
 }
 
-static void stays_below(enum err (*job)(struct party *p), const char *name)
+static void stays_below(enum err (*job)(struct party *p), size_t limit, const char *name)
 {
-    struct watched w[3] = {{.job = job}, {.job = job}, {.job = job}};
+    const struct watched each = {.job = job, .limit = limit};
+    struct watched w[3] = {each, each, each};
     assert_int_equal(three_run(3, sit, w, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++) {
-        if (w[s].flushes < 2 || w[s].most < LIMIT)
+        if (w[s].flushes < 2 || w[s].most < limit)
             fail_msg("%s: only %u flushes of at most %zu bytes", name, w[s].flushes, w[s].most);
-        if (w[s].most > LIMIT + LIMIT / 4 * 3)
+        if (w[s].most > limit + limit / 4 * 3)
             fail_msg("%s: a log of %zu bytes", name, w[s].most);
     }
 }
@@ -95,11 +102,57 @@ static enum err discrete(struct party *p)
     return with_shares(p, 36864 / 16, discrete_sample);
 }
 
+/* What is kept of the counts is made without a check. */
+static enum err distances_of(struct party *p, struct share64 x)
+{
+    struct check *const check = p->check;
+    struct cached_span span = {.cells = CELLS};
+    uint64_t *bound;
+    struct cached *kept = NULL;
+    struct planes bits;
+    struct share64 sum;
+    enum err e;
+    TRY(scratch_array(p->scratch, &bound, CELLS));
+    for (size_t i = 0; i < CELLS; i++)
+        bound[i] = (uint64_t)5 << CACHED_GRID;
+    span.c = bound;
+    TRY(party_planes(p, &bits, 17, CELLS));
+    TRY(party_share64(p, &sum, 1));
+    bits_zero(planes_flat(&bits));
+    p->check = NULL;
+    e = cached_new(p, &kept, x, &bits);
+    p->check = check;
+    if (e == ERR_OK)
+        e = cached_distance(p, sum, kept, &span);
+    cached_free(&kept);
+    return e;
+}
+
+static enum err distances(struct party *p)
+{
+    return with_shares(p, CELLS, distances_of);
+}
+
+static enum err squares(struct party *p)
+{
+    uint64_t cells[CELLS / 1024];
+    struct counts *c;
+    enum err e;
+    for (size_t q = 0; q < CELLS / 1024; q++)
+        cells[q] = 1024;
+    TRY(counts_new(&c, cells, CELLS / 1024, 17));
+    e = counts_finish_squares(p, c);
+    counts_free(&c);
+    return e;
+}
+
 TEST(a_log_has_a_bound)
 {
     (void)state;
-    stays_below(argmax, "argmax");
-    stays_below(gauss, "Gaussians");
-    stays_below(gumbel, "Gumbels");
-    stays_below(discrete, "discrete Gaussians");
+    stays_below(argmax, LIMIT, "argmax");
+    stays_below(gauss, LIMIT, "Gaussians");
+    stays_below(gumbel, LIMIT, "Gumbels");
+    stays_below(discrete, LIMIT, "discrete Gaussians");
+    stays_below(distances, SMALL, "distances");
+    stays_below(squares, SMALL, "squares");
 }

@@ -5,6 +5,7 @@
 
 #include "mpc/bits.h"
 #include "mpc/check.h"
+#include "mpc/check_matrix.h"
 #include "mpc/convert.h"
 #include "mpc/crew.h"
 #include "mpc/open.h"
@@ -237,6 +238,7 @@ TEST(lanes_compare_what_they_heard_before_others_use_it)
 struct held {
     unsigned cheat, failed; /* checks of the honest, lane 0's first */
     bool more;              /* an honest server's lane 0 went on behind the coin */
+    bool matrices;          /* which lane 0 proves by itself; else it opens what all made */
     uint64_t x[3 * 8], opened[3][64 * 24];
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -297,6 +299,24 @@ static enum err to_numbers(void *self, struct party *lane, size_t tile)
     return convert_bit64(lane, share64_view(s->out, tile * x.n, x.n), x);
 }
 
+/* One cell, of sides of zeros. */
+static enum err prove_matrices(struct party *p)
+{
+    static const size_t rows[] = {1, 1};
+    static const struct check_pair pair = {0, 1};
+    struct check_plans plans = {.rows = rows, .sides = 2, .pair = &pair, .pairs = 1};
+    struct share16 side;
+    uint16_t sum = 0;
+    TRY(party_share16(p, &side, 64));
+    memset(side.a, 0, 64 * sizeof *side.a);
+    memset(side.b, 0, 64 * sizeof *side.b);
+    const struct check_tile tile = {64, (const struct share16[]){side, side}, NULL};
+    struct check_matrices m = {.plans = &plans, .tile = &tile, .tiles = 1};
+    TRY(party_share16(p, &m.z, 1));
+    TRY(check_plans(p, &plans));
+    return move_settle(p, RING_16, OPERAND(m.z), &sum, 1, &(struct check_sums){.matrices = &m});
+}
+
 static enum err use_both(struct party *p, void *shared)
 {
     struct held *h = shared;
@@ -317,8 +337,8 @@ static enum err use_both(struct party *p, void *shared)
         e = crew_run(p, 2, to_numbers, &s);
     }
     if (e == ERR_OK)
-        e = ring64_multiply(p, s.out, s.out, s.out);
-    if (e == ERR_OK)
+        e = h->matrices ? prove_matrices(p) : ring64_multiply(p, s.out, s.out, s.out);
+    if (e == ERR_OK && !h->matrices)
         e = open_ring64(p, OPEN_MASKED, s.out, h->opened[p->index]);
     planes_free(&x);
     share64_free(&s.out);
@@ -328,8 +348,9 @@ static enum err use_both(struct party *p, void *shared)
 TEST(no_lane_proves_what_it_made_of_two_versions)
 {
     (void)state;
-    for (unsigned cheat = 0; cheat < 4; cheat++) {
-        struct held h = {.cheat = cheat, .x = {0x0123456789abcdef}};
+    for (unsigned k = 0; k < 8; k++) {
+        const unsigned cheat = k % 4;
+        struct held h = {.cheat = cheat, .matrices = k > 3, .x = {0x0123456789abcdef}};
         enum err results[3];
         pthread_mutex_init(&h.lock, NULL);
         pthread_cond_init(&h.changed, NULL);
