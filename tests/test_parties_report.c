@@ -4,8 +4,13 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/association.h"
+#include "aim/model_densities.h"
+#include "aim/model_file.h"
+#include "aim/output.h"
 #include "aim/tabulate.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
@@ -19,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a checker of markup ---------------------------------------------------------------------- */
+/* --- a checker of markup --------------------------------------------------------------------- */
 
 /* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
 static void check_markup(const char *at)
@@ -48,7 +53,7 @@ static void check_markup(const char *at)
     assert_int_equal(depth, 0);
 }
 
-/* --- a run ------------------------------------------------------------------------------------ */
+/* --- a run ----------------------------------------------------------------------------------- */
 
 struct stage {
     struct support_study s;
@@ -184,7 +189,7 @@ static size_t count_of(const char *text, const char *what)
     return n;
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
+/* --- tests ----------------------------------------------------------------------------------- */
 
 TEST(a_run_in_words_and_pictures)
 {
@@ -201,8 +206,15 @@ TEST(a_run_in_words_and_pictures)
                "one row");
     expect(&g, "The analyst's program sent 45.2 kB and received 5400 bytes; it waited 2.0 s");
     expect(&g, "<b>18.0 MB</b>"); /* 3 servers, 6 phases, a megabyte each */
-    assert_int_equal(count_of(text_of(&g), "<figure>"), 5);
-    assert_int_equal(count_of(text_of(&g), "<svg class=\"bar\""), 5 + 3);
+    assert_int_equal(count_of(text_of(&g), " alt=") + count_of(text_of(&g), "<img"), 0);
+    assert_int_equal(count_of(text_of(&g), "role=\"img\" aria-label=\""),
+                     count_of(text_of(&g), "role=\"img\""));
+    assert_int_equal(count_of(text_of(&g), "<tr><td class=\"n hide\">"), 5 + 3);
+    assert_int_equal(count_of(text_of(&g), "<th>"), 0); /* each says whose heading it is */
+    expect(&g, "<a href=\"synthetic.csv\">");
+    expect(&g, "<a href=\"model\">");
+    expect(&g, "<a href=\"measurements.json\">");
+    expect(&g, "<a href=\"stats.json\">");
     /* alone: nothing is fetched, nothing runs, and there is no truth in it */
     expect_not(&g, "://");
     expect_not(&g, "<script");
@@ -428,7 +440,285 @@ TEST(names_stay_text)
     expect(&g, ">a&amp;b<");
 }
 
-/* 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up. */
+/* --- pictures against the model --------------------------------------------------------------- */
+
+/* What the report reads, read once more. */
+struct opened {
+    struct domain *d;
+    struct model *m;
+    struct densities inside;
+    struct output_found found;
+};
+
+static void opened_free(struct opened *o)
+{
+    output_found_clear(&o->found);
+    densities_clear(&o->inside);
+    model_free(&o->m);
+    domain_free(&o->d);
+}
+
+static void open_result(struct opened *o, const struct stage *g)
+{
+    char path[SUPPORT_PATH + 32];
+    memset(o, 0, sizeof *o);
+    snprintf(path, sizeof path, "%s/model", g->folder);
+    assert_int_equal(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &quiet), ERR_OK);
+    snprintf(path, sizeof path, "%s/measurements.json", g->folder);
+    assert_int_equal(output_read(&o->found, path, o->d, &quiet), ERR_OK);
+    assert_int_equal(model_densities(&o->inside, o->m, &quiet), ERR_OK);
+}
+
+/* The model's counts of one attribute or two. */
+static double *counts_of(const struct opened *o, const struct clique *c)
+{
+    double *counts;
+    assert_int_equal(memory_new(&counts, clique_cells(c, o->d)), ERR_OK);
+    assert_int_equal(model_marginal(o->m, c, counts, &quiet), ERR_OK);
+    return counts;
+}
+
+/* Of a path "M x y H x V y H x z" or "M x y L x y .. V y z": its left, its right, its area. */
+struct shape {
+    double left, right, area;
+};
+
+static const char *next_shape(const char *at, struct shape *s)
+{
+    double x, y, x0, y0, base;
+    char *end;
+    assert_int_equal(*at, 'M');
+    x = x0 = s->left = strtod(at + 1, &end);
+    y = y0 = base = strtod(end, &end);
+    s->area = 0;
+    s->right = x;
+    while (*end != 'z') {
+        const char how = *end++;
+        const double px = x, py = y;
+        x = how == 'V' ? x : strtod(end, &end);
+        y = how == 'H' ? y : strtod(end, &end);
+        s->right = fmax(s->right, x);
+        s->area += (x - px) * (base - (y + py) / 2);
+    }
+    s->area += (x0 - x) * (base - (y0 + y) / 2);
+    s->area = fabs(s->area);
+    return end + 1;
+}
+
+/* The path of a class in the figure of an attribute. */
+static const char *path_of(const struct stage *g, const char *attribute, const char *class)
+{
+    char words[96];
+    const char *at;
+    snprintf(words, sizeof words, "<figcaption>%s</figcaption>", attribute);
+    at = strstr(text_of(g), words);
+    assert_non_null(at);
+    snprintf(words, sizeof words, "<path class=\"%s\" d=\"", class);
+    at = strstr(at, words);
+    assert_non_null(at);
+    return at + strlen(words);
+}
+
+/*
+ * Edges of unlike width, one number by itself and a missing value, which have no width. The curve
+ * inside a bin changes nothing of its area.
+ */
+TEST(bins_are_drawn_to_their_width)
+{
+    static const double edges[] = {0, 10, 15, 40, 70, 90};
+    const struct support_options o = {
+        .rounds = 1,
+        .epsilon = 4,
+        .domain = "domain:\n"
+                  "  - {name: x, kind: numeric, edges: [0, 10, 15, 40, 70, 90], "
+                  "spikes: [0], missing: ''}\n"
+                  "  - {name: y, kind: integer, min: 0, max: 3}\n"};
+    struct stage g CLEAN(stage_free);
+    struct opened r CLEAN(opened_free);
+    struct shape s[5];
+    double *counts CLEAN(memory_release) = NULL;
+    double all = 0, area = 0;
+    const char *at;
+    stage_new(&g, &o);
+    write_page(&g, g.folder, NULL);
+    open_result(&r, &g);
+    counts = counts_of(&r, &(struct clique){1, {0}});
+    at = path_of(&g, "x", "model");
+    for (unsigned i = 0; i < 5; i++) {
+        at = next_shape(at, &s[i]);
+        all += counts[i + 1];
+        area += s[i].area;
+    }
+    assert_int_equal(*at, '"');
+    for (unsigned i = 0; i < 5; i++) {
+        const double share = (edges[i + 1] - edges[i]) / 90;
+        assert_true(fabs((s[i].right - s[i].left + 2) / (s[4].right - s[0].left + 2) - share) <
+                    0.01);
+        assert_true(fabs(s[i].area / area - counts[i + 1] / all) < 0.03);
+    }
+    expect(&g, "Histogram of x, 5 bars from 0 to 90; highest: ");
+    expect(&g, "rows per 5</text>");
+    expect(&g, ">just 0</text>");
+    expect(&g, ">missing</text>");
+    expect(&g, "rows a value</text>");
+    expect_not(&g, "drawn shorter");
+    expect(&g, "Inside bins rows have any numbers, by a density that is assumed");
+}
+
+TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
+{
+    static const struct {
+        const char *edges, *says;
+        size_t breaks;
+    } cases[] = {{"[0, 10, 20, 30, 100000]", "The last bin is drawn shorter than it is", 1},
+                 {"[-9999, 0, 10, 20, 30, 100000]",
+                  "The first and the last bin are drawn shorter than they are", 2},
+                 {"[0, 500, 510, 520]", "The first bin is drawn shorter than it is", 1},
+                 {"[1, 10, 100, 1000, 10000, 100000]",
+                  "The bins' widths differ too much to be drawn to scale", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char domain[256];
+        const struct support_options o = {.rounds = 0, .workload = "{all: 1}", .domain = domain};
+        struct stage g CLEAN(stage_free);
+        snprintf(domain, sizeof domain, "domain:\n  - {name: x, kind: numeric, edges: %s}\n",
+                 cases[i].edges);
+        stage_new(&g, &o);
+        write_page(&g, g.folder, NULL);
+        expect(&g, cases[i].says);
+        assert_int_equal(count_of(text_of(&g), "<path class=\"break\""), cases[i].breaks);
+        expect_not(&g, "Pairs of attributes"); /* of one column */
+    }
+}
+
+/* By itself, within a larger marginal, or not: what measurements.json has. */
+static void expect_marks(const struct stage *g, const struct opened *o, uint16_t x, uint16_t y)
+{
+    const struct clique pair = {2, {x, y}};
+    const char *a = o->d->attribute[x].name, *b = o->d->attribute[y].name;
+    double *counts CLEAN(memory_release) = counts_of(o, &pair);
+    struct association with, without;
+    char words[256];
+    double weight = 0;
+    size_t times = 0, alone = 0, round = 0;
+    for (size_t i = 0; i < o->found.measurements; i++) {
+        const struct measurement *m = &o->found.measurement[i];
+        if (!clique_contains(&m->clique, &pair))
+            continue;
+        weight += (double)clique_cells(&pair, o->d) /
+                  ((double)clique_cells(&m->clique, o->d) * m->sigma * m->sigma);
+        alone += clique_equal(&m->clique, &pair);
+        round = i - o->d->attributes + 1;
+        times++;
+    }
+    assert_int_equal(association_of(&without, o->d, x, y, counts, 0, &o->inside), ERR_OK);
+    snprintf(words, sizeof words, "<title>%s and %s: %s, %s %.2f</title>", a, b,
+             times == 0  ? "not measured"
+             : alone > 0 ? "measured"
+                         : "measured with others",
+             association_word(without.kind), without.value);
+    expect(g, words);
+    if (times != 1)
+        return;
+    assert_int_equal(association_of(&with, o->d, x, y, counts, sqrt(1 / weight), &o->inside),
+                     ERR_OK);
+    snprintf(words, sizeof words, "%s &times; %s<small>measured in round %zu%s</small></th>", a, b,
+             round, alone > 0 ? "" : ", with others");
+    expect(g, words);
+    snprintf(words, sizeof words, "<td class=\"n\">%s %.2f &plusmn; %.2f</td>",
+             association_word(with.kind), with.value, 2 * with.error);
+    expect(g, words);
+}
+
+TEST(measured_pairs_are_marked_and_no_others)
+{
+    static const char *const workloads[] = {"{all: 2}", "{all: 3}"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct support_options o = {.rounds = 3, .workload = workloads[i], .epsilon = 4};
+        struct stage g CLEAN(stage_free);
+        struct opened r CLEAN(opened_free);
+        size_t discs, rings;
+        stage_new(&g, &o);
+        write_page(&g, g.folder, NULL);
+        open_result(&r, &g);
+        for (uint16_t y = 1; y < r.d->attributes; y++)
+            for (uint16_t x = 0; x < y; x++)
+                expect_marks(&g, &r, x, y);
+        discs = count_of(text_of(&g), "<circle class=\"disc\"") - 1; /* and those of the key */
+        rings = count_of(text_of(&g), "<circle class=\"ring\"") - 1;
+        assert_int_equal(discs, count_of(text_of(&g), ": measured, "));
+        assert_int_equal(rings, count_of(text_of(&g), ": measured with others, "));
+        assert_int_equal(10 - discs - rings, count_of(text_of(&g), ": not measured, "));
+        assert_true(i == 0 ? rings == 0 && discs > 0 : rings > 0);
+        assert_int_equal(count_of(text_of(&g), " (across) and "), discs + rings);
+    }
+}
+
+/*
+ * Signs where the model has more or fewer rows of a cell than of independent attributes: by a tenth
+ * where there is little noise, or by more than noise explains.
+ */
+static void expect_signs(const char *b_values, double epsilon, bool some)
+{
+    char domain[256], words[96], *path = NULL;
+    const struct support_options o = {.rounds = 4, .epsilon = epsilon, .domain = domain};
+    struct stage g CLEAN(stage_free);
+    struct opened r CLEAN(opened_free);
+    double *counts CLEAN(memory_release) = NULL;
+    double of_a[2] = {0}, of_b[8] = {0}, all = 0, known = 0, noise;
+    size_t cells, more = 0, fewer = 0;
+    snprintf(domain, sizeof domain,
+             "domain:\n  - {name: a, kind: categorical, values: [p, q]}\n"
+             "  - {name: b, kind: categorical, values: %s}\n",
+             b_values);
+    stage_new(&g, &o);
+    write_page(&g, g.folder, NULL);
+    open_result(&r, &g);
+    for (size_t i = 2; i < r.found.measurements; i++)
+        if (r.found.measurement[i].clique.n == 2)
+            known += 1 / pow(r.found.measurement[i].sigma, 2);
+    if (!(known > 0)) { /* noise may have chosen single attributes alone */
+        expect(&g, "0 of 1 pairs were measured together");
+        return;
+    }
+    noise = 2 / sqrt(known);
+    counts = counts_of(&r, &(struct clique){2, {0, 1}});
+    cells = 2 * r.d->attribute[1].size;
+    for (size_t i = 0; i < cells; i++) {
+        of_a[i / (cells / 2)] += counts[i];
+        of_b[i % (cells / 2)] += counts[i];
+        all += counts[i];
+    }
+    for (size_t i = 0; i < cells; i++) {
+        const double even = of_a[i / (cells / 2)] * of_b[i % (cells / 2)] / all;
+        if (fabs(counts[i] - even) <= fmax(noise, even / 10))
+            continue;
+        more += counts[i] > even;
+        fewer += counts[i] < even;
+    }
+    assert_true(!some || (more > 0 && fewer > 0));
+    snprintf(words, sizeof words, "; %zu of %zu cells differ from independence", more + fewer,
+             cells);
+    expect(&g, words);
+    if (more + fewer > 0) {
+        const char *at = path_of(&g, "a across, b down", "sign");
+        path = strndup(at, (size_t)(strchr(at, '"') - at));
+    }
+    assert_int_equal(path != NULL ? count_of(path, "v6") : 0, more);
+    assert_int_equal(path != NULL ? count_of(path, "h6") : 0, more + fewer);
+    free(path);
+}
+
+TEST(signs_stand_where_rows_differ_from_independence)
+{
+    expect_signs("[s, t, u, v]", 4, true);
+    expect_signs("[s, t, u, v, w, x, y]", 4, false);
+    for (unsigned i = 0; i < 4; i++)
+        expect_signs("[s, t, u, v, w, x, y]", 0.5, false);
+}
+
+/*
+ * 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up.
+ */
 TEST(large_attributes_are_added_up)
 {
     char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
@@ -440,17 +730,23 @@ TEST(large_attributes_are_added_up)
         .epsilon = 4,
         .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* alike: the model has 0 of each */
     struct stage g CLEAN(stage_free);
+    struct shape s;
     const char *at;
     double sum = 0;
+    size_t bars = 0;
     for (unsigned i = 0; i < 40; i++)
         snprintf(domain + strlen(domain), sizeof domain - strlen(domain), "%s%c%u",
                  i > 0 ? ", " : "", 'a' + (char)(i % 26), i);
     strcat(domain, "]}\n");
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
-    at = strstr(text_of(&g), "<figcaption>n<");
-    assert_non_null(at);
-    assert_in_range(count_of(at, "class=\"band\""), 63 + 1 + 64 + 16, 64 + 1 + 64 + 16);
+    for (at = path_of(&g, "n", "model"); *at == 'M'; bars++)
+        at = next_shape(at, &s);
+    assert_int_equal(bars, 101); /* of ten numbers, and the last */
+    bars = 0;
+    for (at = path_of(&g, "m", "band"); *at == 'M'; bars++)
+        at = next_shape(at, &s);
+    assert_int_equal(bars, 64);
     expect(&g, "25 others");
     at = strstr(text_of(&g), "<figcaption>l<");
     assert_non_null(at);
@@ -461,6 +757,33 @@ TEST(large_attributes_are_added_up)
         sum += strtod(at, NULL);
     }
     assert_true(sum > 2900 && sum < 3100);
+}
+
+/* Many columns and rounds: the page says what it leaves out, and stays small. */
+TEST(what_has_no_room_is_left_out_and_said)
+{
+    char domain[4096] = "domain:\n";
+    const struct support_options o = {.rounds = 60,
+                                      .domain = domain,
+                                      .epsilon = 8,
+                                      .workload = "{random: 2, count: 90, seed: 1}"};
+    struct stage g CLEAN(stage_free);
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(domain + strlen(domain), sizeof domain - strlen(domain),
+                 "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
+    stage_new(&g, &o);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "Of 100 marginals, the 30 of the worst fit beside their noise:");
+    expect(&g, "<details><summary>All 100, in the order in which they were measured</summary>");
+    assert_int_equal(count_of(text_of(&g), "<tr><td class=\"n hide\">"), 30 + 100);
+    expect(&g, "The matrix has the 30 attributes of most measured pairs; 10 are left out.");
+    assert_int_equal(count_of(text_of(&g), "<title>c"), 30 * 29 / 2);
+    assert_int_equal(count_of(text_of(&g), " (across) and "), 12);
+    expect(&g, " pairs the 12 strongest are drawn.");
+    expect(&g, " more measured pairs are weaker, and left out.");
+    expect(&g, "2 rounds a bar</text>");
+    assert_int_equal(count_of(text_of(&g), "<rect class=\"select\""), 1 + 30 + 1); /* and the key */
+    assert_true(g.page.size < 400000);
 }
 
 TEST(a_demo_marks_the_truth)
@@ -484,7 +807,9 @@ TEST(a_demo_marks_the_truth)
     expect(&g, "that &amp; more");
     expect(&g, ">0.125<");
     /* 9 + 2 + 5 + 4 + 2 values, and the one of the key */
-    assert_int_equal(count_of(text_of(&g), "class=\"truth\""), 22 + 1);
+    assert_int_equal(count_of(text_of(&g), "l3 3-3 3-3-3z"), 9 + 4);
+    assert_int_equal(count_of(text_of(&g), "l4 4-4 4-4-4z"), 2 + 5 + 2);
+    expect(&g, "the truth (this is a demo)");
 }
 
 TEST(files_that_do_not_go_together_are_refused)

@@ -53,7 +53,7 @@ static double sum_of_servers(const struct report *r, const char *key)
     return sum;
 }
 
-/* --- what was run ----------------------------------------------------------------------------- */
+/* --- what was run ---------------------------------------------------------------------------- */
 
 static void card(struct bytes *out, const char *value, const char *what)
 {
@@ -192,72 +192,7 @@ static void what_is_guaranteed(const struct report *r)
              whether_servers_prove(s->security));
 }
 
-/* --- model against measurements --------------------------------------------------------------- */
-
-struct fit_of {
-    double error, expected; /* shares of the rows, 0 to 2 and more */
-    uint64_t cells;
-};
-
-static enum err fit_of(const struct report *r, const struct measurement *m, struct fit_of *f)
-{
-    const uint64_t cells = clique_cells(&m->clique, r->domain);
-    const double rows = fmax(1, model_total(r->model));
-    double *counts CLEAN(memory_release) = NULL;
-    TRY(memory_new(&counts, cells));
-    TRY(model_marginal(r->model, &m->clique, counts, r->log));
-    *f = (struct fit_of){0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
-    for (uint64_t i = 0; i < cells; i++)
-        f->error += fabs(counts[i] - m->y[i]) / rows;
-    return ERR_OK;
-}
-
-static void fit_row(const struct report *r, size_t i, const struct fit_of *f, double most)
-{
-    const struct measurement *m = &r->measurement[i];
-    size_t one_ways = r->study->workload->one_ways;
-    text_put(r->out, "<tr><td class=\"n hide\">%zu</td><td>", i < one_ways ? 0 : i - one_ways + 1);
-    html_text(r->out, clique_name(&m->clique, r->domain).text);
-    text_put(r->out, "</td><td>");
-    report_chart_bar(r->out, f->error, f->expected, most);
-    text_put(r->out,
-             "</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
-             "<td class=\"n hide\">%" PRIu64 "</td><td class=\"n hide\">%.1f</td></tr>\n",
-             f->error, f->expected, f->cells, m->sigma);
-}
-
-static enum err model_against_measurements(const struct report *r)
-{
-    struct fit_of *f CLEAN(memory_release) = NULL;
-    double most = 0;
-    TRY(memory_new(&f, r->measurements));
-    for (size_t i = 0; i < r->measurements; i++) {
-        TRY(fit_of(r, &r->measurement[i], &f[i]));
-        most = fmax(most, fmax(f[i].error, f[i].expected));
-    }
-    text_put(
-        r->out,
-        "<h2>The model against what was measured</h2>\n"
-        "<p>For each measured marginal, how far the model is from the noisy counts, and how far "
-        "noise alone is expected to put those from the truth: sums of |difference| as shares of "
-        "the rows, 0 for alike and 2 for nothing in common. A bar that stays left of its mark "
-        "means that the model agrees with the data as well as anybody can know. Marginals that "
-        "were not measured follow from the model; how far off those are cannot be known "
-        "without looking at the data.</p>\n"
-        "<ul class=\"key\"><li><svg viewBox=\"0 0 14 10\"><rect class=\"model\" y=\"2\" "
-        "width=\"14\" height=\"6\"/></svg>model against noisy counts</li><li><svg "
-        "viewBox=\"0 0 14 10\"><path class=\"noisy\" d=\"M7 0v10\"/></svg>expected of noise "
-        "alone</li></ul>\n"
-        "<div class=\"wide\"><table><thead><tr><th class=\"n hide\">round</th><th>marginal</th>"
-        "<th></th><th class=\"n\">model</th><th class=\"n\">noise</th>"
-        "<th class=\"n hide\">cells</th><th class=\"n hide\">&sigma;</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < r->measurements; i++)
-        fit_row(r, i, &f[i], most);
-    text_put(r->out, "</tbody></table></div>\n");
-    return ERR_OK;
-}
-
-/* --- budget, costs ---------------------------------------------------------------------------- */
+/* --- budget, costs --------------------------------------------------------------------------- */
 
 static void key(struct bytes *out, const char *class, const char *what)
 {
@@ -282,8 +217,8 @@ static void budget(const struct report *r)
 
 static void cost_row(const struct report *r, size_t phase)
 {
-    text_put(r->out, "<tr><td>%s</td><td class=\"n\">%.0f</td>", report_phases[phase].name,
-             report_number(report_phase(r, 0, phase), "rounds"));
+    text_put(r->out, "<tr><th scope=\"row\">%s</th><td class=\"n hide\">%.0f</td>",
+             report_phases[phase].name, report_number(report_phase(r, 0, phase), "rounds"));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         const json_t *o = report_phase(r, i, phase);
         text_put(r->out, "<td class=\"n\">%s<br>%s</td>",
@@ -304,10 +239,11 @@ static void costs(const struct report *r)
     }
     text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_phases(r);
-    text_put(r->out, "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th>phase</th>"
-                     "<th class=\"n\">rounds</th>");
+    text_put(r->out,
+             "</div>\n<div class=\"wide\"><table class=\"costs\"><thead><tr><th scope=\"col\">"
+             "phase</th><th scope=\"col\" class=\"n hide\">rounds</th>");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        text_put(r->out, "<th class=\"n\">");
+        text_put(r->out, "<th scope=\"col\" class=\"n\">");
         html_text(r->out, r->study->server[i].name);
         text_put(r->out, "</th>");
     }
@@ -324,7 +260,7 @@ static void costs(const struct report *r)
              words_time(report_number(r->stats, "estimate_s")).text);
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------ */
 
 static enum err attributes(const struct report *r)
 {
@@ -332,7 +268,9 @@ static enum err attributes(const struct report *r)
         r->out,
         "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
         "noisy counts that were opened in round 0 stand beside with a band of twice "
-        "their noise's deviation: the true count lies inside for about 95 of 100.%s</p>\n"
+        "their noise's deviation: the true count lies inside for about 95 of 100. Bins are as "
+        "wide as they are, and their area is their rows; how rows lie inside a bin nobody "
+        "counted, and the slope that is drawn there is an assumption.%s</p>\n"
         "<ul class=\"key\">",
         r->measurement[0].total > 0
             ? " They count the rows of those owners who were there then, scaled to the rows of "
@@ -362,12 +300,13 @@ static void comparison_with_the_truth(const struct report *r)
         "and in no real report.</b> The data are invented, so here one may look: there are %zu "
         "rows. Error of tables of synthetic rows, as the mean over the study's marginals of "
         "sum |p - q|, 0 for alike and 2 for nothing in common; the line through the bars is at "
-        "Trefoil's. In the charts of attributes the marks are true counts.</p>\n<table><tbody>\n",
+        "Trefoil's. In the charts of attributes the marks are true counts.</p>\n<table "
+        "class=\"rows\"><tbody>\n",
         r->truth->rows);
     for (size_t i = 0; i < r->truth->comparisons; i++) {
-        text_put(r->out, "<tr><td>");
+        text_put(r->out, "<tr><th scope=\"row\">");
         html_text(r->out, r->truth->name[i]);
-        text_put(r->out, "</td><td>");
+        text_put(r->out, "</th><td class=\"b\">");
         report_chart_bar(r->out, r->truth->error[i], r->truth->error[0], most);
         text_put(r->out, "</td><td class=\"n\">%.3f</td></tr>\n", r->truth->error[i]);
     }
@@ -379,11 +318,15 @@ static void files(const struct report *r)
     text_put(
         r->out,
         "<h2>The files beside this page</h2>\n"
-        "<p><code>synthetic.csv</code> has rows drawn from the model, in the study's own labels "
-        "and numbers; <code>model</code> is that model, from which <code>trefoil synth</code> "
-        "draws more at no cost in privacy; <code>measurements.json</code> has all noisy counts, "
-        "for other programs; <code>stats.json</code> what the run took. Into Python's "
-        "private-pgm:</p>\n"
+        "<ul class=\"files\"><li><a href=\"synthetic.csv\">synthetic.csv</a>: rows drawn from the "
+        "model, in the study's own labels and numbers</li>"
+        "<li><a href=\"model\">model</a>: the model itself, from which <code>trefoil synth</code> "
+        "draws more rows and <code>trefoil query</code> answers questions, at no cost in "
+        "privacy</li>"
+        "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
+        "programs</li>"
+        "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n"
+        "<p>Into Python's private-pgm:</p>\n"
         "<pre>import json\nimport numpy as np\n"
         "from mbi import Domain, LinearMeasurement, estimation\n\n"
         "doc = json.load(open(\"measurements.json\"))\n"
@@ -418,8 +361,9 @@ static enum err page(const struct report *r)
     what_is_guaranteed(r);
     if (r->truth != NULL)
         comparison_with_the_truth(r);
-    TRY(model_against_measurements(r));
+    TRY(report_fit(r));
     TRY(attributes(r));
+    TRY(report_pairs(r));
     budget(r);
     costs(r);
     files(r);

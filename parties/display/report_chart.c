@@ -1,73 +1,74 @@
-/* The pictures of a report, 320 units wide, as a small phone. Colours are classes in report.css. */
+/* The pictures of a report but those of pairs. Colours are classes in report.css. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 320.0
-#define BAND 2.0       /* standard deviations of noise that are shaded, on either side: 95 % */
-#define BARS_MOST 64   /* columns of a chart of numbers; more cells are added up */
-#define LABELS_MOST 16 /* rows of a chart of labels; the smaller ones are added up */
+#define RANGES_MOST 104 /* bars of a histogram; more are added up */
+#define NAMES_MOST 16   /* rows of a chart of labels; the smaller ones are added up */
+#define BUDGET_BARS 48  /* and that of round 0 */
 
-/* --- one attribute ---------------------------------------------------------------------------- */
+void report_svg(struct bytes *out, double height)
+{
+    text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", REPORT_WIDTH, height);
+}
 
-/* A bar: what the model says, the noisy count with its deviation, and in a demo the truth. */
-struct bar {
-    double model, noisy, sigma, truth;
-    uint32_t first, count; /* codes that it stands for */
-    bool missing;
-};
+void report_rows(struct bytes *out, double rows)
+{
+    if (rows < 1e7)
+        text_put(out, "%.0f", rows);
+    else
+        text_put(out, rows < 1e9 ? "%.4g M" : "%.6g M", rows / 1e6);
+}
+
+/* --- one attribute --------------------------------------------------------------------------- */
 
 struct chart {
     const struct report *r;
     const struct domain_attribute *a;
-    struct bar *bar;
-    size_t bars;
-    double low, high; /* of the axis */
+    struct report_slots slots;
+    struct report_bar *bar; /* of each slot */
+    double low, high;       /* of the axis of names */
 };
 
-static void add(struct bar *to, const struct bar *from)
-{
-    to->model += from->model;
-    to->noisy += from->noisy;
-    to->sigma = hypot(to->sigma, from->sigma);
-    to->truth += from->truth;
-    to->count += from->count;
-}
-
+/* Noise of several counts that are added up: of as many as there are codes. */
 static enum err make_bars(struct chart *c, uint16_t attribute)
 {
     const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
     const struct clique clique = {1, {attribute}};
     double *counts CLEAN(memory_release) = NULL;
-    TRY(memory_new(&c->bar, c->a->size));
-    c->bars = c->a->size;
     TRY(memory_new(&counts, c->a->size));
     TRY(model_marginal(c->r->model, &clique, counts, c->r->log));
-    for (uint32_t i = 0; i < c->a->size; i++)
-        c->bar[i] = (struct bar){
-            .model = counts[i],
-            .noisy = m->y[i],
-            .sigma = m->sigma,
-            .truth = c->r->truth != NULL ? (double)c->r->truth->one_way[attribute][i] : 0,
-            .first = i,
-            .count = 1,
-            .missing = i == c->a->values};
+    TRY(report_slots_new(&c->slots, c->a, counts, RANGES_MOST, NAMES_MOST));
+    TRY(memory_new(&c->bar, c->slots.count));
+    for (uint32_t i = 0; i < c->a->size; i++) {
+        struct report_bar *b = &c->bar[c->slots.of[i]];
+        b->model += counts[i];
+        b->noisy += m->y[i];
+        b->sigma = hypot(b->sigma, m->sigma);
+        b->truth += c->r->truth != NULL ? (double)c->r->truth->one_way[attribute][i] : 0;
+    }
     return ERR_OK;
+}
+
+static void free_bars(struct chart *c)
+{
+    report_slots_clear(&c->slots);
+    memory_free(&c->bar);
 }
 
 static void set_axis(struct chart *c)
 {
     c->low = 0;
-    c->high = 1;
-    for (size_t i = 0; i < c->bars; i++) {
-        const struct bar *b = &c->bar[i];
-        c->low = fmin(c->low, b->noisy - BAND * b->sigma);
-        c->high = fmax(c->high, fmax(b->model, b->noisy + BAND * b->sigma));
+    /* beside ranges of numbers a bar is as long as its share of all rows */
+    c->high = c->slots.ranges > 0 ? fmax(1, model_total(c->r->model)) : 1;
+    for (size_t i = c->slots.ranges; i < c->slots.count; i++) {
+        const struct report_bar *b = &c->bar[i];
+        c->low = fmin(c->low, b->noisy - REPORT_BAND * b->sigma);
+        c->high = fmax(c->high, fmax(b->model, b->noisy + REPORT_BAND * b->sigma));
         if (c->r->truth != NULL)
             c->high = fmax(c->high, b->truth);
     }
@@ -78,165 +79,45 @@ static double scale(const struct chart *c, double v, double from, double to)
     return from + (to - from) * (v - c->low) / (c->high - c->low);
 }
 
-static void begin_svg(struct bytes *out, double height)
+/* However little noise there is, its band can be seen. */
+static void draw_name(const struct chart *c, size_t i, double y)
 {
-    text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\">", WIDTH, height);
-}
-
-/* --- labels: horizontal bars ------------------------------------------------------------------ */
-
-static int larger_first(const void *a, const void *b)
-{
-    const struct bar *x = a, *y = b;
-    if (x->model != y->model)
-        return x->model < y->model ? 1 : -1;
-    return x->first < y->first ? -1 : 1;
-}
-
-/* Many labels: the largest by the model, in their order of size, and the rest as one. */
-static void fold_labels(struct chart *c)
-{
-    if (c->bars <= LABELS_MOST)
-        return;
-    qsort(c->bar, c->bars, sizeof *c->bar, larger_first);
-    for (size_t i = LABELS_MOST; i < c->bars; i++)
-        add(&c->bar[LABELS_MOST - 1], &c->bar[i]);
-    c->bar[LABELS_MOST - 1].missing = false;
-    c->bars = LABELS_MOST;
-}
-
-static void put_label(const struct chart *c, const struct bar *b, size_t characters)
-{
-    struct bytes *out = c->r->out;
-    if (b->count > 1)
-        text_put(out, "%u others", (unsigned)b->count);
-    else if (b->missing)
-        text_put(out, "missing");
-    else
-        html_text_cut(out, c->a->labels[b->first], characters);
-}
-
-static void draw_label_bar(const struct chart *c, const struct bar *b, double y)
-{
-    const double left = 104, right = 268;
+    const double left = 108, right = 262;
+    const struct report_bar *b = &c->bar[i];
     struct bytes *out = c->r->out;
     double zero = scale(c, 0, left, right), noisy = scale(c, b->noisy, left, right);
-    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end\">", left - 8, y + 11);
-    put_label(c, b, 15);
+    double band = fmax(1, REPORT_BAND * b->sigma / (c->high - c->low) * (right - left));
+    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end\">", left - 6, y + 12);
+    report_slot_name(&c->slots, i, 15, out);
     text_put(out,
              "</text><rect class=\"model\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"11\"/>"
              "<rect class=\"band\" x=\"%.1f\" y=\"%g\" width=\"%.1f\" height=\"15\"/>"
              "<path class=\"noisy\" d=\"M%.1f %gv15\"/>",
-             zero, y + 2, fmax(0, scale(c, b->model, left, right) - zero),
-             scale(c, b->noisy - BAND * b->sigma, left, right), y,
-             2 * BAND * b->sigma / (c->high - c->low) * (right - left), noisy, y);
+             zero, y + 2, fmax(0, scale(c, b->model, left, right) - zero), noisy - band, y,
+             2 * band, noisy, y);
     if (c->r->truth != NULL)
         text_put(out, "<path class=\"truth\" d=\"M%.1f %gl4 4-4 4-4-4z\"/>",
                  scale(c, b->truth, left, right), y + 3.5);
-    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end n\">%.0f</text>", WIDTH - 2, y + 11,
-             b->model);
+    text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end n\">", REPORT_WIDTH - 2, y + 12);
+    report_rows(out, b->model);
+    text_put(out, "</text>");
 }
 
-static void draw_labels(struct chart *c)
+static void draw_names(struct chart *c)
 {
-    fold_labels(c);
-    set_axis(c);
-    begin_svg(c->r->out, 20.0 * (double)c->bars + 4);
-    for (size_t i = 0; i < c->bars; i++)
-        draw_label_bar(c, &c->bar[i], 20.0 * (double)i + 3);
-    text_put(c->r->out, "</svg>");
-}
-
-/* --- numbers: columns ------------------------------------------------------------------------- */
-
-/* Many cells: as many neighbours a column as it takes; the missing value stays by itself. */
-static void fold_numbers(struct chart *c)
-{
-    uint32_t each = (c->a->values + BARS_MOST - 1) / BARS_MOST;
-    size_t n = 0;
-    if (each <= 1)
+    const size_t names = c->slots.count - c->slots.ranges;
+    if (names == 0)
         return;
-    for (size_t i = 0; i < c->bars; i++)
-        if (i % each == 0 || c->bar[i].missing)
-            c->bar[n++] = c->bar[i];
-        else
-            add(&c->bar[n - 1], &c->bar[i]);
-    c->bars = n;
-}
-
-static double edge(const struct chart *c, uint32_t code)
-{
-    return c->a->kind == DOMAIN_INTEGER ? (double)(c->a->min + code) : c->a->edges[code];
-}
-
-/* Where column i begins and ends. A missing value stands apart, at the right. */
-static void place(const struct chart *c, size_t i, double *x, double *width)
-{
-    bool missing = c->a->missing != NULL;
-    double room = missing ? WIDTH - 66 : WIDTH - 8;
-    double each = room / (double)(c->bars - (missing ? 1 : 0));
-    *width = c->bar[i].missing ? 22 : each;
-    *x = c->bar[i].missing ? WIDTH - 33 : 4 + each * (double)i;
-}
-
-static void draw_column(const struct chart *c, size_t i, double top, double bottom)
-{
-    const struct bar *b = &c->bar[i];
-    struct bytes *out = c->r->out;
-    double x, width, zero = scale(c, 0, bottom, top), model = scale(c, b->model, bottom, top);
-    double gap, high = scale(c, b->noisy + BAND * b->sigma, bottom, top);
-    place(c, i, &x, &width);
-    gap = fmin(2, width / 8);
-    text_put(out,
-             "<rect class=\"model\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-             "<rect class=\"band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-             "<path class=\"noisy\" d=\"M%.1f %.1fh%.1f\"/>",
-             x + gap, fmin(model, zero), fmax(0.1, width - 2 * gap), fmax(0, zero - model),
-             x + gap / 2, high, fmax(0.1, width - gap),
-             scale(c, b->noisy - BAND * b->sigma, bottom, top) - high, x + gap / 2,
-             scale(c, b->noisy, bottom, top), fmax(0.1, width - gap));
-    if (c->r->truth != NULL)
-        text_put(out, "<path class=\"truth\" d=\"M%.1f %.1fl3 3-3 3-3-3z\"/>", x + width / 2,
-                 scale(c, b->truth, bottom, top) - 3);
-}
-
-static void draw_scale(const struct chart *c, double bottom)
-{
-    struct bytes *out = c->r->out;
-    bool missing = c->a->missing != NULL;
-    double right = missing ? WIDTH - 62 : WIDTH - 4;
-    uint32_t last = c->a->kind == DOMAIN_INTEGER ? c->a->values - 1 : c->a->values;
-    text_put(out,
-             "<path class=\"axis\" d=\"M4 %.1fH%g\"/>"
-             "<text x=\"4\" y=\"%.1f\" class=\"t\">%.6g</text>"
-             "<text x=\"%g\" y=\"%.1f\" class=\"t mid\">%.6g</text>"
-             "<text x=\"%g\" y=\"%.1f\" class=\"t end\">%.6g</text>",
-             bottom, right, bottom + 14, edge(c, 0), (4 + right) / 2, bottom + 14,
-             edge(c, last / 2), right, bottom + 14, edge(c, last));
-    if (missing)
-        text_put(out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">missing</text>", WIDTH - 2,
-                 bottom + 14);
-}
-
-static void draw_numbers(struct chart *c)
-{
-    const double top = 16, bottom = 122;
-    fold_numbers(c);
     set_axis(c);
-    begin_svg(c->r->out, 140);
-    text_put(c->r->out, "<text x=\"4\" y=\"10\" class=\"t\">%.0f rows</text>", c->high);
-    for (size_t i = 0; i < c->bars; i++)
-        draw_column(c, i, top, bottom);
-    draw_scale(c, scale(c, 0, bottom, top));
+    report_svg(c->r->out, 20.0 * (double)names + 4);
+    html_text(c->r->out, c->a->name);
+    text_put(c->r->out, ": rows by value\">");
+    for (size_t i = 0; i < names; i++)
+        draw_name(c, c->slots.ranges + i, 20.0 * (double)i + 3);
     text_put(c->r->out, "</svg>");
 }
 
-static void free_bars(struct chart *c)
-{
-    memory_free(&c->bar);
-}
-
-/* What is assumed inside bins (docs/study.md). */
+/* What is assumed inside bins (docs/study.md), and what of the picture is not to scale. */
 static void say_inside(const struct chart *c)
 {
     struct bytes *out = c->r->out;
@@ -259,6 +140,20 @@ static void say_inside(const struct chart *c)
     text_put(out, "</p>");
 }
 
+static void say_scale(const struct chart *c)
+{
+    const struct report_slots *s = &c->slots;
+    if (s->ranges > 0 && !s->to_scale)
+        text_put(c->r->out, "<p>The bins' widths differ too much to be drawn to scale: all are as "
+                            "wide, and as high as their rows.</p>");
+    else if (s->cut_low || s->cut_high)
+        text_put(c->r->out, "<p>%s drawn shorter than %s, at the break.</p>",
+                 !s->cut_low    ? "The last bin is"
+                 : !s->cut_high ? "The first bin is"
+                                : "The first and the last bin are",
+                 s->cut_low && s->cut_high ? "they are" : "it is");
+}
+
 enum err report_chart_attribute(const struct report *r, uint16_t attribute)
 {
     struct chart c CLEAN(free_bars) = {.r = r, .a = &r->domain->attribute[attribute]};
@@ -266,26 +161,28 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
     text_put(r->out, "<figure><figcaption>");
     html_text(r->out, c.a->name);
     text_put(r->out, "</figcaption>");
-    if (c.a->kind == DOMAIN_CATEGORICAL)
-        draw_labels(&c);
-    else
-        draw_numbers(&c);
+    if (c.slots.ranges > 0)
+        TRY(report_bins(r, &c.slots, c.bar));
+    draw_names(&c);
+    say_scale(&c);
     if (c.a->kind == DOMAIN_NUMERIC)
         say_inside(&c);
     text_put(r->out, "</figure>\n");
     return ERR_OK;
 }
 
-/* --- bars, budget, phases --------------------------------------------------------------------- */
+/* --- bars, budget, phases -------------------------------------------------------------------- */
 
 void report_chart_bar(struct bytes *out, double value, double expected, double most)
 {
     double unit = 100 / fmax(most, 1e-9);
     text_put(out,
              "<svg class=\"bar\" viewBox=\"0 0 100 14\" preserveAspectRatio=\"none\" "
-             "aria-hidden=\"true\"><rect class=\"model\" y=\"3\" width=\"%.1f\" height=\"8\"/>"
-             "<path class=\"noisy\" d=\"M%.1f 0v14\"/></svg>",
-             fmin(100, value * unit), fmin(99.5, expected * unit));
+             "aria-hidden=\"true\"><rect class=\"model\" y=\"3\" width=\"%.1f\" height=\"8\"/>",
+             fmin(100, value * unit));
+    if (expected >= 0)
+        text_put(out, "<path class=\"noisy\" d=\"M%.1f 0v14\"/>", fmin(99.5, expected * unit));
+    text_put(out, "</svg>");
 }
 
 /* What of a round's cost is for measuring: marginals / (2 sigma^2), and k^2 times that. */
@@ -297,23 +194,30 @@ static double measuring(const struct report *r, size_t round)
     return k * k * marginals / (2 * sigma * sigma);
 }
 
+/* Round 0 by itself; of the others as many a bar as it takes. */
 void report_chart_budget(const struct report *r)
 {
-    const double left = 38, right = WIDTH - 4, bottom = 124, height = 116;
-    size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
+    const double left = 42, right = REPORT_WIDTH - 4, bottom = 124, height = 116;
+    const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
+    const size_t each = rounds > 1 ? (rounds - 2) / BUDGET_BARS + 1 : 1;
+    const size_t bars = 1 + (rounds - 1 + each - 1) / each;
+    const double width = (right - left) / (double)bars, gap = fmin(2, width / 8);
     double rho = report_number(r->stats, "rho"), before = 0;
-    double width = (right - left) / (double)rounds, gap = fmin(2, width / 8);
-    begin_svg(r->out, 142);
+    report_svg(r->out, 142);
+    text_put(r->out, "Budget by round, added up: %zu rounds after round 0\">", rounds - 1);
     for (unsigned k = 0; k <= 2; k++)
         text_put(r->out,
                  "<path class=\"axis\" d=\"M%g %.1fH%g\"/><text x=\"%g\" y=\"%.1f\" class=\"t "
                  "end\">%u %%</text>",
                  left, bottom - height * k / 2, right, left - 4, bottom + 4 - height * k / 2,
                  50 * k);
-    for (size_t i = 0; i < rounds; i++) {
-        double cost = report_number(report_round(r, i), "cost") / rho * height;
-        double measure = fmin(cost, measuring(r, i) / rho * height), y = bottom - before;
-        double x = left + width * (double)i + gap;
+    for (size_t i = 0, bar = 0; i < rounds; bar++) {
+        double cost = 0, measure = 0, y = bottom - before, x = left + width * (double)bar + gap;
+        for (size_t end = bar == 0 ? 1 : i + each; i < end && i < rounds; i++) {
+            double of_round = report_number(report_round(r, i), "cost") / rho * height;
+            cost += of_round;
+            measure += fmin(of_round, measuring(r, i) / rho * height);
+        }
         text_put(r->out,
                  "<rect class=\"model\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
                  "<rect class=\"select\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
@@ -321,10 +225,12 @@ void report_chart_budget(const struct report *r)
                  cost - measure);
         before += cost;
     }
-    text_put(r->out,
-             "<text x=\"%g\" y=\"138\" class=\"t\">round 0</text>"
-             "<text x=\"%g\" y=\"138\" class=\"t end\">round %zu</text></svg>",
-             left, right, rounds - 1);
+    text_put(r->out, "<text x=\"%g\" y=\"138\" class=\"t\">round 0</text>", left);
+    if (each > 1)
+        text_put(r->out, "<text x=\"%g\" y=\"138\" class=\"t mid\">%zu rounds a bar</text>",
+                 (left + right) / 2, each);
+    text_put(r->out, "<text x=\"%g\" y=\"138\" class=\"t end\">round %zu</text></svg>", right,
+             rounds - 1);
 }
 
 void report_chart_phases(const struct report *r)
@@ -335,7 +241,8 @@ void report_chart_phases(const struct report *r)
             seconds[i] += report_number(report_phase(r, i, k), "seconds");
         most = fmax(most, seconds[i]);
     }
-    begin_svg(r->out, 36 * STUDY_SERVERS + 2);
+    report_svg(r->out, 36 * STUDY_SERVERS + 2);
+    text_put(r->out, "Time of each server by phase, as in the table below\">");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         double x = 4, y = 36.0 * i;
         text_put(r->out, "<text x=\"4\" y=\"%g\" class=\"t\">", y + 11);

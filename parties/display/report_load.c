@@ -1,4 +1,5 @@
 /* What a report is made of: the files that a run wrote, and nothing else. */
+#include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/output.h"
 #include "base/file.h"
@@ -65,6 +66,7 @@ enum err report_load(struct report *r, const char *folder)
     char path[FILE_PATH];
     TRY(file_path(path, r->log, "%s/model", folder));
     TRY(model_load(&r->model, &r->domain, path, MODEL_FILE_CELLS, r->log));
+    TRY(model_densities(&r->inside, r->model, r->log));
     TRY(load_measurements(r, folder));
     TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
     return check(r, folder);
@@ -76,6 +78,7 @@ void report_unload(struct report *r)
         memory_free(&r->measurement[i].y);
     memory_free(&r->measurement);
     json_decref(r->stats);
+    densities_clear(&r->inside);
     model_free(&r->model);
     domain_free(&r->domain);
 }

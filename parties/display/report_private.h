@@ -2,6 +2,7 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 #define TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 
+#include "aim/association.h"
 #include "aim/model.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"
@@ -13,7 +14,8 @@ struct report {
     const struct report_truth *truth;
     struct domain *domain;
     struct model *model;
-    size_t measurements; /* the one-ways, then one a round */
+    struct densities inside; /* bins, by the model's counts */
+    size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
     json_t *stats;
     struct bytes *out;
@@ -35,11 +37,96 @@ const json_t *report_round(const struct report *r, size_t round);
 const json_t *report_phase(const struct report *r, unsigned server, size_t phase);
 double report_number(const json_t *object, const char *key);
 
-/* Pictures, parties/display/report_chart.c. Each is one <svg> or <figure>. */
+/* The round in which a measurement was made. */
+static inline size_t report_round_of(const struct report *r, size_t measurement)
+{
+    size_t one_ways = r->study->workload->one_ways;
+    return measurement < one_ways ? 0 : measurement - one_ways + 1;
+}
+
+/* report_fit.c: the model against what was measured. */
+enum err report_fit(const struct report *r) MUST_CHECK;
+
+/* --- report_slots.c: the codes of an attribute, as few as a picture has room for -------------- */
+
+enum slot_kind { SLOT_NUMBERS, SLOT_LABEL, SLOT_ONE_NUMBER, SLOT_MISSING, SLOT_OTHERS };
+struct report_slot {
+    enum slot_kind kind;
+    uint32_t first, codes; /* the first, and how many */
+    double low, high;      /* of numbers */
+};
+/* Ranges of numbers come first, ascending; then what has a name. */
+struct report_slots {
+    const struct domain_attribute *a;
+    size_t count, ranges;
+    struct report_slot *slot;
+    uint32_t *of;           /* a code's slot */
+    bool to_scale;          /* ranges are drawn to their width .. */
+    bool cut_low, cut_high; /* .. but for these at the ends, which are drawn shorter */
+    double narrowest;       /* width of a range */
+};
+/*
+ * At most `ranges` of them, and `names`. The names that get a slot are those of the most rows, by
+ * `counts` of all codes.
+ */
+enum err report_slots_new(struct report_slots *s, const struct domain_attribute *a,
+                          const double *counts, size_t ranges, size_t names) MUST_CHECK;
+void report_slots_clear(struct report_slots *s);
+/* Where ranges begin and end on an axis of that width: s->ranges + 1 places. */
+void report_slots_place(const struct report_slots *s, double width, double *at);
+/* Adds up counts, of all codes, by slots. */
+void report_slots_add_up(const struct report_slots *s, const double *counts, double *sums);
+/* A slot in a word or two, cut to so many characters. */
+void report_slot_name(const struct report_slots *s, size_t slot, size_t characters,
+                      struct bytes *out);
+
+/* --- pictures: each is one <svg> or <figure>, REPORT_WIDTH units wide ------------------------- */
+
+#define REPORT_WIDTH 320.0 /* a small phone */
+#define REPORT_BAND 2.0    /* standard deviations of noise that are shown, on either side: 95 % */
+
+/* `<svg ...aria-label="`: what a picture shows, in words, and then `">` are to follow. */
+void report_svg(struct bytes *out, double height);
+/* Rows as a picture has room for: "8421", "12.3 M". */
+void report_rows(struct bytes *out, double rows);
+
+/* report_chart.c. */
 enum err report_chart_attribute(const struct report *r, uint16_t attribute) MUST_CHECK;
-/* A bar of `value` beside a mark at `expected`, both of `most`. */
+/* A bar of `value` beside a mark at `expected`, both of `most`; no mark if that is below 0. */
 void report_chart_bar(struct bytes *out, double value, double expected, double most);
 void report_chart_budget(const struct report *r);
 void report_chart_phases(const struct report *r);
+
+/* A bar: what the model says, the noisy count with its deviation, and in a demo the truth. */
+struct report_bar {
+    double model, noisy, sigma, truth;
+};
+/* report_bins.c: ranges of numbers, as a histogram. */
+enum err report_bins(const struct report *r, const struct report_slots *s,
+                     const struct report_bar *bar) MUST_CHECK;
+
+/* --- report_pairs.c: pairs of attributes ------------------------------------------------------ */
+
+struct report_pair {
+    uint16_t x, y;         /* x < y */
+    unsigned times, alone; /* measured: at all, and as the pair itself */
+    size_t first, last;    /* the rounds of that */
+    double sigma;          /* of a cell, of all of them together; 0 if it was not measured */
+    bool known;            /* whether there is an association */
+    struct association association;
+};
+enum err report_pairs(const struct report *r) MUST_CHECK;
+/* Whether a pair was measured, and when. */
+void report_known_from(const struct report *r, const struct report_pair *p);
+/* report_heat.c: the model's rows of a pair. */
+enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;
+/* report_matrix.c: all pairs of so many attributes, of which `of` has every pair by its place. */
+void report_matrix(const struct report *r, const uint16_t *attribute, size_t attributes,
+                   const struct report_pair *pairs);
+/* The place of a pair of the domain's attributes, x < y, among all. */
+static inline size_t report_pair_place(uint16_t x, uint16_t y)
+{
+    return (size_t)y * (y - 1u) / 2 + x;
+}
 
 #endif

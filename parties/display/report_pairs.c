@@ -1,0 +1,270 @@
+/* Pairs of attributes: which were measured, how much they have to do with each other. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "parties/display/report_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MATRIX_MOST 30                      /* attributes of the matrix */
+#define LISTED_MOST 24                      /* measured pairs in the table */
+#define FOLLOWING_MOST 6                    /* pairs that were not measured, after them */
+#define HEAT_MOST 12                        /* pictures of measured pairs */
+#define PAIR_CELLS_MOST (UINT64_C(1) << 22) /* of a pair, or of a table on the way to it */
+
+struct pairs {
+    const struct report *r;
+    size_t count, measured, listed;
+    struct report_pair *pair;        /* all, by report_pair_place() */
+    const struct report_pair **list; /* measured ones, the strongest first; then the others */
+    uint16_t shown[MATRIX_MOST];     /* attributes of the matrix, ascending */
+    size_t attributes;
+};
+
+static void clear(struct pairs *p)
+{
+    memory_free(&p->pair);
+    memory_free(&p->list);
+}
+
+/* --- what was measured ----------------------------------------------------------------------- */
+
+/*
+ * Sums of a larger marginal's cells, each as good as its variance: together they are as good as the
+ * sum of the inverse ones.
+ */
+static void note(struct pairs *p, size_t i, uint16_t x, uint16_t y)
+{
+    const struct measurement *m = &p->r->measurement[i];
+    struct report_pair *pair = &p->pair[report_pair_place(x, y)];
+    const struct clique clique = {2, {x, y}};
+    const double cells = (double)clique_cells(&m->clique, p->r->domain) /
+                         (double)clique_cells(&clique, p->r->domain);
+    const double known = pair->times > 0 ? 1 / (pair->sigma * pair->sigma) : 0;
+    pair->sigma = 1 / sqrt(known + 1 / (m->sigma * m->sigma * cells));
+    pair->first = pair->times == 0 ? report_round_of(p->r, i) : pair->first;
+    pair->last = report_round_of(p->r, i);
+    pair->alone += m->clique.n == 2;
+    pair->times++;
+}
+
+static enum err find_measured(struct pairs *p)
+{
+    const size_t d = p->r->domain->attributes;
+    p->count = d * (d - 1) / 2;
+    TRY(memory_new(&p->pair, p->count));
+    TRY(memory_new(&p->list, p->count));
+    for (uint16_t y = 1; y < d; y++)
+        for (uint16_t x = 0; x < y; x++) {
+            p->pair[report_pair_place(x, y)].x = x;
+            p->pair[report_pair_place(x, y)].y = y;
+        }
+    for (size_t i = 0; i < p->r->measurements; i++) {
+        const struct clique *c = &p->r->measurement[i].clique;
+        for (unsigned k = 1; k < c->n; k++)
+            for (unsigned j = 0; j < k; j++)
+                note(p, i, c->attribute[j], c->attribute[k]);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        p->measured += p->pair[i].times > 0;
+    return ERR_OK;
+}
+
+/* The attributes of most measured pairs, in the study's order. */
+static enum err choose_attributes(struct pairs *p)
+{
+    const size_t d = p->r->domain->attributes;
+    unsigned *times CLEAN(memory_release) = NULL;
+    bool *taken CLEAN(memory_release) = NULL;
+    TRY(memory_new(&times, d));
+    TRY(memory_new(&taken, d));
+    for (size_t i = 0; i < p->count; i++)
+        if (p->pair[i].times > 0) {
+            times[p->pair[i].x]++;
+            times[p->pair[i].y]++;
+        }
+    for (size_t n = 0; n < d && n < MATRIX_MOST; n++) {
+        size_t best = d;
+        for (size_t a = 0; a < d; a++)
+            if (!taken[a] && (best == d || times[a] > times[best]))
+                best = a;
+        taken[best] = true;
+    }
+    for (size_t a = 0; a < d; a++)
+        if (taken[a])
+            p->shown[p->attributes++] = (uint16_t)a;
+    return ERR_OK;
+}
+
+/* --- how much they have to do with each other ------------------------------------------------- */
+
+/* Nothing, where the model would need too large a table for it. */
+static enum err associate(const struct pairs *p, struct report_pair *pair)
+{
+    const struct report *r = p->r;
+    const struct clique clique = {2, {pair->x, pair->y}};
+    const uint64_t cells = clique_cells(&clique, r->domain);
+    double *counts CLEAN(memory_release) = NULL;
+    if (cells > PAIR_CELLS_MOST || model_marginal_cells(r->model, &clique) > PAIR_CELLS_MOST)
+        return ERR_OK;
+    TRY(memory_new(&counts, cells));
+    TRY(model_marginal(r->model, &clique, counts, r->log));
+    TRY(association_of(&pair->association, r->domain, pair->x, pair->y, counts, pair->sigma,
+                       &r->inside));
+    pair->known = true;
+    return ERR_OK;
+}
+
+static enum err associate_all(struct pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->pair[i].times > 0)
+            TRY(associate(p, &p->pair[i]));
+    for (size_t k = 1; k < p->attributes; k++)
+        for (size_t j = 0; j < k; j++) {
+            struct report_pair *pair = &p->pair[report_pair_place(p->shown[j], p->shown[k])];
+            if (pair->times == 0)
+                TRY(associate(p, pair));
+        }
+    return ERR_OK;
+}
+
+static int stronger_first(const void *a, const void *b)
+{
+    const struct report_pair *x = *(const struct report_pair *const *)a,
+                             *y = *(const struct report_pair *const *)b;
+    const double vx = fabs(x->association.value), vy = fabs(y->association.value);
+    if ((x->times > 0) != (y->times > 0))
+        return x->times > 0 ? -1 : 1;
+    if (vx != vy)
+        return vx < vy ? 1 : -1;
+    return x < y ? -1 : 1;
+}
+
+static void make_list(struct pairs *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->pair[i].known)
+            p->list[p->listed++] = &p->pair[i];
+    if (p->listed > 0)
+        qsort(p->list, p->listed, sizeof *p->list, stronger_first);
+}
+
+/* --- in words -------------------------------------------------------------------------------- */
+
+void report_known_from(const struct report *r, const struct report_pair *p)
+{
+    if (p->times == 0)
+        text_put(r->out, "not measured");
+    else if (p->times == 1)
+        text_put(r->out, "measured in round %zu", p->first);
+    else
+        text_put(r->out, "measured %u times, in rounds %zu to %zu", p->times, p->first, p->last);
+    if (p->times > 0 && p->alone == 0)
+        text_put(r->out, ", with others");
+}
+
+static void put_row(const struct report *r, const struct report_pair *p)
+{
+    const struct association *a = &p->association;
+    text_put(r->out, "<tr><th scope=\"row\">");
+    html_text(r->out, r->domain->attribute[p->x].name);
+    text_put(r->out, " &times; ");
+    html_text(r->out, r->domain->attribute[p->y].name);
+    text_put(r->out, "<small>");
+    report_known_from(r, p);
+    text_put(r->out, "</small></th><td class=\"b\">");
+    report_chart_bar(r->out, fabs(a->value), p->times > 0 ? a->alone : -1, 1);
+    text_put(r->out, "</td><td class=\"n\">%s %.2f", association_word(a->kind), a->value);
+    if (p->times > 0)
+        text_put(r->out, " &plusmn; %.2f", REPORT_BAND * a->error);
+    text_put(r->out, "</td></tr>\n");
+}
+
+static void put_table(const struct pairs *p)
+{
+    struct bytes *out = p->r->out;
+    size_t measured = 0, following = 0;
+    text_put(out, "<div class=\"wide\"><table class=\"rows\"><caption>Pairs, the strongest first"
+                  "</caption><thead><tr><th scope=\"col\">pair</th><th scope=\"col\">0 to 1</th>"
+                  "<th scope=\"col\" class=\"n\">strength</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < p->listed; i++)
+        if (p->list[i]->times > 0 ? measured++ < LISTED_MOST : following++ < FOLLOWING_MOST)
+            put_row(p->r, p->list[i]);
+    text_put(out, "</tbody></table></div>\n");
+    if (measured > LISTED_MOST)
+        text_put(out, "<p class=\"soft\">%zu more measured pairs are weaker, and left out.</p>\n",
+                 measured - LISTED_MOST);
+    if (following > FOLLOWING_MOST)
+        text_put(out,
+                 "<p class=\"soft\">Of the pairs that were not measured the table has the %d "
+                 "strongest.</p>\n",
+                 FOLLOWING_MOST);
+    if (measured < p->measured)
+        text_put(out,
+                 "<p class=\"soft\">%zu measured pairs have too many cells for this page.</p>\n",
+                 p->measured - measured);
+}
+
+static enum err put_pictures(const struct pairs *p)
+{
+    struct bytes *out = p->r->out;
+    size_t drawn = 0, measured = 0;
+    for (size_t i = 0; i < p->listed; i++)
+        measured += p->list[i]->times > 0;
+    if (measured == 0)
+        return ERR_OK;
+    text_put(out, "<h3>Measured pairs</h3>\n<p>The darker, the more rows, as the model has them. "
+                  "<b>+</b> stands where there are more rows than if the two had nothing to do "
+                  "with each other, <b>&minus;</b> where there are fewer: by more than noise "
+                  "explains (2&sigma;), and by a tenth at least.");
+    if (measured > HEAT_MOST)
+        text_put(out, " Of %zu pairs the %d strongest are drawn.", measured, HEAT_MOST);
+    text_put(out, "</p>\n<div class=\"grid\">\n");
+    for (size_t i = 0; i < p->listed && drawn < HEAT_MOST; i++)
+        if (p->list[i]->times > 0) {
+            TRY(report_heat(p->r, p->list[i]));
+            drawn++;
+        }
+    text_put(out, "</div>\n");
+    return ERR_OK;
+}
+
+static void say_what(const struct pairs *p)
+{
+    struct bytes *out = p->r->out;
+    text_put(out, "<h2>Pairs of attributes</h2>\n<p>%zu of %zu pairs were measured together",
+             p->measured, p->count);
+    text_put(out, p->measured == 0
+                      ? ": in the model every attribute is independent of the others.</p>\n"
+                      : ", by themselves or within a larger marginal. What the model says of the "
+                        "others is an assumption: that two attributes have no more to do with each "
+                        "other than follows from what was measured. So they have a value and no "
+                        "uncertainty.</p>\n");
+    if (p->measured == 0)
+        return;
+    text_put(out,
+             "<p>r is the correlation of two columns of numbers, -1 to 1; eta, how much labels "
+             "explain of numbers, and V (Cram&eacute;r's) of two columns of labels go from 0 to 1. "
+             "&plusmn; is twice the standard deviation that the noise of the measured pair gives, "
+             "which covers the truth in about 95 of 100; not what bins leave out, nor how rows "
+             "happened to be sampled. The mark in a bar is what such noise would show where there "
+             "is nothing.</p>\n");
+}
+
+enum err report_pairs(const struct report *r)
+{
+    struct pairs p CLEAN(clear) = {.r = r};
+    if (r->domain->attributes < 2)
+        return ERR_OK;
+    TRY(find_measured(&p));
+    TRY(choose_attributes(&p));
+    TRY(associate_all(&p));
+    make_list(&p);
+    say_what(&p);
+    if (p.measured == 0)
+        return ERR_OK;
+    report_matrix(r, p.shown, p.attributes, p.pair);
+    put_table(&p);
+    return put_pictures(&p);
+}

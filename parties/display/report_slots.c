@@ -1,0 +1,222 @@
+#include "base/memory.h"
+#include "base/text.h"
+#include "parties/display/report_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END_SHARE 6 /* an end that is cut takes a sixth of the axis */
+#define LEAST 0.005 /* of the axis: ranges that were narrower could not be seen */
+
+struct ranked {
+    double rows;
+    uint32_t code;
+};
+
+static int more_rows_first(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->rows != y->rows)
+        return x->rows < y->rows ? 1 : -1;
+    return x->code < y->code ? -1 : 1;
+}
+
+static bool is_missing(const struct domain_attribute *a, uint32_t code)
+{
+    return code >= a->values;
+}
+
+/* Whether a code stands for a range of numbers, and has a place on an axis. */
+static bool is_range(const struct domain_attribute *a, uint32_t code)
+{
+    return !is_missing(a, code) &&
+           (a->kind == DOMAIN_INTEGER || (a->kind == DOMAIN_NUMERIC && !domain_spike(a, code)));
+}
+
+static double low_of(const struct domain_attribute *a, uint32_t code)
+{
+    return a->kind == DOMAIN_INTEGER ? (double)a->min + code : a->edges[code];
+}
+
+/* An integer stands for as much of the axis as there is to the next. */
+static double high_of(const struct domain_attribute *a, uint32_t code)
+{
+    return a->kind == DOMAIN_INTEGER ? (double)a->min + code + 1 : a->edges[code + 1];
+}
+
+static enum slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
+{
+    return is_missing(a, code)         ? SLOT_MISSING
+           : is_range(a, code)         ? SLOT_NUMBERS
+           : a->kind == DOMAIN_NUMERIC ? SLOT_ONE_NUMBER
+                                       : SLOT_LABEL;
+}
+
+/* A code in a slot of its own, or, with `codes` above 1, the first of several. */
+static void begin_slot(struct report_slots *s, uint32_t code)
+{
+    const struct domain_attribute *a = s->a;
+    const enum slot_kind kind = kind_of(a, code);
+    struct report_slot *slot = &s->slot[s->count];
+    *slot = (struct report_slot){.kind = kind, .first = code, .codes = 1};
+    if (kind == SLOT_NUMBERS)
+        *slot = (struct report_slot){kind, code, 1, low_of(a, code), high_of(a, code)};
+    s->of[code] = (uint32_t)s->count++;
+}
+
+static void join_slot(struct report_slots *s, uint32_t code)
+{
+    struct report_slot *slot = &s->slot[s->count - 1];
+    slot->codes++;
+    if (slot->kind == SLOT_NUMBERS)
+        slot->high = high_of(s->a, code);
+    else
+        slot->kind = SLOT_OTHERS;
+    s->of[code] = (uint32_t)s->count - 1;
+}
+
+/* As many neighbours a slot as it takes. */
+static void make_ranges(struct report_slots *s, size_t most)
+{
+    uint32_t all = 0, each, n = 0;
+    for (uint32_t i = 0; i < s->a->size; i++)
+        all += is_range(s->a, i);
+    each = (uint32_t)((all + most - 1) / most);
+    for (uint32_t i = 0; i < s->a->size; i++)
+        if (is_range(s->a, i)) {
+            if (n++ % each == 0)
+                begin_slot(s, i);
+            else
+                join_slot(s, i);
+        }
+    s->ranges = s->count;
+}
+
+/* Names in the study's order; where they are too many, by their rows, and the rest as one. */
+static enum err make_names(struct report_slots *s, const double *counts, size_t most)
+{
+    struct ranked *name CLEAN(memory_release) = NULL;
+    size_t n = 0;
+    TRY(memory_new(&name, s->a->size));
+    for (uint32_t i = 0; i < s->a->size; i++)
+        if (!is_range(s->a, i))
+            name[n++] = (struct ranked){counts[i], i};
+    if (n > most)
+        qsort(name, n, sizeof *name, more_rows_first);
+    for (size_t i = 0; i < n; i++)
+        if (i < most)
+            begin_slot(s, name[i].code);
+        else
+            join_slot(s, name[i].code);
+    return ERR_OK;
+}
+
+/* --- ranges on an axis ----------------------------------------------------------------------- */
+
+static double width_of(const struct report_slots *s, size_t i)
+{
+    return s->slot[i].high - s->slot[i].low;
+}
+
+/*
+ * Widths on the axis. An end wider than all the rest together, "500000 and more", would leave that
+ * no room: it is cut.
+ */
+static void choose_scale(struct report_slots *s)
+{
+    double all = 0, rest, most_cut = 0;
+    if (s->ranges == 0)
+        return;
+    s->narrowest = width_of(s, 0);
+    for (size_t i = 0; i < s->ranges; i++) {
+        all += width_of(s, i);
+        s->narrowest = fmin(s->narrowest, width_of(s, i));
+    }
+    rest = all;
+    if (s->ranges >= 3 && width_of(s, s->ranges - 1) > all / 2) {
+        s->cut_high = true;
+        rest -= width_of(s, s->ranges - 1);
+    }
+    if (s->ranges - s->cut_high >= 3 && width_of(s, 0) > rest / 2) {
+        s->cut_low = true;
+        rest -= width_of(s, 0);
+    }
+    most_cut = 1 - (double)(s->cut_low + s->cut_high) / END_SHARE;
+    s->to_scale = s->narrowest / rest * most_cut >= LEAST;
+    if (!s->to_scale)
+        s->cut_low = s->cut_high = false;
+}
+
+void report_slots_place(const struct report_slots *s, double width, double *at)
+{
+    const double end = width / END_SHARE;
+    double rest = 0, room = width - end * (s->cut_low + s->cut_high);
+    for (size_t i = s->cut_low; i + s->cut_high < s->ranges; i++)
+        rest += width_of(s, i);
+    at[0] = 0;
+    for (size_t i = 0; i < s->ranges; i++)
+        at[i + 1] = at[i] + (!s->to_scale ? width / (double)s->ranges
+                             : (i == 0 && s->cut_low) || (i + 1 == s->ranges && s->cut_high)
+                                 ? end
+                                 : width_of(s, i) / rest * room);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum err report_slots_new(struct report_slots *s, const struct domain_attribute *a,
+                          const double *counts, size_t ranges, size_t names)
+{
+    *s = (struct report_slots){.a = a};
+    TRY(memory_new(&s->slot, a->size < ranges + names ? a->size : ranges + names));
+    TRY(memory_new(&s->of, a->size));
+    make_ranges(s, ranges);
+    choose_scale(s);
+    return make_names(s, counts, names);
+}
+
+void report_slots_clear(struct report_slots *s)
+{
+    memory_free(&s->slot);
+    memory_free(&s->of);
+}
+
+void report_slots_add_up(const struct report_slots *s, const double *counts, double *sums)
+{
+    memset(sums, 0, s->count * sizeof *sums);
+    for (uint32_t i = 0; i < s->a->size; i++)
+        sums[s->of[i]] += counts[i];
+}
+
+static void put_range(const struct report_slots *s, const struct report_slot *slot,
+                      struct bytes *out)
+{
+    if (s->a->kind == DOMAIN_NUMERIC)
+        text_put(out, "%.6g to %.6g", slot->low, slot->high);
+    else if (slot->codes == 1)
+        text_put(out, "%.0f", slot->low);
+    else
+        text_put(out, "%.0f to %.0f", slot->low, slot->high - 1);
+}
+
+void report_slot_name(const struct report_slots *s, size_t i, size_t characters, struct bytes *out)
+{
+    const struct report_slot *slot = &s->slot[i];
+    switch (slot->kind) {
+    case SLOT_NUMBERS:
+        put_range(s, slot, out);
+        break;
+    case SLOT_LABEL:
+        html_text_cut(out, s->a->labels[slot->first], characters);
+        break;
+    case SLOT_ONE_NUMBER:
+        text_put(out, "just %.6g", s->a->edges[slot->first]);
+        break;
+    case SLOT_MISSING:
+        text_put(out, "missing");
+        break;
+    case SLOT_OTHERS:
+        text_put(out, "%u others", (unsigned)slot->codes);
+        break;
+    }
+}
