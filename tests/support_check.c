@@ -124,6 +124,18 @@ enum err play_open(struct party *p, struct play *play, const struct planes *x)
     return e;
 }
 
+void play_masked(const struct play *play, const struct play *other, uint64_t round,
+                 enum net_peer to, size_t message, size_t words)
+{
+    for (unsigned s = 0; s < 3; s++) {
+        const struct bytes *one = &play->sent[s][round][to][message];
+        assert_true(one->size >= 8 * words && one->size > 0);
+        for (size_t at = 0; at < (words > 0 ? 8 * words : one->size); at += 8)
+            assert_memory_not_equal(one->data + at, other->sent[s][round][to][message].data + at,
+                                    8);
+    }
+}
+
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server)
 {
     const struct bytes *got = &play->opened[server], *all = &honest->opened[0];

@@ -70,6 +70,13 @@ bool play_opened_all(const struct play *play, const struct play *honest, unsigne
 void play_judge(const struct play *play, const struct play *honest, uint64_t round,
                 const char *what, bool may_go_on);
 
+/*
+ * Two plays of one job whose masks differ: so do these words, the first ones of a message or all
+ * (0). Coins do not depend on masks, so a word without one would be the same in both.
+ */
+void play_masked(const struct play *play, const struct play *other, uint64_t round,
+                 enum net_peer to, size_t message, size_t words);
+
 /* A word that is altered. */
 enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
 struct altering {

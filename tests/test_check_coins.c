@@ -256,6 +256,33 @@ static void who_computes_on_something_else_is_noticed_first(void **state)
         }
 }
 
+/* The same words of the same gates: one server makes two terms of what are one at the others. */
+static enum err in_terms(struct party *p, struct play *play)
+{
+    struct planes x;
+    struct move_term term[2];
+    TRY(party_planes(p, &x, 1, 128));
+    bits_zero(planes_flat(&x));
+    const struct operand first = {x.a, x.b}, second = {x.a + 1, x.b + 1};
+    const bool two = p->index == play->cheat;
+    term[0] = (struct move_term){first, first, first, {NULL, NULL}, two ? 1 : 2};
+    term[1] = (struct move_term){second, second, second, {NULL, NULL}, 1};
+    TRY(bits_sums(p, term, two ? 2 : 1, 1));
+    return check_flush(p);
+}
+
+static void a_script_has_the_terms_of_each_move(void **state)
+{
+    (void)state;
+    for (unsigned cheat = 0; cheat <= NOBODY; cheat++) {
+        struct play play = {.job = in_terms, .limits = &limits, .cheat = cheat};
+        play_run(&play);
+        for (unsigned s = 0; s < 3; s++)
+            assert_int_equal(play.result[s], cheat == NOBODY ? ERR_OK : ERR_CHEAT);
+        play_free(&play);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_check_that_is_left_has_begun),
         cmocka_unit_test(no_coin_leaves_before_the_guard_agrees),
         cmocka_unit_test(who_computes_on_something_else_is_noticed_first),
+        cmocka_unit_test(a_script_has_the_terms_of_each_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

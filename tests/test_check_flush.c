@@ -299,10 +299,51 @@ static void a_flush_sends_what_its_definition_says(void **state)
     memory_free(&e);
 }
 
+/* --- a relation that does not hold ------------------------------------------------------------ */
+
+#define WRONG_BIT 5
+
+/* Zero times zero is one in a single lane, and all three servers note it alike. */
+static enum err note_wrongly(struct party *p, struct play *play)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct planes x, z;
+    TRY(party_planes(p, &x, 1, 64 * KERNEL_GROUP));
+    TRY(party_planes(p, &z, 1, 64 * KERNEL_GROUP));
+    bits_zero(planes_flat(&x));
+    bits_zero(planes_flat(&z));
+    z.a[play->n] = (uint64_t)(p->index == 0) << WRONG_BIT;
+    z.b[play->n] = (uint64_t)(p->index == 2) << WRONG_BIT;
+    const struct move_term term = bits_product(planes_flat(&z), planes_flat(&x), planes_flat(&x));
+    TRY(check_bits(p, &term, 1));
+    return check_flush(p);
+}
+
+/* Its remainder is what it is off by, weighed by its row, its block and its lane. */
+static void a_remainder_is_what_its_definition_says(void **state)
+{
+    static const struct check_limits limits;
+    static const size_t words[] = {0, 77, KERNEL_GROUP - 1};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct play play = {.job = note_wrongly, .limits = &limits, .n = words[k], .cheat = 0};
+        uint64_t weights[6 + 8], wanted;
+        play_run(&play);
+        for (unsigned s = 0; s < 3; s++)
+            assert_int_equal(play.result[s], ERR_CHEAT);
+        draw(&play, 0, weights, 6 + 8);
+        wanted = times(row_weight(weights, (unsigned)words[k] / 8), weights[6 + words[k] % 8]);
+        assert_int_equal(shared(&play, 5, NET_NEXT, 2 * 8 + 1),
+                         times(wanted, (uint64_t)1 << WRONG_BIT));
+        play_free(&play);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flush_sends_what_its_definition_says),
+        cmocka_unit_test(a_remainder_is_what_its_definition_says),
     };
     return THREE_EACH_KERNEL(tests);
 }

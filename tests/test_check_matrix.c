@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "mpc/check_matrix.h"
 #include "mpc/check_private.h"
-#include "tests/support_three.h"
+#include "tests/support_check.h"
 
 #include <string.h>
 
@@ -330,6 +330,35 @@ static void a_flush_proves_pairs_and_products(void **state)
         }
 }
 
+static enum err prove_with_masks(struct party *p, struct play *play)
+{
+    struct scene *s = play->self;
+    uint64_t word;
+    for (size_t i = 0; i < 2 * play->n; i++)
+        TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
+    TRY(check_plans(p, &s->plans[p->index]));
+    return check_matrices(p, &s->m[p->index]);
+}
+
+static void every_word_is_masked(void **state)
+{
+    static const struct check_limits limits;
+    struct scene *s = scene_new();
+    struct play play = {.job = prove_with_masks, .limits = &limits, .cheat = NOBODY, .self = s};
+    struct play other = play;
+    other.n = 1;
+    (void)state;
+    play_run(&play);
+    play_run(&other);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(play.result[i], ERR_OK);
+    play_masked(&play, &other, 1, NET_PREV, 2, 0); /* claims */
+    play_masked(&play, &other, 5, NET_NEXT, 0, 8); /* U*, V* */
+    play_free(&play);
+    play_free(&other);
+    scene_free(&s);
+}
+
 static enum err owe(struct party *p)
 {
     struct share16 x;
@@ -378,6 +407,7 @@ int main(void)
         cmocka_unit_test(wrong_products_do_not),
         cmocka_unit_test(sides_meet_once),
         cmocka_unit_test(a_flush_proves_pairs_and_products),
+        cmocka_unit_test(every_word_is_masked),
         cmocka_unit_test(what_matrices_owe_nothing_else_proves),
     };
     return THREE_EACH_KERNEL(tests);
