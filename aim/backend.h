@@ -18,6 +18,9 @@
  *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP; the
  *            slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
+ *   forms    The backend opens <v_k, x> + z_k for public integer vectors v_k over the cells of
+ *            marginals, z_k as above (aim/forms.h). All together cost Delta^2 / 2^41 zCDP, Delta^2
+ *            the largest sum of squares by which one row can move them.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H
@@ -68,10 +71,21 @@ struct aim_select {
     unsigned *lost;
 };
 
+struct aim_forms {
+    unsigned round;
+    size_t forms;
+    const uint32_t *query; /* of each form, ascending */
+    const int64_t *weight; /* the cells of one form after the other, row-major */
+    int64_t *values;       /* out: one a form */
+    uint64_t *population;  /* as in struct aim_measure */
+    unsigned *lost;
+};
+
 struct aim_backend {
     void *self;
     enum err (*measure)(void *self, const struct aim_measure *request);
     enum err (*select)(void *self, struct aim_select *request);
+    enum err (*forms)(void *self, const struct aim_forms *request); /* NULL: it cannot */
 };
 
 #endif

@@ -88,6 +88,12 @@ void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals)
     mpz_clear(n);
 }
 
+void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared)
+{
+    mpq_set_z(cost, squared);
+    mpq_div_2exp(cost, cost, 2 * AIM_GAUSS_BITS + 1);
+}
+
 enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack)
 {
     mpq_t s;

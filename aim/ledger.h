@@ -45,6 +45,8 @@ enum err ledger_copy(struct ledger **l, const struct ledger *from) MUST_CHECK;
 
 /* Costs before k^2; the caller owns `cost` (mpq_init, mpq_clear). */
 void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals); /* n m^2 / 2^41 */
+/* Of forms that one row moves by `squared` in all (aim/forms.h): squared / 2^41. */
+void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared);
 /* (epsilon + slack)^2 / 8; ERR_RANGE unless both are finite and not negative. */
 enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack) MUST_CHECK;
 

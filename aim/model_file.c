@@ -1,5 +1,6 @@
 #include "aim/model_file.h"
 
+#include "aim/copula_model.h"
 #include "aim/digest.h"
 #include "aim/model_private.h"
 #include "base/file.h"
@@ -162,6 +163,11 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     *d = NULL;
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
     e = load(m, d, &text, limit_cells, log);
+    if (e == ERR_FORMAT && copula_is_file(path))
+        return log_fail(log, ERR_FORMAT,
+                        "%s is a copula: trefoil synth draws rows of it, and this command takes "
+                        "none",
+                        path);
     if (e == ERR_FORMAT || e == ERR_STUDY)
         e = log_fail(log, ERR_FORMAT,
                      "%s is no model of this version of trefoil, or it is cut or altered; write it "

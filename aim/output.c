@@ -99,6 +99,42 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     return o;
 }
 
+static json_t *form_json(const struct domain *d, const struct copula_form *f, double correlation)
+{
+    json_t *o = json_object(), *names = json_array();
+    int failed = json_array_append_new(names, json_string(d->attribute[f->first].name)) |
+                 json_array_append_new(names, json_string(d->attribute[f->second].name));
+    failed |= json_object_set_new(o, "attributes", names);
+    failed |= json_object_set_new(o, "value", json_real(f->value));
+    failed |= json_object_set_new(o, "correlation", json_real(correlation));
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *copula_json(const struct domain *d, const struct copula_result *c)
+{
+    json_t *o = json_object(), *scores = json_object(), *forms = json_array();
+    int failed = json_object_set_new(o, "sigma", json_real(c->sigma));
+    for (size_t i = 0; i < d->attributes; i++)
+        failed |= json_object_set_new(scores, d->attribute[i].name,
+                                      numbers(c->score[i], d->attribute[i].size));
+    for (size_t k = 0; k < c->forms; k++) {
+        const struct copula_form *f = &c->form[k];
+        failed |= json_array_append_new(
+            forms, form_json(d, f, c->model->correlation[f->first * d->attributes + f->second]));
+    }
+    failed |= json_object_set_new(o, "scores", scores);
+    failed |= json_object_set_new(o, "forms", forms);
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
 static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
@@ -122,6 +158,8 @@ static json_t *document(const struct output_terms *o)
     failed |= json_object_set_new(root, "domain", sizes);
     failed |= json_object_set_new(root, "attributes", attributes);
     failed |= json_object_set_new(root, "measurements", measurements);
+    if (o->copula != NULL)
+        failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
     if (failed != 0) {
         json_decref(root);
         return NULL;

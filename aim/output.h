@@ -13,6 +13,15 @@
  *                                                  where the study has them
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
  *
+ * and of a copula, whose measurements are those of each attribute alone
+ *
+ *     "copula": { "sigma": 218.3, "scores": { "age": [-2.5, -2.4, ...], ... },
+ *                 "forms": [ { "attributes": ["age", "sex"], "value": -258.4,
+ *                              "correlation": -0.054 } ] }
+ *
+ * A form's value is the sum over all rows of the product of the two scores, with noise of deviation
+ * sigma; its correlation is that of the model.
+ *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
  * Gaussian noise of standard deviation sigma; A measurement has a "total" only if its
  * population was another one: the noisy number of rows of that. In Python, with private-pgm:
@@ -24,7 +33,7 @@
 #ifndef TREFOIL_AIM_OUTPUT_H
 #define TREFOIL_AIM_OUTPUT_H
 
-#include "aim/model.h"
+#include "aim/copula_run.h"
 
 struct output_terms {
     const struct domain *domain;
@@ -33,6 +42,7 @@ struct output_terms {
     double total;
     const struct measurement *measurement;
     size_t measurements;
+    const struct copula_result *copula; /* of a copula, whose one-ways these are; else NULL */
 };
 
 /* Written whole or not at all. ERR_DATA, logged, for a name or label that is not UTF-8. */

@@ -1,5 +1,6 @@
 #include "aim/plaintext.h"
 
+#include "aim/forms.h"
 #include "aim/score.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
@@ -141,7 +142,23 @@ static enum err select_one(void *self, struct aim_select *request)
     return measure_one(p, request->query[request->selected], request->multiplier, request->values);
 }
 
+static enum err open_forms(void *self, const struct aim_forms *request)
+{
+    struct plaintext *p = self;
+    const int64_t *weight = request->weight;
+    TRY(p->noise.gauss(p->noise.self, request->forms, request->values));
+    for (size_t k = 0; k < request->forms; k++) {
+        const struct workload_query *q;
+        TRY(check_query(p, request->query[k]));
+        q = &p->workload->query[request->query[k]];
+        request->values[k] += forms_value(weight, p->counts + q->offset, q->cells);
+        weight += q->cells;
+    }
+    return ERR_OK;
+}
+
 struct aim_backend plaintext_backend(struct plaintext *p)
 {
-    return (struct aim_backend){.self = p, .measure = measure, .select = select_one};
+    return (struct aim_backend){
+        .self = p, .measure = measure, .select = select_one, .forms = open_forms};
 }

@@ -5,6 +5,7 @@
  * same integers. Noise is taken in a fixed order, so that it can be replayed:
  *   select   one Gumbel a candidate, in the order of the request
  *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
+ *   forms    one Gaussian a form
  * and a round selects before it measures. Round 0 (the one-ways) only measures.
  */
 #ifndef TREFOIL_AIM_PLAINTEXT_H

@@ -132,7 +132,9 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
     fprintf(f, "budget: {epsilon: %g, delta: %g}\n", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
-    if (o->annealed)
+    if (o->copula != NULL)
+        fprintf(f, "%s", o->copula);
+    else if (o->annealed)
         fprintf(f, "rounds: annealed\n");
     else
         fprintf(f, "rounds: %u\n", o->rounds > 0 ? o->rounds : 3);

@@ -25,7 +25,8 @@ struct support_options {
     const char *domain; /* yaml; default: five attributes */
     const char *workload;
     unsigned rounds;
-    bool annealed; /* as many rounds as the budget allows */
+    bool annealed;      /* as many rounds as the budget allows */
+    const char *copula; /* in the place of rounds: the lines of method: copula */
     double epsilon, delta;
     unsigned round_s, connect_s; /* deadlines */
     const char *noise;

@@ -105,7 +105,7 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
 {
     struct rounds rounds = {.seed = seed, .fail_at = fail_at};
     struct noise_source noise = noise_from_random(&rounds.random);
-    struct aim_backend backend = {&rounds, rounds_measure, rounds_select};
+    struct aim_backend backend = {&rounds, rounds_measure, rounds_select, NULL};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     rounds.inner = plaintext_backend(p);
@@ -327,7 +327,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     o.rounds = 5;
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct aim_backend backend = {&g, growing_measure, growing_select};
+        struct aim_backend backend = {&g, growing_measure, growing_select, NULL};
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         random_seed_u64(&r, seed);

@@ -338,7 +338,7 @@ static inline enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
     struct seat seat = {.w = w, .index = p->index};
-    const struct aim_backend backend = {&seat, measure, select_worst};
+    const struct aim_backend backend = {&seat, measure, select_worst, NULL};
     struct aim_options options;
     enum err e = marks_begin(p);
     if (e == ERR_OK)

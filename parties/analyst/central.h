@@ -5,6 +5,7 @@
 #ifndef TREFOIL_PARTIES_ANALYST_CENTRAL_H
 #define TREFOIL_PARTIES_ANALYST_CENTRAL_H
 
+#include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
@@ -17,6 +18,10 @@ enum err central_run(struct aim_result **result, const struct study *study,
                      const struct table *table,
                      void (*progress)(void *self, const struct aim_round *round), void *self,
                      struct log *log) MUST_CHECK;
+
+/* The same of a study with method: copula. */
+enum err central_copula(struct copula_result **result, const struct study *study,
+                        const struct table *table, struct log *log) MUST_CHECK;
 
 /* Appends all rows of `from` (of the same domain) to `to`. */
 enum err central_append(struct table *to, const struct table *from) MUST_CHECK;

@@ -33,31 +33,70 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     return price_limits(study, &options->limits, log);
 }
 
-enum err release_write(const char *folder, const struct study *study,
-                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
-                       struct log *log)
+/* The folder's files. */
+struct files {
+    char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
+};
+
+static enum err name_files(struct files *f, const char *folder, struct log *log)
 {
-    const struct output_terms terms = {
+    TRY(file_path(f->model, log, "%s/model", folder));
+    TRY(file_path(f->synthetic, log, "%s/synthetic.csv", folder));
+    return file_path(f->measurements, log, "%s/measurements.json", folder);
+}
+
+static struct output_terms output_of(const struct study *study, double rho, double total)
+{
+    return (struct output_terms){
         .domain = study->domain,
         .epsilon = study->epsilon,
         .delta = study->delta,
         .rho = rho,
         .rows_per_person = study->rows_per_person,
-        .total = model_total(result->model),
-        .measurement = result->measurement,
-        .measurements = result->measurements,
+        .total = total,
     };
+}
+
+static size_t rows_of(double total)
+{
+    return (size_t)fmax(1, round(total));
+}
+
+enum err release_write(const char *folder, const struct study *study,
+                       const struct aim_result *result, double rho, size_t rows, uint64_t seed,
+                       struct log *log)
+{
+    const double total = model_total(result->model);
+    struct output_terms terms = output_of(study, rho, total);
     struct table *table CLEAN(table_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
-    char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
-    TRY(file_path(model, log, "%s/model", folder));
-    TRY(file_path(synthetic, log, "%s/synthetic.csv", folder));
-    TRY(file_path(measurements, log, "%s/measurements.json", folder));
-    TRY(output_measurements(measurements, &terms, log));
-    TRY(model_save(model, result->model, log));
-    if (rows == 0)
-        rows = (size_t)fmax(1, round(model_total(result->model)));
-    TRY(sample_rows(&table, result->model, rows, seed, log));
+    struct files f;
+    terms.measurement = result->measurement;
+    terms.measurements = result->measurements;
+    TRY(name_files(&f, folder, log));
+    TRY(output_measurements(f.measurements, &terms, log));
+    TRY(model_save(f.model, result->model, log));
+    TRY(sample_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
     TRY(model_densities(&inside, result->model, log));
-    return table_write_csv(synthetic, table, &inside, seed, log);
+    return table_write_csv(f.synthetic, table, &inside, seed, log);
+}
+
+enum err release_copula(const char *folder, const struct study *study,
+                        const struct copula_result *result, double rho, size_t rows, uint64_t seed,
+                        struct log *log)
+{
+    const double total = result->model->total;
+    struct output_terms terms = output_of(study, rho, total);
+    struct table *table CLEAN(table_free) = NULL;
+    struct densities inside CLEAN(densities_clear) = {0};
+    struct files f;
+    terms.measurement = result->measurement;
+    terms.measurements = result->measurements;
+    terms.copula = result;
+    TRY(name_files(&f, folder, log));
+    TRY(output_measurements(f.measurements, &terms, log));
+    TRY(copula_save(f.model, result->model, log));
+    TRY(copula_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
+    TRY(copula_densities(&inside, result->model));
+    return table_write_csv(f.synthetic, table, &inside, seed, log);
 }

@@ -5,6 +5,7 @@
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
 
+#include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
@@ -16,6 +17,9 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
                               struct aim_options *options, struct log *log) MUST_CHECK;
 
 /* Writes the three files into the folder, which must exist. rows 0: the model's total. */
+enum err release_copula(const char *folder, const struct study *study,
+                        const struct copula_result *result, double rho, size_t rows, uint64_t seed,
+                        struct log *log) MUST_CHECK;
 enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log) MUST_CHECK;

@@ -15,7 +15,8 @@ static const char help[] =
     "\n"
     "Central AIM: one program that sees all rows does what the three servers do\n"
     "without seeing any. The algorithm is the same, and so is the guarantee for what\n"
-    "comes out, but its user has to be trusted with the data. Writes\n"
+    "comes out, but its user has to be trusted with the data. A study with method:\n"
+    "copula makes a Gaussian copula instead, of each column and each pair. Writes\n"
     "measurements.json, model and synthetic.csv into DIR. Reads at most 64 files; -\n"
     "is the standard input.\n"
     "\n"
@@ -63,23 +64,53 @@ static enum err read_all(const struct study *study, struct sources *from, struct
     return from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK;
 }
 
+/* What comes out, and where to. */
+struct outcome {
+    const char *folder;
+    size_t rows;
+    uint64_t seed;
+    struct log *log;
+};
+
+static enum err make_aim(const struct outcome *o, const struct study *study,
+                         const struct table *table, double rho)
+{
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct progress progress = progress_start(stdout, study, rho);
+    TRY(central_run(&result, study, table, progress_round, &progress, o->log));
+    return release_write(o->folder, study, result, rho, o->rows, o->seed, o->log);
+}
+
+static enum err make_copula(const struct outcome *o, const struct study *study,
+                            const struct table *table, double rho)
+{
+    struct copula_result *result CLEAN(copula_result_free) = NULL;
+    TRY(central_copula(&result, study, table, o->log));
+    printf("measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, one\n"
+           "          number each, with noise of %.4g\n"
+           "budget: rho %.4g of %.4g is spent\n",
+           result->measurements, result->measurement[0].sigma, result->forms, result->sigma,
+           result->spent, rho);
+    return release_copula(o->folder, study, result, rho, o->rows, o->seed, o->log);
+}
+
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         struct log *log)
 {
+    const struct outcome o = {folder, rows, seed, log};
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
-    struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct ledger_limits limits = {0};
-    struct progress progress;
     TRY(study_load(&study, from->files[0], log));
     log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
                   "the trusted curator that trefoil run does without");
     TRY(read_all(study, from, &table, log));
     TRY(file_folder(folder, log));
     TRY(price_limits(study, &limits, log));
-    progress = progress_start(stdout, study, limits.rho);
-    TRY(central_run(&result, study, table, progress_round, &progress, log));
-    TRY(release_write(folder, study, result, limits.rho, rows, seed, log));
+    if (study->method == STUDY_COPULA)
+        TRY(make_copula(&o, study, table, limits.rho));
+    else
+        TRY(make_aim(&o, study, table, limits.rho));
     printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
     return ERR_OK;
 }

@@ -328,7 +328,7 @@ static void clear(struct plan *p)
 
 static enum err plan(struct plan *p, const char *path)
 {
-    TRY(study_load(&p->study, path, p->log));
+    TRY(study_load_served(&p->study, path, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));

@@ -218,7 +218,7 @@ static enum err release(struct run *r, const struct run_terms *t)
 static enum err execute(struct run *r, struct run_terms *t)
 {
     enum err e;
-    TRY(study_load(&r->study, t->study, r->log));
+    TRY(study_load_served(&r->study, t->study, r->log));
     TRY(identity_load(&r->me, t->key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
     TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));

@@ -1,6 +1,7 @@
 #include "parties/exchange/price.h"
 
 #include "aim/budget.h"
+#include "aim/copula_run.h"
 #include "aim/schedule.h"
 #include "aim/score.h"
 #include "mpc/argmax.h"
@@ -61,11 +62,24 @@ static struct price_slack by_ratio(const struct study *study)
                                 .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 
+/* What a study measures: its marginals, or one-ways and forms, each of which a row can move. */
+static uint64_t measured(const struct study *study)
+{
+    const uint64_t d = study->workload->one_ways;
+    switch (study->method) {
+    case STUDY_AIM:
+        return d + study->rounds;
+    case STUDY_COPULA:
+        return d + copula_forms(d);
+    }
+    return UINT64_MAX;
+}
+
 /* delta of a whole study: all its measured marginals and selections. */
 static double delta_of_study(const struct study *study, const struct price_slack *s)
 {
     const struct workload *w = study->workload;
-    double all = price_delta(s->measured, (double)w->one_ways + study->rounds) +
+    double all = price_delta(s->measured, (double)measured(study)) +
                  price_delta(s->candidate, (double)study->rounds * (double)w->queries);
     all *= 1.001; /* the ledger adds the terms one by one, each rounded */
     return all * study->rows_per_person;
@@ -114,8 +128,7 @@ static enum err check_epsilon(const struct study *study, const struct price_slac
     return log_fail(log, ERR_STUDY,
                     "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
                     "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
-                    study->epsilon, limit, study->delta,
-                    (unsigned long long)study->workload->one_ways + study->rounds,
+                    study->epsilon, limit, study->delta, (unsigned long long)measured(study),
                     study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
 }
 
@@ -126,7 +139,7 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
         .epsilon = study->epsilon,
         .delta = study->delta,
         .rows_per_person = study->rows_per_person,
-        .marginals = study->workload->one_ways + study->rounds,
+        .marginals = measured(study),
         .marginal_epsilon_slack = slack.marginal,
         .delta_slack = delta_of_study(study, &slack),
     };
@@ -150,6 +163,10 @@ static bool buys_noise(const struct study *study, double epsilon)
     other.epsilon = epsilon;
     if (price_limits(&other, &limits, NULL) != ERR_OK)
         return false;
+    if (study->method == STUDY_COPULA)
+        return measure_multiplier(copula_sigma(study->workload->one_ways,
+                                               study->copula_share * limits.rho / (k * k)),
+                                  &multiplier, NULL) == ERR_OK;
     s = schedule_start(study->workload->one_ways, study->rounds, study->annealed,
                        limits.rho / (k * k));
     return (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
@@ -188,7 +205,7 @@ enum err price_check_noise(const struct study *study, struct log *log)
         "an epsilon of %g is less than the noise circuits allow: at least %.2g with a "
         "delta of %g and %llu measured marginals; raise epsilon or measure fewer marginals",
         study->epsilon, ceil(least / unit) * unit, study->delta,
-        (unsigned long long)study->workload->one_ways + study->rounds);
+        (unsigned long long)measured(study));
 }
 
 struct price_noise price_noise(const struct study *study)

@@ -24,6 +24,22 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node)
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
+/* What a copula is made with. */
+static enum err read_copula(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    const yaml_node_t *clip, *share;
+    const struct yaml_key keys[] = {{"clip", false, &clip}, {"share", false, &share}};
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "copula", keys, 2));
+    if (clip != NULL)
+        TRY(yaml_number(r->file, clip, "clip", 0.5, 8, &s->copula_clip));
+    if (share != NULL)
+        TRY(yaml_number(r->file, share, "share", 0.01, 0.99, &s->copula_share));
+    return ERR_OK;
+}
+
 /* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
 static enum err read_rounds(struct reading *r, const yaml_node_t *node)
 {
@@ -34,6 +50,48 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
     r->study->annealed = true;
     r->study->rounds = schedule_rounds_most(r->study->workload->one_ways, 0, true);
     return ERR_OK;
+}
+
+static enum err lacks(struct reading *r, const char *key)
+{
+    return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
+                      key);
+}
+
+/* What a run makes, and the marginals that matter: a copula has some where the file has none. */
+static enum err read_method(struct reading *r, const yaml_node_t *method,
+                            const yaml_node_t *workload)
+{
+    const char *const words[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
+    size_t kind = STUDY_AIM;
+    TRY(yaml_choice(r->file, method, "method", words, 2, &kind));
+    r->study->method = (enum study_method)kind;
+    if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
+        return yaml_error(r->file, method, "method: copula needs two attributes at least");
+    if (workload != NULL)
+        return study_read_workload(r, workload);
+    return kind == STUDY_COPULA ? study_pair_workload(r, method) : lacks(r, "workload");
+}
+
+/* AIM has rounds, a copula has none. */
+static enum err read_course(struct reading *r, const yaml_node_t *rounds, const yaml_node_t *copula,
+                            const yaml_node_t *late)
+{
+    switch (r->study->method) {
+    case STUDY_AIM:
+        if (copula != NULL)
+            return yaml_error(r->file, copula,
+                              "this is for method: copula alone; take it out, or add that");
+        return rounds != NULL ? read_rounds(r, rounds) : lacks(r, "rounds");
+    case STUDY_COPULA:
+        break;
+    }
+    if (rounds != NULL)
+        return yaml_error(r->file, rounds, "method: copula has no rounds; take this key out");
+    if (r->study->late_join)
+        return yaml_error(r->file, late,
+                          "method: copula cannot take rows that come during a run; write wait");
+    return read_copula(r, copula);
 }
 
 /* What is one of a few words; the first of each is what holds where the key is not there. */
@@ -106,17 +164,20 @@ static enum err read_study(struct reading *r)
 {
     struct study *s = r->study;
     const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
-                      *noise, *score, *rounds, *security, *servers, *owners, *least, *late,
-                      *analysts, *retain, *deadlines, *model, *version, *revoked, *signatures;
+                      *noise, *score, *method, *copula, *rounds, *security, *servers, *owners,
+                      *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
+                      *signatures;
     const struct yaml_key keys[] = {
         {"study", true, &name},
         {"domain", true, &domain},
         {"impossible", false, &impossible},
-        {"workload", true, &workload},
+        {"workload", false, &workload},
         {"budget", true, &budget},
         {"noise", false, &noise},
         {"score", false, &score},
-        {"rounds", true, &rounds},
+        {"method", false, &method},
+        {"copula", false, &copula},
+        {"rounds", false, &rounds},
         {"security", false, &security},
         {"servers", true, &servers},
         {"owners", true, &owners},
@@ -137,10 +198,10 @@ static enum err read_study(struct reading *r)
     TRY(study_read_name(r, name, "study", s->name));
     TRY(study_read_domain(r, domain));
     TRY(study_read_impossible(r, impossible));
-    TRY(study_read_workload(r, workload));
+    TRY(read_method(r, method, workload));
     TRY(read_budget(r, budget));
     TRY(read_kinds(r, noise, score, security, late));
-    TRY(read_rounds(r, rounds));
+    TRY(read_course(r, rounds, copula, late));
     TRY(study_read_people(r, servers, owners, analysts));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
     s->min_owners = (unsigned)s->owners;
@@ -167,6 +228,8 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .connect_s = 30,
         .round_s = 120,
         .max_mib = 80,
+        .copula_clip = 2.5,
+        .copula_share = 0.5,
         .iterations = 100,
         .final_iterations = 1000,
         .roster_version = 1,
@@ -186,6 +249,22 @@ enum err study_load(struct study **study, const char *path, struct log *log)
     *study = NULL;
     TRY(file_read(path, YAML_FILE_MAX, &text, log));
     return study_parse(study, path, text.data, text.size, log);
+}
+
+enum err study_load_served(struct study **study, const char *path, struct log *log)
+{
+    TRY(study_load(study, path, log));
+    switch ((*study)->method) {
+    case STUDY_AIM:
+        return ERR_OK;
+    case STUDY_COPULA:
+        break;
+    }
+    study_free(study);
+    return log_fail(log, ERR_STUDY,
+                    "%s has method: copula, which servers do not play yet: trefoil aim makes one, "
+                    "for whoever may see all rows; for a study between servers write method: aim",
+                    path);
 }
 
 void study_free(struct study **study)

@@ -62,6 +62,10 @@ enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 const char *study_noise_word(enum study_noise noise);
 const char *study_score_word(enum aim_score score);
 
+/* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/copula_run.h). */
+enum study_method { STUDY_AIM, STUDY_COPULA };
+const char *study_method_word(enum study_method method);
+
 /* What is done about a server that departs from the protocol: nothing, or mpc/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 const char *study_security_word(enum study_security security);
@@ -106,8 +110,10 @@ struct study {
     unsigned rows_per_person;
     enum study_noise noise;
     enum aim_score score;
-    unsigned rounds; /* at most, where annealed */
+    enum study_method method;
+    unsigned rounds; /* at most, where annealed; 0 of a copula */
     bool annealed;
+    double copula_clip, copula_share; /* of a copula: aim/copula_run.h */
     enum study_security security;
     struct study_server server[STUDY_SERVERS];
     size_t owners;
@@ -135,6 +141,8 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/* The same for what servers do: ERR_STUDY, logged, for a method that they do not know yet. */
+enum err study_load_served(struct study **study, const char *path, struct log *log) MUST_CHECK;
 /*
  * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
  * has it. Of the study, domain and zeros alone must be there.

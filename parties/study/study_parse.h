@@ -46,6 +46,8 @@ enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CH
 /* A workload by a file of questions (study_questions.c); `most` is optional. */
 enum err study_read_questions(struct reading *r, const yaml_node_t *node,
                               const yaml_node_t *most) MUST_CHECK;
+/* All pairs of attributes: what holds where a study has none and needs none. */
+enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 

@@ -69,6 +69,17 @@ const char *study_score_word(enum aim_score score)
     return NULL;
 }
 
+const char *study_method_word(enum study_method method)
+{
+    switch (method) {
+    case STUDY_AIM:
+        return "aim";
+    case STUDY_COPULA:
+        return "copula";
+    }
+    return NULL;
+}
+
 const char *study_security_word(enum study_security security)
 {
     switch (security) {
@@ -90,6 +101,11 @@ static void put_rounds(const struct study *s, struct bytes *b)
     bytes_put_u32(b, s->rounds);
     bytes_put_u8(b, s->annealed);
     bytes_put_string(b, study_score_word(s->score));
+    if (s->method == STUDY_AIM)
+        return; /* studies from before the key keep their terms */
+    bytes_put_string(b, study_method_word(s->method));
+    bytes_put_double(b, s->copula_clip);
+    bytes_put_double(b, s->copula_share);
 }
 
 static void put_bounds(const struct study *s, struct bytes *b)
@@ -130,7 +146,7 @@ static const struct part {
     {"workload", put_workload, NULL},
     {"budget", put_budget, NULL},
     {"noise", put_noise, NULL},
-    {"rounds", put_rounds, "rounds, score"},
+    {"rounds", put_rounds, "method, copula, rounds, score"},
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
      "min_owners, late_uploads"},

@@ -171,10 +171,26 @@ static const char *score_kind(enum aim_score score)
     return "";
 }
 
+/* What a copula opens, and what it is not used for. */
+static void describe_copula(FILE *out, const struct study *s)
+{
+    const size_t d = s->domain->attributes;
+    fprintf(out,
+            "\nMethod: a Gaussian copula. Each attribute is measured once, for %g of the budget;\n"
+            "  then one number for each of %zu pairs of attributes, for the rest. Scores end\n"
+            "  at %g deviations. What links more than two attributes is not measured. The\n"
+            "  workload (%zu marginals) is what trefoil eval compares.\n",
+            s->copula_share, d * (d - 1) / 2, s->copula_clip, s->workload->cliques);
+}
+
 static void describe_workload(FILE *out, const struct study *s)
 {
     const struct workload *w = s->workload;
     size_t maximal = 0;
+    if (s->method == STUDY_COPULA) {
+        describe_copula(out, s);
+        return;
+    }
     for (size_t i = 0; i < w->queries; i++)
         maximal += w->query[i].maximal;
     fprintf(out,

@@ -90,6 +90,11 @@ static enum err read_cliques(struct reading *r, const yaml_node_t *node, struct 
         node);
 }
 
+enum err study_pair_workload(struct reading *r, const yaml_node_t *node)
+{
+    return study_note(r, workload_all(&r->study->workload, r->study->domain, 2, &r->quiet), node);
+}
+
 enum err study_read_workload(struct reading *r, const yaml_node_t *node)
 {
     struct clique *cliques CLEAN(memory_release) = NULL;

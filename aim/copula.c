@@ -1,0 +1,194 @@
+#include "aim/copula.h"
+
+#include "aim/eigen.h"
+#include "aim/normal.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHTLESS 1e-12 /* a share of so little has no mean score */
+#define HALVINGS 60
+
+enum err copula_column_new(struct copula_column *c, uint32_t size)
+{
+    *c = (struct copula_column){.size = size};
+    TRY(memory_new(&c->share, size));
+    return memory_new(&c->score, size);
+}
+
+void copula_column_clear(struct copula_column *c)
+{
+    memory_free(&c->share);
+    memory_free(&c->score);
+}
+
+/* --- one column ------------------------------------------------------------------------------- */
+
+static int descending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+enum err copula_set_shares(struct copula_column *c, const double *counts, double total)
+{
+    double *sorted CLEAN(memory_release) = NULL, sum = 0, excess = 0;
+    TRY(memory_new(&sorted, c->size));
+    memcpy(sorted, counts, c->size * sizeof *sorted);
+    qsort(sorted, c->size, sizeof *sorted, descending);
+    for (uint32_t i = 0; i < c->size; i++) {
+        const double e = ((sum += sorted[i]) - total) / (i + 1);
+        if (sorted[i] > e)
+            excess = e;
+    }
+    for (uint32_t a = 0; a < c->size; a++)
+        c->share[a] = fmax(counts[a] - excess, 0) / total;
+    return ERR_OK;
+}
+
+void copula_bounds(const double *share, uint32_t size, double *bound)
+{
+    double sum = 0;
+    bound[0] = -INFINITY;
+    for (uint32_t a = 0; a + 1 < size; a++)
+        bound[a + 1] = normal_quantile(fmin(sum += share[a], 1));
+    bound[size] = INFINITY;
+}
+
+enum err copula_set_scores(struct copula_column *c, double clip)
+{
+    double *bound CLEAN(memory_release) = NULL, mean = 0;
+    TRY(memory_new(&bound, (size_t)c->size + 1));
+    copula_bounds(c->share, c->size, bound);
+    for (uint32_t a = 0; a < c->size; a++) {
+        const double p = c->share[a];
+        double t = bound[a];
+        if (p > WEIGHTLESS)
+            t = (normal_density(bound[a]) - normal_density(bound[a + 1])) / p;
+        c->score[a] = fmax(-clip, fmin(t, clip));
+        mean += p * c->score[a];
+    }
+    for (uint32_t a = 0; a < c->size; a++)
+        c->score[a] -= mean;
+    return ERR_OK;
+}
+
+/* He_(k-1)(x) phi(x) / sqrt(k!), k from 1 on; 0 where x is infinite. */
+static void edge_terms(double x, double term[COPULA_TERMS])
+{
+    double before = 0, now = 1, root = 1;
+    memset(term, 0, COPULA_TERMS * sizeof *term);
+    if (!isfinite(x))
+        return;
+    for (int k = 1; k <= COPULA_TERMS; k++) {
+        const double next = x * now - (k - 1) * before;
+        root *= sqrt(k);
+        term[k - 1] = now * normal_density(x) / root;
+        before = now;
+        now = next;
+    }
+}
+
+enum err copula_set_hermite(struct copula_column *c)
+{
+    double *bound CLEAN(memory_release) = NULL, low[COPULA_TERMS], high[COPULA_TERMS];
+    TRY(memory_new(&bound, (size_t)c->size + 1));
+    copula_bounds(c->share, c->size, bound);
+    memset(c->hermite, 0, sizeof c->hermite);
+    c->mean = 0;
+    edge_terms(bound[0], low);
+    for (uint32_t a = 0; a < c->size; a++) {
+        edge_terms(bound[a + 1], high);
+        for (int k = 0; k < COPULA_TERMS; k++)
+            c->hermite[k] += c->score[a] * (low[k] - high[k]);
+        c->mean += c->share[a] * c->score[a];
+        memcpy(low, high, sizeof low);
+    }
+    return ERR_OK;
+}
+
+/* --- two columns ------------------------------------------------------------------------------ */
+
+static double series(const struct copula_column *a, const struct copula_column *b, double r)
+{
+    double sum = 0;
+    for (int k = COPULA_TERMS - 1; k >= 0; k--)
+        sum = (sum + a->hermite[k] * b->hermite[k]) * r;
+    return sum;
+}
+
+double copula_correlation(const struct copula_column *a, const struct copula_column *b,
+                          double mean_product)
+{
+    const double m = mean_product - a->mean * b->mean;
+    double low = -COPULA_CORRELATION_MOST, high = COPULA_CORRELATION_MOST;
+    if (!(series(a, b, high) > series(a, b, low)))
+        return 0; /* all rows have one code in a column: nothing is known, and nothing matters */
+    if (series(a, b, low) >= m)
+        return low;
+    if (series(a, b, high) <= m)
+        return high;
+    for (int i = 0; i < HALVINGS; i++) {
+        const double middle = (low + high) / 2;
+        if (series(a, b, middle) < m)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+/* --- all columns ------------------------------------------------------------------------------ */
+
+/* matrix = v' diag(value) v, scaled to a unit diagonal */
+static void compose(double *matrix, const double *v, const double *value, double *scale, size_t d)
+{
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < d; k++)
+                sum += v[k * d + i] * value[k] * v[k * d + j];
+            matrix[i * d + j] = sum;
+        }
+    for (size_t i = 0; i < d; i++)
+        scale[i] = sqrt(matrix[i * d + i]);
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double r = i == j ? 1 : matrix[i * d + j] / (scale[i] * scale[j]);
+            matrix[i * d + j] = matrix[j * d + i] = r;
+        }
+}
+
+enum err copula_repair(double *matrix, size_t d, struct log *log)
+{
+    double *v CLEAN(memory_release) = NULL, *value CLEAN(memory_release) = NULL,
+              *scale CLEAN(memory_release) = NULL;
+    TRY(memory_new(&v, d * d));
+    TRY(memory_new(&value, d));
+    TRY(memory_new(&scale, d));
+    memcpy(v, matrix, d * d * sizeof *v);
+    TRY(eigen_symmetric(v, value, d, log));
+    for (size_t k = 0; k < d; k++)
+        value[k] = fmax(value[k], COPULA_EIGENVALUE_LEAST);
+    compose(matrix, v, value, scale, d);
+    return ERR_OK;
+}
+
+enum err copula_root(double *m, size_t d)
+{
+    for (size_t i = 0; i < d; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = m[i * d + j];
+            for (size_t k = 0; k < j; k++)
+                sum -= m[i * d + k] * m[j * d + k];
+            if (i == j && !(sum > 0))
+                return ERR_RANGE;
+            m[i * d + j] = i == j ? sqrt(sum) : sum / m[j * d + j];
+        }
+        for (size_t j = i + 1; j < d; j++)
+            m[i * d + j] = 0;
+    }
+    return ERR_OK;
+}

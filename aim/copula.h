@@ -1,0 +1,66 @@
+/*
+ * aim/copula.h - the numbers of a Gaussian copula: from shares of codes and sums of scores to
+ * latent correlations.
+ *
+ * Column i is a unit normal variable Z_i cut into intervals, one for each code: code a has the
+ * share p(a) of it, and the codes lie in their order. The Z of all columns are jointly normal. What
+ * links two columns is their correlation r, which follows from one number, the mean of t_i t_j for
+ * scores t_i of the codes:
+ *
+ *   E[t_i t_j] = E[t_i] E[t_j] + sum over k >= 1 of r^k h_ik h_jk,   h_ik = E[t_i(Z) He_k(Z)] /
+ *                                                                            sqrt(k!)
+ *
+ * by Mehler's formula; COPULA_TERMS of it are used. All follow from noisy counts and public terms.
+ */
+#ifndef TREFOIL_AIM_COPULA_H
+#define TREFOIL_AIM_COPULA_H
+
+#include "base/log.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define COPULA_TERMS 20
+#define COPULA_CORRELATION_MOST 0.999 /* of two columns, before the repair */
+#define COPULA_EIGENVALUE_LEAST 1e-3
+
+struct copula_column {
+    uint32_t size;
+    double *share; /* p: not negative, adds up to 1 */
+    double *score; /* t */
+    double mean, hermite[COPULA_TERMS];
+};
+
+/* Room for a column's shares and scores. */
+enum err copula_column_new(struct copula_column *c, uint32_t size) MUST_CHECK;
+void copula_column_clear(struct copula_column *c);
+
+/* The shares nearest to noisy counts, of `total` rows: those counts projected on the simplex. */
+enum err copula_set_shares(struct copula_column *c, const double *counts, double total) MUST_CHECK;
+
+/* bound[0 .. size]: where the codes' intervals begin and end, from -INFINITY to INFINITY. */
+void copula_bounds(const double *share, uint32_t size, double *bound);
+
+/*
+ * The scores: the mean of the normal in a code's interval, cut off at +-clip, then centred. A code
+ * without weight has the start of its interval.
+ */
+enum err copula_set_scores(struct copula_column *c, double clip) MUST_CHECK;
+
+/* Mean and Hermite coefficients of the scores as they stand: also of scores that were rounded. */
+enum err copula_set_hermite(struct copula_column *c) MUST_CHECK;
+
+/* The correlation of two columns with that mean of t_i t_j, within +-COPULA_CORRELATION_MOST. */
+double copula_correlation(const struct copula_column *a, const struct copula_column *b,
+                          double mean_product);
+
+/*
+ * Of a symmetric matrix with a unit diagonal, d x d, row by row: eigenvalues below
+ * COPULA_EIGENVALUE_LEAST are raised to it, and the diagonal is scaled back to 1.
+ */
+enum err copula_repair(double *matrix, size_t d, struct log *log) MUST_CHECK;
+
+/* L, lower triangular, with L L' the matrix, in its place; zeros above. ERR_RANGE: there is none */
+enum err copula_root(double *matrix, size_t d) MUST_CHECK;
+
+#endif

@@ -1,0 +1,309 @@
+#include "aim/copula_run.h"
+
+#include "aim/copula.h"
+#include "aim/forms.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+struct run {
+    const struct copula_options *o;
+    const struct aim_backend *backend;
+    struct log *log;
+    struct ledger *ledger;
+    struct copula_column *column;
+    struct copula_result *result;
+    double kappa;
+    /* the forms */
+    uint32_t *query;
+    int64_t *weight, *value;
+};
+
+double copula_sigma(size_t columns, double rho)
+{
+    return sqrt((double)columns / (2 * rho));
+}
+
+/* What is left of rho for a person's single row. */
+static double left(const struct run *r)
+{
+    const double k = ledger_rows_per_person(r->ledger);
+    return ledger_remaining(r->ledger) / (k * k);
+}
+
+/* Debits `times` times what `cost` says, for so many marginals or forms. */
+static enum err debit(struct run *r, mpq_srcptr cost, size_t opened, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++) {
+        TRY(ledger_debit(r->ledger, cost, r->log));
+        TRY(ledger_slack(r->ledger, (double)opened * r->o->measure_slack, 0, r->log));
+    }
+    return ERR_OK;
+}
+
+/* --- round 0: the one-ways -------------------------------------------------------------------- */
+
+static enum err debit_one_ways(struct run *r, uint64_t multiplier, unsigned times)
+{
+    mpq_t cost;
+    enum err e;
+    mpq_init(cost);
+    ledger_measure_cost(cost, multiplier, r->o->domain->attributes);
+    e = debit(r, cost, r->o->domain->attributes, times);
+    mpq_clear(cost);
+    return e;
+}
+
+static enum err record(struct run *r, uint64_t multiplier, const int64_t *values)
+{
+    const size_t d = r->o->domain->attributes;
+    struct copula_result *out = r->result;
+    TRY(memory_new(&out->measurement, d));
+    for (size_t i = 0; i < d; i++) {
+        const struct workload_query *q = &r->o->pairs->query[i];
+        struct measurement *m = &out->measurement[i];
+        TRY(memory_new(&m->y, q->cells));
+        out->measurements++;
+        m->clique = q->clique;
+        m->sigma = measure_sigma(multiplier);
+        for (uint64_t a = 0; a < q->cells; a++)
+            m->y[a] = (double)values[q->offset + a] / (double)multiplier;
+    }
+    return ERR_OK;
+}
+
+static enum err measure(struct run *r)
+{
+    const struct copula_options *o = r->o;
+    const size_t d = o->domain->attributes;
+    const struct workload_query *last = &o->pairs->query[d - 1];
+    uint32_t *query CLEAN(memory_release) = NULL;
+    int64_t *values CLEAN(memory_release) = NULL;
+    uint64_t multiplier, population = 0;
+    unsigned lost = 0;
+    TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &multiplier, r->log));
+    TRY(memory_new(&query, d));
+    TRY(memory_new(&values, last->offset + last->cells));
+    for (uint32_t i = 0; i < d; i++)
+        query[i] = i;
+    TRY(debit_one_ways(r, multiplier, 1));
+    TRY(r->backend->measure(r->backend->self,
+                            &(struct aim_measure){0, d, query, multiplier, values,
+                                                  .population = &population, .lost = &lost}));
+    TRY(debit_one_ways(r, multiplier, lost));
+    return record(r, multiplier, values);
+}
+
+/* Shares and scores of each column, and how many rows there are. */
+static enum err look(struct run *r)
+{
+    const struct domain *d = r->o->domain;
+    struct copula *model = r->result->model;
+    model->total = model_estimate_total(d, r->result->measurement, r->result->measurements);
+    TRY(memory_new(&r->column, d->attributes));
+    for (size_t i = 0; i < d->attributes; i++) {
+        const double *y = r->result->measurement[i].y;
+        TRY(copula_column_new(&r->column[i], d->attribute[i].size));
+        TRY(copula_set_shares(&r->column[i], y, model->total));
+        TRY(copula_set_scores(&r->column[i], r->o->clip));
+        memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
+    }
+    return ERR_OK;
+}
+
+/* --- round 1: the forms ----------------------------------------------------------------------- */
+
+/* round(sqrt(kappa) t) of a code. */
+static int64_t rounded(const struct run *r, size_t column, uint32_t code)
+{
+    return llround(sqrt(r->kappa) * r->column[column].score[code]);
+}
+
+/* The sum over pairs of max u_i^2 max u_j^2. */
+static double squares(const struct run *r)
+{
+    double sum = 0, before = 0;
+    for (size_t i = 0; i < r->o->domain->attributes; i++) {
+        double most = 0;
+        for (uint32_t a = 0; a < r->column[i].size; a++)
+            most = fmax(most, fabs((double)rounded(r, i, a)));
+        sum += most * most * before;
+        before += most * most;
+    }
+    return sum;
+}
+
+/*
+ * The largest kappa, or nearly, for which what is left pays. Delta^2 grows as kappa^2, but for
+ * rounding; forms_sensitivity() and the ledger have the last word.
+ */
+static enum err choose_kappa(struct run *r)
+{
+    const double most = 0x1p41 * left(r);
+    r->kappa = 0x1p30; /* so fine that rounding does not matter */
+    if (!(squares(r) > 0))
+        return ERR_OK; /* no column has two codes with rows: the forms say nothing */
+    r->kappa *= sqrt(most / squares(r));
+    while (squares(r) > most * (1 - 0x1p-40) && r->kappa >= COPULA_KAPPA_LEAST)
+        r->kappa *= 1 - 0x1p-12;
+    if (r->kappa >= COPULA_KAPPA_LEAST)
+        return ERR_OK;
+    return log_fail(r->log, ERR_RANGE,
+                    "the budget is too small for the forms of %zu columns; raise epsilon, use "
+                    "fewer columns, or give them more: copula: {share: ..}",
+                    r->o->domain->attributes);
+}
+
+/* The scores that the forms used, in the place of those before rounding. */
+static enum err keep_scores(struct run *r)
+{
+    const size_t d = r->o->domain->attributes;
+    TRY(memory_new(&r->result->score, d));
+    for (size_t i = 0; i < d; i++) {
+        struct copula_column *c = &r->column[i];
+        for (uint32_t a = 0; a < c->size; a++)
+            c->score[a] = (double)rounded(r, i, a) / sqrt(r->kappa);
+        TRY(memory_new(&r->result->score[i], c->size));
+        memcpy(r->result->score[i], c->score, c->size * sizeof *c->score);
+        TRY(copula_set_hermite(c));
+    }
+    return ERR_OK;
+}
+
+/* v = u_i u_j, row-major. Returns the end. */
+static int64_t *put_weights(const struct run *r, const struct copula_form *f, int64_t *weight)
+{
+    for (uint32_t a = 0; a < r->column[f->first].size; a++)
+        for (uint32_t b = 0; b < r->column[f->second].size; b++)
+            *weight++ = rounded(r, f->first, a) * rounded(r, f->second, b);
+    return weight;
+}
+
+/* One form for each pair, in the order of the closure. */
+static enum err make_forms(struct run *r)
+{
+    const struct workload *w = r->o->pairs;
+    struct copula_result *out = r->result;
+    uint64_t cells = 0;
+    int64_t *weight;
+    TRY(memory_new(&out->form, copula_forms(w->one_ways)));
+    TRY(memory_new(&r->query, copula_forms(w->one_ways)));
+    TRY(memory_new(&r->value, copula_forms(w->one_ways)));
+    for (uint32_t q = 0; q < w->queries; q++) {
+        const struct clique *c = &w->query[q].clique;
+        if (c->n != 2)
+            continue;
+        r->query[out->forms] = q;
+        out->form[out->forms++] = (struct copula_form){c->attribute[0], c->attribute[1], 0};
+        cells += w->query[q].cells;
+    }
+    TRY(memory_new(&r->weight, cells));
+    weight = r->weight;
+    for (size_t k = 0; k < out->forms; k++)
+        weight = put_weights(r, &out->form[k], weight);
+    return out->forms == copula_forms(w->one_ways) ? ERR_OK : ERR_MISUSE;
+}
+
+static enum err debit_forms(struct run *r, const struct forms *f, unsigned times)
+{
+    mpz_t squared;
+    mpq_t cost;
+    enum err e;
+    mpz_init(squared);
+    mpq_init(cost);
+    forms_sensitivity(squared, f, r->o->pairs);
+    ledger_forms_cost(cost, squared);
+    e = debit(r, cost, f->count, times);
+    mpz_clear(squared);
+    mpq_clear(cost);
+    return e;
+}
+
+static enum err open_forms(struct run *r)
+{
+    struct copula_result *out = r->result;
+    const struct forms f = {out->forms, r->query, r->weight};
+    uint64_t population = 0;
+    unsigned lost = 0;
+    TRY(forms_check(&f, r->o->domain, r->o->pairs, &r->o->bounds, r->log));
+    TRY(debit_forms(r, &f, 1));
+    TRY(r->backend->forms(r->backend->self, &(struct aim_forms){.round = 1,
+                                                                .forms = f.count,
+                                                                .query = f.query,
+                                                                .weight = f.weight,
+                                                                .values = r->value,
+                                                                .population = &population,
+                                                                .lost = &lost}));
+    TRY(debit_forms(r, &f, lost));
+    out->sigma = 0x1p20 / r->kappa;
+    for (size_t k = 0; k < out->forms; k++)
+        out->form[k].value = (double)r->value[k] / r->kappa;
+    return ERR_OK;
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+static enum err fit(struct run *r)
+{
+    struct copula *m = r->result->model;
+    const size_t d = m->domain->attributes;
+    for (size_t i = 0; i < d; i++)
+        m->correlation[i * d + i] = 1;
+    for (size_t k = 0; k < r->result->forms; k++) {
+        const struct copula_form *f = &r->result->form[k];
+        const double x = copula_correlation(&r->column[f->first], &r->column[f->second],
+                                            f->value / m->total);
+        m->correlation[f->first * d + f->second] = m->correlation[f->second * d + f->first] = x;
+    }
+    return copula_repair(m->correlation, d, r->log);
+}
+
+static enum err run(struct run *r)
+{
+    TRY(memory_new(&r->result, 1));
+    TRY(copula_new(&r->result->model, r->o->domain));
+    TRY(ledger_new(&r->ledger, &r->o->limits, r->log));
+    TRY(measure(r));
+    TRY(look(r));
+    TRY(choose_kappa(r));
+    TRY(make_forms(r));
+    TRY(keep_scores(r));
+    TRY(open_forms(r));
+    r->result->spent = ledger_spent(r->ledger);
+    return fit(r);
+}
+
+enum err copula_run(struct copula_result **result, const struct copula_options *options,
+                    const struct aim_backend *backend, struct log *log)
+{
+    struct run r = {.o = options, .backend = backend, .log = log};
+    enum err e = run(&r);
+    for (size_t i = 0; r.column != NULL && i < options->domain->attributes; i++)
+        copula_column_clear(&r.column[i]);
+    memory_free(&r.column);
+    memory_free(&r.query);
+    memory_free(&r.weight);
+    memory_free(&r.value);
+    ledger_free(&r.ledger);
+    if (e != ERR_OK)
+        copula_result_free(&r.result);
+    *result = r.result;
+    return e;
+}
+
+void copula_result_free(struct copula_result **result)
+{
+    struct copula_result *r = *result;
+    if (r == NULL)
+        return;
+    for (size_t i = 0; i < r->measurements; i++)
+        memory_free(&r->measurement[i].y);
+    for (size_t i = 0; r->score != NULL && i < r->model->domain->attributes; i++)
+        memory_free(&r->score[i]);
+    memory_free(&r->measurement);
+    memory_free(&r->score);
+    memory_free(&r->form);
+    copula_free(&r->model);
+    memory_free(result);
+}

@@ -1,0 +1,64 @@
+/*
+ * aim/copula_run.h - a Gaussian copula from two requests, over any backend (aim/backend.h).
+ *
+ *   round 0   all one-ways, for `share` of rho; so p, the scores t of every column (aim/copula.h)
+ *             and the noisy number of rows N
+ *   round 1   the forms S_ij = sum over cells of u_i(a) u_j(b) M_ij(a, b), all pairs of columns j <
+ *             i, for the rest; u = round(sqrt(kappa) t), kappa the largest for which the rest pays
+ *   then      correlations from S_ij / (kappa N), for the scores u / sqrt(kappa), so that rounding
+ *             adds no bias; the nearest matrix of correlations
+ *
+ * Like the servers, it debits a request before the request is made. A form has a deviation of 2^20.
+ */
+#ifndef TREFOIL_AIM_COPULA_RUN_H
+#define TREFOIL_AIM_COPULA_RUN_H
+
+#include "aim/backend.h"
+#include "aim/copula_model.h"
+#include "aim/ledger.h"
+#include "aim/model.h"
+#include "aim/score.h"
+
+#define COPULA_KAPPA_LEAST 64 /* below, scores would be 8 steps a unit at most */
+
+struct copula_options {
+    const struct domain *domain;
+    const struct workload *pairs; /* whose closure has every pair of columns */
+    struct ledger_limits limits;  /* from budget_plan() */
+    struct score_bounds bounds;   /* of that closure */
+    double clip;                  /* most of a score, before it is centred */
+    double share;                 /* of rho, for the one-ways */
+    double measure_slack;         /* epsilon of a measured marginal, or of a form */
+};
+
+/* A form, in rows: sum of t_i t_j over all rows, t the scores as they were rounded. */
+struct copula_form {
+    uint16_t first, second; /* attributes, first < second */
+    double value;
+};
+
+struct copula_result {
+    size_t measurements; /* the one-ways, in the order of the domain */
+    struct measurement *measurement;
+    double **score; /* score[attribute][code], as they were used */
+    size_t forms;   /* in the order of the closure */
+    struct copula_form *form;
+    double sigma; /* of each form's value */
+    double spent; /* of rho */
+    struct copula *model;
+};
+
+/* The deviation of the one-ways of d columns for so much of rho. */
+double copula_sigma(size_t columns, double rho);
+/* How many forms there are: one a pair. */
+static inline uint64_t copula_forms(uint64_t columns)
+{
+    return columns * (columns - 1) / 2;
+}
+
+/* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */
+enum err copula_run(struct copula_result **result, const struct copula_options *options,
+                    const struct aim_backend *backend, struct log *log) MUST_CHECK;
+void copula_result_free(struct copula_result **result);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * aim/forms.h - public linear forms of counts: how far one row can move them, and what they cost.
+ *
+ * A form is <v, x>: an integer vector v over the cells of one marginal, x its counts. A backend
+ * opens <v, x> + z, z a unit Gaussian of the lattice 2^-20 given as its integer multiple of that
+ * (aim/backend.h). So weights, differences and totals of groups can be had without the cells.
+ *
+ * Sensitivity. A row counts in one cell of each marginal, so it moves the forms of marginal q by
+ * v_k(c), k over these, with the same cell c. The squares of all moves add up to at most
+ *
+ *   Delta^2 = sum over marginals q of  max over cells c of  sum over forms k of q of v_k(c)^2
+ *
+ * Every combination of values is taken to occur, structural zeros too: nobody sees what owners
+ * send. Where rows can have any pair of cells this is no bound but the largest value: always with
+ * forms of one marginal, and with products v = u_i(a) u_j(b) of columns i and j, since one row has
+ * the code of largest |u_i| in every column i. There it is the sum of max u_i^2 max u_j^2. It costs
+ * Delta^2 / 2^41 zCDP.
+ *
+ * No wrap. |<v, x>| <= max |v| S, S the largest possible sum of the marginal's counts, whatever
+ * owners send; and |z| < 2^26 with either noise. So a request is refused unless max |v| S + 2^26 <=
+ * 2^63 - 1, and the opened word of 64 bits is the number.
+ */
+#ifndef TREFOIL_AIM_FORMS_H
+#define TREFOIL_AIM_FORMS_H
+
+#include "aim/score.h"
+
+#include <gmp.h>
+
+#define FORMS_WEIGHT_MAX (INT64_C(1) << 40) /* so FORMS_MAX squares are below 2^100 */
+#define FORMS_MAX (UINT64_C(1) << 20)
+#define FORMS_NOISE (INT64_C(1) << 26)
+
+/* Forms in the order of their marginals; several may be of one. */
+struct forms {
+    size_t count;
+    const uint32_t *query; /* closure index of each, ascending */
+    const int64_t *weight; /* v of each, row-major, one after the other */
+};
+
+/*
+ * ERR_REFUSED, logged with the marginal's name, unless the marginals are there and ascend, there
+ * are 1 to FORMS_MAX forms, no weight is above FORMS_WEIGHT_MAX, and nothing can wrap.
+ */
+enum err forms_check(const struct forms *f, const struct domain *d, const struct workload *w,
+                     const struct score_bounds *bounds, struct log *log) MUST_CHECK;
+
+/* Delta^2 of forms that forms_check() permits. */
+void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct workload *w);
+
+/* <v, x>; `counts` are the marginal's. */
+int64_t forms_value(const int64_t *weight, const int64_t *counts, uint64_t cells);
+
+#endif

@@ -1,0 +1,716 @@
+/*
+ * aim/: forms and what one row can move of them; the copula's numbers against integrals, and its
+ * rows; trefoil aim with method: copula.
+ */
+#include "tests/support_cmocka.h"
+#include "tests/support_command.h"
+#include "tests/support_domain.h"
+
+#include "aim/copula.h"
+#include "aim/copula_run.h"
+#include "aim/forms.h"
+#include "aim/normal.h"
+#include "aim/plaintext.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/command/command.h"
+#include "parties/exchange/price.h"
+#include "tests/support_study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+#define COLUMNS 4
+static const uint32_t sizes[COLUMNS] = {3, 2, 4, 1};
+
+static uint64_t cell_of(const struct clique *c, const uint16_t *codes)
+{
+    uint64_t cell = 0;
+    for (unsigned i = 0; i < c->n; i++)
+        cell = cell * sizes[c->attribute[i]] + codes[c->attribute[i]];
+    return cell;
+}
+
+/* By how much a row moves all forms: the sum of squares. */
+static double moved_by(const struct forms *f, const struct workload *w, const uint16_t *codes)
+{
+    const int64_t *weight = f->weight;
+    double sum = 0;
+    for (size_t k = 0; k < f->count; k++) {
+        const struct workload_query *q = &w->query[f->query[k]];
+        const double v = (double)weight[cell_of(&q->clique, codes)];
+        sum += v * v;
+        weight += q->cells;
+    }
+    return sum;
+}
+
+/* The most that any row moves: every row is tried. */
+static double brute_force(const struct forms *f, const struct workload *w)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < 3 * 2 * 4; i++) {
+        const uint16_t codes[COLUMNS] = {(uint16_t)(i % 3), (uint16_t)(i / 3 % 2),
+                                         (uint16_t)(i / 6), 0};
+        most = fmax(most, moved_by(f, w, codes));
+    }
+    return most;
+}
+
+static double sensitivity(const struct forms *f, const struct workload *w)
+{
+    mpz_t squared;
+    double v;
+    mpz_init(squared);
+    forms_sensitivity(squared, f, w);
+    v = mpz_get_d(squared);
+    mpz_clear(squared);
+    return v;
+}
+
+#define FORMS 12
+
+struct some_forms {
+    struct domain *domain;
+    struct workload *workload;
+    uint32_t query[FORMS];
+    int64_t weight[FORMS * 24];
+    struct forms forms;
+};
+
+static void some_clear(struct some_forms *s)
+{
+    workload_free(&s->workload);
+    domain_free(&s->domain);
+}
+
+static void some_new(struct some_forms *s, unsigned ways)
+{
+    *s = (struct some_forms){.domain = support_domain(sizes, COLUMNS)};
+    assert_int_equal(workload_all(&s->workload, s->domain, ways, NULL), ERR_OK);
+    s->forms = (struct forms){0, s->query, s->weight};
+}
+
+/* Weights from -limit to limit. */
+static int64_t *put_random(struct some_forms *s, int64_t *weight, uint32_t query, struct random *r,
+                           uint64_t limit)
+{
+    s->query[s->forms.count++] = query;
+    for (uint64_t c = 0; c < s->workload->query[query].cells; c++)
+        *weight++ = (int64_t)random_below(r, 2 * limit + 1) - (int64_t)limit;
+    return weight;
+}
+
+/* Any forms of any marginals: never less than a row can do; of one marginal exactly that. */
+TEST(no_row_moves_forms_by_more)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct some_forms s CLEAN(some_clear);
+        struct random r;
+        int64_t *weight;
+        some_new(&s, 3);
+        random_seed_u64(&r, seed);
+        weight = s.weight;
+        for (uint32_t q = 0; q < s.workload->queries && s.forms.count < FORMS; q++)
+            while (random_below(&r, 3) == 0 && s.forms.count < FORMS)
+                weight = put_random(&s, weight, q, &r, 1 + random_below(&r, 1000));
+        assert_true(sensitivity(&s.forms, s.workload) >= brute_force(&s.forms, s.workload));
+        s.forms.count = 0;
+        weight = s.weight;
+        for (uint32_t k = 0, q = (uint32_t)random_below(&r, s.workload->queries); k < 5; k++)
+            weight = put_random(&s, weight, q, &r, 1000);
+        assert_true(sensitivity(&s.forms, s.workload) == brute_force(&s.forms, s.workload));
+    }
+}
+
+/* Products of a weight of one column and one of the other, of all pairs: exactly. */
+TEST(products_of_pairs_are_exact)
+{
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct some_forms s CLEAN(some_clear);
+        struct random r;
+        int64_t u[COLUMNS][4], *weight;
+        some_new(&s, 2);
+        random_seed_u64(&r, seed);
+        for (size_t i = 0; i < COLUMNS; i++)
+            for (size_t a = 0; a < 4; a++)
+                u[i][a] = (int64_t)random_below(&r, 401) - 200;
+        weight = s.weight;
+        for (uint32_t q = COLUMNS; q < s.workload->queries; q++) {
+            const uint16_t i = s.workload->query[q].clique.attribute[0],
+                           j = s.workload->query[q].clique.attribute[1];
+            s.query[s.forms.count++] = q;
+            for (size_t a = 0; a < sizes[i]; a++)
+                for (size_t b = 0; b < sizes[j]; b++)
+                    *weight++ = u[i][a] * u[j][b];
+        }
+        assert_true(sensitivity(&s.forms, s.workload) == brute_force(&s.forms, s.workload));
+    }
+}
+
+/* The cells of a marginal, each m times, are a measurement at m, and cost as much. */
+TEST(a_marginal_as_forms_costs_what_it_costs)
+{
+    struct some_forms s CLEAN(some_clear);
+    mpz_t squared;
+    mpq_t cost, marginal;
+    some_new(&s, 2);
+    for (size_t k = 0; k < 4; k++) { /* a2: four values */
+        s.query[k] = 2;
+        s.weight[5 * k] = 50197;
+    }
+    s.forms.count = 4;
+    mpz_init(squared);
+    mpq_inits(cost, marginal, (mpq_ptr)NULL);
+    forms_sensitivity(squared, &s.forms, s.workload);
+    ledger_forms_cost(cost, squared);
+    ledger_measure_cost(marginal, 50197, 1);
+    assert_true(mpq_equal(cost, marginal));
+    mpz_clear(squared);
+    mpq_clears(cost, marginal, (mpq_ptr)NULL);
+}
+
+static enum err check(const struct some_forms *s, uint64_t total)
+{
+    const uint64_t totals[16] = {total, total, total, total, total, total};
+    const struct score_bounds bounds = {.bits = 1, .total = totals};
+    return forms_check(&s->forms, s->domain, s->workload, &bounds, NULL);
+}
+
+TEST(what_could_wrap_is_refused)
+{
+    const uint64_t most = INT64_MAX - FORMS_NOISE; /* of max |v| S */
+    struct some_forms s CLEAN(some_clear);
+    some_new(&s, 2);
+    s.forms.count = 1;
+    s.query[0] = 4;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        s.weight[3] = sign * 1000;
+        assert_int_equal(check(&s, most / 1000), ERR_OK);
+        assert_int_equal(check(&s, most / 1000 + 1), ERR_REFUSED);
+        assert_int_equal(check(&s, UINT64_MAX / 1000 + 1), ERR_REFUSED);
+        s.weight[3] = sign * FORMS_WEIGHT_MAX;
+        assert_int_equal(check(&s, most >> 40), ERR_OK);
+        s.weight[3] += sign;
+        assert_int_equal(check(&s, 1), ERR_REFUSED);
+        s.weight[3] = INT64_MIN;
+        assert_int_equal(check(&s, 0), ERR_REFUSED);
+    }
+    s.weight[3] = 0;
+    s.query[0] = (uint32_t)s.workload->queries;
+    assert_int_equal(check(&s, 1), ERR_REFUSED);
+    s.query[0] = 5;
+    s.query[1] = 4;
+    s.forms.count = 2;
+    assert_int_equal(check(&s, 1), ERR_REFUSED);
+    s.forms.count = 0;
+    assert_int_equal(check(&s, 1), ERR_REFUSED);
+}
+
+/* --- the copula's numbers --------------------------------------------------------------------- */
+
+static double below(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+TEST(quantiles_are_quantiles)
+{
+    assert_true(normal_quantile(0) == -INFINITY && normal_quantile(1) == INFINITY);
+    assert_true(normal_quantile(0.5) == 0);
+    for (double p = 1e-9; p < 1; p += 0.00137) {
+        const double back = below(normal_quantile(p));
+        assert_true(fabs(back - p) <= 1e-14 * fmax(1, 1 / (1 - p)) * p);
+    }
+    for (double e = 1; e < 300; e += 7)
+        assert_true(fabs(below(normal_quantile(pow(10, -e))) / pow(10, -e) - 1) < 1e-12);
+}
+
+#define CODES 5
+#define STEPS 800 /* of the integrals, from -8 to 8 */
+
+static double at(int i)
+{
+    return -8 + 16.0 / STEPS * (i + 0.5);
+}
+
+static uint32_t code_at(const struct copula_column *c, double z)
+{
+    double sum = 0;
+    for (uint32_t a = 0; a + 1 < c->size; a++)
+        if (below(z) < (sum += c->share[a]))
+            return a;
+    return c->size - 1;
+}
+
+/* E[t_i t_j] of two normals of correlation r, by a sum over a grid. */
+static double mean_product(const struct copula_column *x, const struct copula_column *y, double r)
+{
+    double sum = 0, all = 0, tx[STEPS], ty[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        tx[i] = x->score[code_at(x, at(i))];
+        ty[i] = y->score[code_at(y, at(i))];
+    }
+    for (int i = 0; i < STEPS; i++)
+        for (int j = 0; j < STEPS; j++) {
+            const double a = at(i), b = at(j);
+            const double density = exp(-(a * a - 2 * r * a * b + b * b) / (2 * (1 - r * r)));
+            sum += density * tx[i] * ty[j];
+            all += density;
+        }
+    return sum / all;
+}
+
+static void column_new(struct copula_column *c, const double *counts, uint32_t size, double clip)
+{
+    double total = 0;
+    for (uint32_t a = 0; a < size; a++)
+        total += counts[a];
+    assert_int_equal(copula_column_new(c, size), ERR_OK);
+    assert_int_equal(copula_set_shares(c, counts, total), ERR_OK);
+    assert_int_equal(copula_set_scores(c, clip), ERR_OK);
+    assert_int_equal(copula_set_hermite(c), ERR_OK);
+}
+
+/* Scores as they are, and off centre by rounding: the mean is accounted for. */
+TEST(correlations_come_back_from_integrals)
+{
+    static const double counts[2][CODES] = {{10, 20, 5, 40, 25}, {60, 0, 10, 29, 1}};
+    static const double r[] = {-0.85, -0.3, 0, 0.6};
+    for (int off = 0; off < 2; off++) {
+        struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
+        column_new(&x, counts[0], CODES, 2.5);
+        column_new(&y, counts[1], CODES, 2.5);
+        for (uint32_t a = 0; off && a < CODES; a++) {
+            x.score[a] = ceil(10 * x.score[a]) / 10;
+            y.score[a] = ceil(10 * y.score[a]) / 10;
+        }
+        assert_int_equal(copula_set_hermite(&x), ERR_OK);
+        assert_int_equal(copula_set_hermite(&y), ERR_OK);
+        assert_true(!off || (x.mean > 0.02 && y.mean > 0.02));
+        for (size_t k = 0; k < sizeof r / sizeof *r; k++) {
+            const double back = copula_correlation(&x, &y, mean_product(&x, &y, r[k]));
+            assert_true(fabs(back - r[k]) < 0.004);
+        }
+    }
+}
+
+/* Two fair coins: t = +-sqrt(2 / pi), and E[t t'] is (2 / pi) (2 / pi) asin(r). */
+TEST(two_coins_have_the_arcsine)
+{
+    static const double counts[] = {50, 50};
+    struct copula_column x CLEAN(copula_column_clear);
+    column_new(&x, counts, 2, 2.5);
+    assert_true(fabs(x.score[1] - sqrt(2 / M_PI)) < 1e-12);
+    for (double r = -0.9; r <= 0.9; r += 0.1)
+        assert_true(fabs(copula_correlation(&x, &x, 4 / (M_PI * M_PI) * asin(r)) - r) < 0.002);
+    assert_true(copula_correlation(&x, &x, 2) == COPULA_CORRELATION_MOST);
+    assert_true(copula_correlation(&x, &x, -2) == -COPULA_CORRELATION_MOST);
+}
+
+TEST(shares_are_the_nearest_that_there_are)
+{
+    static const double counts[] = {60, -10, 30, 2, 8}, one[] = {0, 100, 0};
+    static const double nearest[] = {0.5625, 0, 0.2625, 0, 0.0425}; /* each less by 3.75; 2 to 0 */
+    struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
+    assert_int_equal(copula_column_new(&x, CODES), ERR_OK);
+    assert_int_equal(copula_set_shares(&x, counts, 86.75), ERR_OK);
+    for (size_t a = 0; a < CODES; a++)
+        assert_true(fabs(x.share[a] * 86.75 - 100 * nearest[a]) < 1e-9);
+    column_new(&y, one, 3, 2.5); /* codes without rows have the ends of their intervals */
+    assert_true(y.score[0] == -2.5 && y.score[1] == 0 && y.score[2] == 2.5);
+    assert_true(copula_correlation(&y, &x, 0.3) == 0);
+}
+
+/* What has a negative eigenvalue gets none; what is right stays. */
+TEST(a_repaired_matrix_is_one_of_correlations)
+{
+    double bad[9] = {1, 0.9, -0.9, 0.9, 1, 0.9, -0.9, 0.9, 1}, root[9];
+    double good[9] = {1, 0.5, 0.2, 0.5, 1, -0.3, 0.2, -0.3, 1}, same[9];
+    memcpy(root, bad, sizeof bad);
+    assert_int_equal(copula_root(root, 3), ERR_RANGE);
+    assert_int_equal(copula_repair(bad, 3, NULL), ERR_OK);
+    /* eigenvalues 1.9, 1.9, -0.8: the last becomes 0.001, and the diagonal 3.801 / 3 */
+    assert_true(fabs(bad[1] - (1.9 - 0.001) / 3 / (3.801 / 3)) < 1e-12);
+    assert_true(bad[1] == bad[3] && fabs(bad[1] + bad[2]) < 1e-12 && bad[4] == 1);
+    assert_int_equal(copula_root(bad, 3), ERR_OK);
+    memcpy(same, good, sizeof good);
+    assert_int_equal(copula_repair(good, 3, NULL), ERR_OK);
+    for (size_t i = 0; i < 9; i++)
+        assert_true(fabs(good[i] - same[i]) < 1e-12);
+    assert_int_equal(copula_root(good, 3), ERR_OK);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < 3; k++)
+                sum += good[3 * i + k] * good[3 * j + k];
+            assert_true(fabs(sum - same[3 * i + j]) < 1e-12);
+        }
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+#define WIDE 5
+#define ROWS 4000
+static const uint32_t wide_sizes[WIDE] = {12, 2, 9, 30, 5};
+
+/* Each column a step function of one normal that all share, and one of its own; all are linked. */
+static struct table *linked_rows(const struct domain *d, uint64_t seed)
+{
+    struct table *t;
+    struct random r;
+    random_seed_u64(&r, seed);
+    assert_int_equal(table_new(&t, d, ROWS), ERR_OK);
+    for (size_t i = 0; i < ROWS; i++) {
+        uint16_t codes[WIDE];
+        const double shared = ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
+        for (size_t a = 0; a < WIDE; a++) {
+            const double own = ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
+            const double z = (a % 2 == 0 ? shared : -shared) * 0.8 + own * 0.6;
+            codes[a] = (uint16_t)(below(z) * wide_sizes[a]);
+        }
+        assert_int_equal(table_append(t, codes), ERR_OK);
+    }
+    return t;
+}
+
+static enum err no_noise(void *self, size_t n, int64_t *out)
+{
+    (void)self;
+    memset(out, 0, n * sizeof *out);
+    return ERR_OK;
+}
+
+struct stage {
+    struct domain *domain;
+    struct workload *pairs;
+    struct table *table;
+};
+
+static void stage_clear(struct stage *s)
+{
+    table_free(&s->table);
+    workload_free(&s->pairs);
+    domain_free(&s->domain);
+}
+
+static void stage_new(struct stage *s)
+{
+    *s = (struct stage){.domain = support_domain(wide_sizes, WIDE)};
+    assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
+    s->table = linked_rows(s->domain, 1);
+}
+
+static struct copula_options options_of(const struct stage *s, double rho, unsigned k)
+{
+    return (struct copula_options){
+        .domain = s->domain,
+        .pairs = s->pairs,
+        .limits = {.rho = rho, .rows_per_person = k, .epsilon_slack = 1e-3},
+        .bounds = {.bits = 13},
+        .clip = 2.5,
+        .share = 0.5,
+        .measure_slack = 1e-6};
+}
+
+static enum err run_with(struct copula_result **result, const struct stage *s,
+                         const struct copula_options *o, const struct noise_source *noise)
+{
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    assert_int_equal(plaintext_new(&p, s->pairs, s->table, noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    return copula_run(result, o, &backend, NULL);
+}
+
+/* Without noise: shares, sums of scores and correlations, all counted by hand. */
+TEST(without_noise_the_numbers_are_the_tables)
+{
+    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
+    struct stage s CLEAN(stage_clear);
+    struct copula_result *r CLEAN(copula_result_free) = NULL;
+    struct copula_options o;
+    stage_new(&s);
+    o = options_of(&s, 0.05, 1);
+    assert_int_equal(run_with(&r, &s, &o, &none), ERR_OK);
+    assert_true(fabs(r->model->total - ROWS) < 1e-6);
+    for (size_t a = 0; a < WIDE; a++) {
+        double counts[30] = {0};
+        for (size_t i = 0; i < ROWS; i++)
+            counts[s.table->column[a][i]]++;
+        for (uint32_t c = 0; c < wide_sizes[a]; c++)
+            assert_true(fabs(r->model->share[a][c] - counts[c] / ROWS) < 1e-9);
+    }
+    assert_int_equal(r->forms, WIDE * (WIDE - 1) / 2);
+    for (size_t k = 0; k < r->forms; k++) {
+        const struct copula_form *f = &r->form[k];
+        double sum = 0;
+        for (size_t i = 0; i < ROWS; i++)
+            sum += r->score[f->first][s.table->column[f->first][i]] *
+                   r->score[f->second][s.table->column[f->second][i]];
+        assert_true(fabs(f->value - sum) < 1e-6);
+        /* of the normals behind the columns: 0.64, and even columns against odd ones -0.64 */
+        assert_true(fabs(r->model->correlation[f->first * WIDE + f->second] -
+                         ((f->first + f->second) % 2 == 0 ? 0.64 : -0.64)) < 0.05);
+    }
+}
+
+/*
+ * What a run spends is what one row can do: of the one-ways m^2 d, and of the forms the largest sum
+ * of squares of products of scores, with every pair of codes tried. All k rows of a person: k^2.
+ */
+TEST(a_run_pays_for_what_a_row_can_move)
+{
+    struct stage s CLEAN(stage_clear);
+    struct noise_source noise;
+    struct random random;
+    stage_new(&s);
+    for (unsigned k = 1; k <= 2; k++) {
+        struct copula_result *r CLEAN(copula_result_free) = NULL;
+        struct copula_options o = options_of(&s, 0.05, k);
+        double squares = 0, m, cost;
+        random_seed_u64(&random, k);
+        noise = noise_from_random(&random);
+        assert_int_equal(run_with(&r, &s, &o, &noise), ERR_OK);
+        for (size_t f = 0; f < r->forms; f++) {
+            double most = 0;
+            for (uint32_t a = 0; a < wide_sizes[r->form[f].first]; a++)
+                for (uint32_t b = 0; b < wide_sizes[r->form[f].second]; b++)
+                    most = fmax(
+                        most, fabs(r->score[r->form[f].first][a] * r->score[r->form[f].second][b]));
+            squares += most * most;
+        }
+        m = 1 / r->measurement[0].sigma;
+        cost = k * k * (WIDE * m * m / 2 + squares / (r->sigma * r->sigma) / 2);
+        assert_true(fabs(r->spent / cost - 1) < 1e-9);
+        assert_true(r->spent <= 0.05 && r->spent > 0.0495);
+    }
+}
+
+static double spread(const double *x, size_t n)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    return sqrt(squares / (double)n - sum / (double)n * (sum / (double)n));
+}
+
+#define RUNS 200
+
+/* The noise of forms is there, and as large as the result says. */
+TEST(forms_have_the_noise_that_they_say)
+{
+    struct stage s CLEAN(stage_clear);
+    struct random random;
+    const struct noise_source noise = noise_from_random(&random);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    double opened[RUNS];
+    uint32_t query = WIDE;
+    int64_t *weight CLEAN(memory_release) = NULL;
+    stage_new(&s);
+    random_seed_u64(&random, 7);
+    assert_int_equal(memory_new(&weight, s.pairs->query[WIDE].cells), ERR_OK);
+    weight[3] = 5;
+    assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    for (size_t i = 0; i < RUNS; i++) {
+        int64_t value;
+        const struct aim_forms f = {
+            .forms = 1, .query = &query, .weight = weight, .values = &value};
+        assert_int_equal(backend.forms(backend.self, &f), ERR_OK);
+        opened[i] = (double)value * 0x1p-20;
+    }
+    assert_true(fabs(spread(opened, RUNS) - 1) < 0.2);
+    query = (uint32_t)s.pairs->queries;
+    assert_int_equal(backend.forms(backend.self, &(struct aim_forms){.forms = 1,
+                                                                     .query = &query,
+                                                                     .weight = weight,
+                                                                     .values = &(int64_t){0}}),
+                     ERR_REFUSED);
+}
+
+TEST(the_same_noise_gives_the_same_copula)
+{
+    struct stage s CLEAN(stage_clear);
+    struct copula_options o;
+    struct copula_result *r[3];
+    stage_new(&s);
+    o = options_of(&s, 0.05, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct random random;
+        const struct noise_source noise = noise_from_random(&random);
+        random_seed_u64(&random, i / 2);
+        assert_int_equal(run_with(&r[i], &s, &o, &noise), ERR_OK);
+    }
+    assert_memory_equal(r[0]->model->correlation, r[1]->model->correlation,
+                        WIDE * WIDE * sizeof(double));
+    assert_memory_not_equal(r[0]->model->correlation, r[2]->model->correlation,
+                            WIDE * WIDE * sizeof(double));
+    for (size_t i = 0; i < 3; i++)
+        copula_result_free(&r[i]);
+}
+
+TEST(a_budget_that_is_too_small_is_refused)
+{
+    struct stage s CLEAN(stage_clear);
+    struct random random;
+    const struct noise_source noise = noise_from_random(&random);
+    struct copula_result *r = NULL;
+    struct copula_options o;
+    stage_new(&s);
+    random_seed_u64(&random, 1);
+    o = options_of(&s, 1e-6, 1);
+    o.share = 0.999; /* enough for the one-ways */
+    assert_int_equal(run_with(&r, &s, &o, &noise), ERR_RANGE);
+    assert_null(r);
+}
+
+/* --- files and rows --------------------------------------------------------------------------- */
+
+static struct copula *fitted(const struct stage *s, struct copula_result **keep)
+{
+    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
+    const struct copula_options o = options_of(s, 0.05, 1);
+    assert_int_equal(run_with(keep, s, &o, &none), ERR_OK);
+    return (*keep)->model;
+}
+
+TEST(a_copula_comes_back_from_its_file)
+{
+    char folder[] = "/tmp/trefoil-copula-XXXXXX", path[64];
+    struct stage s CLEAN(stage_clear);
+    struct copula_result *r CLEAN(copula_result_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct copula *m, *back;
+    struct domain *d;
+    stage_new(&s);
+    m = fitted(&s, &r);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model", folder);
+    assert_int_equal(copula_save(path, m, NULL), ERR_OK);
+    assert_true(copula_is_file(path));
+    assert_int_equal(copula_load(&back, &d, path, NULL), ERR_OK);
+    assert_true(back->total == m->total);
+    assert_memory_equal(back->correlation, m->correlation, WIDE * WIDE * sizeof(double));
+    for (size_t i = 0; i < WIDE; i++)
+        assert_memory_equal(back->share[i], m->share[i], wide_sizes[i] * sizeof(double));
+    copula_free(&back);
+    domain_free(&d);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL), ERR_OK);
+    for (size_t i = 0; i < text.size; i += 149) {
+        text.data[i] ^= 1;
+        assert_int_equal(file_write(path, 0600, text.data, text.size, NULL), ERR_OK);
+        assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
+        assert_null(back);
+        assert_null(d);
+        text.data[i] ^= 1;
+    }
+    unlink(path);
+    assert_false(copula_is_file(path));
+    rmdir(folder);
+}
+
+/* Rows have the model's shares and correlations; the same seed gives the same rows. */
+TEST(rows_follow_the_copula)
+{
+    struct stage s CLEAN(stage_clear);
+    struct copula_result *r CLEAN(copula_result_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL, *same CLEAN(table_free) = NULL;
+    double share = 0, agree = 0, disagree = 0;
+    const size_t n = 20000;
+    struct copula *m;
+    stage_new(&s);
+    m = fitted(&s, &r);
+    assert_int_equal(copula_rows(&t, m, n, 5, NULL), ERR_OK);
+    assert_int_equal(copula_rows(&same, m, n, 5, NULL), ERR_OK);
+    assert_int_equal(t->rows, n);
+    for (size_t i = 0; i < n; i++) {
+        const bool low = t->column[0][i] < 6, other = t->column[2][i] < 5;
+        for (size_t a = 0; a < WIDE; a++)
+            assert_int_equal(t->column[a][i], same->column[a][i]);
+        share += t->column[3][i] < 3;
+        agree += low == other;
+        disagree += low != other;
+    }
+    assert_true(fabs(share / (double)n - (m->share[3][0] + m->share[3][1] + m->share[3][2])) <
+                0.01);
+    /* of normals of correlation 0.64, cut at 1/2 and 5/9: 0.717 on the same side */
+    assert_true(fabs(agree / (double)n - 0.717) < 0.02);
+    assert_true(agree > 2 * disagree);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+#define TREFOIL(...)                                                                               \
+    support_command(&o, support_path(&s, "out"), support_path(&s, "err"),                          \
+                    (const char *const[]){__VA_ARGS__, NULL})
+
+static void copula_study(struct support_study *s, const char *lines)
+{
+    assert_int_equal(
+        support_study_new(s, &(struct support_options){.owners = 1, .copula = lines}, NULL),
+        ERR_OK);
+    assert_int_equal(support_csv(support_path(s, "rows.csv"), s->study->domain, 900, 1), ERR_OK);
+}
+
+TEST(trefoil_aim_makes_a_copula)
+{
+    struct support_study s;
+    struct outcome o;
+    static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
+    copula_study(&s, "method: copula\ncopula: {clip: 3, share: 0.4}\n");
+    TREFOIL("aim", s.path, support_path(&s, "rows.csv"), "--out", support_path(&s, "result"));
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "5 attributes alone");
+    support_says(o.out, "10 pairs");
+    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
+            "--rows", "77", "--sampling", "independent");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.out, "wrote 77 rows of 5 attributes");
+    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result/synthetic.csv"));
+    assert_int_equal(o.code, EXIT_OK);
+    TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
+            "--sampling", "rounded");
+    assert_int_equal(o.code, EXIT_USAGE);
+    TREFOIL("query", support_path(&s, "result"), "SELECT COUNT(*) FROM t");
+    assert_int_equal(o.code, EXIT_BAD_DATA);
+    support_says(o.err, "is a copula: trefoil synth draws rows");
+    TREFOIL("check", s.path);
+    support_says(o.out, "a Gaussian copula");
+    unlink(support_path(&s, "more.csv"));
+    file_drop_folder(support_path(&s, "result"), files);
+    support_study_free(&s);
+}
+
+/* What servers cannot do yet is refused by everyone who would begin it. */
+TEST(servers_do_not_take_a_copula_yet)
+{
+    struct support_study s;
+    struct outcome o;
+    copula_study(&s, "method: copula\n");
+    for (size_t k = 0; k < 4; k++) {
+        if (k == 0)
+            TREFOIL("run", s.path, "--key", support_path(&s, "a.key"), "--out",
+                    support_path(&s, "result"));
+        else if (k == 1)
+            TREFOIL("share", s.path, support_path(&s, "rows.csv"), "--key",
+                    support_path(&s, "o0.key"));
+        else if (k == 2)
+            TREFOIL("serve", s.path, "--key", support_path(&s, "s0.key"), "--folder",
+                    support_path(&s, "d0"));
+        else
+            TREFOIL("plan", s.path);
+        assert_int_equal(o.code, EXIT_CONFIG);
+        support_says(o.err, "which servers do not play yet");
+        assert_int_not_equal(access(support_path(&s, k == 2 ? "d0" : "result"), F_OK), 0);
+    }
+    support_study_free(&s);
+}
