@@ -130,6 +130,8 @@ static enum err nothing(struct party *p, struct play *play)
         struct share64 product = {y.a, y.b, bits_words(play->n)};
         uint64_t out[64];
         e = open_products(p, OPEN_MASKED, product, product, out);
+        if (e == ERR_OK && check_clean(p)) /* it is still to be said whether they fit */
+            e = ERR_FORMAT;
         if (e == ERR_OK)
             e = check_opened(p, true);
     }
