@@ -5,7 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check_numbers.h"
+#include "mpc/check_private.h"
 #include "tests/support_check.h"
 #include "tests/support_three.h"
 
@@ -188,4 +188,27 @@ TEST(too_many_products_are_refused)
     assert_int_equal(check_numbers_add(&log, RING_64, &bits, 1, spans, 0, &place), ERR_MISUSE);
     assert_int_equal(check_numbers_add(&log, RING_64, &wide, 1, NULL, 0, &place), ERR_MISUSE);
     check_numbers_free(&log);
+}
+
+/* A log that has grown past what claims have room for. */
+static enum err flush_too_many(struct party *p, struct play *play)
+{
+    static uint64_t zero;
+    const struct operand z = {&zero, &zero};
+    enum err e;
+    (void)play;
+    TRY(check_ring(p, RING_64, &(const struct check_product){z, z, .c = 1}, 1, NULL, z, 1));
+    p->check->numbers.products = 2 * NUMBERS_MOST + 1;
+    e = check_flush(p);
+    check_numbers_clear(&p->check->numbers);
+    return e == ERR_RANGE ? ERR_OK : ERR_FORMAT;
+}
+
+TEST(a_flush_refuses_too_many)
+{
+    static const struct check_limits limits;
+    struct play play = {.job = flush_too_many, .limits = &limits, .cheat = NOBODY};
+    (void)state;
+    play_run(&play);
+    play_free(&play);
 }
