@@ -208,7 +208,7 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
 
 enum err audit_caught(struct audit *a, const struct audit_caught *c)
 {
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     text_put(&line, "caught run ");
     text_put_hex(&line, c->run, sizeof c->run);
@@ -218,7 +218,7 @@ enum err audit_caught(struct audit *a, const struct audit_caught *c)
 
 enum err audit_resumed(struct audit *a, const struct audit_checks *checks)
 {
-    struct bytes line = {0};
+    struct bytes line CLEAN(bytes_clear) = {0};
     begin(a, &line);
     text_put(&line, "resumed checks %" PRIu64 " left %" PRIu64 " failed %d", checks->begun,
              checks->left, checks->failed);
