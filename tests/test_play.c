@@ -82,6 +82,7 @@ struct stage {
     struct bytes opened[STUDY_SERVERS];
     uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in all, and of an index */
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
+    bool waits[STUDY_SERVERS];        /* for agreement, as the guard is told */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -329,6 +330,12 @@ static enum err draw(struct stage *c, struct party *p)
     return ERR_OK;
 }
 
+static void on_expect(void *self, bool heard)
+{
+    bool *waits = self;
+    *waits = !heard;
+}
+
 static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
                           enum cheat cheat, struct log *log)
 {
@@ -341,6 +348,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
                         .openings.audit = c->audit[i],
                         .net = p->net,
                         .engine = g,
+                        .expect = on_expect,
+                        .expect_self = &c->waits[i],
                         .log = log};
     struct session *session = NULL;
     struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
@@ -413,6 +422,8 @@ static void play(struct stage *c, enum cheat cheat, unsigned who)
     c->who = who;
     c->seed++;
     assert_int_equal(three_run(c->seed, play_one, c, NULL), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_false(c->waits[i]); /* else what fails in the next round would count as none */
 }
 
 static uint64_t debits(struct stage *c, unsigned i)
