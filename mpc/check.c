@@ -18,6 +18,7 @@ enum err check_new_lane(struct party *p, const struct check_limits *limits)
     if (c == NULL)
         return ERR_NOMEM;
     c->limits = *limits;
+    c->log.from = c->numbers.from = &c->chunks;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
     bool ok = begin_digest(&c->script);
     for (unsigned k = 0; k < 3; k++)
@@ -33,6 +34,7 @@ void check_free(struct check **check)
         return;
     check_log_free(&(*check)->log);
     check_numbers_free(&(*check)->numbers);
+    check_chunks_free(&(*check)->chunks);
     EVP_MD_CTX_free((*check)->script);
     for (unsigned k = 0; k < 3; k++)
         EVP_MD_CTX_free((*check)->heard[k]);

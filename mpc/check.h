@@ -43,7 +43,7 @@ struct check_guard {
 
 /* Zeros stand for what is said; other values are for tests. */
 struct check_limits {
-    size_t log;               /* bytes: a move that passes them is followed by a flush; 128 MiB */
+    size_t log;               /* bytes: a move that passes them is followed by a flush; 192 MiB */
     size_t groups;            /* of 512 elements: more are folded before the last fold; 1024 */
     struct check_guard guard; /* nobody counts */
 };

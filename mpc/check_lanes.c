@@ -7,7 +7,7 @@
 #include "mpc/check_private.h"
 #include "mpc/crew.h"
 
-#define LOG ((size_t)128 << 20)
+#define LOG ((size_t)192 << 20)
 #define LOG_LEAST ((size_t)32 << 20) /* of a lane */
 
 static enum err begin_lane(void *self, struct party *lane, size_t k)

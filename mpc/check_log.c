@@ -5,23 +5,19 @@
 
 #include <string.h>
 
-#define CHUNK ((4 * CHECK_PRODUCTS + 2) * KERNEL_GROUP) /* words */
-#define EXACT 8                                         /* longer sums are filled up with zeros */
+#define EXACT 8 /* longer sums are filled up with zeros */
 
 /* Groups in a chunk. */
 static size_t capacity(unsigned products)
 {
-    return CHUNK / ((4 * (size_t)products + 2) * KERNEL_GROUP);
+    return CHECK_CHUNK / ((4 * (size_t)products + 2) * KERNEL_GROUP * sizeof(uint64_t));
 }
 
 void check_log_free(struct check_log *log)
 {
     check_log_clear(log);
-    for (size_t k = 0; k < log->spares; k++)
-        memory_wipe_free(&log->spare[k], CHUNK * sizeof **log->spare);
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
         memory_free(&log->list[l].chunk);
-    memory_free(&log->spare);
 }
 
 /* The list of relations of so many products. */
@@ -30,33 +26,18 @@ static unsigned list_of(unsigned products)
     return products <= EXACT ? products : (products + EXACT - 1) / EXACT * EXACT;
 }
 
-/* Room for one more pointer. */
-static enum err grow(uint64_t ***array, size_t count, size_t *room)
-{
-    const size_t more = *room == 0 ? 16 : 2 * *room;
-    uint64_t **grown;
-    if (count < *room)
-        return ERR_OK;
-    grown = memory_grow(*array, more, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    *array = grown;
-    *room = more;
-    return ERR_OK;
-}
-
-/* Whoever has taken a chunk has room to give it back. */
 static enum err add_chunk(struct check_log *log, struct check_list *list)
 {
-    size_t all = log->spares + 1;
-    uint64_t *fresh;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        all += log->list[l].chunks;
-    TRY(grow(&list->chunk, list->chunks, &list->room));
-    TRY(grow(&log->spare, all, &log->spare_room));
-    fresh = log->spares > 0 ? log->spare[--log->spares] : memory_words(CHUNK, sizeof *fresh);
-    if (fresh == NULL)
-        return ERR_NOMEM;
+    void *fresh;
+    if (list->chunks == list->room) {
+        const size_t more = list->room == 0 ? 16 : 2 * list->room;
+        uint64_t **grown = memory_grow(list->chunk, more, sizeof *grown);
+        if (grown == NULL)
+            return ERR_NOMEM;
+        list->chunk = grown;
+        list->room = more;
+    }
+    TRY(check_chunks_take(log->from, &fresh));
     list->chunk[list->chunks++] = fresh;
     return ERR_OK;
 }
@@ -66,7 +47,7 @@ void check_log_clear(struct check_log *log)
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
         struct check_list *list = &log->list[l];
         while (list->chunks > 0)
-            log->spare[log->spares++] = list->chunk[--list->chunks];
+            check_chunks_give(log->from, list->chunk[--list->chunks]);
         list->words = 0;
     }
 }

@@ -1,16 +1,16 @@
 /*
  * mpc/check_log.h - the log of a check: relations between bits, as components.
  *
- * Relations of l products stand in a list of their own, word after word, in chunks of 1.6 MiB.
- * Above 8, l is filled up to a multiple of 8 by products of zeros.
+ * Relations of l products stand in a list of their own, word after word, in chunks. Above 8, l is
+ * filled up to a multiple of 8 by products of zeros.
  * 512 words are a group, 64 rows of 8 columns (mpc/kernel.h); of a chunk first come the products of
  * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites
- * products by elements. Chunks are kept for later, and wiped at the end.
+ * products by elements.
  */
 #ifndef TREFOIL_MPC_CHECK_LOG_H
 #define TREFOIL_MPC_CHECK_LOG_H
 
-#include "mpc/check.h"
+#include "mpc/check_chunks.h"
 
 struct move_term;
 
@@ -22,8 +22,7 @@ struct check_list {
 
 struct check_log {
     struct check_list list[CHECK_PRODUCTS + 1]; /* of l products; none of 0 */
-    uint64_t **spare;
-    size_t spares, spare_room;
+    struct check_chunks *from;
 };
 
 /* Where the next words of each list go. */

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define CHUNK ((size_t)1 << 20) /* bytes */
 #define ALIGNED ((size_t)16)
 #define TILE ((size_t)64) /* words; a record is cut at a multiple */
 
@@ -38,16 +37,15 @@ _Static_assert(sizeof(struct header) % ALIGNED == 8, "records are filled up by 8
 
 void check_numbers_free(struct check_numbers *log)
 {
-    for (size_t k = 0; k < log->chunks; k++)
-        memory_wipe_free(&log->chunk[k].bytes, CHUNK);
+    check_numbers_clear(log);
     memory_free(&log->chunk);
 }
 
 void check_numbers_clear(struct check_numbers *log)
 {
-    for (size_t k = 0; k < log->chunks; k++)
-        log->chunk[k].used = 0;
-    *log = (struct check_numbers){.chunk = log->chunk, .chunks = log->chunks, .room = log->room};
+    while (log->chunks > 0)
+        check_chunks_give(log->from, log->chunk[--log->chunks].bytes);
+    *log = (struct check_numbers){.chunk = log->chunk, .room = log->room, .from = log->from};
 }
 
 bool check_numbers_empty(const struct check_numbers *log)
@@ -95,7 +93,7 @@ static size_t record_bytes(const struct header *h, size_t words)
 
 static enum err add_chunk(struct check_numbers *log)
 {
-    struct check_chunk fresh = {NULL, 0};
+    void *fresh;
     if (log->chunks == log->room) {
         const size_t more = log->room == 0 ? 16 : 2 * log->room;
         struct check_chunk *grown = memory_grow(log->chunk, more, sizeof *grown);
@@ -104,23 +102,24 @@ static enum err add_chunk(struct check_numbers *log)
         log->chunk = grown;
         log->room = more;
     }
-    fresh.bytes = memory_words(CHUNK, 1);
-    if (fresh.bytes == NULL)
-        return ERR_NOMEM;
-    log->chunk[log->chunks++] = fresh;
+    TRY(check_chunks_take(log->from, &fresh));
+    log->chunk[log->chunks++] = (struct check_chunk){fresh, 0};
     return ERR_OK;
 }
 
-/* The chunk where the next record stands, and how many words it has there, at least one. */
+static struct check_chunk *last_chunk(const struct check_numbers *log)
+{
+    return &log->chunk[log->chunks - 1];
+}
+
+/* Room in the last chunk for the next record, and how many words it has there, at least one. */
 static enum err room_for(struct check_numbers *log, const struct header *h, size_t words, size_t *n)
 {
     const size_t fewest = record_bytes(h, words < TILE ? words : TILE), none = record_bytes(h, 0);
     size_t left;
-    if (log->full < log->chunks && log->chunk[log->full].used + fewest > CHUNK)
-        log->full++;
-    if (log->full == log->chunks)
+    if (log->chunks == 0 || last_chunk(log)->used + fewest > CHECK_CHUNK)
         TRY(add_chunk(log));
-    left = CHUNK - log->chunk[log->full].used;
+    left = CHECK_CHUNK - last_chunk(log)->used;
     *n = record_bytes(h, words) <= left ? words
                                         : (left - none) / (record_bytes(h, TILE) - none) * TILE;
     return ERR_OK;
@@ -198,7 +197,7 @@ static enum err put(struct check_numbers *log, struct header h,
         uint8_t *at;
         TRY(room_for(log, &h, to - from, &n));
         h.words = n;
-        chunk = &log->chunk[log->full];
+        chunk = last_chunk(log);
         at = chunk->bytes + chunk->used;
         memcpy(at, &h, sizeof h);
         put_products(at + HEADER, &h, products, from);
@@ -268,7 +267,8 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
         return ERR_RANGE;
     if (start != NULL)
         TRY(add_spans(log, h, products, count, start, n));
-    *place = (struct check_place){log->full, log->chunks == 0 ? 0 : log->chunk[log->full].used};
+    *place = log->chunks == 0 ? (struct check_place){0, 0}
+                              : (struct check_place){log->chunks - 1, last_chunk(log)->used};
     TRY(add_row(log, h, products, start == NULL ? count : 0, n));
     log->relations[ring] += n;
     log->products += words * count;

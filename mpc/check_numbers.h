@@ -8,14 +8,14 @@
  *   of one       all its words are of that relation; no z
  *
  * Of each vector only those components stand that are not zero. Factors c are part of x where that
- * has words; z stands with its sign changed. Records stand one after the other in chunks of 1 MiB,
- * which are kept for later, and wiped at the end. What is noted at once is cut into records at
- * multiples of 64 words, so that tiles of 64 are the same at all servers.
+ * has words; z stands with its sign changed. Records stand one after the other in chunks.
+ * What is noted at once is cut into records at multiples of 64 words, so that tiles of 64 are the
+ * same at all servers.
  */
 #ifndef TREFOIL_MPC_CHECK_NUMBERS_H
 #define TREFOIL_MPC_CHECK_NUMBERS_H
 
-#include "mpc/check.h"
+#include "mpc/check_chunks.h"
 
 #define NUMBERS_PRODUCTS 8             /* most of a record */
 #define NUMBERS_MOST ((size_t)1 << 26) /* products of a flush, and relations of a ring */
@@ -26,9 +26,9 @@ struct check_numbers {
         uint8_t *bytes;
         size_t used;
     } * chunk;
-    size_t chunks, room; /* that there are; of the array */
-    size_t full;         /* chunks that are; the next one is being filled */
-    size_t bytes;        /* with weights, if no component were zero: the same at all servers */
+    size_t chunks, room; /* in use; of the array */
+    struct check_chunks *from;
+    size_t bytes; /* with weights, if no component were zero: the same at all servers */
     size_t relations[NUMBERS_RINGS], products;
 };
 

@@ -16,6 +16,7 @@
 
 struct check {
     struct check_limits limits;
+    struct check_chunks chunks;
     struct check_log log;
     struct check_numbers numbers;
     bool owed;          /* products that matrices will prove */

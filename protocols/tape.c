@@ -18,9 +18,9 @@ static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
     bool opens; /* so it is lane 0 that makes them, and shares out what it can */
-} gumbels = {gumbel_sample, {65536, {GUMBEL_ROUNDS, 833}, {111, 874}}, false},
+} gumbels = {gumbel_sample, {65536, {GUMBEL_ROUNDS, 833}, {103, 874}}, false},
   makers[] = {
-      [TAPE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {149, 704}}, false},
+      [TAPE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {133, 703}}, false},
       [TAPE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_ROUNDS, 983}, {82, 993}}, true}};
 
 static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)

@@ -144,7 +144,8 @@ TEST(what_is_noted_is_there_again)
         {RING_16, 6, 3, spans},  {RING_32, 6, 11, spans},   {RING_16, 200000, 1, NULL},
     };
     static struct relation noted[NUMBERS_RINGS][300000], found[300000];
-    struct check_numbers log = {0};
+    struct check_chunks chunks = {0};
+    struct check_numbers log = {.from = &chunks};
     (void)state;
     for (unsigned round = 0; round < 2; round++) {
         size_t count[NUMBERS_RINGS] = {0};
@@ -166,12 +167,14 @@ TEST(what_is_noted_is_there_again)
         assert_true(check_numbers_empty(&log));
     }
     check_numbers_free(&log);
+    check_chunks_free(&chunks);
 }
 
 /* Claims have room for so many products, whatever their words. */
 TEST(too_many_products_are_refused)
 {
-    struct check_numbers log = {0};
+    struct check_chunks chunks = {0};
+    struct check_numbers log = {.from = &chunks};
     struct check_place place;
     const struct check_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
     const struct check_product bits = {.form = CHECK_BOTH};
@@ -188,6 +191,7 @@ TEST(too_many_products_are_refused)
     assert_int_equal(check_numbers_add(&log, RING_64, &bits, 1, spans, 0, &place), ERR_MISUSE);
     assert_int_equal(check_numbers_add(&log, RING_64, &wide, 1, NULL, 0, &place), ERR_MISUSE);
     check_numbers_free(&log);
+    check_chunks_free(&chunks);
 }
 
 /* A log that has grown past what claims have room for. */
