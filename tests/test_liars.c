@@ -138,6 +138,8 @@ static enum err count(struct lists *l, struct engine *g, const struct session *s
     }
     TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
     l->kept[i] = c.upload_ids.size / UPLOAD_ID_SIZE;
+    if (!l->lies && !check_clean(g->party))
+        return ERR_MISUSE;
     if (!l->lies) /* where nothing is new, that is compared as well */
         TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
     memcpy(l->counted[i], c.uploads, sizeof c.uploads);

@@ -302,11 +302,13 @@ static int recover(struct scene *c, unsigned i)
 }
 
 /*
- * An old backup is refused, with what to do about it; that helps, and the run goes on to its end.
+ * An old backup is refused, with what to do about it; that helps, and the run goes on to its end,
+ * where servers prove what they compute as elsewhere.
  */
 TEST(a_restored_server_is_refused_and_recovers)
 {
-    const struct support_options o = {.owners = OWNERS, .rounds = 9, .round_s = 3};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 9, .round_s = 3, .more = "security: abort\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     share_everything(&c);
     expect_code(support_wait(start_run(&c, "out", "--rounds=2"), 30), 0, file(&c, "out.log"));
