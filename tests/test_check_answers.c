@@ -13,6 +13,7 @@
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 #include "protocols/discrete.h"
+#include "protocols/forms.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
@@ -222,6 +223,25 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
     return ERR_OK;
 }
 
+/* Of the three queries: sums of weighted cells, two of one. */
+static enum err linear_forms(struct party *p, struct play *play)
+{
+    static const uint64_t total[] = {5 << BITS, 70 << BITS, 2 << BITS};
+    struct study s = {0};
+    int64_t weight[70], values[4];
+    const struct form form[] = {{0, weight}, {1, weight}, {1, weight}, {2, weight + 3}};
+    enum err e = begin_study(p, &s, true);
+    for (size_t i = 0; i < 70; i++)
+        weight[i] = (int64_t)(i % 11) * 100 - 500;
+    if (e == ERR_OK)
+        e = forms_open(p, s.counts, &s.tape, form, 4, total, values);
+    if (e == ERR_OK)
+        bytes_put(&play->opened[p->index], values, sizeof values);
+    tape_free(&s.tape);
+    counts_free(&s.counts);
+    return e;
+}
+
 static enum err play_study(struct party *p, struct play *play, bool squared)
 {
     struct study s = {0};
@@ -261,6 +281,7 @@ static const struct {
             {"circle", circle, 3, 9, 2, false, true},
             {"distances", distances, 0, 12, 7, true, true},
             {"squares", squares, 0, 12, 5, true, true},
+            {"forms", linear_forms, 0, 6, 1, true, false},
             {"Gaussians", gauss, 2, 15, 31, false, true},
             {"Gumbels", gumbel, 2, 12, 23, false, true},
             {"discrete Gaussians", discrete, 2, 6, 37, false, false}};

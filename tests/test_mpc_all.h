@@ -1,6 +1,6 @@
 /*
- * tests/test_mpc_all.h - every protocol of mpc/ once, on the same secrets: for tests of what the
- * servers receive and of what their control flow depends on.
+ * tests/test_mpc_all.h - every protocol of mpc/ once, and forms, on the same secrets: for tests of
+ * what the servers receive and of what their control flow depends on.
  */
 #ifndef TREFOIL_TESTS_TEST_MPC_ALL_H
 #define TREFOIL_TESTS_TEST_MPC_ALL_H
@@ -16,6 +16,7 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
+#include "protocols/forms.h"
 #include "tests/support_three.h"
 
 #include "base/memory.h"
@@ -207,6 +208,48 @@ static inline enum err all_argmax(struct party *p, struct secrets *s)
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
+#define ALL_CELLS 60 /* of the marginal whose forms these are */
+
+/* Many forms of the first of x. Noise is a fresh random share, as what a tape gives. */
+static inline enum err forms_of(struct party *p, struct secrets *s, const struct counts *counts,
+                                struct tape *tape)
+{
+    static const uint64_t total = ALL_CELLS << ALL_BITS;
+    const size_t forms = s->n - s->n % 2;
+    struct form *form = memory_array(forms, sizeof *form);
+    int64_t weight[ALL_CELLS + 7];
+    struct share64 noise CLEAN(share64_free) = {0};
+    enum err e = form == NULL ? ERR_NOMEM : share64_new(&noise, forms);
+    if (e == ERR_OK)
+        e = party_random64(p, &noise);
+    if (e == ERR_OK)
+        e = tape_append(tape, TAPE_GAUSS, noise);
+    for (int i = 0; i < ALL_CELLS + 7; i++)
+        weight[i] = i % 7 - 3;
+    for (size_t k = 0; e == ERR_OK && k < forms; k++)
+        form[k] = (struct form){0, weight + k % 7};
+    if (e == ERR_OK)
+        e = forms_open(p, counts, tape, form, forms, &total, (int64_t *)s->values);
+    memory_free(&form);
+    return e;
+}
+
+static inline enum err all_forms(struct party *p, struct secrets *s)
+{
+    static const uint8_t id[TAPE_ID_SIZE];
+    static const uint64_t cells = ALL_CELLS;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    struct tape tape;
+    enum err e = counts_new(&counts, &cells, 1, ALL_BITS);
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    if (e == ERR_OK) {
+        ring64_copy(counts_query(counts, 0), share64_view(s->x, 0, ALL_CELLS));
+        e = forms_of(p, s, counts, &tape);
+    }
+    tape_free(&tape);
+    return e;
+}
+
 static const struct {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);
@@ -222,6 +265,7 @@ static const struct {
     {"leading one, elementary functions", all_elementary},
     {"kept bits", all_cached},
     {"argmax", all_argmax},
+    {"forms", all_forms},
 };
 #define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
 

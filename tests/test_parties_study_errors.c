@@ -221,6 +221,7 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: ^[4]", "rounds is a list"},
     {"rounds: 4", "method: ^copla", "did you mean \"copula\""},
     {"rounds: 4", "method: copula\nrounds: ^4", "method: copula has no rounds"},
+    {"rounds: 4", "method: copula\nimpossible: ^[{age: 1, ward: a}]", "what is impossible"},
     {"rounds: 4", "method: copula\nlate_uploads: ^join", "rows that come during a run"},
     {"rounds: 4", "rounds: 4\ncopula: ^{}", "for method: copula alone"},
     {"rounds: 4", "method: copula\ncopula: ^2", "copula is a single value"},

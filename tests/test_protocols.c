@@ -6,6 +6,7 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "protocols/answers.h"
+#include "protocols/forms.h"
 #include "protocols/measure.h"
 #include "protocols/select.h"
 #include "tests/support_three.h"
@@ -328,6 +329,103 @@ TEST(estimates_out_of_bounds_are_refused)
 {
     struct round *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     assert_int_equal(three_run(1, over_the_bound, r, NULL), ERR_OK);
+}
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+#define FORMS 7
+
+struct linear {
+    int64_t counts[QUERIES][200], weight[FORMS][200];
+    int64_t opened[3][FORMS];
+    uint64_t total[QUERIES];
+    struct three_result noise;
+    struct three_costs costs;
+    uint64_t rounds[3], bytes[3];
+};
+
+/* Several of one marginal, of one cell and of many, in no order. */
+static const size_t query_of[FORMS] = {4, 0, 4, 1, 2, 3, 4};
+
+static enum err refuses(struct party *p, const struct counts *counts, struct tape *tape,
+                        struct form form, uint64_t total)
+{
+    const uint64_t totals[QUERIES] = {total, total, total, total, total};
+    int64_t value = 0;
+    const size_t next = tape->reel[TAPE_GAUSS].next;
+    enum err e = forms_open(p, counts, tape, &form, 1, totals, &value);
+    return e == ERR_REFUSED && tape->reel[TAPE_GAUSS].next == next ? ERR_OK : ERR_MISUSE;
+}
+
+static enum err linear(struct party *p, void *shared)
+{
+    static const uint8_t id[TAPE_ID_SIZE];
+    struct linear *l = shared;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    struct form form[FORMS];
+    struct share64 x;
+    struct tape tape;
+    struct net_counters before, after;
+    enum err e;
+    TRY(counts_new(&counts, cells, QUERIES, BITS));
+    for (size_t q = 0; q < QUERIES; q++) {
+        TRY(three_share64(p, &x, (const uint64_t *)l->counts[q], cells[q], q));
+        ring64_copy(counts_query(counts, q), x);
+        share64_free(&x);
+    }
+    for (size_t k = 0; k < FORMS; k++)
+        form[k] = (struct form){query_of[k], l->weight[k]};
+    tape_start(&tape, id, TAPE_BOX_MULLER);
+    TRY(tape_reserve(p, &tape, TAPE_GAUSS, FORMS));
+    three_put64(&l->noise, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, FORMS));
+    before = net_total(p->net);
+    e = forms_open(p, counts, &tape, form, FORMS, l->total, l->opened[p->index]);
+    after = net_total(p->net);
+    l->rounds[p->index] = after.rounds - before.rounds;
+    l->bytes[p->index] = after.payload_sent - before.payload_sent;
+    /* one more than fits, in either direction; a query that is not there */
+    if (e == ERR_OK)
+        e = refuses(p, counts, &tape, form[0], (INT64_MAX - (1 << 26)) / 1000 + 1);
+    if (e == ERR_OK)
+        e = refuses(p, counts, &tape, (struct form){0, &(int64_t){INT64_MIN}}, 1);
+    if (e == ERR_OK)
+        e = refuses(p, counts, &tape, (struct form){0, &(int64_t){2}}, UINT64_MAX / 2 + 1);
+    if (e == ERR_OK)
+        e = refuses(p, counts, &tape, (struct form){QUERIES, l->weight[0]}, 1);
+    tape_free(&tape);
+    return e;
+}
+
+TEST(forms_are_sums_of_counts_and_noise)
+{
+    struct linear *l CLEAN(memory_release) = memory_array(1, sizeof *l);
+    uint64_t s = 7;
+    for (size_t q = 0; q < QUERIES; q++)
+        for (size_t j = 0; j < cells[q]; j++)
+            l->counts[q][j] = (int64_t)(three_random(&s) % (1 << BITS));
+    for (size_t k = 0; k < FORMS; k++)
+        for (size_t j = 0; j < 200; j++)
+            l->weight[k][j] = j == 0 ? (k % 2 == 0 ? 1000 : -1000)
+                                     : (int64_t)(three_random(&s) % 2001) - 1000;
+    for (size_t q = 0; q < QUERIES; q++) /* the most that is permitted */
+        l->total[q] = (INT64_MAX - (1 << FORMS_NOISE_BITS)) / 1000;
+    assert_int_equal(three_result_new(&l->noise, FORMS), ERR_OK);
+    assert_int_equal(three_run(1, linear, l, &l->costs), ERR_OK);
+    for (size_t k = 0; k < FORMS; k++) {
+        int64_t sum = (int64_t)three_sum64(&l->noise, k);
+        for (size_t j = 0; j < cells[query_of[k]]; j++)
+            sum += l->weight[k][j] * l->counts[query_of[k]][j];
+        for (int party = 0; party < 3; party++)
+            assert_int_equal(l->opened[party][k], sum);
+    }
+    for (int party = 0; party < 3; party++) {
+        assert_int_equal(l->rounds[party], 1);
+        assert_int_equal(l->bytes[party], 8 * FORMS);
+    }
+    assert_int_equal(l->costs.opened_calls[OPEN_NOISY_FORM], 1);
+    assert_int_equal(l->costs.opened_values[OPEN_NOISY_FORM], FORMS);
+    assert_int_equal(l->costs.opened_calls[OPEN_NOISY_MARGINAL], 0);
+    three_result_free(&l->noise);
 }
 
 /* --- the rounds of a round -------------------------------------------------------------------- */

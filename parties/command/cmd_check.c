@@ -85,7 +85,7 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .annealed = study->annealed};
     uint64_t multiplier;
     size_t count;
-    if (study->questions == NULL)
+    if (study->questions == NULL || study->method != STUDY_AIM) /* who measures marginals */
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
     TRY(measure_multiplier(aim_sigma(&options), &multiplier, log));

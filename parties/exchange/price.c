@@ -2,9 +2,11 @@
 
 #include "aim/budget.h"
 #include "aim/copula_run.h"
+#include "aim/forms.h"
 #include "aim/schedule.h"
 #include "aim/score.h"
 #include "mpc/argmax.h"
+#include "protocols/forms.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
@@ -20,6 +22,7 @@ _Static_assert(AIM_ESTIMATE_BITS == SCORE_BITS, "estimates");
 _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
                    SCORE_MULTIPLIER_MAX == MEASURE_MULTIPLIER_MAX,
                "multipliers");
+_Static_assert(FORMS_NOISE == INT64_C(1) << FORMS_NOISE_BITS, "noise of forms");
 
 enum tape_noise price_tape_noise(const struct study *study)
 {

@@ -15,7 +15,7 @@ enum err openings_audit(void *self, enum open_reason reason, size_t values)
     line.what = "-";
     if (reason == OPEN_SELECTED_INDEX)
         line.cost = o->select_cost;
-    if (reason == OPEN_NOISY_MARGINAL) {
+    if (reason == OPEN_NOISY_MARGINAL || reason == OPEN_NOISY_FORM) {
         line.cost = o->measure_cost;
         line.what = (const char *)o->what.data;
     }
