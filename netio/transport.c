@@ -56,6 +56,11 @@ unsigned transport_broken(struct transport *t)
     return t->ops->broken != NULL ? t->ops->broken(t->self) : 0;
 }
 
+unsigned transport_standing(struct transport *t)
+{
+    return t->ops->standing != NULL ? t->ops->standing(t->self) : 0;
+}
+
 void transport_forget(struct transport *t)
 {
     if (t->ops->forget != NULL)

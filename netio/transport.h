@@ -66,7 +66,8 @@ struct transport_ops {
     /* May be NULL, where no connection can break: see transport_broken() and transport_forget(). */
     unsigned (*broken)(void *self);
     void (*forget)(void *self);
-    void (*free)(void *self); /* with the transport */
+    unsigned (*standing)(void *self); /* may be NULL; see transport_standing() */
+    void (*free)(void *self);         /* with the transport */
 };
 
 enum err transport_make(struct transport *t, size_t size, struct transport_message *m) MUST_CHECK;
@@ -86,6 +87,8 @@ enum err transport_wait(struct transport *t, unsigned readable, unsigned writabl
  */
 unsigned transport_broken(struct transport *t);
 void transport_forget(struct transport *t);
+/* The neighbours (bit 1 << peer) to whom our connection stands. */
+unsigned transport_standing(struct transport *t);
 
 /* With copies, for what is short: bytes as one message; a message into bytes. */
 enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n) MUST_CHECK;

@@ -126,6 +126,16 @@ static unsigned zmq_transport_broken(void *self)
     return broken;
 }
 
+static unsigned zmq_transport_standing(void *self)
+{
+    struct links *l = self;
+    unsigned standing = 0;
+    for (unsigned p = 0; p < 2; p++)
+        if (l->watch[p] != NULL && watch_is_up(l->watch[p]))
+            standing |= 1u << p;
+    return standing;
+}
+
 static void zmq_transport_forget(void *self)
 {
     struct links *l = self;
@@ -259,6 +269,7 @@ static const struct transport_ops zmq_ops = {
     .wait = zmq_transport_wait,
     .broken = zmq_transport_broken,
     .forget = zmq_transport_forget,
+    .standing = zmq_transport_standing,
     .free = zmq_transport_free,
 };
 

@@ -97,6 +97,12 @@ void watch_stands(struct watch *w)
     w->stands = true;
 }
 
+bool watch_is_up(struct watch *w)
+{
+    watch_tend(w);
+    return w->stands;
+}
+
 bool watch_broke(struct watch *w)
 {
     watch_tend(w);

@@ -42,6 +42,8 @@ enum watch_end watch_attempts(struct watch *watch);
  * The socket can be written, so its connection stands: it may have come to stand before the watch.
  */
 void watch_stands(struct watch *watch);
+/* Whether a connection stands now, admitted by both sides. */
+bool watch_is_up(struct watch *watch);
 /* Whether a connection that stood, admitted by both sides, broke since the last watch_forget(). */
 bool watch_broke(struct watch *watch);
 void watch_forget(struct watch *watch);

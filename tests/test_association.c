@@ -64,7 +64,7 @@ static void expect_near(double a, double b, double tolerance)
         fail_msg("%.12g is not %.12g", a, b);
 }
 
-/* --- the figures ----------------------------------------------------------------------------- */
+/* --- the figures ------------------------------------------------------------------------------ */
 
 /* Every row with both values, `v` from `of`. */
 struct rows {
@@ -204,7 +204,7 @@ TEST(nothing_to_compute_is_nothing)
     assert_true(of(&r, 5).value == 0 && !isnan(of(&r, 5).error));
 }
 
-/* --- the errors ------------------------------------------------------------------------------ */
+/* --- the errors ------------------------------------------------------------------------------- */
 
 #define DRAWS 3000 /* a deviation of these is within 1.3 % */
 #define SIGMA 4

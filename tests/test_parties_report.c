@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a checker of markup --------------------------------------------------------------------- */
+/* --- a checker of markup ---------------------------------------------------------------------- */
 
 /* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
 static void check_markup(const char *at)
@@ -53,7 +53,7 @@ static void check_markup(const char *at)
     assert_int_equal(depth, 0);
 }
 
-/* --- a run ----------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 struct stage {
     struct support_study s;
@@ -189,7 +189,7 @@ static size_t count_of(const char *text, const char *what)
     return n;
 }
 
-/* --- tests ----------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 TEST(a_run_in_words_and_pictures)
 {

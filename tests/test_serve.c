@@ -144,6 +144,25 @@ static double metric(const struct house *h, unsigned server, const char *name)
     return strtod(at + strlen(line), NULL);
 }
 
+static void wait_for_metric(const struct house *h, unsigned server, const char *name, double v)
+{
+    for (double end = clock_now_s() + 20; metric(h, server, name) != v; usleep(20000))
+        if (clock_now_s() > end)
+            fail_msg("%s of server %u is not %g", name, server, v);
+}
+
+/* Its upload is named once it is here, a second later at most. */
+static void wait_for_page(const struct house *h, unsigned server, const char *words)
+{
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    const double end = clock_now_s() + 20;
+    while (strstr(ask(h, server, "GET /", &answer), words) == NULL) {
+        if (clock_now_s() > end)
+            fail_msg("\"%s\" is not in:\n%s", words, (char *)answer.data);
+        usleep(20000);
+    }
+}
+
 TEST(the_operator_sees_how_it_goes)
 {
     const struct support_options o = {.owners = OWNERS};
@@ -159,9 +178,11 @@ TEST(the_operator_sees_how_it_goes)
         assert_true(metric(&h, i, "trefoil_budget_rho_spent") == 0);
         assert_true(metric(&h, i, "trefoil_budget_rho") > 0);
     }
+    wait_for_page(&h, 1, "o0</th><td><span class=\"waiting\">&ndash; nothing yet</span>");
     for (unsigned i = 0; i < OWNERS; i++)
         assert_int_equal(share(&h, i), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        wait_for_page(&h, i, "o2</th><td><span class=\"good\">&#10003; here</span>");
         assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == OWNERS);
         assert_true(metric(&h, i, "trefoil_uploads{state=\"partial\"}") == 0);
         assert_true(metric(&h, i, "trefoil_messages_total") >= OWNERS);
@@ -188,6 +209,19 @@ TEST(the_operator_sees_how_it_goes)
     expect_not(text, "src=");
     expect_not(text, "href=");
     expect_not(text, "://");
+    /* a neighbour that leaves is missed, and seen when it is back */
+    wait_for_page(&h, 0, "<p class=\"state good\"><b>&#10003;</b> healthy</p>");
+    assert_int_equal(support_stop(&h.server[2]), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        wait_for_metric(&h, i, "trefoil_neighbour_connected{server=\"s2\"}", 0);
+        assert_true(metric(&h, i,
+                           i == 0 ? "trefoil_neighbour_connected{server=\"s1\"}"
+                                  : "trefoil_neighbour_connected{server=\"s0\"}") == 1);
+        assert_true(metric(&h, i, "trefoil_healthy") == 1);
+    }
+    expect(ask(&h, 0, "GET /", &answer), "healthy, but not connected to s2: runs wait");
+    start(&h, 2);
+    wait_for_page(&h, 0, "<p class=\"state good\"><b>&#10003;</b> healthy</p>");
 }
 
 TEST(the_status_port_bears_what_comes)

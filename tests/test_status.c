@@ -17,14 +17,22 @@ struct room {
     struct study study;
     struct status status;
     struct bytes text;
+    struct study_owner owner[5];
+    struct status_owner upload[5];
 };
 
 static void room_new(struct room *r)
 {
     memset(r, 0, sizeof *r);
     snprintf(r->study.name, sizeof r->study.name, "cities");
-    snprintf(r->study.server[1].name, sizeof r->study.server[1].name, "east");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        snprintf(r->study.server[i].name, sizeof r->study.server[i].name, "%s",
+                 (const char *const[]){"north", "east", "west"}[i]);
     r->study.owners = 5;
+    r->study.owner = r->owner;
+    for (unsigned i = 0; i < 5; i++)
+        snprintf(r->owner[i].name, sizeof r->owner[i].name, "o%u", i);
+    r->status.owner = r->upload;
     r->status.study = &r->study;
     r->status.index = 1;
     r->status.started_ms = clock_now_ms();
@@ -50,7 +58,10 @@ static void expect_ill(struct room *r, const char *words)
     char why[STATUS_WHY_SIZE];
     assert_int_equal(status_healthy(&r->status, why), words == NULL);
     expect(why, words != NULL ? words : "ok");
-    expect(made(r, status_page), words != NULL ? words : "<p class=\"soft\">healthy");
+    expect(made(r, status_page),
+           words != NULL ? words : "<p class=\"state good\"><b>&#10003;</b> healthy</p>");
+    expect((char *)r->text.data, words != NULL ? "<p class=\"state bad\"><b>&#10007;</b> "
+                                               : "<title>&#10003; east, cities</title>");
     expect(made(r, status_metrics), words != NULL ? "\ntrefoil_healthy 0" : "\ntrefoil_healthy 1");
 }
 
@@ -95,11 +106,12 @@ TEST(the_page_has_what_is_going_on)
     atomic_store(&r.status.round, 7);
     atomic_store(&r.status.rho_spent, 9); /* more than there is: the bar ends all the same */
     atomic_store(&r.status.rho_limit, 3);
-    r.study.uploads_until = 1800000000;
+    r.study.uploads_until = 4102444800; /* 2100 */
     atomic_store(&r.status.purge_due, date_now() + 100);
     expect(made(&r, status_page), "3 of 5 owners, 2 in part");
     expect((char *)r.text.data, "in progress, round 7");
-    expect((char *)r.text.data, "taken until 2027-01-15T08:00:00Z");
+    expect((char *)r.text.data, "taken until 2100-01-01T00:00:00Z, for ");
+    expect((char *)r.text.data, " days more</p>");
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");
     date = date_text(date_now() + 100);
@@ -109,6 +121,70 @@ TEST(the_page_has_what_is_going_on)
     atomic_store(&r.status.purge_due, 1700000000);
     expect(made(&r, status_page),
            "due to be purged since 2023-11-14T22:13:20Z: trefoil serve --purge");
+    r.study.uploads_until = 1700000000;
+    expect(made(&r, status_page), "none are taken any more: the deadline was 2023-11-14T22:13:20Z");
+    bytes_clear(&r.text);
+}
+
+/* Whoever is missing comes first; a state is a word and a sign, not a colour alone. */
+TEST(owners_are_named_with_what_is_here)
+{
+    static const struct {
+        enum held_state state;
+        const char *says;
+    } states[5] = {
+        {HELD_COMPLETE, "<span class=\"good\">&#10003; here</span><br><span class=\"when\">"
+                        "2023-11-14T22:13:20Z</span>"},
+        {HELD_NOTHING, "<span class=\"waiting\">&ndash; nothing yet</span></td>"},
+        {HELD_INCOMPLETE, "<span class=\"waiting\">&hellip; in part, 45.2 kB</span>"},
+        {HELD_WITHDRAWN, "<span class=\"waiting\">&ndash; withdrawn</span>"},
+        {HELD_COMPLETE, "<span class=\"good\">&#10003; here</span>"},
+    };
+    struct held held[5] = {{0}};
+    const char *at;
+    struct room r;
+    room_new(&r);
+    for (unsigned i = 0; i < 5; i++)
+        held[i] = (struct held){.state = states[i].state, .time = 1700000000, .bytes = 45200};
+    status_note_owners(&r.status, held);
+    at = made(&r, status_page);
+    for (unsigned i = 0; i < 5; i++) {
+        static const unsigned order[5] = {1, 2, 3, 0, 4};
+        char words[256];
+        snprintf(words, sizeof words, "<th scope=\"row\">o%u</th><td>%s", order[i],
+                 states[order[i]].says);
+        at = strstr(at, words);
+        if (at == NULL)
+            fail_msg("%s is not in its place in:\n%s", words, (char *)r.text.data);
+    }
+    bytes_clear(&r.text);
+}
+
+TEST(neighbours_are_told_and_missed)
+{
+    static const char whole[] = "<p class=\"state good\"><b>&#10003;</b> healthy</p>";
+    struct room r;
+    room_new(&r);
+    expect(made(&r, status_page), "server 0, north: not looked at yet");
+    expect((char *)r.text.data, whole);
+    for (unsigned p = 0; p < 2; p++) {
+        atomic_store(&r.status.neighbour[p].since, 1700000000);
+        atomic_store(&r.status.neighbour[p].connected, true);
+    }
+    expect(made(&r, status_page), "<div class=\"good\">&#10003; server 2, west: connected</div>"
+                                  "<span class=\"when\">since 2023-11-14T22:13:20Z</span>");
+    expect((char *)r.text.data, whole);
+    atomic_store(&r.status.neighbour[NET_PREV].connected, false);
+    expect(made(&r, status_page), "<div class=\"waiting\">! server 0, north: not connected</div>");
+    expect((char *)r.text.data, "<p class=\"state waiting\"><b>!</b> healthy, but not connected to "
+                                "north: runs wait</p>");
+    expect(made(&r, status_metrics), "\ntrefoil_neighbour_connected{server=\"north\"} 0\n"
+                                     "trefoil_neighbour_connected{server=\"west\"} 1\n");
+    expect((char *)r.text.data, "\ntrefoil_healthy 1");
+    atomic_store(&r.status.neighbour[NET_NEXT].connected, false);
+    expect(made(&r, status_page), "not connected to north and west: runs wait</p>");
+    atomic_store(&r.status.store_fails, true); /* what is wrong here comes first */
+    expect(made(&r, status_page), "<p class=\"state bad\">");
     bytes_clear(&r.text);
 }
 

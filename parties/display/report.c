@@ -53,7 +53,7 @@ static double sum_of_servers(const struct report *r, const char *key)
     return sum;
 }
 
-/* --- what was run ---------------------------------------------------------------------------- */
+/* --- what was run ----------------------------------------------------------------------------- */
 
 static void card(struct bytes *out, const char *value, const char *what)
 {
@@ -192,7 +192,7 @@ static void what_is_guaranteed(const struct report *r)
              whether_servers_prove(s->security));
 }
 
-/* --- budget, costs --------------------------------------------------------------------------- */
+/* --- budget, costs ---------------------------------------------------------------------------- */
 
 static void key(struct bytes *out, const char *class, const char *what)
 {
@@ -260,7 +260,7 @@ static void costs(const struct report *r)
              words_time(report_number(r->stats, "estimate_s")).text);
 }
 
-/* --- attributes ------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static enum err attributes(const struct report *r)
 {

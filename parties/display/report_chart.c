@@ -24,7 +24,7 @@ void report_rows(struct bytes *out, double rows)
         text_put(out, rows < 1e9 ? "%.4g M" : "%.6g M", rows / 1e6);
 }
 
-/* --- one attribute --------------------------------------------------------------------------- */
+/* --- one attribute ---------------------------------------------------------------------------- */
 
 struct chart {
     const struct report *r;
@@ -171,7 +171,7 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
     return ERR_OK;
 }
 
-/* --- bars, budget, phases -------------------------------------------------------------------- */
+/* --- bars, budget, phases --------------------------------------------------------------------- */
 
 void report_chart_bar(struct bytes *out, double value, double expected, double most)
 {

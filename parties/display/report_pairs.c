@@ -27,7 +27,7 @@ static void clear(struct pairs *p)
     memory_free(&p->list);
 }
 
-/* --- what was measured ----------------------------------------------------------------------- */
+/* --- what was measured ------------------------------------------------------------------------ */
 
 /*
  * Sums of a larger marginal's cells, each as good as its variance: together they are as good as the
@@ -150,7 +150,7 @@ static void make_list(struct pairs *p)
         qsort(p->list, p->listed, sizeof *p->list, stronger_first);
 }
 
-/* --- in words -------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 void report_known_from(const struct report *r, const struct report_pair *p)
 {

@@ -112,7 +112,7 @@ static enum err make_names(struct report_slots *s, const double *counts, size_t 
     return ERR_OK;
 }
 
-/* --- ranges on an axis ----------------------------------------------------------------------- */
+/* --- ranges on an axis ------------------------------------------------------------------------ */
 
 static double width_of(const struct report_slots *s, size_t i)
 {
@@ -162,7 +162,7 @@ void report_slots_place(const struct report_slots *s, double width, double *at)
                                  : width_of(s, i) / rest * room);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------- */
 
 enum err report_slots_new(struct report_slots *s, const struct domain_attribute *a,
                           const double *counts, size_t ranges, size_t names)

@@ -16,6 +16,7 @@
 _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message");
 
 #define POLL_MS 200
+#define SHOW_MS 1000 /* owners are shown as often */
 /* Messages that are taken in one transaction, at most. */
 #define BATCH_MESSAGES 256
 #define BATCH_BYTES ((size_t)16 << 20)
@@ -30,6 +31,9 @@ struct front {
     struct intake intake;
     struct assembly *assembly;
     struct rate *rate; /* of messages: of each owner, then of each analyst */
+    struct held *held; /* of each owner, to be shown */
+    bool changed;      /* since they were shown .. */
+    int64_t shown_ms;  /* .. then */
     int64_t told_due;  /* the operator was told that uploads are due to be purged since then */
 };
 
@@ -45,6 +49,18 @@ static void show_uploads(struct front *f)
     atomic_store(&f->site->status.purge_due, due);
     atomic_store(&f->site->status.uploads, whole);
     atomic_store(&f->site->status.uploads_partial, part);
+}
+
+/* All owners' entries, ten thousand perhaps: once a second, and only if any may be another. */
+static void show_owners(struct front *f)
+{
+    if (!f->changed || clock_now_ms() - f->shown_ms < SHOW_MS)
+        return;
+    f->shown_ms = clock_now_ms();
+    if (store_holds(f->site->store, f->held) != ERR_OK)
+        return; /* logged */
+    f->changed = false;
+    status_note_owners(&f->site->status, f->held);
 }
 
 /* Once for each time that it becomes due: a later upload puts it off. */
@@ -245,6 +261,7 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
         atomic_store(&f->site->status.store_fails, stored == ERR_SYSTEM);
     if (e == ERR_OK && stored == ERR_OK)
         show_uploads(f);
+    f->changed = f->changed || f->intake.wrote;
     if (e == ERR_OK && stored != ERR_OK)
         e = intake_answer_waiting(&f->intake, NULL, stored);
     forward_wake(f->site->forward);
@@ -259,6 +276,7 @@ enum err front_run(struct front *f)
         struct gate_client from = {0};
         atomic_store(&f->site->status.front_ms, clock_now_ms());
         tell_due(f);
+        show_owners(f);
         log_tend(f->site->log);
         assembly_tend(f->assembly);
         e = gate_receive(f->site->gate, &from, &message, clock_now_ms() + POLL_MS);
@@ -284,7 +302,12 @@ enum err front_new(struct front **front, struct site *site)
     TRY(memory_new(&f->rate, study->owners + study->analysts));
     TRY(assembly_new(&f->assembly, study));
     TRY(memory_new(&f->intake.waiting, study->owners));
+    TRY(memory_new(&f->held, study->owners));
+    TRY(memory_new(&site->status.owner, study->owners));
+    f->changed = true;
+    f->shown_ms = -SHOW_MS;
     show_uploads(f);
+    show_owners(f);
     return ERR_OK;
 }
 
@@ -293,6 +316,8 @@ void front_free(struct front **front)
     if (*front == NULL)
         return;
     memory_free(&(*front)->intake.waiting);
+    memory_free(&(*front)->held);
+    memory_free(&(*front)->site->status.owner);
     assembly_free(&(*front)->assembly);
     outbox_clear(&(*front)->outbox);
     memory_free(&(*front)->rate);

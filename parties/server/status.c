@@ -1,11 +1,7 @@
 #include "parties/server/status.h"
 
 #include "base/clock.h"
-#include "base/date.h"
-#include "base/embed.h"
 #include "base/text.h"
-#include "base/words.h"
-#include "parties/display/html.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +44,21 @@ bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
     return false;
 }
 
-static uint64_t resident_bytes(void)
+void status_note_owners(struct status *s, const struct held *entry)
+{
+    for (size_t i = 0; i < s->study->owners; i++) {
+        atomic_store(&s->owner[i].state, (int)entry[i].state);
+        atomic_store(&s->owner[i].time, entry[i].time);
+        atomic_store(&s->owner[i].bytes, entry[i].bytes);
+    }
+}
+
+const char *status_neighbour_name(const struct status *s, unsigned peer)
+{
+    return s->study->server[net_index_of(s->index, (enum net_peer)peer)].name;
+}
+
+uint64_t status_memory(void)
 {
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
@@ -110,6 +120,11 @@ static void of_worker(const struct status *s, struct bytes *out)
           atomic_load(&s->requests));
     count(out, "trefoil_requests_failed_total", "counter", "Requests that ended with an error.",
           atomic_load(&s->requests_failed));
+    head(out, "trefoil_neighbour_connected", "gauge",
+         "1 while the link to another server stands. In a long round it is not looked at.");
+    for (unsigned p = 0; p < 2; p++)
+        text_put(out, "trefoil_neighbour_connected{server=\"%s\"} %d\n",
+                 status_neighbour_name(s, p), (int)atomic_load(&s->neighbour[p].connected));
     count(out, "trefoil_stopped", "gauge",
           "1 once a check has failed or too many were left: the server takes part in no run.",
           atomic_load(&s->guard) != ERR_OK);
@@ -136,112 +151,8 @@ enum err status_metrics(const struct status *s, struct bytes *out)
     count(out, "trefoil_healthy", "gauge", "1 if /healthz says ok.", status_healthy(s, why));
     number(out, "trefoil_uptime_seconds", "Since the server began.",
            (double)(clock_now_ms() - s->started_ms) / 1000);
-    count(out, "process_resident_memory_bytes", "gauge", "Memory of the process.",
-          resident_bytes());
+    count(out, "process_resident_memory_bytes", "gauge", "Memory of the process.", status_memory());
     of_front(s, out);
     of_worker(s, out);
-    return bytes_ok(out);
-}
-
-/* --- for people ------------------------------------------------------------------------------- */
-
-extern const char status_style[];
-EMBED_TEXT(status_style, "parties/server/status.css");
-
-static void bar(struct bytes *out, double part, double whole)
-{
-    double share = whole > 0 ? part / whole : 0;
-    share = share > 1 ? 1 : share;
-    text_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
-}
-
-static void put_due(int64_t due, struct bytes *out)
-{
-    const struct phrase date = date_text(due);
-    if (due != 0 && date_now() >= due)
-        text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
-                 date.text);
-    else if (due != 0)
-        text_put(out, "<p class=\"soft\">due to be purged on %s</p>", date.text);
-}
-
-static void uploads_row(const struct status *s, struct bytes *out)
-{
-    uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
-    text_put(out, "<tr><th>Uploads</th><td>%" PRIu64 " of %zu owners", whole, s->study->owners);
-    if (partial > 0)
-        text_put(out, ", %" PRIu64 " in part", partial);
-    bar(out, (double)whole, (double)s->study->owners);
-    const struct phrase until = date_text(s->study->uploads_until);
-    if (s->study->uploads_until != 0)
-        text_put(out, "<span class=\"soft\">taken until %s</span>", until.text);
-    put_due(atomic_load(&s->purge_due), out);
-    text_put(out, "</td></tr>");
-}
-
-static void run_row(const struct status *s, struct bytes *out)
-{
-    text_put(out, "<tr><th>Run</th><td>");
-    if (atomic_load(&s->session))
-        text_put(out, "in progress, round %u", atomic_load(&s->round));
-    else
-        text_put(out, "none in progress");
-    text_put(out,
-             "<br><span class=\"soft\">%" PRIuFAST64 " requests so far, %" PRIuFAST64
-             " failed</span></td></tr>",
-             atomic_load(&s->requests), atomic_load(&s->requests_failed));
-}
-
-static void budget_row(const struct status *s, struct bytes *out)
-{
-    double spent = atomic_load(&s->rho_spent), limit = atomic_load(&s->rho_limit);
-    text_put(out, "<tr><th>Privacy budget</th><td>rho %.6g of %.6g spent", spent, limit);
-    bar(out, spent, limit);
-    text_put(out,
-             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
-             "it</span></td></tr>",
-             s->study->epsilon, s->study->delta);
-}
-
-static void bytes_row(const struct status *s, struct bytes *out)
-{
-    text_put(out,
-             "<tr><th>Traffic</th><td>%s from owners and analysts, in %" PRIuFAST64
-             " messages (%" PRIuFAST64 " refused)<br>%s to the other servers, %s from "
-             "them</td></tr>",
-             words_bytes(atomic_load(&s->message_bytes)).text, atomic_load(&s->messages),
-             atomic_load(&s->refused), words_bytes(atomic_load(&s->peer_sent)).text,
-             words_bytes(atomic_load(&s->peer_received)).text);
-}
-
-enum err status_page(const struct status *s, struct bytes *out)
-{
-    const char *name = s->study->server[s->index].name;
-    char why[STATUS_WHY_SIZE];
-    bool healthy = status_healthy(s, why);
-    const struct phrase now = date_text(date_now());
-    text_put(out,
-             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-             "<meta name=\"viewport\" content=\"width=device-width\">"
-             "<meta http-equiv=\"refresh\" content=\"10\"><title>%s, %s</title><style>",
-             name, s->study->name);
-    bytes_put_text(out, status_style);
-    text_put(out,
-             "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
-             "<p class=\"%s\">",
-             s->index, name, s->study->name, study_security_word(s->study->security),
-             healthy ? "soft" : "bad");
-    html_text(out, healthy ? "healthy" : why);
-    text_put(out, "</p><table>");
-    uploads_row(s, out);
-    run_row(s, out);
-    budget_row(s, out);
-    bytes_row(s, out);
-    text_put(out,
-             "<tr><th>Process</th><td>up for %s, %s of memory, version %s</td></tr></table>"
-             "<p class=\"soft\">%s. Public values alone; "
-             "/metrics has them for Prometheus, /healthz for a watchdog.</p></body></html>\n",
-             words_time((double)(clock_now_ms() - s->started_ms) / 1000).text,
-             words_bytes(resident_bytes()).text, TREFOIL_VERSION, now.text);
     return bytes_ok(out);
 }

@@ -1,8 +1,8 @@
 /*
  * parties/server/status.h - what a running server tells its operator: counters, and three pages
- * made of them.
+ * made of them (that for people: status_page.c).
  *
- * Public values alone, none of which follows from data: how many uploads, which round, what the
+ * Public values alone, none of which follows from data: whose uploads, which round, what the
  * ledger has spent, bytes. Any thread may write or read a field at any time; each is right by
  * itself, two may be of different moments.
  */
@@ -10,9 +10,24 @@
 #define TREFOIL_PARTIES_SERVER_STATUS_H
 
 #include "base/bytes.h"
+#include "netio/transport.h"
+#include "parties/exchange/held.h"
 #include "parties/study/study.h"
 
 #include <stdatomic.h>
+
+/* An owner's upload. */
+struct status_owner {
+    atomic_int state;           /* an enum held_state */
+    atomic_int_fast64_t time;   /* of the last change */
+    atomic_uint_fast64_t bytes; /* that are here, of an upload in part */
+};
+
+/* A server beside this one, by enum net_peer: the one before it, and the one after. */
+struct status_neighbour {
+    atomic_bool connected;     /* our control link to it stands */
+    atomic_int_fast64_t since; /* when that began or ended; 0: nobody has looked */
+};
 
 struct status {
     const struct study *study; /* borrowed */
@@ -23,12 +38,14 @@ struct status {
     atomic_int_fast64_t front_ms; /* when it last went round */
     atomic_bool store_fails;      /* the last thing that should have been stored was not */
     atomic_uint_fast64_t uploads, uploads_partial; /* here whole; here in part */
+    struct status_owner *owner;                    /* of each; the front's */
     atomic_int_fast64_t purge_due; /* when the study's retain_days are over; 0: never */
     atomic_uint_fast64_t messages, message_bytes; /* from admitted keys */
     atomic_uint_fast64_t refused;                 /* of them, answered with an error */
 
     /* the worker */
     atomic_bool worker_ended;
+    struct status_neighbour neighbour[2];
     atomic_int guard;    /* an enum err: guard_verdict() */
     atomic_bool session; /* an analyst's run is in progress */
     atomic_uint round;   /* of that run */
@@ -47,6 +64,13 @@ uint64_t status_run_word(const uint8_t *run);
 /* Two answers and why: whether the server does its work. `why` is a line without its end. */
 #define STATUS_WHY_SIZE 128
 bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE]);
+/* Notes what is here of each owner. `entry`: of all. */
+void status_note_owners(struct status *s, const struct held *entry);
+
+/* The name of a neighbour, by enum net_peer. */
+const char *status_neighbour_name(const struct status *s, unsigned peer);
+/* Bytes of memory that the process has. */
+uint64_t status_memory(void);
 
 /* In the text format of Prometheus; and a page by itself, without scripts and links. */
 enum err status_metrics(const struct status *s, struct bytes *out) MUST_CHECK;

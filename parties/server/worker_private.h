@@ -116,6 +116,8 @@ int64_t worker_connect_ms(const struct worker *w);
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 /* Shows in the status what the ledger has spent, and its limit. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
+/* Which neighbours its control links reach. */
+void worker_show_neighbours(struct worker *w);
 /* And whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */

@@ -1,6 +1,7 @@
 #include "parties/server/worker_private.h"
 
 #include "base/clock.h"
+#include "base/date.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
@@ -196,6 +197,18 @@ enum err worker_show_budget(struct worker *w)
     atomic_store(&w->site->status.rho_spent, spent);
     atomic_store(&w->site->status.rho_limit, spent + ledger_remaining(ledger));
     return ERR_OK;
+}
+
+void worker_show_neighbours(struct worker *w)
+{
+    const unsigned standing = transport_standing(w->site->control);
+    for (unsigned p = 0; p < 2; p++) {
+        struct status_neighbour *n = &w->site->status.neighbour[p];
+        const bool up = (standing >> p & 1) != 0;
+        if (atomic_load(&n->since) == 0 || atomic_load(&n->connected) != up)
+            atomic_store(&n->since, date_now());
+        atomic_store(&n->connected, up);
+    }
 }
 
 void worker_show_guard(struct worker *w)

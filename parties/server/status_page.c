@@ -1,0 +1,261 @@
+/* The page for people: whether all is well, first, and what is missing before what is there. */
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/embed.h"
+#include "base/text.h"
+#include "base/words.h"
+#include "parties/display/html.h"
+#include "parties/server/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OWNERS_MOST 200 /* lines of the list of owners */
+
+extern const char status_style[];
+EMBED_TEXT(status_style, "parties/server/status.css");
+
+/* A mark beside the colour, which not everybody sees. */
+enum mood { GOOD, WAITING, BAD };
+static const struct {
+    const char *class, *sign;
+} moods[] = {
+    [GOOD] = {"good", "&#10003;"}, [WAITING] = {"waiting", "!"}, [BAD] = {"bad", "&#10007;"}};
+
+static void bar(struct bytes *out, double part, double whole)
+{
+    double share = whole > 0 ? part / whole : 0;
+    share = share > 1 ? 1 : share;
+    text_put(out, "<div class=\"bar\"><div style=\"width:%.1f%%\"></div></div>", 100 * share);
+}
+
+static void begin_row(struct bytes *out, const char *what)
+{
+    text_put(out, "<tr><th scope=\"row\">%s</th><td>", what);
+}
+
+/* "3 h 05 min", or days where there are more than two. */
+static struct phrase span(int64_t seconds)
+{
+    struct phrase p = words_time((double)seconds);
+    if (seconds >= 2 * 86400)
+        snprintf(p.text, sizeof p.text, "%" PRId64 " days", seconds / 86400);
+    return p;
+}
+
+/* --- whether all is well ---------------------------------------------------------------------- */
+
+static bool looked_at(const struct status_neighbour *n)
+{
+    return atomic_load(&n->since) != 0;
+}
+
+/* Those that are not connected: how many, and in `names`. */
+static unsigned find_absent(const struct status *s, char names[2 * STUDY_NAME_SIZE + 8])
+{
+    unsigned absent = 0;
+    names[0] = '\0';
+    for (unsigned p = 0; p < 2; p++)
+        if (looked_at(&s->neighbour[p]) && !atomic_load(&s->neighbour[p].connected)) {
+            if (absent++ > 0)
+                strcat(names, " and ");
+            strcat(names, status_neighbour_name(s, p));
+        }
+    return absent;
+}
+
+static enum mood find_mood(const struct status *s, char why[STATUS_WHY_SIZE])
+{
+    char names[2 * STUDY_NAME_SIZE + 8];
+    if (!status_healthy(s, why))
+        return BAD;
+    if (find_absent(s, names) == 0) {
+        snprintf(why, STATUS_WHY_SIZE, "healthy");
+        return GOOD;
+    }
+    snprintf(why, STATUS_WHY_SIZE, "healthy, but not connected to %s: runs wait", names);
+    return WAITING;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void put_due(int64_t due, struct bytes *out)
+{
+    const struct phrase date = date_text(due);
+    if (due != 0 && date_now() >= due)
+        text_put(out, "<p class=\"bad\">due to be purged since %s: trefoil serve --purge</p>",
+                 date.text);
+    else if (due != 0)
+        text_put(out, "<p class=\"soft\">due to be purged on %s</p>", date.text);
+}
+
+static void put_deadline(const struct status *s, struct bytes *out)
+{
+    const int64_t until = s->study->uploads_until, left = until - date_now();
+    const struct phrase date = date_text(until), wait = span(left);
+    if (until != 0 && left > 0)
+        text_put(out, "<p class=\"soft\">taken until %s, for %s more</p>", date.text, wait.text);
+    else if (until != 0)
+        text_put(out, "<p class=\"waiting\">! none are taken any more: the deadline was %s</p>",
+                 date.text);
+}
+
+static void uploads_row(const struct status *s, struct bytes *out)
+{
+    uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
+    begin_row(out, "Uploads");
+    text_put(out, "%" PRIu64 " of %zu owners", whole, s->study->owners);
+    if (partial > 0)
+        text_put(out, ", %" PRIu64 " in part", partial);
+    bar(out, (double)whole, (double)s->study->owners);
+    if (s->study->min_owners > 0)
+        text_put(out, "<p class=\"soft\">a run needs %u</p>", s->study->min_owners);
+    put_deadline(s, out);
+    put_due(atomic_load(&s->purge_due), out);
+    text_put(out, "</td></tr>");
+}
+
+static void run_row(const struct status *s, struct bytes *out)
+{
+    begin_row(out, "Run");
+    if (atomic_load(&s->session))
+        text_put(out, "in progress, round %u", atomic_load(&s->round));
+    else
+        text_put(out, "none in progress");
+    text_put(out,
+             "<br><span class=\"soft\">%" PRIuFAST64 " requests so far, %" PRIuFAST64
+             " failed</span></td></tr>",
+             atomic_load(&s->requests), atomic_load(&s->requests_failed));
+}
+
+static void neighbours_row(const struct status *s, struct bytes *out)
+{
+    begin_row(out, "Other servers");
+    for (unsigned p = 0; p < 2; p++) {
+        const struct status_neighbour *n = &s->neighbour[p];
+        const bool up = atomic_load(&n->connected);
+        const enum mood mood = up ? GOOD : WAITING;
+        const struct phrase since = date_text(atomic_load(&n->since));
+        text_put(out, "<div class=\"%s\">%s server %u, ", moods[mood].class, moods[mood].sign,
+                 net_index_of(s->index, (enum net_peer)p));
+        html_text(out, status_neighbour_name(s, p));
+        if (!looked_at(n))
+            text_put(out, ": not looked at yet</div>");
+        else
+            text_put(out, ": %sconnected</div><span class=\"when\">since %s</span>",
+                     up ? "" : "not ", since.text);
+    }
+    text_put(out, "</td></tr>");
+}
+
+static void budget_row(const struct status *s, struct bytes *out)
+{
+    double spent = atomic_load(&s->rho_spent), limit = atomic_load(&s->rho_limit);
+    begin_row(out, "Privacy budget");
+    text_put(out, "rho %.6g of %.6g spent", spent, limit);
+    bar(out, spent, limit);
+    text_put(out,
+             "<span class=\"soft\">for (epsilon %g, delta %g), as this server's ledger has "
+             "it</span></td></tr>",
+             s->study->epsilon, s->study->delta);
+}
+
+static void bytes_row(const struct status *s, struct bytes *out)
+{
+    begin_row(out, "Traffic");
+    text_put(out,
+             "%s from owners and analysts, in %" PRIuFAST64 " messages (%" PRIuFAST64
+             " refused)<br>%s to the other servers, %s from them</td></tr>",
+             words_bytes(atomic_load(&s->message_bytes)).text, atomic_load(&s->messages),
+             atomic_load(&s->refused), words_bytes(atomic_load(&s->peer_sent)).text,
+             words_bytes(atomic_load(&s->peer_received)).text);
+}
+
+/* --- owners ----------------------------------------------------------------------------------- */
+
+static void owner_row(const struct status *s, size_t i, struct bytes *out)
+{
+    const enum held_state state = (enum held_state)atomic_load(&s->owner[i].state);
+    const struct phrase time = date_text(atomic_load(&s->owner[i].time));
+    const enum mood mood = state == HELD_COMPLETE ? GOOD : WAITING;
+    text_put(out, "<tr><th scope=\"row\">");
+    html_text(out, s->study->owner[i].name);
+    text_put(out, "</th><td><span class=\"%s\">", moods[mood].class);
+    switch (state) {
+    case HELD_NOTHING:
+        text_put(out, "&ndash; nothing yet");
+        break;
+    case HELD_INCOMPLETE:
+        text_put(out, "&hellip; in part, %s", words_bytes(atomic_load(&s->owner[i].bytes)).text);
+        break;
+    case HELD_COMPLETE:
+        text_put(out, "%s here", moods[GOOD].sign);
+        break;
+    case HELD_WITHDRAWN:
+        text_put(out, "&ndash; withdrawn");
+        break;
+    }
+    text_put(out, "</span>");
+    if (state != HELD_NOTHING)
+        text_put(out, "<br><span class=\"when\">%s</span>", time.text);
+    text_put(out, "</td></tr>\n");
+}
+
+/* Who is missing comes first, and is named before others are left out. */
+static void owners(const struct status *s, struct bytes *out)
+{
+    size_t shown = 0;
+    if (s->owner == NULL)
+        return;
+    text_put(out, "<h2>Owners</h2><table class=\"owners\"><thead><tr><th scope=\"col\">owner</th>"
+                  "<th scope=\"col\">upload</th></tr></thead><tbody>\n");
+    for (unsigned here = 0; here < 2; here++)
+        for (size_t i = 0; i < s->study->owners && shown < OWNERS_MOST; i++)
+            if ((atomic_load(&s->owner[i].state) == HELD_COMPLETE) == (here == 1)) {
+                owner_row(s, i, out);
+                shown++;
+            }
+    text_put(out, "</tbody></table>");
+    if (shown < s->study->owners)
+        text_put(out,
+                 "<p class=\"soft\">and %zu more; trefoil share --status lists all of them</p>",
+                 s->study->owners - shown);
+}
+
+enum err status_page(const struct status *s, struct bytes *out)
+{
+    const char *name = s->study->server[s->index].name;
+    char why[STATUS_WHY_SIZE];
+    const enum mood mood = find_mood(s, why);
+    const struct phrase now = date_text(date_now());
+    text_put(out,
+             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+             "<meta name=\"viewport\" content=\"width=device-width\">"
+             "<meta name=\"color-scheme\" content=\"light dark\">"
+             "<meta http-equiv=\"refresh\" content=\"10\"><title>%s %s, %s</title><style>",
+             moods[mood].sign, name, s->study->name);
+    bytes_put_text(out, status_style);
+    text_put(out,
+             "</style></head><body><h1>Server %u, %s</h1><p>Study %s, security: %s</p>"
+             "<p class=\"state %s\"><b>%s</b> ",
+             s->index, name, s->study->name, study_security_word(s->study->security),
+             moods[mood].class, moods[mood].sign);
+    html_text(out, why);
+    text_put(out, "</p><table>");
+    uploads_row(s, out);
+    run_row(s, out);
+    neighbours_row(s, out);
+    budget_row(s, out);
+    bytes_row(s, out);
+    begin_row(out, "Process");
+    text_put(out, "up for %s, %s of memory, version %s</td></tr></table>",
+             words_time((double)(clock_now_ms() - s->started_ms) / 1000).text,
+             words_bytes(status_memory()).text, TREFOIL_VERSION);
+    owners(s, out);
+    text_put(out,
+             "<p class=\"soft\">%s. Public values alone; "
+             "/metrics has them for Prometheus, /healthz for a watchdog.</p></body></html>\n",
+             now.text);
+    return bytes_ok(out);
+}
