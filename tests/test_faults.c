@@ -2,6 +2,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
+#include "parties/exchange/price.h"
+#include "parties/owner/book.h"
 #include "tests/support_faults.h"
 #include "tests/support_postgres.h"
 
@@ -131,6 +133,20 @@ static void results_are_whole_or_absent(void **state)
     faults_command(c, &(struct faults_command){eval, 0, 41, NULL});
 }
 
+static void a_book_is_listed_or_refused(void **state)
+{
+    struct scene *c = *state;
+    const char *const a[] = {"share", "--key", file(c, "o0.key"), "--book", NULL};
+    struct ledger_limits limits;
+    struct book_entry entry;
+    assert_int_equal(price_limits(c->s.study, &limits, NULL), ERR_OK);
+    entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
+    assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
+    entry.terms.text[0] ^= 1; /* another study's */
+    assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
+    faults_command(c, &(struct faults_command){a, 0, 1, NULL});
+}
+
 /* The same rows in a database, counted there and read. */
 static void a_database_is_counted_or_refused(void **state)
 {
@@ -189,6 +205,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_roster_is_signed_or_as_it_was, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(long_names_are_taken_or_refused, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(a_table_is_read_or_refused, faults_new, faults_free),
+        cmocka_unit_test_setup_teardown(a_book_is_listed_or_refused, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(a_database_is_counted_or_refused, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(results_are_whole_or_absent, faults_new, faults_free),
         cmocka_unit_test_setup_teardown(the_demo_survives_faults, faults_new, faults_free),

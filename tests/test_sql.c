@@ -467,6 +467,11 @@ TEST(a_source_that_cannot_be_read_says_why)
           "UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM "
           "visits UNION ALL SELECT * FROM visits UNION ALL SELECT * FROM visits");
     support_says(c.o.err, "error: the query has 320 rows, more than the 300 allowed\n");
+    snprintf(connection, sizeof connection, "Driver=SQLite3;Database=%s", file(&c, "mistyped"));
+    SHARE(&c, 0, "--sql", connection, "--table", "visits");
+    support_says(c.o.err, "error: table visits: the database says: ");
+    assert_int_equal(c.o.code, 1);
+    assert_int_not_equal(access(file(&c, "mistyped"), F_OK), 0);
     SHARE(&c, 0, "--sql", "no-such-source", "--table", "visits");
     support_says(c.o.err, "Data source name not found");
     assert_int_equal(c.o.code, 1);

@@ -327,6 +327,19 @@ void database_close(struct database **db)
     memory_free(db);
 }
 
+/* Left alone, SQLite's driver makes an empty file of a mistyped name, and waits 100 s for a lock. */
+static enum err restrain_sqlite(struct bytes *connection)
+{
+    const char *driver = strcasestr((const char *)connection->data, "driver=");
+    const char *name = driver != NULL ? strcasestr(driver, "sqlite") : NULL;
+    if (name == NULL || name > driver + strcspn(driver, ";"))
+        return ERR_OK;
+    connection->size--; /* the NUL */
+    bytes_put_text(connection, ";NoCreat=1;Timeout=5000");
+    bytes_put_u8(connection, 0);
+    return bytes_ok(connection);
+}
+
 static enum err start(struct database *db)
 {
     const char *table = db->source.table;
@@ -335,6 +348,7 @@ static enum err start(struct database *db)
     encoding_printable(table != NULL ? table : "", shown, sizeof shown);
     snprintf(db->name, sizeof db->name, table != NULL ? "table %s" : "the query", shown);
     TRY(connection_text(db->source.connection, &db->connection, db->log));
+    TRY(restrain_sqlite(&db->connection));
     TRY(memory_new(&db->of, db->domain->attributes));
     TRY(memory_new(&db->misfit, db->domain->attributes));
     TRY(odbc_connect(&db->odbc, (const char *)db->connection.data, db->name, db->log));
