@@ -327,7 +327,7 @@ void database_close(struct database **db)
     memory_free(db);
 }
 
-/* Left alone, SQLite's driver makes an empty file of a mistyped name, and waits 100 s for a lock. */
+/* Its driver would make an empty file of a mistyped name, and wait 100 s for a lock. */
 static enum err restrain_sqlite(struct bytes *connection)
 {
     const char *driver = strcasestr((const char *)connection->data, "driver=");
