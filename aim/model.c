@@ -228,6 +228,35 @@ void model_warm(struct model *m, const struct model *old)
     model_propagate(m, true);
 }
 
+static void free_zeros(struct zeros **zero, size_t zeros)
+{
+    for (size_t i = 0; *zero != NULL && i < zeros; i++)
+        memory_free(&(*zero)[i].cell);
+    memory_free(zero);
+}
+
+enum err model_copy(struct model **out, const struct model *from, struct log *log)
+{
+    struct model *m CLEAN(model_free) = NULL;
+    struct zeros *zero = NULL;
+    size_t zeros = 0;
+    struct model_terms t = {.domain = from->domain,
+                            .clique = from->clique, /* potentials come first */
+                            .cliques = from->potentials,
+                            .limit_cells = from->limit_cells};
+    enum err e = model_zeros(from, &zero, &zeros);
+    t.zero = zero;
+    t.zeros = zeros;
+    if (e == ERR_OK)
+        e = model_new(&m, &t, log);
+    free_zeros(&zero, zeros);
+    TRY(e);
+    memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
+    m->total = from->total;
+    model_propagate(m, true);
+    return memory_hand_over(out, &m);
+}
+
 double model_estimate_total(const struct domain *d, const struct measurement *measurements,
                             size_t count)
 {

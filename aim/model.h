@@ -49,6 +49,9 @@ struct model_terms {
 enum err model_new(struct model **m, const struct model_terms *terms, struct log *log) MUST_CHECK;
 void model_free(struct model **m);
 
+/* Another of the same terms, with all that this one has learned. It borrows the same domain. */
+enum err model_copy(struct model **m, const struct model *from, struct log *log) MUST_CHECK;
+
 /*
  * Copies theta of equal cliques; where the old clique is now part of a larger one, it is spread
  * over that. The total is copied too.

@@ -141,7 +141,8 @@ static void forget(const struct stage *c, const char *folder)
                                         "synthetic.csv",
                                         "stats.json",
                                         "report.html",
-                                        "model"};
+                                        "model",
+                                        "errors"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         unlink(file(c, "%s/%s", folder, names[k]));
 }

@@ -40,7 +40,8 @@ static void stage_new(struct stage *g, const char *more)
 static void stage_free(struct stage *g)
 {
     const char *const folders[] = {"result", "again", "joined"};
-    static const char *const files[] = {"model", "measurements.json", "synthetic.csv", NULL};
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv",
+                                        NULL};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
     support_study_free(&g->s);
@@ -56,18 +57,22 @@ static bool same(const char *a, const char *b)
 
 TEST(the_runs_model_comes_again)
 {
-    static const char *const files[] = {"model", "measurements.json", "synthetic.csv"};
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
     struct stage g CLEAN(stage_free);
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
     TREFOIL(&g, "refit", path("result"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
     support_says(g.o.out, "nothing is charged");
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         assert_true(same(path("result/%s", files[i]), path("again/%s", files[i])));
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
     assert_int_equal(g.o.code, EXIT_OK);
     assert_true(same(path("result/model"), path("again/model")));
     assert_false(same(path("result/synthetic.csv"), path("again/synthetic.csv")));
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_true(same(path("result/model"), path("again/model")));
+    assert_false(file_is_there(path("again/errors")));
 }
 
 static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)

@@ -1,5 +1,6 @@
 #include "parties/analyst/release.h"
 
+#include "aim/errors_file.h"
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/output.h"
@@ -10,6 +11,7 @@
 #include "parties/study/bounds.h"
 
 #include <math.h>
+#include <unistd.h>
 
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
@@ -38,8 +40,11 @@ struct files {
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
 };
 
+/* And takes away the errors of the model that was there. */
 static enum err name_files(struct files *f, const char *folder, struct log *log)
 {
+    TRY(file_path(f->model, log, "%s/errors", folder));
+    (void)unlink(f->model);
     TRY(file_path(f->model, log, "%s/model", folder));
     TRY(file_path(f->synthetic, log, "%s/synthetic.csv", folder));
     return file_path(f->measurements, log, "%s/measurements.json", folder);
@@ -99,4 +104,17 @@ enum err release_copula(const char *folder, const struct study *study,
     TRY(copula_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
     TRY(copula_densities(&inside, result->model));
     return table_write_csv(f.synthetic, table, &inside, seed, log);
+}
+
+enum err release_errors(const char *folder, const struct aim_result *result,
+                        const struct errors_progress *progress, struct log *log)
+{
+    struct errors *e CLEAN(errors_free) = NULL;
+    char path[FILE_PATH];
+    TRY(file_path(path, log, "%s/errors", folder));
+    TRY(errors_new(&e, result->model, result->measurement, result->measurements, progress, log));
+    if (e != NULL)
+        return errors_save(path, e, result->model, log);
+    log_warn(log, "the model has too many parameters for error bars: answers come without");
+    return ERR_OK;
 }

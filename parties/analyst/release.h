@@ -1,11 +1,12 @@
 /*
- * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv. All
- * follow from opened values.
+ * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv, and how
+ * far off the model's answers may be. All follow from opened values.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
 
 #include "aim/copula_run.h"
+#include "aim/errors.h"
 #include "aim/loop.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
@@ -16,12 +17,19 @@ struct bounds;
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;
 
-/* Writes the three files into the folder, which must exist. rows 0: the model's total. */
+/*
+ * Each writes the three files into the folder, which must exist. rows 0: the model's total. What
+ * release_errors() had written there is of another model now, and goes.
+ */
 enum err release_copula(const char *folder, const struct study *study,
                         const struct copula_result *result, double rho, size_t rows, uint64_t seed,
                         struct log *log) MUST_CHECK;
 enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log) MUST_CHECK;
+
+/* Makes the model's errors (aim/errors.h) and writes them beside it, as `errors`. */
+enum err release_errors(const char *folder, const struct aim_result *result,
+                        const struct errors_progress *progress, struct log *log) MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
-    "           [--delimiter C] [--decimal C]\n"
+    "           [--delimiter C] [--decimal C] [--quick]\n"
     "       trefoil aim STUDY [DATA.csv ...] --sql CONNECTION (--table T | --query Q)\n"
     "           --out DIR ..\n"
     "\n"
@@ -17,12 +17,14 @@ static const char help[] =
     "without seeing any. The algorithm is the same, and so is the guarantee for what\n"
     "comes out, but its user has to be trusted with the data. A study with method:\n"
     "copula makes a Gaussian copula instead, of each column and each pair. Writes\n"
-    "measurements.json, model and synthetic.csv into DIR. Reads at most 64 files; -\n"
-    "is the standard input.\n"
+    "measurements.json, model, errors (how far off its answers may be; not of a\n"
+    "copula) and synthetic.csv into DIR. Reads at most 64 files; - is the standard\n"
+    "input.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (the noise is always fresh); default 1\n"
+    "  --quick      no errors: answers of trefoil query then come without intervals\n"
     "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
     "                   point; C may be the word tab\n"
     "  --sql CONNECTION, --table T, --query Q    rows of a database, as trefoil share\n"
@@ -69,6 +71,7 @@ struct outcome {
     const char *folder;
     size_t rows;
     uint64_t seed;
+    bool quick; /* no errors */
     struct log *log;
 };
 
@@ -77,8 +80,13 @@ static enum err make_aim(const struct outcome *o, const struct study *study,
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct progress progress = progress_start(stdout, study, rho);
+    const struct errors_progress refits = {.fitted = progress_refits, .self = &progress};
     TRY(central_run(&result, study, table, progress_round, &progress, o->log));
-    return release_write(o->folder, study, result, rho, o->rows, o->seed, o->log);
+    TRY(release_write(o->folder, study, result, rho, o->rows, o->seed, o->log));
+    if (!o->quick)
+        TRY(release_errors(o->folder, result, &refits, o->log));
+    progress_end(&progress);
+    return ERR_OK;
 }
 
 static enum err make_copula(const struct outcome *o, const struct study *study,
@@ -95,9 +103,9 @@ static enum err make_copula(const struct outcome *o, const struct study *study,
 }
 
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
-                        struct log *log)
+                        bool quick, struct log *log)
 {
-    const struct outcome o = {folder, rows, seed, log};
+    const struct outcome o = {folder, rows, seed, quick, log};
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
     struct ledger_limits limits = {0};
@@ -111,7 +119,8 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
         TRY(make_copula(&o, study, table, limits.rho));
     else
         TRY(make_aim(&o, study, table, limits.rho));
-    printf("wrote measurements.json, model and synthetic.csv to %s\n", folder);
+    printf("wrote measurements.json, model%s and synthetic.csv to %s\n",
+           quick || study->method == STUDY_COPULA ? "" : ", errors", folder);
     return ERR_OK;
 }
 
@@ -119,11 +128,13 @@ static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[FILES_MAX + 1], *out = NULL, *delimiter = NULL, *decimal = NULL;
     int64_t rows = 0, seed = 1;
+    bool quick = false;
     struct sources from = {.files = files};
     const struct command_option options[] = {
         {.name = "out", .value = &out, .needed = "DIR"},
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
+        {.name = "quick", .flag = &quick},
         {.name = "delimiter", .value = &delimiter},
         {.name = "decimal", .value = &decimal},
         {.name = "sql", .value = &from.sql.connection},
@@ -136,7 +147,7 @@ static enum err run(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE, "aim needs the rows: CSV files after the study, or --sql");
     TRY(command_sql(&from.sql, log));
     TRY(command_csv(delimiter, decimal, from.count > 1, &from.csv, log));
-    return execute(&from, out, (size_t)rows, (uint64_t)seed, log);
+    return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, log);
 }
 
 const struct command cmd_aim = {"aim", "central AIM, for whoever may see all rows", help, run};

@@ -1,3 +1,4 @@
+#include "aim/errors.h"
 #include "aim/loop.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -135,6 +136,9 @@ static enum err print_model(const struct plan *p)
         printf("  marginals that overlap may need more, up to %s;\n  the program then takes %s\n",
                words_bytes(most * sizeof(double)).text,
                words_bytes((uint64_t)analyst_bytes(p, most, measured)).text);
+    printf("  error bars: %zu refits, %s in the result's file errors (at most %s)\n",
+           errors_refits(measured), words_bytes(errors_bytes(measured)).text,
+           words_bytes(ERRORS_FILE_MAX).text);
     return ERR_OK;
 }
 

@@ -10,12 +10,12 @@
 static const char help[] =
     "usage: trefoil refit RESULT --out DIR [--iterations N] [--between N]\n"
     "           [--max-mib N] [--impossible FILE] [--study FILE] [--rows N]\n"
-    "           [--seed N]\n"
+    "           [--seed N] [--quick]\n"
     "\n"
     "Fits the model of a result again, to the same noisy counts, and writes a new\n"
-    "result: measurements.json, model and synthetic.csv. RESULT is the folder of a\n"
-    "run, or of trefoil aim. Nothing is charged to the budget. With the iterations of\n"
-    "the run, the model is the run's.\n"
+    "result: measurements.json, model, errors (how far off its answers may be) and\n"
+    "synthetic.csv. RESULT is the folder of a run, or of trefoil aim. Nothing is\n"
+    "charged to the budget. With the iterations of the run, the model is the run's.\n"
     "\n"
     "  --out DIR          created if it does not exist; not RESULT\n"
     "  --iterations N     of the last fit; default 1000\n"
@@ -30,6 +30,8 @@ static const char help[] =
     "                     report.html, with the run's stats.json\n"
     "  --rows N           synthetic rows, instead of the noisy total\n"
     "  --seed N           for drawing the rows; default 1\n"
+    "  --quick            no errors: answers of trefoil query then come without\n"
+    "                     intervals\n"
     "\n"
     "example:\n"
     "  trefoil refit result --iterations 10000 --impossible zeros.yaml --out refitted\n";
@@ -39,6 +41,7 @@ struct refitting {
     const char *study_file, *out;
     int64_t iterations, between, max_mib, rows, seed; /* 0: not given */
     struct study *study;                              /* NULL: no report */
+    bool quick;
     struct bytes stats;
     struct refit refit;
     struct progress progress;
@@ -52,13 +55,6 @@ static void refitting_clear(struct refitting *r)
     refit_clear(&r->refit);
     bytes_clear(&r->stats);
     study_free(&r->study);
-}
-
-static void show_fit(void *progress, size_t fits, size_t of)
-{
-    char what[60];
-    snprintf(what, sizeof what, "fitting the model: %zu of %zu fits are done", fits, of);
-    progress_wait(progress, what);
 }
 
 /* What a new result would be written over. */
@@ -103,7 +99,8 @@ static enum err write_report(const struct refitting *r)
 
 static enum err execute(struct refitting *r)
 {
-    const struct aim_refit_progress shown = {.fitted = show_fit, .self = &r->progress};
+    const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
+    const struct aim_refit_progress shown = {.fitted = progress_fits, .self = &r->progress};
     r->progress = progress_start(stdout, NULL, 0);
     r->log->before = progress_end;
     r->log->self = &r->progress;
@@ -112,13 +109,15 @@ static enum err execute(struct refitting *r)
     TRY(file_folder(r->out, r->log));
     TRY(release_write(r->out, r->refit.study, r->refit.result, r->refit.rho, (size_t)r->rows,
                       (uint64_t)r->seed, r->log));
+    if (!r->quick)
+        TRY(release_errors(r->out, r->refit.result, &refits, r->log));
     if (r->study != NULL)
         TRY(write_report(r));
     progress_end(&r->progress);
     printf("fitted to %zu measurements; nothing is charged to the budget\n"
-           "wrote %smeasurements.json, model and synthetic.csv to %s\n",
+           "wrote %smeasurements.json, model%s and synthetic.csv to %s\n",
            r->refit.result->measurements, r->study != NULL ? "report.html, stats.json, " : "",
-           r->out);
+           r->quick ? "" : ", errors", r->out);
     return ERR_OK;
 }
 
@@ -133,6 +132,7 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "impossible", .value = &r.terms.impossible},
         {.name = "study", .value = &r.study_file},
         {.name = "rows", .number = &r.rows, .least = 1, .most = COMMAND_ROWS_MAX},
+        {.name = "quick", .flag = &r.quick},
         {.name = "seed", .number = &r.seed, .most = INT64_MAX},
     };
     TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &r.terms.folder, 1,

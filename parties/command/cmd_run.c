@@ -25,13 +25,13 @@
 
 static const char help[] =
     "usage: trefoil run STUDY --key FILE --out DIR [--rounds N] [--wait S]\n"
-    "                   [--rows N] [--seed N]\n"
+    "                   [--rows N] [--seed N] [--quick]\n"
     "       trefoil run STUDY --key FILE --out DIR --continue RUN ...\n"
     "\n"
     "Runs the study: the servers select and measure marginals, and this program fits\n"
     "a model to what they open and writes synthetic data. Spends the study's whole\n"
     "privacy budget, unless --rounds says otherwise. Writes report.html,\n"
-    "synthetic.csv, measurements.json, model and stats.json into DIR.\n"
+    "synthetic.csv, measurements.json, model, errors and stats.json into DIR.\n"
     "\n"
     "The same command with the same --out continues a run, whatever interrupted it:\n"
     "at the round that it was in, at no cost. While a server is away, the run waits.\n"
@@ -49,6 +49,7 @@ static const char help[] =
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (not for the noise, which nobody can know);\n"
     "               default 1\n"
+    "  --quick      no errors: answers of trefoil query then come without intervals\n"
     "  --continue RUN   continue a run whose --out is lost, into another one: the\n"
     "               servers give again what they have opened, at no cost. RUN is the\n"
     "               run's number, 32 digits, from the servers' audit logs. A run\n"
@@ -183,6 +184,7 @@ struct run_terms {
     bool is_new;         /* the folder was not there */
     const uint8_t *lost; /* the number of a run, or NULL */
     int64_t rounds, wait_s, rows, seed;
+    bool quick; /* no errors */
 };
 
 /* What the servers signed is kept beside the key and in the folder: one may be lost. */
@@ -201,6 +203,7 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
 /* Everything that follows from what was opened. */
 static enum err release(struct run *r, const struct run_terms *t)
 {
+    const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
                       (uint64_t)t->seed, r->log));
@@ -208,10 +211,12 @@ static enum err release(struct run *r, const struct run_terms *t)
         TRY(write_stats(r, t->folder));
         TRY(report_write(t->folder, r->study, NULL, r->log));
     }
+    if (!t->quick)
+        TRY(release_errors(t->folder, r->result, &refits, r->log));
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote report.html, synthetic.csv, measurements.json, model and stats.json\nto %s\n",
-           t->folder);
+    printf("wrote report.html, synthetic.csv, measurements.json, model%s and stats.json\nto %s\n",
+           t->quick ? "" : ", errors", t->folder);
     return ERR_OK;
 }
 
@@ -370,10 +375,11 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "wait", .number = &t.wait_s, .most = 30 * 86400},
         {.name = "rows", .number = &t.rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &t.seed, .most = INT64_MAX},
+        {.name = "quick", .flag = &t.quick},
         {.name = "continue", .value = &lost},
     };
     enum err e;
-    TRY(command_options(argc, argv, options, 7, &t.study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, 8, &t.study, 1, 1, NULL, log));
     if (lost != NULL) {
         TRY(read_run(lost, number, log));
         t.lost = number;

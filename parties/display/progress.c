@@ -55,6 +55,23 @@ void progress_wait(struct progress *p, const char *what)
     fflush(p->out);
 }
 
+static void wait_of(struct progress *p, const char *what, size_t fits, size_t of)
+{
+    char text[60];
+    snprintf(text, sizeof text, "%s: %zu of %zu fits are done", what, fits, of);
+    progress_wait(p, text);
+}
+
+void progress_fits(void *self, size_t fits, size_t of)
+{
+    wait_of(self, "fitting the model", fits, of);
+}
+
+void progress_refits(void *self, size_t fits, size_t of)
+{
+    wait_of(self, "finding error bars", fits, of);
+}
+
 void progress_say(struct progress *p, const char *format, ...)
 {
     va_list args;

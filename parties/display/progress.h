@@ -36,6 +36,9 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
 
 /* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */
 void progress_wait(struct progress *p, const char *what);
+/* Fits of a model, and refits for its errors: "so many of so many are done". */
+void progress_fits(void *self, size_t fits, size_t of);
+void progress_refits(void *self, size_t fits, size_t of);
 /* A line that stays. */
 void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

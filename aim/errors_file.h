@@ -1,0 +1,26 @@
+/*
+ * aim/errors_file.h - a model's errors as a file beside it.
+ *
+ *   "trefoil-errors-1\n"
+ *   32 bytes    BLAKE2b-256 of the section "model" of the file model (aim/model_file.h)
+ *   refits      u32 how many, u32 cliques, u64 parameters; for each f64 total, u32 each clique's
+ *               unit (the bits of an IEEE float), u16 each parameter's difference in units (i16)
+ *   gaps        u8 1 if learned, u32 waves, for each f64 common, f64 small
+ *   bins        u32 attributes, for each f64 inside
+ *   digest      32 bytes: BLAKE2b-256 of all before
+ *
+ * Of a model with many parameters there are fewer refits: the file has ERRORS_FILE_MAX bytes at
+ * most.
+ */
+#ifndef TREFOIL_AIM_ERRORS_FILE_H
+#define TREFOIL_AIM_ERRORS_FILE_H
+
+#include "aim/errors.h"
+
+enum err errors_save(const char *path, const struct errors *e, const struct model *m,
+                     struct log *log) MUST_CHECK;
+/* ERR_FORMAT, logged, for a file that is cut, altered, or of another model. */
+enum err errors_load(struct errors **e, const struct model *m, const char *path,
+                     struct log *log) MUST_CHECK;
+
+#endif

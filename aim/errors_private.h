@@ -1,0 +1,31 @@
+/* aim/errors_private.h - what a model's errors are learned from; for errors_fit.c. */
+#ifndef TREFOIL_AIM_ERRORS_PRIVATE_H
+#define TREFOIL_AIM_ERRORS_PRIVATE_H
+
+#include "aim/errors.h"
+
+/* A relative error that was seen. */
+struct errors_seen {
+    unsigned wave;
+    double rows, factor;  /* of how many; variances of (1 - p)^2 and links count so often */
+    double square, noise; /* of the error, and the variance of noise in it */
+};
+
+struct errors_list {
+    size_t n, room;
+    struct errors_seen *one;
+};
+
+/* Compares a model with a measurement that it was not fitted to, over boxes drawn with the seed. */
+enum err errors_look(struct errors_list *list, const struct model *m,
+                     const struct measurement *measured, unsigned links, uint64_t seed,
+                     struct log *log) MUST_CHECK;
+
+/* The most likely size of errors of this wave. */
+struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave);
+
+/* What the model says of neighbouring bins against what the density inside bins would. */
+enum err errors_inside(double *inside, const struct model *m, const struct measurement *one_ways,
+                       size_t count, struct log *log) MUST_CHECK;
+
+#endif
