@@ -54,7 +54,7 @@ static const char domain[] =
 static const char *const columns[] = {"age", "hours-per-week", "capital-gain"};
 #define COLUMNS (sizeof columns / sizeof columns[0])
 
-struct errors {
+struct l1_errors {
     double mean[COLUMNS], deviation[COLUMNS];
 };
 
@@ -104,7 +104,7 @@ static enum err prepare(struct bench *b)
     return read_table(b, real, &b->real, &b->moments);
 }
 
-static enum err run_once(struct bench *b, uint64_t seed, struct errors *sum)
+static enum err run_once(struct bench *b, uint64_t seed, struct l1_errors *sum)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct table *rows CLEAN(table_free) = NULL;
@@ -135,7 +135,7 @@ static void write_errors(FILE *f, const char *name, const double *sum, unsigned 
 
 static enum err measure(struct bench *b, unsigned runs, FILE *json)
 {
-    struct errors sum = {0};
+    struct l1_errors sum = {0};
     TRY(prepare(b));
     puts("  column              mean  deviation, relative errors run by run");
     for (unsigned i = 0; i < runs; i++)
