@@ -1,6 +1,6 @@
 /*
- * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv, and how
- * far off the model's answers may be. All follow from opened values.
+ * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv, and
+ * how far off the model's answers may be. All follow from opened values.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
