@@ -4,9 +4,6 @@
 
 #include <sched.h>
 
-#define THREADS 4
-#define CELLS (UINT64_C(1) << 24) /* of all copies: memory */
-
 struct work {
     const struct model_jobs *jobs;
     const struct model *model;
@@ -54,9 +51,9 @@ static void *thread(void *arg)
 static size_t threads_for(size_t jobs, uint64_t cells)
 {
     cpu_set_t cores;
-    uint64_t copies = CELLS / (cells + 1);
+    uint64_t copies = MODEL_JOBS_CELLS / (cells + 1);
     size_t n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
-    n = n < THREADS ? n : THREADS;
+    n = n < MODEL_JOBS_THREADS ? n : MODEL_JOBS_THREADS;
     n = n < copies ? n : copies > 1 ? copies : 1;
     return n < jobs ? n : jobs;
 }
@@ -64,7 +61,7 @@ static size_t threads_for(size_t jobs, uint64_t cells)
 enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m)
 {
     struct work w = {.jobs = jobs, .model = m, .lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_t other[THREADS];
+    pthread_t other[MODEL_JOBS_THREADS];
     size_t threads = 1, wanted = threads_for(jobs->jobs, model_cells(m));
     while (threads < wanted && thread_start(&other[threads], thread, &w, NULL) == ERR_OK)
         threads++;

@@ -1,13 +1,16 @@
 /*
  * aim/model_jobs.h - jobs that each need a model to work on, on all processors.
  *
- * Each thread has a copy of the model (model_copy()), four of them at most; jobs are begun in
- * order, and one does not see what another has done to its copy, if it sets theta first.
+ * Each thread has a copy of the model (model_copy()); there are few, for memory. Jobs are begun in
+ * order. One finds its copy as another has left it, so it begins with theta and model_propagate().
  */
 #ifndef TREFOIL_AIM_MODEL_JOBS_H
 #define TREFOIL_AIM_MODEL_JOBS_H
 
 #include "aim/model.h"
+
+#define MODEL_JOBS_THREADS 2
+#define MODEL_JOBS_CELLS (UINT64_C(1) << 24) /* of all copies */
 
 struct model_jobs {
     size_t jobs;

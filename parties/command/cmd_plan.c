@@ -1,5 +1,6 @@
 #include "aim/errors.h"
 #include "aim/loop.h"
+#include "aim/model_jobs.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/analyst/release.h"
@@ -111,6 +112,8 @@ static uint64_t most_cells(const struct study *s)
  *   asking    each candidate's estimates, from the model to the wire
  *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another
  *             80 bytes a cell up to 64 MiB, or 16 above that; a measured cell
+ *   errors    besides the model, copies that are each fitted to measurements of their own, and what
+ *             is kept of all refits
  *   drawing   a row's codes, its place and a value
  */
 static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measured)
@@ -118,10 +121,14 @@ static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measu
     const double asking = 56.0 * (double)p->study->workload->cells;
     const double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
     const double fitting = 72.0 * (double)cells + steps + 24.0 * (double)measured;
+    const double copies = 2 * cells < MODEL_JOBS_CELLS ? MODEL_JOBS_THREADS : 1;
+    const double errors = 72.0 * (double)cells + (double)errors_bytes(measured) +
+                          24.0 * (double)measured +
+                          copies * (72.0 * (double)cells + steps + 8.0 * (double)measured);
     const double drawing = (double)p->rows *
                            (sizeof(uint16_t) * ((double)p->study->domain->attributes + 1) +
                             sizeof(uint32_t));
-    return 15e6 + fmax(asking, fmax(fitting, drawing + 16.0 * (double)cells));
+    return 15e6 + fmax(asking, fmax(fmax(fitting, errors), drawing + 16.0 * (double)cells));
 }
 
 static enum err print_model(const struct plan *p)
