@@ -294,19 +294,19 @@ struct adviser {
     sigset_t signals, before;
     struct bytes text;
     pthread_t thread;
+    int number; /* of the signal; sanitizers want none on the stack of what is cancelled */
     bool started;
 };
 
 static void *wait_for_signal(void *arg)
 {
     struct adviser *a = arg;
-    int number;
-    if (sigwait(&a->signals, &number) != 0)
+    if (sigwait(&a->signals, &a->number) != 0)
         return NULL;
     (void)!file_write_all(STDERR_FILENO, a->text.data, a->text.size);
-    (void)signal(number, SIG_DFL);
+    (void)signal(a->number, SIG_DFL);
     (void)pthread_sigmask(SIG_UNBLOCK, &a->signals, NULL);
-    (void)kill(getpid(), number);
+    (void)kill(getpid(), a->number);
     return NULL;
 }
 
