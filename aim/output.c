@@ -7,26 +7,31 @@
 
 /* jansson takes a NULL value (no memory, no UTF-8, no finite number) and answers with a failure. */
 
+/* What was made, unless a part of it failed. */
+static json_t *unless(int failed, json_t *made)
+{
+    if (failed == 0)
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
 static json_t *strings(char *const *text, size_t n)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < n; i++)
-        if (json_array_append_new(list, json_string(text[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+    int failed = 0;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(list, json_string(text[i]));
+    return unless(failed, list);
 }
 
 static json_t *numbers(const double *value, size_t n)
 {
     json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < n; i++)
-        if (json_array_append_new(list, json_real(value[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
+    int failed = 0;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(list, json_real(value[i]));
+    return unless(failed, list);
 }
 
 /* What is assumed of the numbers inside bins (aim/table/density.h). */
@@ -73,11 +78,7 @@ static json_t *attribute_json(const struct domain_attribute *a)
     if (a->missing_too_count > 0)
         failed |= json_object_set_new(o, "missing_too",
                                       strings(a->missing_too, a->missing_too_count));
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return unless(failed, o);
 }
 
 static json_t *measurement_json(const struct domain *d, const struct measurement *x)
@@ -92,11 +93,7 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     failed |= json_object_set_new(o, "values", numbers(x->y, clique_cells(&x->clique, d)));
     if (x->total > 0)
         failed |= json_object_set_new(o, "total", json_real(x->total));
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return unless(failed, o);
 }
 
 static json_t *form_json(const struct domain *d, const struct copula_form *f, double correlation)
@@ -107,11 +104,7 @@ static json_t *form_json(const struct domain *d, const struct copula_form *f, do
     failed |= json_object_set_new(o, "attributes", names);
     failed |= json_object_set_new(o, "value", json_real(f->value));
     failed |= json_object_set_new(o, "correlation", json_real(correlation));
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return unless(failed, o);
 }
 
 static json_t *copula_json(const struct domain *d, const struct copula_result *c)
@@ -128,11 +121,7 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
     }
     failed |= json_object_set_new(o, "scores", scores);
     failed |= json_object_set_new(o, "forms", forms);
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return unless(failed, o);
 }
 
 static json_t *document(const struct output_terms *o)
@@ -160,11 +149,7 @@ static json_t *document(const struct output_terms *o)
     failed |= json_object_set_new(root, "measurements", measurements);
     if (o->copula != NULL)
         failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
-    if (failed != 0) {
-        json_decref(root);
-        return NULL;
-    }
-    return root;
+    return unless(failed, root);
 }
 
 static int append(const char *text, size_t n, void *bytes)

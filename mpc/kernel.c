@@ -111,20 +111,3 @@ void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t str
         memcpy(values + from, m, lanes * sizeof *values);
     }
 }
-
-void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
-                       unsigned width, word128 *values)
-{
-    uint64_t low[GROUP * 64], high[GROUP * 64];
-    for (size_t from = 0; from < n; from += 64 * GROUP) {
-        size_t lanes = least(n - from, 64 * GROUP), matrices = bits_words(lanes);
-        load_group(low, matrices, width < 64 ? width : 64, planes + from / 64, stride);
-        load_group(high, matrices, width > 64 ? width - 64 : 0, planes + 64 * stride + from / 64,
-                   stride);
-        k->transpose(low, matrices);
-        if (width > 64)
-            k->transpose(high, matrices);
-        for (size_t i = 0; i < lanes; i++)
-            values[from + i] = (word128)high[i] << 64 | low[i];
-    }
-}

@@ -191,8 +191,6 @@ void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, un
                      uint64_t *planes, size_t stride);
 void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
                       unsigned width, uint64_t *values);
-void kernel_unslice128(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
-                       unsigned width, word128 *values);
 
 /*
  * A product of two words gives a server its summand of x y, where x_a (y_a + y_b) + x_b y_a takes

@@ -50,13 +50,6 @@ static inline uint64_t prime_short(const struct prime *f, uint64_t x)
     return prime_below(f, x - prime_high(x, f->inverse) * f->p);
 }
 
-/* Three words that add up. */
-static inline uint64_t prime_few(const struct prime *f, word128 x)
-{
-    const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
-    return prime_below(f, high * f->shift + low - prime_high(low, f->inverse) * f->p);
-}
-
 /* Any two words. */
 static inline uint64_t prime_wide(const struct prime *f, word128 x)
 {

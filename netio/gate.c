@@ -340,13 +340,7 @@ void gate_port_free(struct gate_port **port)
 }
 
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
-                           int64_t deadline)
-{
-    return gate_port_receive_or(port, from, message, NULL, deadline);
-}
-
-enum err gate_port_receive_or(struct gate_port *port, struct gate_client *from,
-                              struct bytes *message, void *other, int64_t deadline)
+                           void *other, int64_t deadline)
 {
     const struct socket_wait w[] = {{.socket = port->pair, .readable = true},
                                     {.socket = other, .readable = true}};

@@ -80,13 +80,11 @@ enum err gate_pass(struct gate *gate, const struct gate_client *from, const void
                    size_t n) MUST_CHECK;
 
 /*
- * As their namesakes of the front. A reply that it does not take within ten seconds is ERR_TIMEOUT.
+ * As their namesakes of the front, but ERR_AGAIN once `other` is readable, a ZeroMQ socket or NULL.
+ * A reply that the front does not take within ten seconds is ERR_TIMEOUT.
  */
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
-                           int64_t deadline) MUST_CHECK;
-/* The same, and ERR_AGAIN once `other`, a ZeroMQ socket or NULL, is readable. */
-enum err gate_port_receive_or(struct gate_port *port, struct gate_client *from,
-                              struct bytes *message, void *other, int64_t deadline) MUST_CHECK;
+                           void *other, int64_t deadline) MUST_CHECK;
 enum err gate_port_reply(struct gate_port *port, const struct gate_client *to, const void *p,
                          size_t n) MUST_CHECK;
 

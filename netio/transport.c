@@ -78,17 +78,6 @@ enum err transport_send_by(struct transport *t, enum net_peer to, const void *p,
     }
 }
 
-enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
-                              int64_t deadline)
-{
-    for (;;) {
-        enum err e = transport_receive(t, from, message);
-        if (e != ERR_AGAIN)
-            return e;
-        TRY(transport_wait(t, 1u << from, 0, deadline));
-    }
-}
-
 void transport_free(struct transport **t)
 {
     if (*t == NULL)

@@ -94,11 +94,9 @@ unsigned transport_standing(struct transport *t);
 enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n) MUST_CHECK;
 enum err transport_receive(struct transport *t, enum net_peer from,
                            struct bytes *message) MUST_CHECK;
-/* Send and receive that wait until the deadline: for handshakes and tests. */
+/* Waits until the deadline for room. */
 enum err transport_send_by(struct transport *t, enum net_peer to, const void *p, size_t n,
                            int64_t deadline) MUST_CHECK;
-enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
-                              int64_t deadline) MUST_CHECK;
 void transport_free(struct transport **t);
 
 /* --- ZeroMQ ----------------------------------------------------------------------------------- */

@@ -287,15 +287,6 @@ enum err play_and(struct party *p, struct play *play)
     return e;
 }
 
-const uint64_t *play_values(void)
-{
-    static uint64_t values[PLAY_VALUES];
-    uint64_t seed = 4;
-    for (size_t i = 0; i < PLAY_VALUES; i++)
-        values[i] = three_random(&seed);
-    return values;
-}
-
 static word128 word_at(enum ring ring, const void *v, size_t i)
 {
     word128 w = 0;

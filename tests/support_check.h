@@ -52,10 +52,6 @@ struct check_record;
 word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
                      word128 *x, word128 *y);
 
-/* The same numbers each time, for inputs. */
-#define PLAY_VALUES 3001
-const uint64_t *play_values(void);
-
 /* A job: one AND of n lanes in place, opened. */
 enum err play_and(struct party *p, struct play *play) MUST_CHECK;
 

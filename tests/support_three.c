@@ -42,12 +42,38 @@ int three_each_kernel(void)
     return failed;
 }
 
+void three_unslice128(const uint64_t *planes, size_t stride, size_t n, unsigned width,
+                      word128 *values)
+{
+    for (size_t i = 0; i < n; i++) {
+        values[i] = 0;
+        for (unsigned k = 0; k < width; k++)
+            values[i] |= (word128)(planes[k * stride + i / 64] >> i % 64 & 1) << k;
+    }
+}
+
 uint64_t three_random(uint64_t *state)
 {
     uint64_t z = (*state += 0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
+}
+
+static uint64_t inputs[THREE_VALUES];
+
+static void draw_values(void)
+{
+    uint64_t seed = 4;
+    for (size_t i = 0; i < THREE_VALUES; i++)
+        inputs[i] = three_random(&seed);
+}
+
+const uint64_t *three_values(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, draw_values);
+    return inputs;
 }
 
 /* What the scratch gives is not zeroed: here it never is. */
@@ -293,9 +319,8 @@ void three_put128(struct three_result *r, const struct party *p, struct share128
 
 void three_put_planes(struct three_result *r, const struct party *p, const struct planes *x)
 {
-    kernel_unslice128(&kernel_portable, x->a, bits_words(x->n), x->n, x->width,
-                      r->component[p->index]);
-    kernel_unslice128(&kernel_portable, x->b, bits_words(x->n), x->n, x->width, r->copy[p->index]);
+    three_unslice128(x->a, bits_words(x->n), x->n, x->width, r->component[p->index]);
+    three_unslice128(x->b, bits_words(x->n), x->n, x->width, r->copy[p->index]);
 }
 
 uint64_t three_sum64(const struct three_result *r, size_t i)

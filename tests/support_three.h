@@ -65,18 +65,16 @@ bool three_kernel(unsigned i);
 
 /* Runs the program's tests under every table; for main(). */
 int three_each_kernel(void);
-/* The same for tests in an array. */
-#define THREE_EACH_KERNEL(tests)                                                                   \
-    ({                                                                                             \
-        int failed = 0;                                                                            \
-        for (unsigned table = 0; table < 3; table++)                                               \
-            if (three_kernel(table))                                                               \
-                failed += cmocka_run_group_tests(tests, NULL, NULL);                               \
-        failed;                                                                                    \
-    })
+
+/* As kernel_unslice64(), of planes up to 128. */
+void three_unslice128(const uint64_t *planes, size_t stride, size_t n, unsigned width,
+                      word128 *values);
 
 /* Deterministic test numbers. */
 uint64_t three_random(uint64_t *state);
+/* THREE_VALUES of them, the same each time, for inputs. */
+#define THREE_VALUES 30001
+const uint64_t *three_values(void);
 
 /* Rounds of a tree over n things. */
 unsigned log2_ceil(unsigned n);

@@ -214,3 +214,14 @@ enum err transport_memory_new(struct transport *three[3], size_t depth)
     }
     return ERR_OK;
 }
+
+enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
+                              int64_t deadline)
+{
+    for (;;) {
+        enum err e = transport_receive(t, from, message);
+        if (e != ERR_AGAIN)
+            return e;
+        TRY(transport_wait(t, 1u << from, 0, deadline));
+    }
+}

@@ -1,6 +1,6 @@
 /*
  * tests/support_transport.h - three parties as threads of one process: a transport of in-process
- * queues.
+ * queues; and waiting for a message of any transport.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_TRANSPORT_H
 #define TREFOIL_TESTS_SUPPORT_TRANSPORT_H
@@ -12,5 +12,9 @@
  * one is a silent neighbour to the others, as a dead server is over a network.
  */
 enum err transport_memory_new(struct transport *three[3], size_t depth) MUST_CHECK;
+
+/* Waits for a message until the deadline. */
+enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,
+                              int64_t deadline) MUST_CHECK;
 
 #endif

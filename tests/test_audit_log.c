@@ -645,7 +645,6 @@ TEST(the_first_line_has_the_security)
     struct bench b;
     char path[SUPPORT_PATH], first[1024], line[1200], words[4096];
     const char *const lines[] = {line};
-    (void)state;
     b = bench_new();
     first_line(&b, first);
     support_study_file(&b.s, "forged.log", path);

@@ -419,7 +419,6 @@ static void attack(const struct attack *a)
 
 TEST(a_server_that_cheats_ends_the_run)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++)
         if (!skipped(attacks[k].quick))
             attack(&attacks[k]);
@@ -428,7 +427,6 @@ TEST(a_server_that_cheats_ends_the_run)
 /* The same words, where nobody proves anything: the run ends as if all were well. */
 TEST(servers_that_prove_nothing_do_not_notice)
 {
-    (void)state;
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
         const struct attack *a = &attacks[k];
         struct scene c;
@@ -481,7 +479,6 @@ static void depart(const struct departure *d, unsigned cheat)
 
 TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
 {
-    (void)state;
     for (unsigned k = 0; k < sizeof departures / sizeof *departures; k++)
         if (!skipped(departures[k].quick))
             depart(&departures[k], k % STUDY_SERVERS);

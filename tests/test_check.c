@@ -16,25 +16,15 @@
 
 #define WIDTH 5
 
-static const uint64_t *some_values(size_t n)
-{
-    static uint64_t values[40000];
-    uint64_t seed = 4;
-    assert_true(n <= 40000);
-    for (size_t i = 0; i < n; i++)
-        values[i] = three_random(&seed);
-    return values;
-}
-
 /* --- the same is opened ----------------------------------------------------------------------- */
 
 /* Sums in place, of one product and of several. */
 static enum err add(struct party *p, struct play *play)
 {
     struct planes x = {0}, y = {0}, z = {0};
-    enum err e = three_share_planes(p, &x, some_values(play->n), play->n, WIDTH, 3);
+    enum err e = three_share_planes(p, &x, three_values(), play->n, WIDTH, 3);
     if (e == ERR_OK)
-        e = three_share_planes(p, &y, some_values(play->n) + 1, play->n, WIDTH, 4);
+        e = three_share_planes(p, &y, three_values() + 1, play->n, WIDTH, 4);
     if (e == ERR_OK)
         e = planes_new(&z, 1, play->n);
     if (e == ERR_OK)
@@ -56,12 +46,11 @@ static enum err add(struct party *p, struct play *play)
     return e;
 }
 
-static void what_is_opened_is_the_same(void **state)
+TEST(what_is_opened_is_the_same)
 {
     static const size_t lengths[] = {1, 61, 64, 130, 1000, 30000};
     static const struct check_limits limits[] = {
         {.log = 0}, {.log = 1}, {.groups = 1}, {.log = 20000, .groups = 1}};
-    (void)state;
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct play plain = {.job = add, .n = lengths[l], .cheat = NOBODY};
         play_run(&plain);
@@ -104,11 +93,10 @@ static enum err numbers(struct party *p, struct play *play)
     return e;
 }
 
-static void what_nobody_could_note_is_refused(void **state)
+TEST(what_nobody_could_note_is_refused)
 {
     static const struct check_limits limits;
     struct play play = {.job = numbers, .limits = &limits, .cheat = NOBODY};
-    (void)state;
     play_run(&play);
     play_free(&play);
 }
@@ -145,7 +133,7 @@ static int compare_words(const void *x, const void *y)
     return memcmp(x, y, 8);
 }
 
-static void every_word_is_masked(void **state)
+TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
     struct play play = {.job = nothing, .limits = &limits, .n = 1000, .cheat = NOBODY};
@@ -158,7 +146,6 @@ static void every_word_is_masked(void **state)
                     {6, NET_NEXT, 0, 2 * 8},
                     {9, NET_PREV, 1, 16}};
     struct bytes all = {0};
-    (void)state;
     play_run(&play);
     for (unsigned s = 0; s < 3; s++)
         for (unsigned k = 0; k < sizeof messages / sizeof *messages; k++) {
@@ -193,12 +180,11 @@ static enum err open_with_more(struct party *p, struct play *play)
     return e;
 }
 
-static void lanes_past_the_end_do_not_leave(void **state)
+TEST(lanes_past_the_end_do_not_leave)
 {
     static const struct check_limits limits;
     static const uint64_t cleared[] = {UINT64_MAX, UINT64_MAX, 3, UINT64_MAX, UINT64_MAX, 3};
     struct play play = {.job = open_with_more, .limits = &limits, .n = 130, .cheat = NOBODY};
-    (void)state;
     play_run(&play);
     for (unsigned to = 0; to < 2; to++)
         assert_memory_equal(play.sent[0][0][to][0].data, cleared, sizeof cleared);
@@ -209,11 +195,5 @@ static void lanes_past_the_end_do_not_leave(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_opened_is_the_same),
-        cmocka_unit_test(what_nobody_could_note_is_refused),
-        cmocka_unit_test(every_word_is_masked),
-        cmocka_unit_test(lanes_past_the_end_do_not_leave),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

@@ -298,7 +298,6 @@ static struct play model_of(size_t k)
 
 TEST(the_right_values_are_opened)
 {
-    (void)state;
     for (size_t k = 0; k < JOBS; k++) {
         struct play plain = model_of(k), checked = model_of(k);
         plain.limits = NULL;
@@ -316,7 +315,6 @@ TEST(the_right_values_are_opened)
 
 TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
 {
-    (void)state;
     for (unsigned squared = 0; squared < 2; squared++) {
         struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
         struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
@@ -373,7 +371,6 @@ static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from
  */
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
-    (void)state;
     for (unsigned squared = 0; squared < 2; squared++) {
         struct play plain = {.job = squared ? squares : distances, .cheat = NOBODY};
         struct play checked = {.job = plain.job, .limits = &limits, .cheat = NOBODY};
@@ -395,7 +392,6 @@ TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 
 TEST(no_altered_word_opens_anything_else)
 {
-    (void)state;
     for (size_t k = 0; k < JOBS; k++) {
         const struct play model = model_of(k);
         play_sweep(jobs[k].name, &model, jobs[k].may_go_on);
@@ -425,7 +421,6 @@ TEST(carries_must_be_those_of_the_sum)
 {
     struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
     struct play play = {.job = lie, .n = 200, .limits = &limits};
-    (void)state;
     play_run(&honest);
     play_run(&play);
     play_judge(&play, &honest, 0, "a carry", false);
@@ -465,7 +460,6 @@ TEST(what_is_multiplied_must_be_a_bit)
 {
     struct play honest = {.job = once, .n = 200, .limits = &limits, .cheat = NOBODY};
     struct play play = {.job = keeping, .n = 200, .limits = &limits, .alter = make_up};
-    (void)state;
     play_run(&honest);
     play_run(&play);
     assert_true(play.altered > 0);
@@ -479,7 +473,6 @@ TEST(what_is_multiplied_must_be_a_bit)
 /* One server hears something else of m, or of n: nobody goes on behind the coin that follows. */
 TEST(both_messages_of_a_choice_are_compared)
 {
-    (void)state;
     for (unsigned k = 0; k < 6; k++) {
         struct altering a = {.to = NET_NEXT, .message = k / 3};
         struct play play = {.job = choose,
@@ -516,7 +509,6 @@ TEST(a_digit_is_that_of_the_sum)
 {
     enum { ROWS = 63, LANES = 3 * 64 };
     struct play honest = {.job = compare, .n = LANES, .limits = &limits, .cheat = NOBODY};
-    (void)state;
     play_run(&honest);
     for (unsigned k = 0; k < 2 * ROWS; k++) {
         struct altering a = {0, NET_PREV, 0, k % ROWS, k < ROWS ? FLIP : TOP_BIT, true, 0};

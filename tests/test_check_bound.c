@@ -148,7 +148,6 @@ static enum err squares(struct party *p)
 
 TEST(a_log_has_a_bound)
 {
-    (void)state;
     stays_below(argmax, LIMIT, "argmax");
     stays_below(gauss, LIMIT, "Gaussians");
     stays_below(gumbel, LIMIT, "Gumbels");

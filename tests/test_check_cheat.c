@@ -32,7 +32,7 @@ struct inputs {
 
 static enum err take_inputs(const struct party *p, size_t n, struct inputs *in)
 {
-    const uint64_t *values = play_values();
+    const uint64_t *values = three_values();
     TRY(three_share_planes(p, &in->x, values, n, WIDTH, 3));
     TRY(three_share_planes(p, &in->y, values + 1, n, WIDTH, 4));
     return three_share64(p, &in->v, values, n, 5);
@@ -181,9 +181,8 @@ static struct play honest_run(size_t job, bool checked)
     return play;
 }
 
-static void a_check_changes_nothing_that_is_opened(void **state)
+TEST(a_check_changes_nothing_that_is_opened)
 {
-    (void)state;
     for (size_t k = 0; k < JOBS; k++) {
         struct play plain = honest_run(k, false), checked = honest_run(k, true);
         for (unsigned s = 0; s < 3; s++)
@@ -194,9 +193,8 @@ static void a_check_changes_nothing_that_is_opened(void **state)
     }
 }
 
-static void no_altered_word_opens_anything_else(void **state)
+TEST(no_altered_word_opens_anything_else)
 {
-    (void)state;
     for (size_t k = 0; k < JOBS; k++) {
         const struct play model = {.job = jobs[k].job, .n = jobs[k].n, .limits = &limits};
         play_sweep(jobs[k].name, &model, k == ARGMAX_JOB);
@@ -215,10 +213,9 @@ static void input_wrongly(struct play *play, const struct planes *u, size_t begi
 }
 
 /* Carries in turn; lane 2 is one of x in each part. */
-static void what_is_input_must_be_right(void **state)
+TEST(what_is_input_must_be_right)
 {
     struct play honest = honest_run(BITS_JOB, true);
-    (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (size_t word = 0; word < 2; word++) {
             struct altering a = {.word = word};
@@ -277,11 +274,10 @@ static enum err tell_one_otherwise(struct play *play, const struct party_sent *a
  * Servers 0 and 2 hold two components 0 then, which differ where b is 2. A reveal would give server
  * 1 the one, and the digest of the other: so it does not begin.
  */
-static void two_versions_of_a_component_do_not_leave(void **state)
+TEST(two_versions_of_a_component_do_not_leave)
 {
     struct play honest = {.job = reveal_carries, .n = 100, .limits = &limits, .cheat = NOBODY};
     struct play play = honest;
-    (void)state;
     play_run(&honest);
     assert_int_equal(honest.rounds, 3);
     assert_int_equal(honest.sent[0][2][NET_NEXT][0].size, 16);
@@ -308,10 +304,9 @@ static enum err hang_up(struct play *play, const struct party_sent *at, void *p,
     return at->round == *round ? ERR_PEER : ERR_OK;
 }
 
-static void who_hangs_up_opens_nothing(void **state)
+TEST(who_hangs_up_opens_nothing)
 {
     struct play honest = honest_run(0, true);
-    (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = 0; round < honest.rounds; round++) {
             struct play play = {.job = jobs[0].job,
@@ -350,10 +345,9 @@ static enum err end_badly(struct play *play, const struct party_sent *at, void *
 }
 
 /* Nothing checks them: so who spoils an index is caught, and who leaves has used a try. */
-static void an_index_that_is_not_opened_is_a_try(void **state)
+TEST(an_index_that_is_not_opened_is_a_try)
 {
     struct play honest = honest_run(ARGMAX_JOB, true);
-    (void)state;
     assert_int_equal(honest.ended[0], 1);
     for (unsigned k = 0; k < 6; k++) {
         struct ending end = {honest.rounds - 6, honest.rounds - 1, k / 3};
@@ -376,17 +370,4 @@ static void an_index_that_is_not_opened_is_a_try(void **state)
         play_free(&play);
     }
     play_free(&honest);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_check_changes_nothing_that_is_opened),
-        cmocka_unit_test(no_altered_word_opens_anything_else),
-        cmocka_unit_test(what_is_input_must_be_right),
-        cmocka_unit_test(two_versions_of_a_component_do_not_leave),
-        cmocka_unit_test(who_hangs_up_opens_nothing),
-        cmocka_unit_test(an_index_that_is_not_opened_is_a_try),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,10 +79,9 @@ static enum err correct(struct play *play, const struct party_sent *at, void *p,
     return ERR_OK;
 }
 
-static void errors_that_are_corrected_after_a_coin(void **state)
+TEST(errors_that_are_corrected_after_a_coin)
 {
     static const size_t words[][2] = {{0, 0}, {0, 1}, {0, 8}, {2, 9}};
-    (void)state;
     for (unsigned level = 0; level < 4; level++)
         for (unsigned w = 0; w < (level == 0 ? 4 : 1); w++)
             for (unsigned cheat = 0; cheat < 3; cheat++) {
@@ -130,9 +129,8 @@ static enum err hold(struct play *play, const struct party_sent *at, void *p, si
  * Server i lacks a half of each of its two neighbours, and the one that it lets wait has shown
  * none.
  */
-static void nobody_knows_a_coin_early(void **state)
+TEST(nobody_knows_a_coin_early)
 {
-    (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (unsigned c = 0; c < 3; c++) {
             struct holding h = {.round = 2 * c, .coin = FLUSH + 2 * c};
@@ -162,9 +160,8 @@ static enum err leave(struct play *play, const struct party_sent *at, void *p, s
 }
 
 /* Whoever may know a coin and hangs up has used a try at both others. */
-static void a_check_that_is_left_has_begun(void **state)
+TEST(a_check_that_is_left_has_begun)
 {
-    (void)state;
     for (unsigned cheat = 0; cheat < 3; cheat++)
         for (uint64_t round = FLUSH; round < FLUSH + 6; round++) {
             struct play play = {.job = play_and,
@@ -197,7 +194,7 @@ static enum err allow_one(void *self)
 }
 
 /* Of a check that the guard refuses not even the first coin leaves. */
-static void no_coin_leaves_before_the_guard_agrees(void **state)
+TEST(no_coin_leaves_before_the_guard_agrees)
 {
     unsigned begun = 0;
     struct play play = {.job = gates_twice,
@@ -205,7 +202,6 @@ static void no_coin_leaves_before_the_guard_agrees(void **state)
                         .limits = &limits,
                         .cheat = 0,
                         .guard[0] = {.begin = allow_one, .self = &begun}};
-    (void)state;
     play_run(&play);
     assert_int_equal(play.result[0], ERR_REFUSED);
     assert_true(play_has_sent(&play, 0, FLUSH + 7, NET_PREV)); /* the second AND */
@@ -235,7 +231,7 @@ static enum err alike(struct party *p, struct play *play)
 }
 
 /* No message is wrong, and yet nothing of a flush but its first coin leaves, or nothing at all. */
-static void who_computes_on_something_else_is_noticed_first(void **state)
+TEST(who_computes_on_something_else_is_noticed_first)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++)
         for (unsigned k = 0; k < 4; k++) {
@@ -271,9 +267,8 @@ static enum err in_terms(struct party *p, struct play *play)
     return check_flush(p);
 }
 
-static void a_script_has_the_terms_of_each_move(void **state)
+TEST(a_script_has_the_terms_of_each_move)
 {
-    (void)state;
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++) {
         struct play play = {.job = in_terms, .limits = &limits, .cheat = cheat};
         play_run(&play);
@@ -281,17 +276,4 @@ static void a_script_has_the_terms_of_each_move(void **state)
             assert_int_equal(play.result[s], cheat == NOBODY ? ERR_OK : ERR_CHEAT);
         play_free(&play);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_that_are_corrected_after_a_coin),
-        cmocka_unit_test(nobody_knows_a_coin_early),
-        cmocka_unit_test(a_check_that_is_left_has_begun),
-        cmocka_unit_test(no_coin_leaves_before_the_guard_agrees),
-        cmocka_unit_test(who_computes_on_something_else_is_noticed_first),
-        cmocka_unit_test(a_script_has_the_terms_of_each_move),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,6 @@ TEST(what_a_check_adds)
         {"a widening and a truncation", {widened, 200, false}, 3, 64 + 128},
         {"a choice", {chosen, 200, false}, 1, 0},
     };
-    (void)state;
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++) {
         struct run plain = moves[k].run, checked = plain;
         struct three_costs without = {0}, with = {0};

@@ -271,7 +271,7 @@ static void flush_costs(const struct play *play, size_t groups)
     }
 }
 
-static void a_flush_sends_what_its_definition_says(void **state)
+TEST(a_flush_sends_what_its_definition_says)
 {
     static const struct check_limits limits;
     struct clear *c = memory_array(1, sizeof *c);
@@ -279,7 +279,6 @@ static void a_flush_sends_what_its_definition_says(void **state)
     uint64_t weights[6 + LISTS * GROUPS * 8], r[6], last[7];
     struct play play = {
         .job = sum_lists, .limits = &limits, .n = WORDS, .cheat = NOBODY, .self = c};
-    (void)state;
     assert_true(c != NULL && e != NULL);
     make_clear(c);
     play_run(&play);
@@ -320,11 +319,10 @@ static enum err note_wrongly(struct party *p, struct play *play)
 }
 
 /* Its remainder is what it is off by, weighed by its row, its block and its lane. */
-static void a_remainder_is_what_its_definition_says(void **state)
+TEST(a_remainder_is_what_its_definition_says)
 {
     static const struct check_limits limits;
     static const size_t words[] = {0, 77, KERNEL_GROUP - 1};
-    (void)state;
     for (unsigned k = 0; k < 3; k++) {
         struct play play = {.job = note_wrongly, .limits = &limits, .n = words[k], .cheat = 0};
         uint64_t weights[6 + 8], wanted;
@@ -341,9 +339,5 @@ static void a_remainder_is_what_its_definition_says(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flush_sends_what_its_definition_says),
-        cmocka_unit_test(a_remainder_is_what_its_definition_says),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

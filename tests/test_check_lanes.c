@@ -95,7 +95,6 @@ TEST(lanes_prove_side_by_side)
 {
     struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
     enum err results[3];
-    (void)state;
     run(&plain, results);
     run(&checked, results);
     for (unsigned s = 0; s < 3; s++) {
@@ -107,7 +106,6 @@ TEST(lanes_prove_side_by_side)
 
 TEST(a_lie_on_any_lane_opens_nothing)
 {
-    (void)state;
     for (unsigned k = 0; k < 3 * LANES; k++) {
         struct bench b = {.checked = true, .cheat = k % 3, .lane = k / 3};
         static const uint64_t nothing[WORDS];
@@ -185,7 +183,6 @@ static enum err note_and_flush(struct party *p, void *shared)
 
 TEST(what_another_lane_notes_is_proved_too)
 {
-    (void)state;
     assert_int_equal(three_run_lanes(7, LANES, 4, note_and_flush, NULL, NULL, NULL), ERR_OK);
 }
 
@@ -213,7 +210,6 @@ static enum err be_caught_first(struct party *p, void *shared)
 TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
 {
     struct check_failure failure[3] = {{0}};
-    (void)state;
     assert_int_equal(three_run_lanes(7, LANES, 4, be_caught_first, failure, NULL, NULL), ERR_OK);
     for (unsigned s = 0; s < 3; s++) {
         assert_true(failure[s].failed);
@@ -225,7 +221,6 @@ TEST(a_failure_before_any_flush_and_of_any_lane_is_told)
 TEST(lanes_compare_what_they_heard_before_others_use_it)
 {
     struct bench plain = {.cheat = 3}, checked = {.checked = true, .cheat = 3};
-    (void)state;
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &plain, NULL, NULL), ERR_OK);
     assert_int_equal(three_run_lanes(7, LANES, 4, pass_on, &checked, NULL, NULL), ERR_OK);
     assert_int_equal(checked.rounds, plain.rounds + 1);
@@ -347,7 +342,6 @@ static enum err use_both(struct party *p, void *shared)
 
 TEST(no_lane_proves_what_it_made_of_two_versions)
 {
-    (void)state;
     for (unsigned k = 0; k < 8; k++) {
         const unsigned cheat = k % 4;
         struct held h = {.cheat = cheat, .matrices = k > 3, .x = {0x0123456789abcdef}};

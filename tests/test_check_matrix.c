@@ -173,10 +173,9 @@ static bool fit(struct scene *s, fold_fn *fold)
 /* --- definition ------------------------------------------------------------------------------- */
 
 /* 2 sum of f g, of what the servers hold of f and g */
-static void claims_are_sums_of_whole_numbers(void **state)
+TEST(claims_are_sums_of_whole_numbers)
 {
     static fold_fn *const folds[] = {check_fold_pairs, check_fold_made};
-    (void)state;
     for (unsigned fold = 0; fold < 2; fold++) {
         struct scene *s = scene_new();
         word128 sum[MATRIX_CLAIMS] = {0};
@@ -202,10 +201,9 @@ static void claims_are_sums_of_whole_numbers(void **state)
 
 /* --- what is found ---------------------------------------------------------------------------- */
 
-static void right_sums_fit(void **state)
+TEST(right_sums_fit)
 {
     struct scene *s = scene_new();
-    (void)state;
     assert_true(fit(s, check_fold_pairs));
     assert_int_equal(s->plans[0].lefts, 2); /* 1 and 3: each plan has one of them */
     assert_true(fit(s, check_fold_made));
@@ -218,7 +216,7 @@ struct error {
 };
 
 /* Wherever they stand, and where they cancel out in sums of rows, of columns and of plans. */
-static void wrong_sums_do_not(void **state)
+TEST(wrong_sums_do_not)
 {
     static const struct error errors[][4] = {
         {{0, 1}},
@@ -228,7 +226,6 @@ static void wrong_sums_do_not(void **state)
         {{5, 1 << 14}, {6, 1 << 14}, {7, 1 << 15}},
         {{280, 7}, {292, (uint16_t)-7}},
     };
-    (void)state;
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
             struct scene *s = scene_new();
@@ -241,9 +238,8 @@ static void wrong_sums_do_not(void **state)
 }
 
 /* A side that is not what z was made of, or not what its factors make. */
-static void wrong_sides_do_not(void **state)
+TEST(wrong_sides_do_not)
 {
-    (void)state;
     for (size_t side = 0; side < SIDES; side++) {
         struct scene *s = scene_new();
         const size_t at = word_of(1, side, 0, 4);
@@ -257,7 +253,7 @@ static void wrong_sides_do_not(void **state)
 }
 
 /* Errors that cancel out in sums of columns, of rows of either factor, and of sides. */
-static void wrong_products_do_not(void **state)
+TEST(wrong_products_do_not)
 {
     static const struct {
         size_t side, row, column;
@@ -266,7 +262,6 @@ static void wrong_products_do_not(void **state)
                  {{1, 2, 0}, {1, 9, 0}},
                  {{1, 0, 7}, {3, 0, 7}},
                  {{1, 61, 127}, {1, 61, 126}}};
-    (void)state;
     for (size_t e = 0; e < SIZE(at); e++)
         for (unsigned k = 0; k < 3; k++) {
             struct scene *s = scene_new();
@@ -279,12 +274,11 @@ static void wrong_products_do_not(void **state)
         }
 }
 
-static void sides_meet_once(void **state)
+TEST(sides_meet_once)
 {
     static const struct check_pair wrong[][2] = {
         {{0, 1}, {0, 1}}, {{0, 1}, {1, 0}}, {{2, 3}, {4, 4}}, {{0, 5}, {0, 1}}};
     struct scene *s = scene_new();
-    (void)state;
     s->plans[0].mades = 0;
     for (size_t k = 0; k < SIZE(wrong); k++) {
         s->plans[0].pair = wrong[k];
@@ -313,12 +307,11 @@ static enum err prove(struct party *p, void *shared)
 }
 
 /* Errors that both holders of a component agree on: of z, of a factor, and of none. */
-static void a_flush_proves_pairs_and_products(void **state)
+TEST(a_flush_proves_pairs_and_products)
 {
     static const struct {
         uint16_t of_z, of_factor;
     } errors[] = {{0, 0}, {1, 0}, {1 << 15, 0}, {0, 1}, {0, 1 << 15}};
-    (void)state;
     for (size_t e = 0; e < SIZE(errors); e++)
         for (unsigned k = 0; k < 3; k++) {
             struct scene *s = scene_new();
@@ -340,14 +333,13 @@ static enum err prove_with_masks(struct party *p, struct play *play)
     return check_matrices(p, &s->m[p->index]);
 }
 
-static void every_word_is_masked(void **state)
+TEST(every_word_is_masked)
 {
     static const struct check_limits limits;
     struct scene *s = scene_new();
     struct play play = {.job = prove_with_masks, .limits = &limits, .cheat = NOBODY, .self = s};
     struct play other = play;
     other.n = 1;
-    (void)state;
     play_run(&play);
     play_run(&other);
     for (unsigned i = 0; i < 3; i++)
@@ -389,26 +381,14 @@ static enum err misuse(struct party *p, void *shared)
     return check_flush(p) == ERR_MISUSE && !check_clean(p) ? ERR_OK : ERR_FORMAT;
 }
 
-static void what_matrices_owe_nothing_else_proves(void **state)
+TEST(what_matrices_owe_nothing_else_proves)
 {
     struct scene *s = scene_new();
-    (void)state;
     assert_int_equal(three_run(3, misuse, s, NULL), ERR_OK);
     scene_free(&s);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(claims_are_sums_of_whole_numbers),
-        cmocka_unit_test(right_sums_fit),
-        cmocka_unit_test(wrong_sums_do_not),
-        cmocka_unit_test(wrong_sides_do_not),
-        cmocka_unit_test(wrong_products_do_not),
-        cmocka_unit_test(sides_meet_once),
-        cmocka_unit_test(a_flush_proves_pairs_and_products),
-        cmocka_unit_test(every_word_is_masked),
-        cmocka_unit_test(what_matrices_owe_nothing_else_proves),
-    };
-    return THREE_EACH_KERNEL(tests);
+    return three_each_kernel();
 }

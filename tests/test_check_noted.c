@@ -256,7 +256,6 @@ static enum err top_bit(struct party *p, const struct share64 *x, const struct p
 TEST(a_top_bit_notes_what_its_digits_need)
 {
     const size_t words = bits_words(N);
-    (void)state;
     const struct found f = all_hold(top_bit);
     const size_t carries = 1 + 45, values = 5 * (63 - 6) + 3 * (31 - 5), ands = 2 * 7 - 3;
     assert_int_equal(f.words[1], (carries + values + ands) * words);
@@ -266,7 +265,6 @@ TEST(a_top_bit_notes_what_its_digits_need)
 
 TEST(bits_become_numbers)
 {
-    (void)state;
     const struct found f = all_hold(bits_to_numbers);
     assert_int_equal(f.count[RING_16], 2 * N); /* T and the number */
     assert_int_equal(f.count[RING_64], 2 * N);
@@ -275,7 +273,6 @@ TEST(bits_become_numbers)
 
 TEST(numbers_are_truncated)
 {
-    (void)state;
     const struct found f = all_hold(truncations);
     assert_int_equal(f.words[1], (5 * 64 + 64 + 5 * 128) * bits_words(N)); /* carries */
     assert_int_equal(f.count[RING_32], 3 * N);                             /* narrow T */
@@ -285,21 +282,18 @@ TEST(numbers_are_truncated)
 
 TEST(bits_choose_numbers)
 {
-    (void)state;
     const struct found f = all_hold(choices);
     assert_int_equal(f.count[RING_64], 2 * N + 8 + 2); /* two sums are cut where parts meet */
 }
 
 TEST(noise_is_made)
 {
-    (void)state;
     all_hold(gaussians);
     all_hold(gumbels);
 }
 
 TEST(scores_are_compared)
 {
-    (void)state;
     all_hold(scores);
 }
 
@@ -404,7 +398,6 @@ TEST(no_other_digit_fits)
 {
     const struct party_tamper cheat = {.alter = alter_y};
     struct found f = {.job = many_top_bits, .cheat = {&cheat}};
-    (void)state;
     run(&f);
     for (size_t lane = 0; lane < LANES; lane++)
         if (is_off(&f, 0, lane) != (lane < LIES && flips_of(lane) != 0))
@@ -417,7 +410,6 @@ TEST(no_other_digit_fits)
 TEST(no_other_carry_fits)
 {
     enum net_peer to[3] = {[1] = NET_PREV, [2] = NET_NEXT};
-    (void)state;
     for (unsigned server = 1; server < 3; server++) {
         const struct party_tamper cheat = {.alter = alter_sum, .self = &to[server]};
         struct found f = {.job = many_top_bits, .next = server == 1};

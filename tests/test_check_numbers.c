@@ -146,7 +146,6 @@ TEST(what_is_noted_is_there_again)
     static struct relation noted[NUMBERS_RINGS][300000], found[300000];
     struct check_chunks chunks = {0};
     struct check_numbers log = {.from = &chunks};
-    (void)state;
     for (unsigned round = 0; round < 2; round++) {
         size_t count[NUMBERS_RINGS] = {0};
         memset(noted, 0, sizeof noted);
@@ -180,7 +179,6 @@ TEST(too_many_products_are_refused)
     const struct check_product bits = {.form = CHECK_BOTH};
     const struct check_product wide = {.form = CHECK_CHOICE, .narrow = RING_128};
     const size_t spans[] = {0, NUMBERS_MOST / 4, NUMBERS_MOST / 4 + 1};
-    (void)state;
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 2, &place), ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 1, &place), ERR_OK);
     assert_int_equal(check_numbers_add(&log, RING_16, zeros, 1, NULL, 1, &place), ERR_RANGE);

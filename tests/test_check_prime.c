@@ -515,7 +515,6 @@ TEST(a_flush_of_numbers_sends_what_its_definition_says)
     struct play play = {.job = note_all, .limits = &limits, .cheat = NOBODY, .self = calls};
     uint64_t y, kappa[RINGS] = {0}, r[4];
     struct prg *coin;
-    (void)state;
     play_run(&play);
     assert_int_equal(play.rounds, 6);
     coin = coin_of(&play, 0, 6);

@@ -200,10 +200,9 @@ static void play_both(size_t scene, const struct check_limits *checked)
 }
 
 /* Batches that share a block, of whole rows and of columns apart; and blocks of several tiles. */
-static void counts_are_those_without_a_check(void **state)
+TEST(counts_are_those_without_a_check)
 {
     static const struct check_limits few = {.log = (size_t)1 << 20, .groups = 1};
-    (void)state;
     for (size_t k = 0; k < SIZE(scenes); k++) {
         play_both(k, &limits);
         if (k == 2 || k == 3)
@@ -211,18 +210,16 @@ static void counts_are_those_without_a_check(void **state)
     }
 }
 
-static void no_altered_word_opens_anything_else(void **state)
+TEST(no_altered_word_opens_anything_else)
 {
-    (void)state;
     for (size_t k = 0; k < 2; k++) {
         const struct play model = {.job = count, .limits = &limits, .n = k};
         play_sweep("records", &model, true); /* top bits of what is halved are of no use */
     }
 }
 
-static void what_a_server_keeps_as_it_sends_it_is_found(void **state)
+TEST(what_a_server_keeps_as_it_sends_it_is_found)
 {
-    (void)state;
     for (unsigned k = 0; k < 2 * 2 * 3 * 2; k++) {
         struct play play = {.job = count, .cheat = k % 3, .limits = &limits, .self = &lie};
         lie = (struct lie){.cheat = k % 3,
@@ -243,11 +240,6 @@ static void what_a_server_keeps_as_it_sends_it_is_found(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_without_a_check),
-        cmocka_unit_test(no_altered_word_opens_anything_else),
-        cmocka_unit_test(what_a_server_keeps_as_it_sends_it_is_found),
-    };
     make_vectors();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return support_run_tests(NULL, NULL);
 }

@@ -100,7 +100,7 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
     TRY(party_share32(p, &u, x.n));
     TRY(party_share32(p, &z, x.n));
     for (size_t i = 0; i < x.n; i++) {
-        v[i] = (uint32_t)play_values()[i];
+        v[i] = (uint32_t)three_values()[i];
         u.a[i] = (uint32_t)x.a[i];
         u.b[i] = (uint32_t)x.b[i];
         z.a[i] = u.a[i] * v[i] * -3u + u.a[i];
@@ -131,9 +131,9 @@ static enum err with_inputs(struct party *p, struct play *play,
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct share64 x = {0}, y = {0};
-    enum err e = three_share64(p, &x, play_values(), play->n, 5);
+    enum err e = three_share64(p, &x, three_values(), play->n, 5);
     if (e == ERR_OK)
-        e = three_share64(p, &y, play_values() + 1, play->n, 6);
+        e = three_share64(p, &y, three_values() + 1, play->n, 6);
     if (e == ERR_OK)
         e = run(p, play, x, y);
     share64_free(&x);
@@ -169,7 +169,6 @@ TEST(what_is_right_is_accepted)
 {
     static const size_t lengths[] = {0, 1, 2, 15, 63, 64, 65, 130, 257, 1000, 2999};
     static const struct check_limits few[] = {{0}, {.groups = 1}, {.log = 5000, .groups = 1}};
-    (void)state;
     for (size_t k = 0; k < JOBS; k++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             struct play plain = {.job = jobs[k].job, .n = lengths[l], .cheat = NOBODY};
@@ -194,7 +193,6 @@ TEST(what_is_right_is_accepted)
 
 TEST(no_altered_word_opens_anything_else)
 {
-    (void)state;
     for (size_t k = 0; k + 1 < JOBS; k++) {
         const struct play model = {.job = jobs[k].job, .n = 70, .limits = &limits};
         play_sweep(jobs[k].name, &model, false);
@@ -381,7 +379,6 @@ static enum err attack(struct play *play, const struct party_sent *at, void *p, 
 TEST(who_knows_the_coins_so_far_opens_nothing_else)
 {
     struct play honest = {.job = attacked, .n = 70, .limits = &limits, .cheat = NOBODY};
-    (void)state;
     play_run(&honest);
     for (unsigned k = 0; k < 3 * ATTACKS; k++) {
         struct attacking a = {.attack = k / 3};
@@ -407,7 +404,6 @@ TEST(every_word_that_should_be_zero_is_looked_at)
     struct numbers n = {.words = 1, .columns = 2, .remainders = 3};
     uint64_t joined[2 * 2 + 1 + 3 + 2 * 2] = {0};
     const size_t words = sizeof joined / sizeof *joined;
-    (void)state;
     prime_prepare(&n.field, ((uint64_t)1 << 58) + 69);
     n.claims[CLAIMS_KINDS - 1].count = 2;
     assert_int_equal(numbers_opened(&n), words);

@@ -92,7 +92,6 @@ TEST(tries_are_counted_on_disk)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct watch w;
     struct check_guard g;
-    (void)state;
     watch_new(&w);
     g = guard_of(&w.guard[0]);
     assert_int_equal(g.begin(g.self), ERR_OK);
@@ -196,7 +195,6 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     struct store_guard before;
     struct check_guard g;
     struct watch w;
-    (void)state;
     watch_new(&w);
     g = guard_of(&w.guard[1]);
     assert_int_equal(g.begin(g.self), ERR_OK);
@@ -228,7 +226,6 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
     struct check_guard g;
     struct watch w;
-    (void)state;
     watch_new(&w);
     g = guard_of(&w.guard[2]);
     support_alter(&w.b.s, 2,
@@ -289,7 +286,6 @@ TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
     struct watch w;
     unsigned plays = 0;
-    (void)state;
     watch_new(&w);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         support_alter(&w.b.s, i, "UPDATE guard SET tries = 253");
@@ -320,7 +316,6 @@ TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 TEST(one_wrong_word_stops_both)
 {
     static const uint64_t rounds[] = {0, 2, 7};
-    (void)state;
     for (unsigned k = 0; k < 3; k++) {
         uint64_t round = rounds[k];
         const unsigned cheat = k;
@@ -428,7 +423,6 @@ TEST(a_server_that_stopped_serves_no_run)
     struct support_study s;
     pid_t server[STUDY_SERVERS];
     uint16_t status;
-    (void)state;
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
     status = support_ports(1);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

@@ -72,40 +72,32 @@ static struct room room_new(uint64_t seed, bool odd)
     } while (0)
 #define IN(word, k) GET(word, r.in[k], i)
 
-static void gates(void **state)
-{
-    (void)state;
-    EACH_CASE({
-        for (size_t i = 0; i < n; i++) {
-            uint64_t x = IN(uint64_t, 0), y = IN(uint64_t, 2);
-            uint64_t z = (x & (y ^ IN(uint64_t, 3))) ^ (IN(uint64_t, 1) & y);
-            SET(uint64_t, r.twin, i, odd ? z ^ IN(uint64_t, 4) : z);
-        }
-        k->gate(r.out, r.in[0], r.in[1], r.in[2], r.in[3], odd ? r.in[4] : NULL, n);
-    })
-    EACH_CASE({
-        for (size_t i = 0; i < n; i++)
-            SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1));
-        k->xor_bits(r.out, r.in[0], r.in[1], n);
-    })
-    EACH_CASE({
-        for (size_t i = 0; i < n; i++)
-            SET(uint64_t, r.twin, i, IN(uint64_t, 0));
-        k->stream(r.out, r.in[0], n);
-    })
-    EACH_CASE({
-        for (size_t i = 0; i < n; i++)
-            SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1) ^ IN(uint64_t, 2));
-        k->join_bits(r.out, r.in[2], r.in[0], r.in[1], n);
-    })
-}
+TEST(gates){EACH_CASE({
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = IN(uint64_t, 0), y = IN(uint64_t, 2);
+        uint64_t z = (x & (y ^ IN(uint64_t, 3))) ^ (IN(uint64_t, 1) & y);
+        SET(uint64_t, r.twin, i, odd ? z ^ IN(uint64_t, 4) : z);
+    }
+    k->gate(r.out, r.in[0], r.in[1], r.in[2], r.in[3], odd ? r.in[4] : NULL, n);
+}) EACH_CASE({
+    for (size_t i = 0; i < n; i++)
+        SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1));
+    k->xor_bits(r.out, r.in[0], r.in[1], n);
+}) EACH_CASE({
+    for (size_t i = 0; i < n; i++)
+        SET(uint64_t, r.twin, i, IN(uint64_t, 0));
+    k->stream(r.out, r.in[0], n);
+}) EACH_CASE({
+    for (size_t i = 0; i < n; i++)
+        SET(uint64_t, r.twin, i, IN(uint64_t, 0) ^ IN(uint64_t, 1) ^ IN(uint64_t, 2));
+    k->join_bits(r.out, r.in[2], r.in[0], r.in[1], n);
+})}
 
 #define BIT(p, i) (GET(uint64_t, p, (i) / 64) >> (i) % 64 & 1)
 
 #define PRODUCTS(bits)                                                                             \
-    static void products##bits(void **state)                                                       \
+    TEST(products##bits)                                                                           \
     {                                                                                              \
-        (void)state;                                                                               \
         EACH_CASE({                                                                                \
             for (size_t i = 0; i < n; i++) {                                                       \
                 uint64_t a = IN(uint##bits##_t, 0), b = IN(uint##bits##_t, 1);                     \
@@ -127,9 +119,8 @@ static void gates(void **state)
     }
 
 #define KNOWN(bits)                                                                                \
-    static void known##bits(void **state)                                                          \
+    TEST(known##bits)                                                                              \
     {                                                                                              \
-        (void)state;                                                                               \
         EACH_CASE({                                                                                \
             for (size_t i = 0; i < n; i++)                                                         \
                 SET(uint##bits##_t, r.twin, i,                                                     \
@@ -144,16 +135,9 @@ static void gates(void **state)
         })                                                                                         \
     }
 
-PRODUCTS(16)
-PRODUCTS(64)
-KNOWN(16)
-KNOWN(32)
-KNOWN(64)
+PRODUCTS(16) PRODUCTS(64) KNOWN(16) KNOWN(32) KNOWN(64)
 
-static void sums_and_openings(void **state)
-{
-    (void)state;
-    EACH_CASE({
+    TEST(sums_and_openings){EACH_CASE({
         uint64_t inner = 0, dot = 0, sum = 0;
         for (size_t i = 0; i < n; i++) {
             uint64_t a = IN(uint64_t, 0), b = IN(uint64_t, 1), c = IN(uint64_t, 2);
@@ -167,17 +151,14 @@ static void sums_and_openings(void **state)
         SET(uint64_t, r.out, 0, k->inner64(r.in[0], r.in[1], r.in[2], r.in[3], n));
         SET(uint64_t, r.out, 1, k->dot64(r.in[0], r.in[1], n));
         SET(uint64_t, r.out, 2, k->sum64(r.in[0], n));
-    })
-    EACH_CASE({
+    }) EACH_CASE({
         for (size_t i = 0; i < n; i++)
             SET(uint64_t, r.twin, i, IN(uint64_t, 2) + IN(uint64_t, 0) + IN(uint64_t, 1));
         k->join64(r.out, r.in[2], r.in[0], r.in[1], n);
-    })
-}
+    })}
 
-static void transposition(void **state)
+TEST(transposition)
 {
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t count = 0; count < 12 && table(t) != NULL; count++) {
             struct room r = room_new(count, false);
@@ -194,9 +175,8 @@ static void transposition(void **state)
         }
 }
 
-static void field_products(void **state)
+TEST(field_products)
 {
-    (void)state;
     EACH_CASE({
         for (size_t i = 0; i < n; i++)
             SET(uint64_t, r.twin, i,
@@ -209,9 +189,8 @@ static const size_t sides[][3] = {{0, 4, 3},     {1, 1, 1},    {3, 2, 0},    {4,
                                   {5, 129, 257}, {7, 3, 300},  {9, 33, 17},  {4, 64, 1},
                                   {3, 127, 255}, {6, 5, 8300}, {64, 64, 64}, {65, 31, 63}};
 
-static void matrix16_products(void **state)
+TEST(matrix16_products)
 {
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t s = 0; s < sizeof sides / sizeof *sides && table(t) != NULL; s++) {
             const size_t m = sides[s][0], n = sides[s][1], k = sides[s][2];
@@ -239,9 +218,8 @@ static void matrix16_products(void **state)
         }
 }
 
-static void linear16_combinations(void **state)
+TEST(linear16_combinations)
 {
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t n = 0; n < 130 && table(t) != NULL; n++) {
             uint16_t x[130], y[130], out[130];
@@ -259,10 +237,9 @@ static void linear16_combinations(void **state)
         }
 }
 
-static void compressions_and_appendices(void **state)
+TEST(compressions_and_appendices)
 {
     static const uint64_t masks[] = {0, 1, UINT64_MAX, (uint64_t)1 << 63, 0xff00ff00ff00ff01};
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (uint64_t round = 0; round < 40 && table(t) != NULL; round++) {
             uint64_t seed = round, mask = round < 5 ? masks[round] : three_random(&seed);
@@ -292,10 +269,9 @@ static void compressions_and_appendices(void **state)
 }
 
 /* What a digit chooses, lane by lane. */
-static void digits(void **state)
+TEST(digits)
 {
     const size_t stride = 11;
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t words = 1; words <= 9 && table(t) != NULL; words++)
             for (unsigned width = 1; width <= KERNEL_DIGIT; width++) {
@@ -317,9 +293,8 @@ static void digits(void **state)
             }
 }
 
-static void slices(void **state)
+TEST(slices)
 {
-    (void)state;
     for (size_t t = 0; t < 3; t++)
         for (size_t l = 0; l < LENGTHS - 1 && table(t) != NULL; l++)
             for (unsigned width = 1; width <= 128; width += width < 4 ? 1 : 15) {
@@ -340,7 +315,7 @@ static void slices(void **state)
                         assert_true(back[i] == v[i] << (64 - width) >> (64 - width));
                 }
                 kernel_slice128(table(t), wide, n, width, planes, words);
-                kernel_unslice128(table(t), planes, words, n, width, wide_back);
+                three_unslice128(planes, words, n, width, wide_back);
                 for (size_t i = 0; i < n; i++)
                     assert_true(wide_back[i] == wide[i] << (128 - width) >> (128 - width));
                 memory_free(&planes);
@@ -350,12 +325,11 @@ static void slices(void **state)
             }
 }
 
-static void the_environment_chooses(void **state)
+TEST(the_environment_chooses)
 {
     const char *problem = "";
     const char *before = getenv("TREFOIL_KERNEL");
     char kept[64] = "";
-    (void)state;
     if (before != NULL)
         snprintf(kept, sizeof kept, "%s", before);
     unsetenv("TREFOIL_KERNEL");
@@ -377,34 +351,10 @@ static void the_environment_chooses(void **state)
     assert_null(kernel_by_name("abacus"));
 }
 
-static void which_tables_ran(void **state)
+TEST(which_tables_ran)
 {
-    (void)state;
     if (table(1) == NULL || table(2) == NULL) {
         print_message("this processor runs %s alone\n", kernel_name());
         skip();
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gates),
-        cmocka_unit_test(products16),
-        cmocka_unit_test(known16),
-        cmocka_unit_test(known32),
-        cmocka_unit_test(products64),
-        cmocka_unit_test(known64),
-        cmocka_unit_test(sums_and_openings),
-        cmocka_unit_test(transposition),
-        cmocka_unit_test(field_products),
-        cmocka_unit_test(matrix16_products),
-        cmocka_unit_test(linear16_combinations),
-        cmocka_unit_test(compressions_and_appendices),
-        cmocka_unit_test(digits),
-        cmocka_unit_test(slices),
-        cmocka_unit_test(the_environment_chooses),
-        cmocka_unit_test(which_tables_ran),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,45 +229,35 @@ static void points_modulo(const struct kernel *k, struct room *r)
     k->number_points(r->out, x, y, p);
 }
 
-static void sums_modulo_a_prime(void **state)
+TEST(sums_modulo_a_prime)
 {
     for_each_table(sides_modulo);
     for_each_table(points_modulo);
 }
 
-static void sums_by_digits(void **state)
+TEST(sums_by_digits)
 {
     for_each_table(lines);
 }
 
-static void sums_at_points(void **state)
+TEST(sums_at_points)
 {
     for_each_table(points_of_bits);
     for_each_table(points_of_elements);
     for_each_table(sides);
 }
 
-static void folds(void **state)
+TEST(folds)
 {
     for_each_table(rows);
     for_each_table(rows_and_columns_of_elements);
 }
 
-static void reduction(void **state)
+TEST(reduction)
 {
     uint64_t seed = 3;
     for (unsigned i = 0; i < 200; i++) { /* low + high X^64, X^64 = 0x1b */
         const uint64_t low = three_random(&seed), high = three_random(&seed);
         assert_int_equal(kernel_field_reduce(low, high), low ^ kernel_field_product(high, 0x1b));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_digits), cmocka_unit_test(sums_modulo_a_prime),
-        cmocka_unit_test(sums_at_points), cmocka_unit_test(folds),
-        cmocka_unit_test(reduction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

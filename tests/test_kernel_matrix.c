@@ -61,9 +61,8 @@ static void fold(const struct kernel *k, struct room *r, size_t n)
     }
 }
 
-static void folds(void **state)
+TEST(folds)
 {
-    (void)state;
     for_each_table(fold);
 }
 
@@ -89,9 +88,8 @@ static void choose(const struct kernel *k, struct room *r, size_t n)
         }
 }
 
-static void chooses(void **state)
+TEST(chooses)
 {
-    (void)state;
     for_each_table(choose);
 }
 
@@ -116,9 +114,8 @@ static void cross(const struct kernel *k, struct room *r, size_t n)
     }
 }
 
-static void crosses(void **state)
+TEST(crosses)
 {
-    (void)state;
     for_each_table(cross);
 }
 
@@ -137,19 +134,7 @@ static void value(const struct kernel *k, struct room *r, size_t n)
     }
 }
 
-static void values(void **state)
+TEST(values)
 {
-    (void)state;
     for_each_table(value);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folds),
-        cmocka_unit_test(chooses),
-        cmocka_unit_test(crosses),
-        cmocka_unit_test(values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

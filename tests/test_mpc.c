@@ -165,7 +165,7 @@ TEST(slicing_is_undone_by_unslicing)
                     assert_true(back[i] == (c->x[i] & mask_of(width)));
             }
             kernel_slice128(&kernel_portable, c->wide, c->n, width, planes, bits_words(c->n));
-            kernel_unslice128(&kernel_portable, planes, bits_words(c->n), c->n, width, wide);
+            three_unslice128(planes, bits_words(c->n), c->n, width, wide);
             for (size_t i = 0; i < c->n; i++)
                 assert_true(wide[i] == (width == 128 ? c->wide[i]
                                                      : (c->wide[i] & (((word128)1 << width) - 1))));

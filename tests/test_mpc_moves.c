@@ -101,22 +101,13 @@ static size_t protocol_named(const char *name)
 
 #define N_MAX 2100
 
-static const uint64_t *some_values(void)
-{
-    static uint64_t values[N_MAX];
-    uint64_t seed = 4;
-    for (size_t i = 0; i < N_MAX; i++)
-        values[i] = three_random(&seed);
-    return values;
-}
-
 TEST(both_holders_hold_the_same_words)
 {
     static const size_t lengths[] = {61, 64, 65, 130, N_MAX};
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
         for (size_t k = 0; k < ALL_PROTOCOLS; k++) {
             struct run r CLEAN(run_free) = {
-                .protocol = k, .n = lengths[l], .values = some_values(), .cheat = 3};
+                .protocol = k, .n = lengths[l], .values = three_values(), .cheat = 3};
             assert_int_equal(three_run(7, job, &r, NULL), ERR_OK);
             for (unsigned s = 0; s < 3; s++) {
                 const struct bytes *next = &r.a[(s + 1) % 3];
@@ -148,7 +139,7 @@ TEST(an_altered_word_shows)
         for (unsigned cheat = 0; cheat < 3; cheat++) {
             struct run honest = {.protocol = protocol_named(names[k]),
                                  .n = 130,
-                                 .values = some_values(),
+                                 .values = three_values(),
                                  .cheat = cheat,
                                  .round = UINT64_MAX};
             unsigned tried = 0;

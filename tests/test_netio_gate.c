@@ -397,7 +397,7 @@ static void *work(void *argument)
         struct gate_client from;
         char text[64];
         int n;
-        w->e = gate_port_receive(w->port, &from, &b, in_ms(5000));
+        w->e = gate_port_receive(w->port, &from, &b, NULL, in_ms(5000));
         if (w->e != ERR_OK)
             break;
         stop = b.size == 4 && memcmp(b.data, "stop", 4) == 0;
@@ -558,7 +558,7 @@ TEST(what_fails_leaves_nothing_behind)
 
     assert_int_equal(gate_pass(h.gate, &alice, "x", SIZE_MAX), ERR_NOMEM);
     assert_int_equal(gate_pass(h.gate, &bob, "of bob", 6), ERR_OK);
-    assert_int_equal(gate_port_receive(port, &from, &h.b, in_ms(5000)), ERR_OK);
+    assert_int_equal(gate_port_receive(port, &from, &h.b, NULL, in_ms(5000)), ERR_OK);
     assert_int_equal(from.user, bob.user);
     expect_message(&h.b, "of bob");
     assert_int_equal(gate_port_reply(port, &alice, "x", SIZE_MAX), ERR_NOMEM);
@@ -579,7 +579,7 @@ TEST(the_worker_may_be_busy_or_gone)
     assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
     port = gate_port(h.gate);
     assert_non_null(port);
-    assert_int_equal(gate_port_receive(port, &from, &h.b, in_ms(20)), ERR_TIMEOUT);
+    assert_int_equal(gate_port_receive(port, &from, &h.b, NULL, in_ms(20)), ERR_TIMEOUT);
     for (unsigned round = 0; round < 3; round++) {
         size_t passed = 0;
         for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
@@ -589,7 +589,7 @@ TEST(the_worker_may_be_busy_or_gone)
         }
         assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
         for (; passed > 0; passed--)
-            assert_int_equal(gate_port_receive(port, &other, &h.b, in_ms(1000)), ERR_OK);
+            assert_int_equal(gate_port_receive(port, &other, &h.b, NULL, in_ms(1000)), ERR_OK);
     }
 }
 

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 
 #define MIB ((size_t)1 << 20)
+#define TILE ((size_t)4096)
 
 /* --- a party that streams --------------------------------------------------------------------- */
 
@@ -190,9 +191,142 @@ static void free_three(struct transport *t[3])
         transport_free(&t[i]);
 }
 
+/* --- a server stops --------------------------------------------------------------------------- */
+
+static size_t hundred(size_t round, unsigned from, enum net_peer to)
+{
+    (void)round, (void)from, (void)to;
+    return 100;
+}
+
+static const struct plan first_plan = {BOTH, 6, TILE, hundred, 400};
+static const struct plan second_plan = {BOTH, 6, TILE, hundred, 10000};
+
+static void expect_end(const struct party *p)
+{
+    assert_true(p->e == ERR_TIMEOUT || p->e == ERR_PEER);
+}
+
+/* Server 2 stalls: its queues fill with frames that no session will want. */
+/* What three processes share. */
+struct board {
+    _Atomic unsigned over; /* servers that have seen the end of the first session */
+    struct party party[2][3];
+};
+
+static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
+                  size_t stop_at, bool again)
+{
+    unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
+    struct transport_zmq_options o = {
+        .index = index,
+        .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
+        .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},
+        .max_message = 2 * MIB,
+        .depth = 4};
+    struct transport *t = NULL;
+
+    alarm(30);
+    if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK ||
+        open_bare(t, index) != ERR_OK)
+        _exit(1);
+    for (int session = again ? 1 : 0; session < 2; session++) {
+        struct party *p = &board->party[session][index];
+        p->transport = t;
+        if (session == 0)
+            p->stop_at = stop_at;
+        (void)run_party(p);
+        if (session == 0 && stop_at > 0)
+            raise(SIGKILL); /* nothing is closed, nothing is said */
+        if (session == 0)
+            atomic_fetch_add(&board->over, 1);
+    }
+    transport_free(&t);
+    netio_free(&o.netio);
+    _exit(0);
+}
+
+static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
+                           size_t stop_at, bool again)
+{
+    pid_t child = fork();
+    if (child == 0)
+        serve(index, endpoint, board, stop_at, again);
+    assert_true(child > 0);
+    return child;
+}
+
+/* It forks: before any test starts a thread. */
+TEST(a_killed_process_is_noticed_and_replaced)
+{
+    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(board != MAP_FAILED);
+    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
+        char endpoint[6][ENDPOINT_SIZE];
+        int64_t deadline = clock_now_ms() + 5000;
+        pid_t child[3];
+        int status;
+
+        free_endpoints(endpoint, 6);
+        memset(board, 0, sizeof *board);
+        for (int s = 0; s < 2; s++)
+            for (unsigned i = 0; i < 3; i++)
+                board->party[s][i] = (struct party){.index = i,
+                                                    .seed = 31 + (uint64_t)s,
+                                                    .plan = s == 0 ? &first_plan : &second_plan};
+        for (unsigned i = 0; i < 3; i++)
+            child[i] = start_process(i, endpoint, board, i == 2 ? k + 1 : 0, false);
+        assert_int_equal(waitpid(child[2], &status, 0), child[2]);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        /* as the handshake would: the next session begins when the last one has ended */
+        while (atomic_load(&board->over) < 2 && clock_now_ms() < deadline)
+            usleep(1000);
+        child[2] = start_process(2, endpoint, board, 0, true);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+            assert_int_equal(status, 0);
+        }
+        expect_end(&board->party[0][0]);
+        expect_end(&board->party[0][1]);
+        expect_fine(board->party[1], &second_plan);
+    }
+    munmap(board, sizeof *board);
+}
+
+TEST(a_new_session_follows_a_stalled_one)
+{
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct transport *t[3];
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct party p[3];
+    assert_int_equal(netio_new(&netio, &log), ERR_OK);
+    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
+        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+        start(p, t, &first_plan);
+        p[2].stop_at = k + 1;
+        run_three(run_party, p, sizeof *p);
+        expect_end(&p[0]);
+        expect_end(&p[1]);
+        assert_int_equal(p[0].rounds, k);
+        assert_int_equal(p[1].rounds, k);
+        start(p, t, &second_plan);
+        for (unsigned i = 0; i < 3; i++)
+            p[i].seed = 22;
+        run_three(run_party, p, sizeof *p);
+        expect_fine(p, &second_plan);
+        /*
+         * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that
+         * was ahead of it. 0 and 1 told each other too, and may have heard it in time.
+         */
+        assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
+        assert_true(p[0].strangers + p[1].strangers <= 2);
+        free_three(t);
+    }
+}
+
 /* --- streams ---------------------------------------------------------------------------------- */
 
-#define TILE ((size_t)4096)
 static const size_t sizes[] = {0, 1, 63, 64, 65, TILE - 1, TILE, TILE + 1, 5 * TILE, 50 * TILE + 7};
 #define SIZES (sizeof sizes / sizeof *sizes)
 
@@ -201,7 +335,7 @@ static size_t varied(size_t round, unsigned from, enum net_peer to)
     return sizes[(round + 3 * from + 7 * (size_t)to) % SIZES];
 }
 
-static void streams_of_all_sizes_go_through_one_slot(void **state)
+TEST(streams_of_all_sizes_go_through_one_slot)
 {
     struct transport *t[3];
     struct party p[3];
@@ -230,7 +364,7 @@ static size_t big(size_t round, unsigned from, enum net_peer to)
     return 3 * MIB + 17 * round + from;
 }
 
-static void streams_go_over_zeromq(void **state)
+TEST(streams_go_over_zeromq)
 {
     static const size_t tiles[] = {16 << 10, 100016, 256 << 10, MIB};
     struct log log = {.file = stderr, .level = LOG_WARN};
@@ -249,7 +383,7 @@ static void streams_go_over_zeromq(void **state)
 }
 
 /* The same bytes on the wire, whichever function made them. */
-static void a_stream_meets_an_exchange(void **state)
+TEST(a_stream_meets_an_exchange)
 {
     static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 10000};
     struct transport *t[3];
@@ -262,7 +396,7 @@ static void a_stream_meets_an_exchange(void **state)
     free_three(t);
 }
 
-static void other_tiles_are_a_mismatch(void **state)
+TEST(other_tiles_are_a_mismatch)
 {
     static const struct plan plan = {RING, 2, TILE, big, 60000};
     struct transport *t[3];
@@ -280,7 +414,7 @@ static void other_tiles_are_a_mismatch(void **state)
     free_three(t);
 }
 
-static void a_callback_that_fails_ends_the_session(void **state)
+TEST(a_callback_that_fails_ends_the_session)
 {
     static const struct plan plan = {RING, 2, TILE, big, 60000};
     struct transport *t[3];
@@ -305,7 +439,7 @@ static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
     return 3 * TILE;
 }
 
-static void computing_is_not_silence(void **state)
+TEST(computing_is_not_silence)
 {
     static const struct plan plan = {RING, 2, TILE, few_tiles, 250};
     struct transport *t[3];
@@ -319,7 +453,7 @@ static void computing_is_not_silence(void **state)
     free_three(t);
 }
 
-static void wrong_flows_are_refused(void **state)
+TEST(wrong_flows_are_refused)
 {
     static const struct {
         struct net_flow flow[3];
@@ -378,7 +512,7 @@ static void run_lanes(struct transport *t[LANES][3])
     }
 }
 
-static void lanes_run_side_by_side(void **state)
+TEST(lanes_run_side_by_side)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[LANES][3];
@@ -446,7 +580,7 @@ static void *run_flood(void *argument)
 }
 
 /* All three in one process: three links, each with a queue at both ends, of 8 tiles of 256 KiB. */
-static void a_long_stream_takes_little_memory(void **state)
+TEST(a_long_stream_takes_little_memory)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
     struct transport *t[3];
@@ -469,7 +603,7 @@ static void a_long_stream_takes_little_memory(void **state)
     free_three(t);
 }
 
-static void pools_circulate_and_are_bounded(void **state)
+TEST(pools_circulate_and_are_bounded)
 {
     struct pool *pool = pool_new(2);
     void *a = pool_get(pool, 100), *b = pool_get(pool, 50), *c = pool_get(pool, 70), *d;
@@ -548,7 +682,7 @@ static void *act(void *argument)
     return NULL;
 }
 
-static void an_abort_is_heard_beside_a_silent_neighbour(void **state)
+TEST(an_abort_is_heard_beside_a_silent_neighbour)
 {
     struct transport *t[3];
     struct actor a[3];
@@ -569,157 +703,4 @@ static void an_abort_is_heard_beside_a_silent_neighbour(void **state)
             assert_int_equal(a[1].e[1], ERR_PEER);
         free_three(t);
     }
-}
-
-/* --- a server stops --------------------------------------------------------------------------- */
-
-static size_t hundred(size_t round, unsigned from, enum net_peer to)
-{
-    (void)round, (void)from, (void)to;
-    return 100;
-}
-
-static const struct plan first_plan = {BOTH, 6, TILE, hundred, 400};
-static const struct plan second_plan = {BOTH, 6, TILE, hundred, 10000};
-
-static void expect_end(const struct party *p)
-{
-    assert_true(p->e == ERR_TIMEOUT || p->e == ERR_PEER);
-}
-
-/* Server 2 stalls: its queues fill with frames that no session will want. */
-static void a_new_session_follows_a_stalled_one(void **state)
-{
-    struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
-    struct netio *netio CLEAN(netio_free) = NULL;
-    struct party p[3];
-    assert_int_equal(netio_new(&netio, &log), ERR_OK);
-    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
-        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
-        start(p, t, &first_plan);
-        p[2].stop_at = k + 1;
-        run_three(run_party, p, sizeof *p);
-        expect_end(&p[0]);
-        expect_end(&p[1]);
-        assert_int_equal(p[0].rounds, k);
-        assert_int_equal(p[1].rounds, k);
-        start(p, t, &second_plan);
-        for (unsigned i = 0; i < 3; i++)
-            p[i].seed = 22;
-        run_three(run_party, p, sizeof *p);
-        expect_fine(p, &second_plan);
-        /*
-         * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that
-         * was ahead of it. 0 and 1 told each other too, and may have heard it in time.
-         */
-        assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
-        assert_true(p[0].strangers + p[1].strangers <= 2);
-        free_three(t);
-    }
-}
-
-/* What three processes share. */
-struct board {
-    _Atomic unsigned over; /* servers that have seen the end of the first session */
-    struct party party[2][3];
-};
-
-static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
-                  size_t stop_at, bool again)
-{
-    unsigned prev = net_index_of(index, NET_PREV), next = net_index_of(index, NET_NEXT);
-    struct transport_zmq_options o = {
-        .index = index,
-        .listen = {endpoint[2 * index + NET_PREV], endpoint[2 * index + NET_NEXT]},
-        .dial = {endpoint[2 * prev + NET_NEXT], endpoint[2 * next + NET_PREV]},
-        .max_message = 2 * MIB,
-        .depth = 4};
-    struct transport *t = NULL;
-
-    alarm(30);
-    if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK ||
-        open_bare(t, index) != ERR_OK)
-        _exit(1);
-    for (int session = again ? 1 : 0; session < 2; session++) {
-        struct party *p = &board->party[session][index];
-        p->transport = t;
-        if (session == 0)
-            p->stop_at = stop_at;
-        (void)run_party(p);
-        if (session == 0 && stop_at > 0)
-            raise(SIGKILL); /* nothing is closed, nothing is said */
-        if (session == 0)
-            atomic_fetch_add(&board->over, 1);
-    }
-    transport_free(&t);
-    netio_free(&o.netio);
-    _exit(0);
-}
-
-static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board *board,
-                           size_t stop_at, bool again)
-{
-    pid_t child = fork();
-    if (child == 0)
-        serve(index, endpoint, board, stop_at, again);
-    assert_true(child > 0);
-    return child;
-}
-
-static void a_killed_process_is_noticed_and_replaced(void **state)
-{
-    struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(board != MAP_FAILED);
-    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
-        char endpoint[6][ENDPOINT_SIZE];
-        int64_t deadline = clock_now_ms() + 5000;
-        pid_t child[3];
-        int status;
-
-        free_endpoints(endpoint, 6);
-        memset(board, 0, sizeof *board);
-        for (int s = 0; s < 2; s++)
-            for (unsigned i = 0; i < 3; i++)
-                board->party[s][i] = (struct party){.index = i,
-                                                    .seed = 31 + (uint64_t)s,
-                                                    .plan = s == 0 ? &first_plan : &second_plan};
-        for (unsigned i = 0; i < 3; i++)
-            child[i] = start_process(i, endpoint, board, i == 2 ? k + 1 : 0, false);
-        assert_int_equal(waitpid(child[2], &status, 0), child[2]);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        /* as the handshake would: the next session begins when the last one has ended */
-        while (atomic_load(&board->over) < 2 && clock_now_ms() < deadline)
-            usleep(1000);
-        child[2] = start_process(2, endpoint, board, 0, true);
-        for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(waitpid(child[i], &status, 0), child[i]);
-            assert_int_equal(status, 0);
-        }
-        expect_end(&board->party[0][0]);
-        expect_end(&board->party[0][1]);
-        expect_fine(board->party[1], &second_plan);
-    }
-    munmap(board, sizeof *board);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_process_is_noticed_and_replaced), /* forks: before any thread */
-        cmocka_unit_test(streams_of_all_sizes_go_through_one_slot),
-        cmocka_unit_test(streams_go_over_zeromq),
-        cmocka_unit_test(a_stream_meets_an_exchange),
-        cmocka_unit_test(other_tiles_are_a_mismatch),
-        cmocka_unit_test(a_callback_that_fails_ends_the_session),
-        cmocka_unit_test(computing_is_not_silence),
-        cmocka_unit_test(wrong_flows_are_refused),
-        cmocka_unit_test(lanes_run_side_by_side),
-        cmocka_unit_test(pools_circulate_and_are_bounded),
-        cmocka_unit_test(a_long_stream_takes_little_memory),
-        cmocka_unit_test(an_abort_is_heard_beside_a_silent_neighbour),
-        cmocka_unit_test(a_new_session_follows_a_stalled_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

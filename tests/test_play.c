@@ -452,10 +452,9 @@ static void expect_refused(struct stage *c, enum cheat cheat, unsigned who)
         fail_msg("%u say: %s\n%s%s%s", names_it, named, c->words[0], c->words[1], c->words[2]);
 }
 
-static void whoever_departs_is_named_and_nothing_is_opened(void **state)
+TEST(whoever_departs_is_named_and_nothing_is_opened)
 {
     struct stage c;
-    (void)state;
     stage_new(&c);
     for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS; who++)
@@ -473,10 +472,9 @@ static void whoever_departs_is_named_and_nothing_is_opened(void **state)
 }
 
 /* A measurement ends where statements are heard: its streams are as they began. */
-static void who_is_asked_something_else_masks_with_other_streams(void **state)
+TEST(who_is_asked_something_else_masks_with_other_streams)
 {
     struct stage c;
-    (void)state;
     stage_new(&c);
     c.measures = true;
     c.candidates = 1;
@@ -495,9 +493,8 @@ static void who_is_asked_something_else_masks_with_other_streams(void **state)
  * A component has two holders: one of them notices, and the third server does not get beyond its
  * debit.
  */
-static void noise_that_was_altered_is_not_used(void **state)
+TEST(noise_that_was_altered_is_not_used)
 {
-    (void)state;
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         unsigned holder = (who + 2) % 3;
         struct stage c;
@@ -602,12 +599,11 @@ static uint64_t rounds_of(struct stage *c, unsigned openings)
  * Agree and confirm ride on a new selection, and are two rounds of anything else: of a selection
  * that is bound, of a measurement, and of a single candidate, whose square needs no round at all.
  */
-static void statements_cost_a_new_selection_no_round(void **state)
+TEST(statements_cost_a_new_selection_no_round)
 {
     struct bytes first = {0};
     struct stage c;
     uint64_t rounds;
-    (void)state;
     play_and_keep(&c, &first);
     bytes_clear(&first);
     rounds = c.rounds[0];
@@ -656,10 +652,9 @@ static enum err open_unbound(struct party *p, void *shared)
     return right ? ERR_OK : ERR_DATA;
 }
 
-static void nothing_is_opened_before_all_have_confirmed(void **state)
+TEST(nothing_is_opened_before_all_have_confirmed)
 {
     struct stage c;
-    (void)state;
     stage_new(&c);
     assert_int_equal(three_run(1, open_unbound, &c, NULL), ERR_OK);
     stage_free(&c);
@@ -669,12 +664,11 @@ static void nothing_is_opened_before_all_have_confirmed(void **state)
  * From every mix of three disks: bound, index known, opened. The session is another, and so is its
  * tape.
  */
-static void what_a_crash_left_opens_what_it_would_have(void **state)
+TEST(what_a_crash_left_opens_what_it_would_have)
 {
     static const char *const kept[] = {"bound", "index", "opened"};
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     for (unsigned k = 0; k < 2 * 27; k++) {
         const unsigned mix = k % 27, at[] = {mix % 3, mix / 3 % 3, mix / 9};
         if (mix == 0)
@@ -712,11 +706,10 @@ static void rounds_of_both(const char *more, uint64_t rounds[2])
 }
 
 /* A selection takes a flush more, and a measurement, which multiplies nothing, none. */
-static void what_is_proved_takes_a_flush_more(void **state)
+TEST(what_is_proved_takes_a_flush_more)
 {
     static const char *const scores[][2] = {{"score: l1\n", "score: l1\nsecurity: abort\n"},
                                             {"score: l2\n", "score: l2\nsecurity: abort\n"}};
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         uint64_t without[2], with[2];
         rounds_of_both(scores[k][0], without);
@@ -727,10 +720,9 @@ static void what_is_proved_takes_a_flush_more(void **state)
 }
 
 /* What a server computes on is wrong, and then so is what it sends: nothing is opened. */
-static void wrong_counts_end_a_round_that_is_proved(void **state)
+TEST(wrong_counts_end_a_round_that_is_proved)
 {
     struct stage c;
-    (void)state;
     stage_of(&c, "security: abort\n");
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         play(&c, OTHER_COUNTS, who);
@@ -755,10 +747,9 @@ static struct store_found found_of(const struct stage *c, unsigned i)
 }
 
 /* The round is not even staged. */
-static void no_round_begins_while_something_is_to_be_proved(void **state)
+TEST(no_round_begins_while_something_is_to_be_proved)
 {
     struct stage c;
-    (void)state;
     stage_of(&c, "security: abort\n");
     c.owes = true;
     play(&c, HONEST, 0);
@@ -771,11 +762,10 @@ static void no_round_begins_while_something_is_to_be_proved(void **state)
 }
 
 /* What is opened then is not kept: neither the index nor, behind it, the values. */
-static void nothing_is_kept_while_something_is_to_be_proved(void **state)
+TEST(nothing_is_kept_while_something_is_to_be_proved)
 {
     static const enum open_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
     static const enum standing kept[] = {STANDING_BOUND, STANDING_INDEX};
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         struct stage c;
         stage_of(&c, "security: abort\n");
@@ -824,11 +814,10 @@ static const struct ruin {
 };
 
 /* A store in which a bound round is not what it was: nobody opens anything, and each says why. */
-static void a_round_that_cannot_go_on_is_told_why(void **state)
+TEST(a_round_that_cannot_go_on_is_told_why)
 {
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (size_t k = 0; k < sizeof ruins / sizeof *ruins; k++) {
@@ -871,11 +860,10 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 }
 
 /* Who lacks an index takes what two others state, but none that is no candidate's. */
-static void an_index_that_is_taken_over_is_a_candidate_s(void **state)
+TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     bytes_clear(&first);
     for (unsigned past = 0; past < 2; past++)
@@ -897,14 +885,13 @@ static void an_index_that_is_taken_over_is_a_candidate_s(void **state)
 /* --- a server that asks again ----------------------------------------------------------------- */
 
 /* Whatever a third claims, or cannot do: what two have is not opened once more. */
-static void what_two_have_is_answered_without_the_third(void **state)
+TEST(what_two_have_is_answered_without_the_third)
 {
     static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
                                        "UPDATE rounds SET standing = 2; DELETE FROM noise",
                                        "UPDATE rounds SET attempts = 100"};
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned k = 0; k < 2 * sizeof harm / sizeof *harm; k++) {
         unsigned who = k % STUDY_SERVERS;
@@ -929,11 +916,10 @@ static void what_two_have_is_answered_without_the_third(void **state)
  * The store of a server that departs is put back to where it knew nothing; those of the others are
  * as they left them.
  */
-static void two_that_have_the_index_open_no_other(void **state)
+TEST(two_that_have_the_index_open_no_other)
 {
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -955,12 +941,11 @@ static void two_that_have_the_index_open_no_other(void **state)
  * One has the index, and the other has to select again: if something else comes out, the first one
  * goes no further.
  */
-static void who_has_an_index_takes_no_other(void **state)
+TEST(who_has_an_index_takes_no_other)
 {
     struct bytes first = {0};
     unsigned noticed = 0;
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         const unsigned has = (who + 1) % 3;
@@ -990,11 +975,10 @@ static void who_has_an_index_takes_no_other(void **state)
  * something else in its own computation: they have nothing on disk that they could compare. After
  * ROUND_ATTEMPTS the round is lost at all three, and the run goes on with the next.
  */
-static void a_round_is_tried_a_few_times(void **state)
+TEST(a_round_is_tried_a_few_times)
 {
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         uint64_t indices = 0;
@@ -1026,12 +1010,11 @@ static void a_round_is_tried_a_few_times(void **state)
 }
 
 /* All agree, and then one cannot note the others' heads: nobody has sent what depends on data. */
-static void a_link_that_is_lost_before_is_free(void **state)
+TEST(a_link_that_is_lost_before_is_free)
 {
     struct bytes first = {0}, log = {0};
     char name[32], path[SUPPORT_PATH];
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
         uint32_t before[STUDY_SERVERS];
@@ -1061,11 +1044,10 @@ static void a_link_that_is_lost_before_is_free(void **state)
  * Servers count by themselves: one that has tried as often as it may ends the round, wherever the
  * others are.
  */
-static void an_honest_server_needs_few_attempts(void **state)
+TEST(an_honest_server_needs_few_attempts)
 {
     struct bytes first = {0};
     struct stage c;
-    (void)state;
     play_and_keep(&c, &first);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         put_back(&c, i, "bound");
@@ -1079,29 +1061,4 @@ static void an_honest_server_needs_few_attempts(void **state)
         expect_answer(&c, i, &first);
     bytes_clear(&first);
     stage_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whoever_departs_is_named_and_nothing_is_opened),
-        cmocka_unit_test(who_is_asked_something_else_masks_with_other_streams),
-        cmocka_unit_test(nothing_is_opened_before_all_have_confirmed),
-        cmocka_unit_test(statements_cost_a_new_selection_no_round),
-        cmocka_unit_test(noise_that_was_altered_is_not_used),
-        cmocka_unit_test(what_a_crash_left_opens_what_it_would_have),
-        cmocka_unit_test(what_is_proved_takes_a_flush_more),
-        cmocka_unit_test(wrong_counts_end_a_round_that_is_proved),
-        cmocka_unit_test(no_round_begins_while_something_is_to_be_proved),
-        cmocka_unit_test(nothing_is_kept_while_something_is_to_be_proved),
-        cmocka_unit_test(a_round_that_cannot_go_on_is_told_why),
-        cmocka_unit_test(an_index_that_is_taken_over_is_a_candidate_s),
-        cmocka_unit_test(what_two_have_is_answered_without_the_third),
-        cmocka_unit_test(two_that_have_the_index_open_no_other),
-        cmocka_unit_test(who_has_an_index_takes_no_other),
-        cmocka_unit_test(a_round_is_tried_a_few_times),
-        cmocka_unit_test(a_link_that_is_lost_before_is_free),
-        cmocka_unit_test(an_honest_server_needs_few_attempts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,7 +347,5 @@ enum err question_parse(struct question **out, const struct domain *d, struct qu
     q->pool = p.work.pool;
     TRY(e);
     from->at = p.lexer.next;
-    *out = q;
-    q = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &q);
 }

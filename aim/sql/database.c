@@ -367,9 +367,7 @@ enum err database_open(struct database **out, const struct domain *d,
     *db = (struct database){.domain = d, .source = *source, .o = *options, .log = log};
     db->o.decimal = 0; /* texts of numbers have a point, whatever CSV files have */
     TRY(start(db));
-    *out = db;
-    db = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &db);
 }
 
 const char *database_name(const struct database *db)

@@ -267,9 +267,7 @@ enum err odbc_connect(struct odbc **out, const char *text, const char *name, str
                        .name = name,
                        .log = log};
     TRY(start(o, text));
-    *out = o;
-    o = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &o);
 }
 
 const char *odbc_engine(const struct odbc *o)

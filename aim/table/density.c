@@ -273,9 +273,7 @@ enum err density_new(struct density **out, const struct domain_attribute *a, con
         (a->kind == DOMAIN_INTEGER ? integer_bin : numeric_bin)(d, a, code);
     if (a->kind == DOMAIN_NUMERIC)
         tilt_all(d, a, counts);
-    *out = d;
-    d = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &d);
 }
 
 void density_free(struct density **d)

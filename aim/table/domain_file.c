@@ -197,9 +197,7 @@ enum err domain_read(struct domain **out, struct reader *r, struct log *log)
         TRY(read_attribute(&a, r));
         TRY(add(d, &a, log));
     }
-    *out = d;
-    d = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &d);
 }
 
 enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t *attribute,
@@ -210,7 +208,5 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
     TRY(domain_new(&picked));
     for (size_t k = 0; k < count; k++)
         TRY(add(picked, &d->attribute[attribute[k]], NULL));
-    *out = picked;
-    picked = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &picked);
 }

@@ -391,9 +391,7 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
     }
     if (r->o.person != NULL)
         TRY(persons_new(&r->persons));
-    *out = r;
-    r = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &r);
 }
 
 static void tell_changed(const struct rows *r)

@@ -30,9 +30,7 @@ enum err table_new(struct table **out, const struct domain *d, size_t capacity)
     t->domain = d;
     TRY(memory_new(&t->column, d->attributes));
     TRY(reserve(t, capacity));
-    *out = t;
-    t = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &t);
 }
 
 enum err table_keep_numbers(struct table *t)

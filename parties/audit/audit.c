@@ -167,9 +167,7 @@ enum err audit_open(struct audit **audit, const char *folder, const struct study
     if (a->fd < 0)
         return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", a->path, strerror(errno));
     TRY(take_up(a));
-    *audit = a;
-    a = NULL;
-    return ERR_OK;
+    return memory_hand_over(audit, &a);
 }
 
 void audit_close(struct audit **audit)

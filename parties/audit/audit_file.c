@@ -326,9 +326,7 @@ enum err audit_file_read(struct audit_file **file, const char *path, struct log 
         f->size += (size_t)(end - line) + 1;
         f->torn = text.size - f->size;
     }
-    *file = f;
-    f = NULL;
-    return ERR_OK;
+    return memory_hand_over(file, &f);
 }
 
 void audit_file_free(struct audit_file **file)

@@ -14,7 +14,6 @@
 #include "parties/study/study.h"
 
 #define RECEIPT_FILE_MAX 4096
-#define RECEIPT_PART_SIZE 72 /* as bytes */
 
 enum receipt_state { RECEIPT_HELD = 1, RECEIPT_WITHDRAWN };
 

@@ -51,9 +51,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
         .party = party, .study = study, .bounds = bounds, .slack = price_slack(study), .log = log};
     start_tape(g, tape_id);
     TRY(tally_new(&g->tally, study, bounds));
-    *engine = g;
-    g = NULL;
-    return ERR_OK;
+    return memory_hand_over(engine, &g);
 }
 
 void engine_free(struct engine **engine)

@@ -218,9 +218,7 @@ enum err http_start(struct http **http, const char *where, const struct status *
             where);
     TRY(thread_start(&h->clock, end_visits, h, log));
     h->ticks = true;
-    *http = h;
-    h = NULL;
-    return ERR_OK;
+    return memory_hand_over(http, &h);
 }
 
 void http_stop(struct http **http)

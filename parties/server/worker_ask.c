@@ -179,7 +179,7 @@ enum err worker_once(struct worker *w, struct bytes *message)
     } else {
         TRY(worker_tend(w, message));
     }
-    e = gate_port_receive_or(w->port, &from, message, leader, clock_now_ms() + WORKER_POLL_MS);
+    e = gate_port_receive(w->port, &from, message, leader, clock_now_ms() + WORKER_POLL_MS);
     if (e == ERR_TIMEOUT || e == ERR_AGAIN)
         return ERR_OK;
     if (e == ERR_NOMEM) {

@@ -182,9 +182,7 @@ enum err store_open(struct store **store, const char *folder, const struct study
                            32) != 0)
         return ERR_CRYPTO;
     TRY(open_database(s, folder, me));
-    *store = s;
-    s = NULL;
-    return ERR_OK;
+    return memory_hand_over(store, &s);
 }
 
 void store_close(struct store **store)
