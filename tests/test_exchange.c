@@ -6,10 +6,10 @@
 
 #include "base/memory.h"
 #include "parties/exchange/failures.h"
-#include "parties/exchange/held.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/statement.h"
+#include "parties/exchange/upload_entry.h"
 #include "tests/support_study.h"
 
 #include <sodium.h>
@@ -336,13 +336,13 @@ TEST(what_is_held_is_one_of_four_things)
     for (unsigned state_of = 0; state_of < 256; state_of++) {
         uint8_t text[1 + 16 + 32] = {(uint8_t)state_of, 9};
         struct reader in = reader_of(text, sizeof text), cut = reader_of(text, sizeof text - 1);
-        struct held held;
-        held_read(&in, &held);
-        assert_int_equal(in.failed, state_of > HELD_WITHDRAWN);
-        assert_int_equal(held.state, in.failed ? HELD_NOTHING : state_of);
-        assert_true(held.time == (held.state == HELD_NOTHING ? 0 : 9));
-        held_read(&cut, &held);
-        assert_int_equal(cut.failed, state_of != HELD_NOTHING);
+        struct upload_entry entry;
+        upload_entry_read(&in, &entry);
+        assert_int_equal(in.failed, state_of > UPLOAD_WITHDRAWN);
+        assert_int_equal(entry.state, in.failed ? UPLOAD_NOTHING : state_of);
+        assert_true(entry.time == (entry.state == UPLOAD_NOTHING ? 0 : 9));
+        upload_entry_read(&cut, &entry);
+        assert_int_equal(cut.failed, state_of != UPLOAD_NOTHING);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
  * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test
- * plays itself; what they hold, in words (holding.c); the terms that a key remembers (pin.c); the
+ * plays itself; what they hold, in words (server_status.c); the terms that a key remembers (pin.c); the
  * secret beside it (owner_secret.c); and the book of budgets (book.c).
  */
 #include "tests/support_cmocka.h"
@@ -113,12 +113,12 @@ static void withdrawn(struct scene *c, unsigned i, enum cheat cheat, struct byte
 
 static void status(const struct scene *c, enum cheat cheat, struct bytes *payload)
 {
-    const struct held nothing = {.state = HELD_NOTHING};
+    const struct upload_entry nothing = {.state = UPLOAD_NOTHING};
     bytes_put_u32(payload, 1);
     bytes_put_u8(payload, 0);
     bytes_put_u32(payload, (uint32_t)c->s.study->owners + (cheat == OTHER_OWNERS));
     for (size_t k = 0; k < c->s.study->owners; k++)
-        held_put(payload, &nothing);
+        upload_entry_put(payload, &nothing);
 }
 
 /* A ledger whose head after n debits is n everywhere; `fork` for another one. */
@@ -336,12 +336,12 @@ TEST(the_status_of_servers_that_cheat)
     struct scene c CLEAN(scene_free);
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct holding holding[STUDY_SERVERS];
+        struct server_status status[STUDY_SERVERS];
         meet(&c, 1, cases[i].cheat);
-        assert_int_equal(courier_status(c.courier, holding), ERR_OK);
+        assert_int_equal(courier_status(c.courier, status), ERR_OK);
         for (unsigned k = 0; k < STUDY_SERVERS; k++) {
-            assert_int_equal(holding[k].answered, k != 1 || cases[i].cheat == NONE);
-            holding_clear(&holding[k]);
+            assert_int_equal(status[k].answered, k != 1 || cases[i].cheat == NONE);
+            server_status_clear(&status[k]);
         }
         support_says(c.words, cases[i].words);
         courier_free(&c.courier);
@@ -374,16 +374,16 @@ TEST(a_ledger_that_was_put_back_is_refused)
     unsigned kept = 0;
     scene_new(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct holding holding[STUDY_SERVERS];
+        struct server_status status[STUDY_SERVERS];
         struct receipt receipt;
         enum err e;
         meet(&c, 1, cases[i].cheat);
         assert_int_equal(courier_upload(c.courier, c.parts, false, &receipt), cases[i].expected);
         support_says(c.words, cases[i].words);
-        e = courier_status(c.courier, holding);
+        e = courier_status(c.courier, status);
         assert_int_equal(e, cases[i].expected == ERR_MISMATCH ? ERR_MISMATCH : ERR_OK);
         for (unsigned k = 0; k < STUDY_SERVERS; k++)
-            holding_clear(&holding[k]);
+            server_status_clear(&status[k]);
         courier_free(&c.courier);
         /* and the next time, from the file */
         c.witness = (struct witness){.study = c.s.study, .log = &c.log};
@@ -477,19 +477,21 @@ TEST(what_is_held_is_told_in_words)
     struct support_study s CLEAN(support_study_free);
     struct log quiet = {.level = LOG_ERROR};
     const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
-    struct held entry[STUDY_SERVERS][3] = {{{0}}};
-    struct holding holding[STUDY_SERVERS];
+    struct upload_entry entry[STUDY_SERVERS][3] = {{{0}}};
+    struct server_status status[STUDY_SERVERS];
     char words[4096] = "";
     FILE *out = fmemopen(words, sizeof words, "w");
     assert_non_null(out);
     assert_int_equal(support_study_new(&s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        holding[i] = (struct holding){.answered = true, .roster = 1 + i, .entry = entry[i]};
-        entry[i][0] = (struct held){.state = HELD_COMPLETE, .digest = {(uint8_t)(i == 2)}};
-        entry[i][1] = (struct held){
-            .state = i == 0 ? HELD_WITHDRAWN : HELD_INCOMPLETE, .time = 1000000000, .bytes = 5000};
+        status[i] = (struct server_status){.answered = true, .roster = 1 + i, .entry = entry[i]};
+        entry[i][0] = (struct upload_entry){.state = UPLOAD_COMPLETE,
+                                            .digest = {(uint8_t)(i == 2)}};
+        entry[i][1] = (struct upload_entry){.state = i == 0 ? UPLOAD_WITHDRAWN : UPLOAD_INCOMPLETE,
+                                            .time = 1000000000,
+                                            .bytes = 5000};
     }
-    holding_describe(out, s.study, holding);
+    server_status_describe(out, s.study, status);
     fclose(out);
     support_says(words, "Server 0, s0: roster 1; no run has begun");
     support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");

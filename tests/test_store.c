@@ -124,11 +124,11 @@ TEST(a_batch_is_kept_whole_or_not_at_all)
     }
 }
 
-static struct held entry_of(struct bench *b, unsigned server)
+static struct upload_entry entry_of(struct bench *b, unsigned server)
 {
-    struct held entries[2];
-    assert_int_equal(store_holds(b->store[server], entries), ERR_OK);
-    assert_int_equal(entries[0].state, HELD_NOTHING);
+    struct upload_entry entries[2];
+    assert_int_equal(store_upload_entries(b->store[server], entries), ERR_OK);
+    assert_int_equal(entries[0].state, UPLOAD_NOTHING);
     return entries[1];
 }
 
@@ -165,7 +165,7 @@ TEST(a_vector_may_come_in_parts)
                          ERR_FORMAT);
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 5, p, 0, &held, &complete),
                          ERR_FORMAT);
-        assert_int_equal(entry_of(&b, 1).state, HELD_INCOMPLETE);
+        assert_int_equal(entry_of(&b, 1).state, UPLOAD_INCOMPLETE);
         assert_true(entry_of(&b, 1).bytes == 5);
         store_close(&b.store[1]);
         assert_int_equal(open_store(&b, 1), ERR_OK);
@@ -206,7 +206,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     struct bench b CLEAN(bench_free) = bench_new();
     struct upload other[3];
     struct bytes packed CLEAN(bytes_clear) = {0};
-    struct held before, after;
+    struct upload_entry before, after;
     struct upload_name *list = NULL;
     size_t count;
     bool complete;
@@ -217,10 +217,10 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
                      ERR_OK);
     other[0].owner = 1;
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
-    assert_int_equal(entry_of(&b, 0).state, HELD_NOTHING);
+    assert_int_equal(entry_of(&b, 0).state, UPLOAD_NOTHING);
     assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK);
     before = entry_of(&b, 0);
-    assert_int_equal(before.state, HELD_COMPLETE);
+    assert_int_equal(before.state, UPLOAD_COMPLETE);
     assert_int_equal(store_put(b.store[0], &other[0], false, &complete), ERR_REFUSED);
 
     /* while a session counts it, it stays */
@@ -232,7 +232,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_OK);
     after = entry_of(&b, 0);
-    assert_int_equal(after.state, HELD_COMPLETE);
+    assert_int_equal(after.state, UPLOAD_COMPLETE);
     assert_memory_not_equal(after.digest, before.digest, 32);
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
     assert_int_equal(count, 1);
@@ -245,14 +245,14 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     assert_int_equal(log_size(&b), 0);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* again is fine */
     before = entry_of(&b, 0);
-    assert_int_equal(before.state, HELD_WITHDRAWN);
+    assert_int_equal(before.state, UPLOAD_WITHDRAWN);
     assert_memory_equal(before.digest, after.digest, 32);
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
     assert_int_equal(count, 0);
     memory_free(&list);
     /* and it may come again, until there is a debit */
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
-    assert_int_equal(entry_of(&b, 0).state, HELD_COMPLETE);
+    assert_int_equal(entry_of(&b, 0).state, UPLOAD_COMPLETE);
     debit_times(&b, 0, 0, 1);
     assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);

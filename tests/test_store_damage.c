@@ -40,8 +40,8 @@ static enum err list(struct bench *b)
 
 static enum err hold(struct bench *b)
 {
-    struct held entry;
-    return store_hold_of(b->store[1], 1, &entry);
+    struct upload_entry entry;
+    return store_upload_entry(b->store[1], 1, &entry);
 }
 
 static enum err purge(struct bench *b)

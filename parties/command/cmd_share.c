@@ -306,19 +306,19 @@ static enum err withdraw(struct share *s)
 static enum err tell_status(struct share *s)
 {
     struct courier *courier = NULL;
-    struct holding holding[STUDY_SERVERS] = {{0}};
+    struct server_status status[STUDY_SERVERS] = {{0}};
     enum err e = meet(s, &courier), ledgers = ERR_OK;
     if (e == ERR_OK)
-        ledgers = courier_status(courier, holding);
+        ledgers = courier_status(courier, status);
     part(s, &courier);
     if (e == ERR_OK)
-        holding_describe(stdout, s->study, holding);
+        server_status_describe(stdout, s->study, status);
     if (e == ERR_OK)
         e = ledgers;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        if (e == ERR_OK && !holding[i].answered)
+        if (e == ERR_OK && !status[i].answered)
             e = ERR_PEER;
-        holding_clear(&holding[i]);
+        server_status_clear(&status[i]);
     }
     return e;
 }

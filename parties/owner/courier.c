@@ -354,7 +354,7 @@ enum err courier_withdraw(struct courier *c, struct receipt *receipt, bool *whol
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-static enum err status_of(struct courier *c, unsigned server, struct holding *holding)
+static enum err status_of(struct courier *c, unsigned server, struct server_status *status)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
@@ -362,24 +362,24 @@ static enum err status_of(struct courier *c, unsigned server, struct holding *ho
     bytes_put_u8(&message, MESSAGE_STATUS);
     e = ask(c, server, &message, &reply);
     if (e == ERR_OK)
-        e = holding_read(c->o.study, &reply, holding);
+        e = server_status_read(c->o.study, &reply, status);
     return e == ERR_FORMAT ? misfit(c) : e;
 }
 
-enum err courier_status(struct courier *c, struct holding holding[STUDY_SERVERS])
+enum err courier_status(struct courier *c, struct server_status status[STUDY_SERVERS])
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char words[sizeof c->words + 64];
         enum err e;
         bool refused = false;
-        holding[i] = (struct holding){0};
-        e = status_of(c, i, &holding[i]);
+        status[i] = (struct server_status){0};
+        e = status_of(c, i, &status[i]);
         if (e == ERR_OK) {
             e = look(c, i);
             refused = e == ERR_MISMATCH;
         }
-        holding[i].answered = e == ERR_OK || refused;
+        status[i].answered = e == ERR_OK || refused;
         worst = refused ? e : worst;
         if (e != ERR_OK) {
             words_of(c, i, e, words, sizeof words);

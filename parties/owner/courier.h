@@ -14,7 +14,7 @@
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"
-#include "parties/owner/holding.h"
+#include "parties/owner/server_status.h"
 
 struct courier_options {
     const struct study *study;
@@ -46,7 +46,8 @@ enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool
  * Asks all three once, and logs who does not answer. ERR_MISMATCH if a server has other terms, or a
  * ledger that does not continue what was seen of it.
  */
-enum err courier_status(struct courier *courier, struct holding holding[STUDY_SERVERS]) MUST_CHECK;
+enum err courier_status(struct courier *courier,
+                        struct server_status status[STUDY_SERVERS]) MUST_CHECK;
 
 /* So far. */
 struct traffic courier_traffic(const struct courier *courier);

@@ -54,12 +54,13 @@ static enum err put_statement(const struct intake *in, enum receipt_state state,
 
 static enum err put_held(const struct intake *in, uint32_t owner, struct bytes *out)
 {
-    struct held entry;
-    TRY(store_hold_of(in->site->store, owner, &entry));
-    bytes_put_u8(out, entry.state == HELD_COMPLETE);
+    struct upload_entry entry;
+    TRY(store_upload_entry(in->site->store, owner, &entry));
+    bytes_put_u8(out, entry.state == UPLOAD_COMPLETE);
     bytes_put_u64(out, entry.bytes);
-    return entry.state == HELD_COMPLETE ? put_statement(in, RECEIPT_HELD, owner, entry.digest, out)
-                                        : ERR_OK;
+    return entry.state == UPLOAD_COMPLETE
+               ? put_statement(in, RECEIPT_HELD, owner, entry.digest, out)
+               : ERR_OK;
 }
 
 /* How far an owner's upload has come. */
@@ -294,11 +295,11 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
 /* The answer to a withdrawal. Withdrawing nothing is fine. */
 static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct bytes *out)
 {
-    struct held entry;
-    TRY(store_hold_of(in->site->store, owner, &entry));
-    if (entry.state == HELD_WITHDRAWN)
+    struct upload_entry entry;
+    TRY(store_upload_entry(in->site->store, owner, &entry));
+    if (entry.state == UPLOAD_WITHDRAWN)
         log_info(in->site->log, "%s has withdrawn its upload", in->site->study->owner[owner].name);
-    bytes_put_u8(out, entry.state == HELD_WITHDRAWN);
+    bytes_put_u8(out, entry.state == UPLOAD_WITHDRAWN);
     bytes_put(out, entry.digest, sizeof entry.digest);
     return put_statement(in, RECEIPT_WITHDRAWN, owner, entry.digest, out);
 }
@@ -325,16 +326,16 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
 static enum err put_status(const struct intake *in, struct bytes *out)
 {
     const struct study *study = in->site->study;
-    struct held *entry CLEAN(memory_release) = NULL;
+    struct upload_entry *entry CLEAN(memory_release) = NULL;
     uint64_t debits;
     TRY(memory_new(&entry, study->owners));
-    TRY(store_holds(in->site->store, entry));
+    TRY(store_upload_entries(in->site->store, entry));
     TRY(store_debits(in->site->store, &debits));
     bytes_put_u32(out, study->roster_version);
     bytes_put_u8(out, debits > 0);
     bytes_put_u32(out, (uint32_t)study->owners);
     for (size_t i = 0; i < study->owners; i++)
-        held_put(out, &entry[i]);
+        upload_entry_put(out, &entry[i]);
     return ERR_OK;
 }
 

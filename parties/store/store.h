@@ -16,8 +16,8 @@
 #ifndef TREFOIL_PARTIES_STORE_STORE_H
 #define TREFOIL_PARTIES_STORE_STORE_H
 
-#include "parties/exchange/held.h"
 #include "parties/exchange/upload.h"
+#include "parties/exchange/upload_entry.h"
 #include "parties/study/study.h"
 
 struct store;
@@ -65,9 +65,10 @@ enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 void store_use(struct store *store, bool in_use);
 
 /* What is here of an owner. */
-enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry) MUST_CHECK;
+enum err store_upload_entry(struct store *store, uint32_t owner,
+                            struct upload_entry *entry) MUST_CHECK;
 /* Of all owners. */
-enum err store_holds(struct store *store, struct held *entries) MUST_CHECK;
+enum err store_upload_entries(struct store *store, struct upload_entry *entries) MUST_CHECK;
 
 /* Names the complete uploads, ordered by id; the caller frees the array. */
 enum err store_uploads(struct store *store, struct upload_name **names, size_t *count) MUST_CHECK;

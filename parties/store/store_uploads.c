@@ -195,15 +195,16 @@ static const char entries_sql[] =
     " WHERE owner >= ?1 AND owner <= ?2";
 
 /* entries[0] is of the owner `first`. */
-static enum err read_entries(struct store *s, size_t first, size_t last, struct held *entries)
+static enum err read_entries(struct store *s, size_t first, size_t last,
+                             struct upload_entry *entries)
 {
     struct query q = query_of(s, entries_sql);
     memset(entries, 0, (last - first + 1) * sizeof *entries);
     query_put_u64(&q, first);
     query_put_u64(&q, last);
     while (query_row(&q)) {
-        struct held *entry = &entries[query_u64(&q) - first];
-        entry->state = (enum held_state)query_u64(&q);
+        struct upload_entry *entry = &entries[query_u64(&q) - first];
+        entry->state = (enum upload_state)query_u64(&q);
         query_copy(&q, entry->digest, sizeof entry->digest);
         entry->time = (int64_t)query_u64(&q);
         entry->bytes = query_u64(&q);
@@ -211,12 +212,12 @@ static enum err read_entries(struct store *s, size_t first, size_t last, struct 
     return query_end(&q);
 }
 
-enum err store_hold_of(struct store *store, uint32_t owner, struct held *entry)
+enum err store_upload_entry(struct store *store, uint32_t owner, struct upload_entry *entry)
 {
     return read_entries(store, owner, owner, entry);
 }
 
-enum err store_holds(struct store *store, struct held *entries)
+enum err store_upload_entries(struct store *store, struct upload_entry *entries)
 {
     return read_entries(store, 0, store->study->owners - 1, entries);
 }

@@ -1,4 +1,4 @@
-#include "parties/owner/holding.h"
+#include "parties/owner/server_status.h"
 
 #include "base/date.h"
 #include "base/memory.h"
@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum err holding_read(const struct study *study, const struct reply *reply, struct holding *h)
+enum err server_status_read(const struct study *study, const struct reply *reply,
+                            struct server_status *h)
 {
     struct reader in = reader_of(reply->payload, reply->size);
     h->roster = reader_u32(&in);
@@ -15,113 +16,115 @@ enum err holding_read(const struct study *study, const struct reply *reply, stru
         return ERR_FORMAT;
     TRY(memory_new(&h->entry, study->owners));
     for (size_t i = 0; i < study->owners; i++)
-        held_read(&in, &h->entry[i]);
+        upload_entry_read(&in, &h->entry[i]);
     return reader_done(&in);
 }
 
-void holding_clear(struct holding *h)
+void server_status_clear(struct server_status *h)
 {
     memory_free(&h->entry);
 }
 
 /* Says what one server has of an owner. */
 static void describe_entry(FILE *out, const struct study *study, unsigned server,
-                           const struct holding *h, size_t owner)
+                           const struct server_status *h, size_t owner)
 {
-    const struct held *entry;
+    const struct upload_entry *entry;
     fprintf(out, "    server %u (%s) ", server, study->server[server].name);
     if (!h->answered) {
         fputs("does not answer\n", out);
         return;
     }
     entry = &h->entry[owner];
-    if (entry->state == HELD_INCOMPLETE && server == 1)
+    if (entry->state == UPLOAD_INCOMPLETE && server == 1)
         fprintf(out, "has %s of it\n", words_bytes(entry->bytes).text);
-    else if (entry->state == HELD_INCOMPLETE)
+    else if (entry->state == UPLOAD_INCOMPLETE)
         fputs("waits until server 1 has passed it on\n", out);
     else
-        fputs(entry->state == HELD_COMPLETE  ? "has stored its part\n"
-              : entry->state == HELD_NOTHING ? "has nothing\n"
-                                             : "has deleted it: withdrawn\n",
+        fputs(entry->state == UPLOAD_COMPLETE  ? "has stored its part\n"
+              : entry->state == UPLOAD_NOTHING ? "has nothing\n"
+                                               : "has deleted it: withdrawn\n",
               out);
 }
 
-static bool all_alike(const struct holding holding[STUDY_SERVERS], size_t owner)
+static bool all_alike(const struct server_status status[STUDY_SERVERS], size_t owner)
 {
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
-        if (memcmp(holding[i].entry[owner].digest, holding[0].entry[owner].digest, 32) != 0)
+        if (memcmp(status[i].entry[owner].digest, status[0].entry[owner].digest, 32) != 0)
             return false;
     return true;
 }
 
 /* How many servers answer, and how many of them have it in each state. */
 struct at_servers {
-    unsigned answer, in[HELD_WITHDRAWN + 1];
+    unsigned answer, in[UPLOAD_WITHDRAWN + 1];
 };
-static struct at_servers count_servers(const struct holding holding[STUDY_SERVERS], size_t owner)
+static struct at_servers count_servers(const struct server_status status[STUDY_SERVERS],
+                                       size_t owner)
 {
     struct at_servers at = {0};
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (holding[i].answered) {
+        if (status[i].answered) {
             at.answer++;
-            at.in[holding[i].entry[owner].state]++;
+            at.in[status[i].entry[owner].state]++;
         }
     return at;
 }
 
 /* `left_out`: as it is, a run would not count it. Nobody knows what a silent server has. */
 static void describe_owner(FILE *out, const struct study *study,
-                           const struct holding holding[STUDY_SERVERS], size_t owner,
+                           const struct server_status status[STUDY_SERVERS], size_t owner,
                            bool *left_out)
 {
-    const struct at_servers at = count_servers(holding, owner);
+    const struct at_servers at = count_servers(status, owner);
     struct phrase time = {""};
     bool known = at.answer == STUDY_SERVERS;
     *left_out = false;
-    if (holding[0].answered)
-        time = date_text(holding[0].entry[owner].time);
+    if (status[0].answered)
+        time = date_text(status[0].entry[owner].time);
     fprintf(out, "  %-20s ", study->owner[owner].name);
     if (at.answer == 0)
         fputs("not known\n", out);
-    else if (at.in[HELD_NOTHING] == at.answer)
+    else if (at.in[UPLOAD_NOTHING] == at.answer)
         fputs(known ? "nothing yet\n" : "nothing at the servers that answer\n", out);
-    else if (at.in[HELD_WITHDRAWN] == STUDY_SERVERS)
+    else if (at.in[UPLOAD_WITHDRAWN] == STUDY_SERVERS)
         fprintf(out, "withdrawn, %s\n", time.text);
-    else if (known && at.in[HELD_COMPLETE] == at.answer && all_alike(holding, owner))
+    else if (known && at.in[UPLOAD_COMPLETE] == at.answer && all_alike(status, owner))
         fprintf(out, "held by all three, %s\n", time.text);
-    else if (known && at.in[HELD_COMPLETE] == at.answer) {
+    else if (known && at.in[UPLOAD_COMPLETE] == at.answer) {
         *left_out = true;
         fputs("the servers hold different uploads: run share --replace\n", out);
     } else {
-        *left_out = at.in[HELD_COMPLETE] < at.answer;
+        *left_out = at.in[UPLOAD_COMPLETE] < at.answer;
         fputs(*left_out ? "incomplete\n" : "held by the servers that answer\n", out);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
-            describe_entry(out, study, i, &holding[i], owner);
+            describe_entry(out, study, i, &status[i], owner);
     }
 }
 
 static void describe_servers(FILE *out, const struct study *study,
-                             const struct holding holding[STUDY_SERVERS])
+                             const struct server_status status[STUDY_SERVERS])
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         fprintf(out, "Server %u, %s: ", i, study->server[i].name);
-        if (!holding[i].answered)
+        if (!status[i].answered)
             fputs("does not answer\n", out);
         else
-            fprintf(out, "roster %u%s; %s\n", holding[i].roster,
-                    holding[i].roster == study->roster_version ? "" : " (this file has another)",
-                    holding[i].begun ? "the run has begun" : "no run has begun");
+            fprintf(out, "roster %u%s; %s\n", status[i].roster,
+                    status[i].roster == study->roster_version ? "" : " (this file has another)",
+                    status[i].begun ? "the run has begun" : "no run has begun");
     }
 }
 
 /* When the study's retain_days are over; 0 where it has none, or nothing is held. */
-static int64_t purge_due(const struct study *study, const struct holding holding[STUDY_SERVERS])
+static int64_t purge_due(const struct study *study,
+                         const struct server_status status[STUDY_SERVERS])
 {
     int64_t last = 0;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        for (size_t k = 0; holding[i].answered && k < study->owners; k++) {
-            const struct held *entry = &holding[i].entry[k];
-            bool here = entry->state == HELD_COMPLETE || entry->state == HELD_INCOMPLETE;
+        for (size_t k = 0; status[i].answered && k < study->owners; k++) {
+            const struct upload_entry *entry = &status[i].entry[k];
+            bool here = entry->state == UPLOAD_COMPLETE || entry->state == UPLOAD_INCOMPLETE;
             last = here && entry->time > last ? entry->time : last;
         }
     return last == 0 ? 0 : study_purge_due(study, last);
@@ -139,18 +142,18 @@ static void describe_due(FILE *out, int64_t due)
         fprintf(out, "The servers' operators are due to purge them from %s on.\n", date.text);
 }
 
-void holding_describe(FILE *out, const struct study *study,
-                      const struct holding holding[STUDY_SERVERS])
+void server_status_describe(FILE *out, const struct study *study,
+                            const struct server_status status[STUDY_SERVERS])
 {
     size_t incomplete = 0;
-    describe_servers(out, study, holding);
+    describe_servers(out, study, status);
     fputs("Uploads:\n", out);
     for (size_t i = 0; i < study->owners; i++) {
         bool left_out;
-        describe_owner(out, study, holding, i, &left_out);
+        describe_owner(out, study, status, i, &left_out);
         incomplete += left_out;
     }
-    describe_due(out, purge_due(study, holding));
+    describe_due(out, purge_due(study, status));
     if (incomplete > 0)
         fputs("A run leaves out what is not alike and complete at all three servers; its owner\n"
               "should run trefoil share again.\n",

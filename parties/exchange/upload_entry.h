@@ -1,0 +1,20 @@
+/* parties/exchange/upload_entry.h - what a server holds of an owner, as it says in its status. */
+#ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
+#define TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
+
+#include "base/bytes.h"
+
+enum upload_state { UPLOAD_NOTHING, UPLOAD_INCOMPLETE, UPLOAD_COMPLETE, UPLOAD_WITHDRAWN };
+
+struct upload_entry {
+    enum upload_state state;
+    uint8_t digest[32]; /* of the upload that is here, or was withdrawn last */
+    int64_t time;       /* of the last change; base/date.h */
+    uint64_t bytes;     /* of the vector that have come in parts, while incomplete */
+};
+
+void upload_entry_put(struct bytes *out, const struct upload_entry *entry);
+/* An unknown state, or too few bytes, fails the reader. */
+void upload_entry_read(struct reader *in, struct upload_entry *entry);
+
+#endif

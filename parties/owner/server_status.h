@@ -1,0 +1,24 @@
+/* parties/owner/server_status.h - what a server says it holds of all owners, and that in words. */
+#ifndef TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
+#define TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
+
+#include "parties/exchange/request.h"
+#include "parties/exchange/upload_entry.h"
+#include "parties/study/study.h"
+
+struct server_status {
+    bool answered;
+    uint32_t roster;
+    bool begun;
+    struct upload_entry *entry; /* of each owner; NULL unless answered */
+};
+
+/* From the answer to MESSAGE_STATUS; ERR_FORMAT for one of another study's people, too. */
+enum err server_status_read(const struct study *study, const struct reply *reply,
+                            struct server_status *h) MUST_CHECK;
+void server_status_clear(struct server_status *h);
+/* In words, for 80 columns: what waits is told server by server. */
+void server_status_describe(FILE *out, const struct study *study,
+                            const struct server_status status[STUDY_SERVERS]);
+
+#endif
