@@ -23,16 +23,12 @@ _Static_assert(sizeof(struct header) % ALIGNED == 8, "records are filled up by 8
 #define HEADER (sizeof(struct header) + 8)
 
 #define WIDTH 16
-#define WORD uint16_t
 #include "mpc/check_numbers_body.inc"
 #define WIDTH 32
-#define WORD uint32_t
 #include "mpc/check_numbers_body.inc"
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/check_numbers_body.inc"
 #define WIDTH 128
-#define WORD word128
 #include "mpc/check_numbers_body.inc"
 
 void check_numbers_free(struct check_numbers *log)

@@ -5,11 +5,9 @@
 #include "mpc/width.h"
 
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/fixed_body.inc"
 
 #define WIDTH 128
-#define WORD word128
 #include "mpc/fixed_body.inc"
 
 enum err fixed_polynomial64(struct party *p, struct share64 out, struct share64 x, unsigned f,

@@ -10,13 +10,10 @@
 #include <string.h>
 
 #define WIDTH 32
-#define WORD uint32_t
 #include "mpc/words.inc"
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/words.inc"
 #define WIDTH 128
-#define WORD word128
 #include "mpc/words.inc"
 
 #define STEP 512 /* lanes at a time; a multiple of 64 */

@@ -4,13 +4,10 @@
 #include <string.h>
 
 #define WIDTH 16
-#define WORD uint16_t
 #include "mpc/words.inc"
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/words.inc"
 #define WIDTH 128
-#define WORD word128
 #include "mpc/words.inc"
 
 /* Walks the words of the outputs, in order. */

@@ -14,19 +14,15 @@ struct right {
 };
 
 #define WIDTH 16
-#define WORD uint16_t
 #include "mpc/note_body.inc"
 #define WIDTH 32
 #define HALF uint16_t
-#define WORD uint32_t
 #include "mpc/note_body.inc"
 #define WIDTH 64
 #define HALF uint32_t
-#define WORD uint64_t
 #include "mpc/note_body.inc"
 #define WIDTH 128
 #define HALF uint64_t
-#define WORD word128
 #include "mpc/note_body.inc"
 
 /* --- vectors ---------------------------------------------------------------------------------- */

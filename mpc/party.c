@@ -92,16 +92,12 @@ enum err party_random_bits(struct party *p, struct bits *x)
 /* --- vectors from the scratch ----------------------------------------------------------------- */
 
 #define WIDTH 16
-#define WORD uint16_t
 #include "mpc/party_body.inc"
 #define WIDTH 32
-#define WORD uint32_t
 #include "mpc/party_body.inc"
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/party_body.inc"
 #define WIDTH 128
-#define WORD word128
 #include "mpc/party_body.inc"
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)

@@ -6,11 +6,9 @@
 #include <string.h>
 
 #define WIDTH 64
-#define WORD uint64_t
 #include "mpc/ring_body.inc"
 
 #define WIDTH 128
-#define WORD word128
 #include "mpc/ring_body.inc"
 
 void ring64_add(struct share64 out, struct share64 x, struct share64 y)

@@ -1,7 +1,7 @@
 /*
  * The owner's end: servers that cheat or are confused (parties/owner/courier.c), which the test
- * plays itself; what they hold, in words (server_status.c); the terms that a key remembers (pin.c); the
- * secret beside it (owner_secret.c); and the book of budgets (book.c).
+ * plays itself; what they hold, in words (server_status.c); the terms that a key remembers
+ * (pin.c); the secret beside it (owner_secret.c); and the book of budgets (book.c).
  */
 #include "tests/support_cmocka.h"
 
