@@ -37,15 +37,12 @@ static uint64_t count_cells(const struct loop *l, uint64_t *largest)
 
 static enum err make_room(struct loop *l, uint64_t cells)
 {
-    uint64_t *grown;
     if (cells <= l->room)
         return ERR_OK;
-    grown = memory_grow(l->estimate, cells, sizeof *grown);
-    if (grown == NULL)
+    if (memory_extend(&l->estimate, cells) != ERR_OK)
         return log_fail(l->log, ERR_NOMEM,
                         "no memory for the estimates of %zu candidates (%llu cells)", l->candidates,
                         (unsigned long long)cells);
-    l->estimate = grown;
     l->room = cells;
     return ERR_OK;
 }

@@ -88,11 +88,8 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
 static enum err add_flow(struct flow **list, size_t *count, const struct projection *by,
                          double *value)
 {
-    struct flow *grown = memory_grow(*list, *count + 1, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    grown[(*count)++] = (struct flow){by, value};
-    *list = grown;
+    TRY(memory_extend(list, *count + 1));
+    (*list)[(*count)++] = (struct flow){by, value};
     return ERR_OK;
 }
 

@@ -37,6 +37,23 @@ void *memory_grow(void *old, size_t count, size_t size)
     return realloc(old, bytes ? bytes : 1);
 }
 
+enum err memory_extend_array(void *address_of_pointer, size_t *room, size_t count, size_t size)
+{
+    void *p;
+    if (room != NULL && count <= *room)
+        return ERR_OK;
+    if (room != NULL)
+        count += count / 2 + 16;
+    memcpy(&p, address_of_pointer, sizeof p);
+    p = memory_grow(p, count, size);
+    if (p == NULL)
+        return ERR_NOMEM;
+    memcpy(address_of_pointer, &p, sizeof p);
+    if (room != NULL)
+        *room = count;
+    return ERR_OK;
+}
+
 char *memory_string(const char *s)
 {
     size_t n = strlen(s) + 1;

@@ -29,6 +29,16 @@ enum err memory_move(void *to, void *from) MUST_CHECK;
 /* Grows to `count` elements; the old block stays valid on NULL. New bytes are not zeroed. */
 void *memory_grow(void *old, size_t count, size_t size) __attribute__((warn_unused_result));
 
+/* The same for what a pointer points to, with ERR_NOMEM in place of NULL. */
+#define memory_extend(address_of_pointer, count)                                                   \
+    memory_extend_array((void *)(address_of_pointer), NULL, (count), sizeof **(address_of_pointer))
+/* Only if *room is below `count`, and then by half as much again, for elements that come singly. */
+#define memory_room(address_of_pointer, room, count)                                               \
+    memory_extend_array((void *)(address_of_pointer), (room), (count),                             \
+                        sizeof **(address_of_pointer))
+enum err memory_extend_array(void *address_of_pointer, size_t *room, size_t count,
+                             size_t size) MUST_CHECK;
+
 /* A copy of a string, or NULL. */
 char *memory_string(const char *s) MEMORY_OWNED;
 

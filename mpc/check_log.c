@@ -29,14 +29,7 @@ static unsigned list_of(unsigned products)
 static enum err add_chunk(struct check_log *log, struct check_list *list)
 {
     void *fresh;
-    if (list->chunks == list->room) {
-        const size_t more = list->room == 0 ? 16 : 2 * list->room;
-        uint64_t **grown = memory_grow(list->chunk, more, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        list->chunk = grown;
-        list->room = more;
-    }
+    TRY(memory_room(&list->chunk, &list->room, list->chunks + 1));
     TRY(check_chunks_take(log->from, &fresh));
     list->chunk[list->chunks++] = fresh;
     return ERR_OK;

@@ -90,14 +90,7 @@ static size_t record_bytes(const struct header *h, size_t words)
 static enum err add_chunk(struct check_numbers *log)
 {
     void *fresh;
-    if (log->chunks == log->room) {
-        const size_t more = log->room == 0 ? 16 : 2 * log->room;
-        struct check_chunk *grown = memory_grow(log->chunk, more, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        log->chunk = grown;
-        log->room = more;
-    }
+    TRY(memory_room(&log->chunk, &log->room, log->chunks + 1));
     TRY(check_chunks_take(log->from, &fresh));
     log->chunk[log->chunks++] = (struct check_chunk){fresh, 0};
     return ERR_OK;

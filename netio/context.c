@@ -63,19 +63,6 @@ static struct admitted *find(struct netio *n, const char *domain, const uint8_t 
     return NULL;
 }
 
-static struct admitted *append(struct netio *n)
-{
-    if (n->count == n->capacity) {
-        size_t capacity = 2 * n->capacity + 16;
-        struct admitted *grown = memory_grow(n->list, capacity, sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        n->list = grown;
-        n->capacity = capacity;
-    }
-    return &n->list[n->count++];
-}
-
 static enum err allow(struct netio *n, const char *domain, const uint8_t key[KEY_SIZE],
                       uint32_t user, bool pass)
 {
@@ -85,7 +72,8 @@ static enum err allow(struct netio *n, const char *domain, const uint8_t key[KEY
         return ERR_RANGE;
     pthread_mutex_lock(&n->mutex);
     a = find(n, domain, key);
-    if (a == NULL && (a = append(n)) != NULL) {
+    if (a == NULL && memory_room(&n->list, &n->capacity, n->count + 1) == ERR_OK) {
+        a = &n->list[n->count++];
         memset(a, 0, sizeof *a);
         memcpy(a->domain, domain, strlen(domain));
         memcpy(a->key, key, KEY_SIZE);

@@ -102,6 +102,25 @@ TEST(sizes_do_not_overflow)
     assert_null(memory_grow(NULL, SIZE_MAX / 2, 3));
 }
 
+TEST(what_grows_keeps_what_it_has)
+{
+    uint32_t *p = NULL, *before;
+    size_t room = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_int_equal(memory_room(&p, &room, i + (size_t)1), ERR_OK);
+        assert_true(room > i);
+        p[i] = i;
+    }
+    before = p;
+    assert_int_equal(memory_room(&p, &room, room), ERR_OK);
+    assert_ptr_equal(p, before);
+    assert_int_equal(memory_extend(&p, SIZE_MAX / 2), ERR_NOMEM);
+    assert_int_equal(memory_extend(&p, 2000), ERR_OK);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(p[i], i);
+    memory_free(&p);
+}
+
 TEST(secrets_are_zeroed_and_freed)
 {
     uint8_t *p;

@@ -79,7 +79,6 @@ static enum err append(struct domain *d, struct domain_attribute *a, uint64_t va
                        const char *name, const char *missing, struct log *log)
 {
     uint64_t size = values + (missing != NULL ? 1 : 0);
-    struct domain_attribute *grown;
     if (values == 0 || size > DOMAIN_SIZE_MAX)
         return log_fail(log, ERR_STUDY,
                         "attribute %s has %llu values; 1 to %d are allowed: use fewer, wider bins",
@@ -92,11 +91,9 @@ static enum err append(struct domain *d, struct domain_attribute *a, uint64_t va
     a->name = memory_string(name);
     if (missing != NULL)
         TRY(domain_first_missing(a, missing));
-    grown = memory_grow(d->attribute, d->attributes + 1, sizeof *grown);
-    if (grown != NULL)
-        d->attribute = grown;
-    if (grown == NULL || a->name == NULL)
+    if (a->name == NULL)
         return ERR_NOMEM;
+    TRY(memory_extend(&d->attribute, d->attributes + 1));
     d->attribute[d->attributes++] = *a;
     *a = (struct domain_attribute){0};
     return ERR_OK;

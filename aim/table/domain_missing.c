@@ -60,14 +60,11 @@ enum err domain_check_missing(const struct domain_attribute *a, struct log *log)
 /* A number that stands for a missing value does so however it is written. */
 static enum err note_number(struct domain_attribute *a, const char *text)
 {
-    double x, *grown;
+    double x;
     if (a->kind == DOMAIN_CATEGORICAL || !number_double(text, &x))
         return ERR_OK;
-    grown = memory_grow(a->missing_number, a->missing_numbers + (size_t)1, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    a->missing_number = grown;
-    grown[a->missing_numbers++] = x;
+    TRY(memory_extend(&a->missing_number, a->missing_numbers + (size_t)1));
+    a->missing_number[a->missing_numbers++] = x;
     return ERR_OK;
 }
 
@@ -79,7 +76,6 @@ enum err domain_first_missing(struct domain_attribute *a, const char *text)
 
 static enum err add_text(struct domain_attribute *a, const char *text, struct log *log)
 {
-    char **grown;
     if (domain_spaced(text))
         return log_fail(log, ERR_STUDY,
                         "attribute %s: the missing text '%s' has spaces around it, which are taken "
@@ -91,12 +87,9 @@ static enum err add_text(struct domain_attribute *a, const char *text, struct lo
     if (domain_is_value(a, text))
         return log_fail(log, ERR_STUDY, "attribute %s: '%s' is both a value and the missing one",
                         a->name, text);
-    grown = memory_grow(a->missing_too, a->missing_too_count + (size_t)1, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    a->missing_too = grown;
-    grown[a->missing_too_count] = memory_string(text);
-    if (grown[a->missing_too_count] == NULL)
+    TRY(memory_extend(&a->missing_too, a->missing_too_count + (size_t)1));
+    a->missing_too[a->missing_too_count] = memory_string(text);
+    if (a->missing_too[a->missing_too_count] == NULL)
         return ERR_NOMEM;
     a->missing_too_count++;
     return note_number(a, text);

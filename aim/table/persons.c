@@ -41,14 +41,7 @@ void persons_free(struct persons **p)
 enum err persons_add(struct persons *p, const char *text, size_t n, size_t place)
 {
     struct row *row;
-    if (p->rows == p->capacity) {
-        size_t capacity = p->capacity < 64 ? 128 : p->capacity + p->capacity / 2;
-        struct row *grown = memory_grow(p->row, capacity, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        p->row = grown;
-        p->capacity = capacity;
-    }
+    TRY(memory_room(&p->row, &p->capacity, p->rows + 1));
     row = &p->row[p->rows++];
     row->place = place;
     return crypto_generichash(row->person, DIGEST, (const uint8_t *)text, n, p->key,

@@ -81,20 +81,6 @@ static void stands_twice(struct rows *r, const char *name)
                   r->source->name, place(r), r->field + 1, name);
 }
 
-static enum err reserve_column(struct rows *r)
-{
-    size_t capacity = r->capacity * 2 + 16;
-    uint32_t *grown;
-    if (r->field < r->capacity)
-        return ERR_OK;
-    grown = memory_grow(r->attribute_of, capacity, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    r->attribute_of = grown;
-    r->capacity = capacity;
-    return ERR_OK;
-}
-
 char *rows_trim(char *text, size_t *length)
 {
     while (*length > 0 && (text[*length - 1] == ' ' || text[*length - 1] == '\t'))
@@ -127,7 +113,7 @@ enum err rows_column(struct rows *r, char *text, size_t length)
     uint32_t a;
     text = rows_trim(text, &length);
     a = domain_find(r->domain, text);
-    TRY(reserve_column(r));
+    TRY(memory_room(&r->attribute_of, &r->capacity, r->field + 1));
     if (a != DOMAIN_NO_CODE && has_column(r, a))
         stands_twice(r, text);
     if (r->o.person != NULL && strcmp(text, r->o.person) == 0) {

@@ -7,16 +7,9 @@
 static enum err reserve(struct table *t, size_t capacity)
 {
     for (size_t a = 0; a < t->domain->attributes; a++) {
-        uint16_t *grown = memory_grow(t->column[a], capacity, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        t->column[a] = grown;
-        if (t->number != NULL && t->domain->attribute[a].kind != DOMAIN_CATEGORICAL) {
-            double *numbers = memory_grow(t->number[a], capacity, sizeof *numbers);
-            if (numbers == NULL)
-                return ERR_NOMEM;
-            t->number[a] = numbers;
-        }
+        TRY(memory_extend(&t->column[a], capacity));
+        if (t->number != NULL && t->domain->attribute[a].kind != DOMAIN_CATEGORICAL)
+            TRY(memory_extend(&t->number[a], capacity));
     }
     t->capacity = capacity;
     return ERR_OK;

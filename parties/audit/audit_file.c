@@ -294,12 +294,10 @@ static enum err read_line(struct audit_file *f, struct audit_entry *entry, char 
 static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
                          struct log *log)
 {
-    struct audit_entry *more = memory_grow(f->entry, f->entries + 1, sizeof *more), *entry;
+    struct audit_entry *entry;
     enum err e;
-    if (more == NULL)
-        return ERR_NOMEM;
-    f->entry = more;
-    entry = &more[f->entries];
+    TRY(memory_extend(&f->entry, f->entries + 1));
+    entry = &f->entry[f->entries];
     *entry = (struct audit_entry){0};
     TRY(check_hash(f, line, n, entry->hash, path, log));
     e = read_line(f, entry, line, path, log);

@@ -125,12 +125,10 @@ static void empty(struct group *group)
 
 static enum err load_one(const struct play *p, const struct upload_name *name, struct group *group)
 {
-    struct upload *more = memory_grow(group->upload, group->count + 1, sizeof *more), *u;
+    struct upload *u;
     enum err e;
-    if (more == NULL)
-        return ERR_NOMEM;
-    group->upload = more;
-    u = &more[group->count];
+    TRY(memory_extend(&group->upload, group->count + 1));
+    u = &group->upload[group->count];
     e = store_upload(p->store, name, u);
     if (e != ERR_OK)
         return log_fail(p->log, e,

@@ -21,12 +21,10 @@ void outbox_clear(struct outbox *o)
 enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind, enum err status,
                     const char *text, const struct bytes *payload)
 {
-    struct outbox_item *item = memory_grow(o->item, o->count + 1, sizeof *item);
+    struct outbox_item *item;
     enum err e;
-    if (item == NULL)
-        return ERR_NOMEM;
-    o->item = item;
-    item = &item[o->count];
+    TRY(memory_extend(&o->item, o->count + 1));
+    item = &o->item[o->count];
     *item = (struct outbox_item){.to = *to, .kind = kind, .status = status};
     e = reply_write(kind, status, text, payload != NULL ? payload->data : NULL,
                     payload != NULL ? payload->size : 0, &item->message);

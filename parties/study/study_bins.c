@@ -135,14 +135,10 @@ static enum err add_spike(struct reading *r, const yaml_node_t *node, struct bin
 static enum err read_spikes(struct reading *r, const yaml_node_t *node, struct bins *b)
 {
     size_t count;
-    double *grown;
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_list(r->file, node, "spikes", 1, SPIKES_MAX, &count));
-    grown = memory_grow(b->edge, b->edges + 2 * count, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    b->edge = grown;
+    TRY(memory_extend(&b->edge, b->edges + 2 * count));
     for (size_t i = 0; i < count; i++)
         TRY(add_spike(r, yaml_item(r->file, node, i), b));
     return ERR_OK;

@@ -127,17 +127,13 @@ static int by_attribute(const void *x, const void *y)
 /* The entry of the study that has this line's columns; a new one if there is none. */
 static enum err zeros_of(struct study *s, const struct clique *clique, struct zeros **zero)
 {
-    struct zeros *grown;
     for (size_t k = 0; k < s->zeros; k++)
         if (clique_equal(&s->zero[k].clique, clique)) {
             *zero = &s->zero[k];
             return ERR_OK;
         }
-    grown = memory_grow(s->zero, s->zeros + 1, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    s->zero = grown;
-    *zero = &grown[s->zeros++];
+    TRY(memory_extend(&s->zero, s->zeros + 1));
+    *zero = &s->zero[s->zeros++];
     **zero = (struct zeros){.clique = *clique};
     return ERR_OK;
 }
@@ -164,9 +160,8 @@ static enum err add_cells(struct reading *r, const yaml_node_t *node, const stru
                           "these columns have more than %u cells together; name fewer of them, or "
                           "coarsen them",
                           UINT32_MAX);
-    grown = memory_grow((uint32_t *)(uintptr_t)zero->cell, zero->cells + more, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
+    grown = (uint32_t *)(uintptr_t)zero->cell;
+    TRY(memory_extend(&grown, zero->cells + more));
     zero->cell = grown;
     for (uint64_t i = 0; i < more; i++) {
         uint64_t rest = i, cell = 0, left = more;
