@@ -23,9 +23,10 @@ size_t records_factor_rows(const struct records_shape *shape, const struct recor
         return (size + f->base - 1) / f->base;
     case RECORDS_LOW:
         return f->base;
-    default:
-        return size;
+    case RECORDS_WHOLE:
+        break;
     }
+    return size;
 }
 
 /* --- options ---------------------------------------------------------------------------------- */

@@ -17,7 +17,8 @@ size_t records_plane_bytes(size_t records);
 /* An attribute's values, or one of the two digits of value = high * base + low. */
 enum records_digit { RECORDS_WHOLE, RECORDS_HIGH, RECORDS_LOW };
 struct records_factor {
-    uint16_t attribute, digit;
+    uint16_t attribute;
+    enum records_digit digit;
     uint32_t base; /* 0 where whole */
 };
 size_t records_factor_rows(const struct records_shape *shape, const struct records_factor *f);
