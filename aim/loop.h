@@ -76,7 +76,7 @@ struct aim_options {
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
     unsigned rounds_now;    /* stop after so many selections in all; 0: do not */
-    bool stop_when_spent;   /* end with what there is when the budget has no room for a round */
+    bool stop_when_spent;   /* end with what was measured when the budget runs out */
     void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
     void *self;
 };

@@ -11,7 +11,7 @@
 size_t text_character(const char *p);
 /* Of such a character: whether a terminal may obey it. Line ends are among them. */
 bool text_is_control(const char *p);
-/* Makes those, and what is no UTF-8, `?`, but for line ends. */
+/* Replaces those, and bytes that are not UTF-8, by `?`; line ends stay. */
 void text_tame(char *text);
 
 /* Adds text as printf() makes it; the digits of n bytes in hexadecimal. */

@@ -67,7 +67,7 @@ struct beside {
 enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside) MUST_CHECK;
 enum err numbers_coin(struct numbers *n, struct prg *weights) MUST_CHECK;
 
-/* Sums of a fold, which go beside; after its coin the fold itself, but for the last one. */
+/* Sums of a fold, sent beside the bits'; after its coin the fold itself, except for the last. */
 enum err numbers_sum(struct numbers *n, bool last, struct beside *beside) MUST_CHECK;
 enum err numbers_fold(struct numbers *n) MUST_CHECK;
 

@@ -147,7 +147,7 @@ struct other {
     const uint64_t *u, *v0, *v2; /* s_(j+2); v of the component that j has too; v_(j+2) */
     uint64_t *own, *common;      /* of out: the component that j has too; component j+2 */
     uint64_t *sent;              /* what it adds to `own`, by sum */
-    size_t at_m, at_n;           /* sums that what comes has got to */
+    size_t at_m, at_n;           /* the sums that what has come so far belongs to */
 };
 
 static enum err mask_sums(const struct other *o, bool second)

@@ -96,7 +96,7 @@ static struct operand carried(const struct stretch *s, struct bits x, unsigned k
     return (struct operand){s->role == k ? all.a : NULL, (s->role + 1) % 3 == k ? all.b : NULL};
 }
 
-/* The same but for component j + k. */
+/* The same, without component j + k. */
 static struct operand all_but(const struct stretch *s, struct bits x, unsigned k)
 {
     const struct operand all = bits_here(s, x);

@@ -230,7 +230,7 @@ static bool zap_answer(void *socket, const struct zap_request *r, enum verdict v
     const char *status = v == ADMITTED ? "200" : v == LATER ? "300" : "400";
     bool admitted = v == ADMITTED;
     char name[16] = "";
-    /* a name comes as a message of its own, which takes a place in the queue for ever */
+    /* a name comes as a message of its own, which would keep a place in the queue forever */
     if (admitted && !shows_pass(r))
         snprintf(name, sizeof name, "%" PRIu32, user);
     return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&

@@ -1,5 +1,5 @@
 /*
- * netio/crowd.h - whom connections belong to, and who has most of something.
+ * netio/crowd.h - whom connections belong to, and who has the most of something.
  *
  * A name is an address or a key: all connections that share it count as one crowd.
  */

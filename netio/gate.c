@@ -281,7 +281,7 @@ enum err gate_receive(struct gate *g, struct gate_client *from, struct bytes *me
             return e;
         if (!dropped)
             porter_idle(g->porter);
-        /* checked here too, since dropped messages could keep the sockets ready for ever */
+        /* checked here too, since dropped messages could keep the sockets ready forever */
         e = clock_left_ms(deadline) > 0 ? socket_wait(w, 2, deadline) : ERR_TIMEOUT;
         TRY(e);
     }

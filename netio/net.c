@@ -136,7 +136,7 @@ static struct outstanding outstanding(const struct net *net)
     return o;
 }
 
-/* Notes who has left since the last time; what it sent before may still come, for a moment. */
+/* Notes which servers have left since the last call. What they sent before may still arrive. */
 static void see_who_left(struct net *net)
 {
     unsigned broken = transport_broken(net->transport);

@@ -31,9 +31,8 @@ struct porter;
 struct porter_options {
     void *context, *socket; /* ZeroMQ's; a CURVE server */
     size_t connections;
-    int64_t
-        settled_ms; /* who has stayed for so long is not cut for another that comes; 0: may be */
-    size_t memory;  /* 0: any, and what follows means nothing */
+    int64_t settled_ms; /* an older connection is not cut to make room; 0: it may be */
+    size_t memory;      /* 0: any, and what follows means nothing */
     size_t of_a_key;
     int64_t message_ms; /* 0: PORTER_MESSAGE_MS */
     struct log *log;

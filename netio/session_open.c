@@ -288,7 +288,7 @@ static enum err receive_some(struct handshake *h)
         readable |= reads(h, (enum net_peer)p) ? 1u << p : 0;
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
         deadline = clock_now_ms() + MISMATCH_MS;
-    /* messages that are skipped for ever must not hold us for ever */
+    /* a peer that keeps sending messages we skip must not hold us forever */
     TRY(check_links(h));
     e = clock_left_ms(deadline) > 0
             ? transport_wait(h->control, readable | TRANSPORT_NEWS, 0, deadline)

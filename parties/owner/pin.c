@@ -66,7 +66,7 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
                     print.text);
 }
 
-/* The text but for the line of one study; its last line is ended. */
+/* The text without the line of one study; the last line gets its end. */
 static void copy_others(struct bytes *out, char *text, const char *name)
 {
     const char *own = text_value(text, name), *rest = text;

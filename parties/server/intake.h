@@ -29,7 +29,7 @@ struct intake {
     bool wrote;
 };
 
-/* A message to the gate, and who has sent it. */
+/* A message to the gate, and its sender. */
 struct intake_message {
     const struct gate_client *from;
     uint8_t kind;

@@ -22,7 +22,7 @@ struct round {
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
-    struct audit_head audit; /* as the others were told of it */
+    struct audit_head audit; /* as this server stated it to the others */
     struct round_talk talk;
 };
 

@@ -43,7 +43,7 @@ struct play {
     const struct study *study;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
-    uint8_t analyst[32]; /* signing key of who asks */
+    uint8_t analyst[32]; /* signing key of the analyst who asks */
     struct net *net;
     const struct session *session;
     struct engine *engine;

@@ -42,7 +42,7 @@ static inline uint32_t role_user(enum role role, size_t index)
     return (uint32_t)role << 24 | (uint32_t)index;
 }
 
-/* What it signs of its ledger for one who has seen so many debits of it; from any thread. */
+/* Signs the ledger's head for a client that has seen `seen` of its debits; from any thread. */
 enum err site_head(const struct site *site, uint64_t seen, struct head *head) MUST_CHECK;
 
 #endif

@@ -52,7 +52,7 @@ static const char *const migrations[] = {
     "  PRIMARY KEY(run, sequence)) STRICT;"
     "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
     "ALTER TABLE rounds DROP COLUMN sealed;",
-    /* what is asked often, of whom and since when something is here, must not read the uploads */
+    /* frequent questions (whose uploads are here, since when) must not read the uploads */
     "CREATE INDEX came ON uploads(at);"
     "CREATE INDEX held ON uploads(owner, complete, digest, at, id);",
     /* how often a round was tried; and, while it is staged, the entry that would debit it */

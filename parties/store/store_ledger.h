@@ -19,7 +19,7 @@ struct store_round {
     uint32_t sequence;
     uint8_t request[REQUEST_DIGEST_SIZE], uploads[32];
     struct range_place range;
-    uint8_t analyst[32]; /* signing key of who asked for it; zeros: bound before that was noted */
+    uint8_t analyst[32]; /* whose key signed the request; zeros: bound before this was noted */
 };
 
 struct store_head {

@@ -56,7 +56,7 @@ enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZ
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
 
-/* Whose a run is: the signing key of who asked for its last bound round; `known`: it has one. */
+/* Whose run it is: the key of the analyst who asked for its last bound round, if it has one. */
 enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                        uint8_t analyst[32], bool *known) MUST_CHECK;
 

@@ -222,7 +222,7 @@ enum err store_upload_entries(struct store *store, struct upload_entry *entries)
     return read_entries(store, 0, store->study->owners - 1, entries);
 }
 
-/* Whether the study has this owner, of whom there is no upload yet in the list. */
+/* Whether the study has this owner, and the list has room for one more upload. */
 static enum err check_owner(struct store *s, uint64_t owner, size_t count)
 {
     if (owner < s->study->owners && count < s->study->owners)

@@ -21,7 +21,7 @@ enum roster_signature { ROSTER_UNSIGNED, ROSTER_STALE, ROSTER_SIGNED };
 
 /* STALE: a signature that is not over this roster. */
 enum roster_signature roster_signature(const struct study *study, size_t server);
-/* ERR_AUTH, logged with who has not signed, for a later roster without three good signatures. */
+/* ERR_AUTH, logged with the missing signers, for a later roster without three good signatures. */
 enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
 
 /*
@@ -57,7 +57,7 @@ enum err roster_servers_current(const struct study *study, struct log *log) MUST
 #define ROSTER_WARN_DAYS 14
 void roster_warn(const struct study *study, struct log *log);
 
-/* In words: its number, who has signed it, and keys that end. */
+/* In words: its number, its signers, and keys that expire. */
 void roster_describe(FILE *out, const struct study *study);
 /* What it changes of an earlier one; ERR_MISMATCH, logged with the part, if the terms differ. */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,

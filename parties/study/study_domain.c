@@ -107,7 +107,7 @@ static enum err read_policy(struct reading *r, struct column *c)
     static const char *const policies[] = {
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
     const yaml_node_t *outside = c->part[COLUMN_OUTSIDE];
-    /* a refusal can be seen, so that what refuses nothing goes first */
+    /* servers can see a refusal, so the default is a policy that refuses nothing */
     size_t policy = c->kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
                     : c->missing != NULL          ? DOMAIN_AS_MISSING
                                                   : DOMAIN_REJECT;
