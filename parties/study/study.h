@@ -219,7 +219,7 @@ enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
  * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
  * there is a file, unless `force`.
  */
-extern const char study_example[];
 enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
+const char *study_template(void);
 
 #endif
