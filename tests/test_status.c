@@ -130,22 +130,23 @@ TEST(the_page_has_what_is_going_on)
 TEST(owners_are_named_with_what_is_here)
 {
     static const struct {
-        enum held_state state;
+        enum upload_state state;
         const char *says;
     } states[5] = {
-        {HELD_COMPLETE, "<span class=\"good\">&#10003; here</span><br><span class=\"when\">"
-                        "2023-11-14T22:13:20Z</span>"},
-        {HELD_NOTHING, "<span class=\"waiting\">&ndash; nothing yet</span></td>"},
-        {HELD_INCOMPLETE, "<span class=\"waiting\">&hellip; in part, 45.2 kB</span>"},
-        {HELD_WITHDRAWN, "<span class=\"waiting\">&ndash; withdrawn</span>"},
-        {HELD_COMPLETE, "<span class=\"good\">&#10003; here</span>"},
+        {UPLOAD_COMPLETE, "<span class=\"good\">&#10003; here</span><br><span class=\"when\">"
+                          "2023-11-14T22:13:20Z</span>"},
+        {UPLOAD_NOTHING, "<span class=\"waiting\">&ndash; nothing yet</span></td>"},
+        {UPLOAD_INCOMPLETE, "<span class=\"waiting\">&hellip; in part, 45.2 kB</span>"},
+        {UPLOAD_WITHDRAWN, "<span class=\"waiting\">&ndash; withdrawn</span>"},
+        {UPLOAD_COMPLETE, "<span class=\"good\">&#10003; here</span>"},
     };
-    struct held held[5] = {{0}};
+    struct upload_entry held[5] = {{0}};
     const char *at;
     struct room r;
     room_new(&r);
     for (unsigned i = 0; i < 5; i++)
-        held[i] = (struct held){.state = states[i].state, .time = 1700000000, .bytes = 45200};
+        held[i] = (struct upload_entry){
+            .state = states[i].state, .time = 1700000000, .bytes = 45200};
     status_note_owners(&r.status, held);
     at = made(&r, status_page);
     for (unsigned i = 0; i < 5; i++) {

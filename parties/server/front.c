@@ -30,11 +30,11 @@ struct front {
     struct outbox outbox;
     struct intake intake;
     struct assembly *assembly;
-    struct rate *rate; /* of messages: of each owner, then of each analyst */
-    struct held *held; /* of each owner, to be shown */
-    bool changed;      /* since they were shown .. */
-    int64_t shown_ms;  /* .. then */
-    int64_t told_due;  /* the operator was told that uploads are due to be purged since then */
+    struct rate *rate;         /* of messages: of each owner, then of each analyst */
+    struct upload_entry *held; /* of each owner, to be shown */
+    bool changed;              /* since they were shown .. */
+    int64_t shown_ms;          /* .. then */
+    int64_t told_due; /* the operator was told that uploads are due to be purged since then */
 };
 
 /* --- what the operator may see ---------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void show_owners(struct front *f)
     if (!f->changed || clock_now_ms() - f->shown_ms < SHOW_MS)
         return;
     f->shown_ms = clock_now_ms();
-    if (store_holds(f->site->store, f->held) != ERR_OK)
+    if (store_upload_entries(f->site->store, f->held) != ERR_OK)
         return; /* logged */
     f->changed = false;
     status_note_owners(&f->site->status, f->held);

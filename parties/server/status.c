@@ -44,7 +44,7 @@ bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
     return false;
 }
 
-void status_note_owners(struct status *s, const struct held *entry)
+void status_note_owners(struct status *s, const struct upload_entry *entry)
 {
     for (size_t i = 0; i < s->study->owners; i++) {
         atomic_store(&s->owner[i].state, (int)entry[i].state);

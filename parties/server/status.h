@@ -11,14 +11,14 @@
 
 #include "base/bytes.h"
 #include "netio/transport.h"
-#include "parties/exchange/held.h"
+#include "parties/exchange/upload_entry.h"
 #include "parties/study/study.h"
 
 #include <stdatomic.h>
 
 /* An owner's upload. */
 struct status_owner {
-    atomic_int state;           /* an enum held_state */
+    atomic_int state;           /* an enum upload_state */
     atomic_int_fast64_t time;   /* of the last change */
     atomic_uint_fast64_t bytes; /* that are here, of an upload in part */
 };
@@ -65,7 +65,7 @@ uint64_t status_run_word(const uint8_t *run);
 #define STATUS_WHY_SIZE 128
 bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE]);
 /* Notes what is here of each owner. `entry`: of all. */
-void status_note_owners(struct status *s, const struct held *entry);
+void status_note_owners(struct status *s, const struct upload_entry *entry);
 
 /* The name of a neighbour, by enum net_peer. */
 const char *status_neighbour_name(const struct status *s, unsigned peer);

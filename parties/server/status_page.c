@@ -176,28 +176,28 @@ static void bytes_row(const struct status *s, struct bytes *out)
 
 static void owner_row(const struct status *s, size_t i, struct bytes *out)
 {
-    const enum held_state state = (enum held_state)atomic_load(&s->owner[i].state);
+    const enum upload_state state = (enum upload_state)atomic_load(&s->owner[i].state);
     const struct phrase time = date_text(atomic_load(&s->owner[i].time));
-    const enum mood mood = state == HELD_COMPLETE ? GOOD : WAITING;
+    const enum mood mood = state == UPLOAD_COMPLETE ? GOOD : WAITING;
     text_put(out, "<tr><th scope=\"row\">");
     html_text(out, s->study->owner[i].name);
     text_put(out, "</th><td><span class=\"%s\">", moods[mood].class);
     switch (state) {
-    case HELD_NOTHING:
+    case UPLOAD_NOTHING:
         text_put(out, "&ndash; nothing yet");
         break;
-    case HELD_INCOMPLETE:
+    case UPLOAD_INCOMPLETE:
         text_put(out, "&hellip; in part, %s", words_bytes(atomic_load(&s->owner[i].bytes)).text);
         break;
-    case HELD_COMPLETE:
+    case UPLOAD_COMPLETE:
         text_put(out, "%s here", moods[GOOD].sign);
         break;
-    case HELD_WITHDRAWN:
+    case UPLOAD_WITHDRAWN:
         text_put(out, "&ndash; withdrawn");
         break;
     }
     text_put(out, "</span>");
-    if (state != HELD_NOTHING)
+    if (state != UPLOAD_NOTHING)
         text_put(out, "<br><span class=\"when\">%s</span>", time.text);
     text_put(out, "</td></tr>\n");
 }
@@ -212,7 +212,7 @@ static void owners(const struct status *s, struct bytes *out)
                   "<th scope=\"col\">upload</th></tr></thead><tbody>\n");
     for (unsigned here = 0; here < 2; here++)
         for (size_t i = 0; i < s->study->owners && shown < OWNERS_MOST; i++)
-            if ((atomic_load(&s->owner[i].state) == HELD_COMPLETE) == (here == 1)) {
+            if ((atomic_load(&s->owner[i].state) == UPLOAD_COMPLETE) == (here == 1)) {
                 owner_row(s, i, out);
                 shown++;
             }
