@@ -81,6 +81,8 @@ static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
         n--;
     if (n == 0)
         return wrong(s, "there is no key before '='");
+    if (encoding_mark(key, n) > 0)
+        return wrong(s, "a byte order mark, which nobody sees, stands before the key; delete it");
     *secret |= is_secret(key, n);
     bytes_put(out, key, n);
     bytes_put_u8(out, '=');
