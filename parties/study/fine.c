@@ -1,0 +1,63 @@
+#include "parties/study/fine.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define BAND 2.0 /* deviations of noise: 95 % */
+
+uint32_t fine_values_most(double rows, double sigma)
+{
+    const double most = floor(rows * FINE_NOISE_SHARE / (BAND * sigma));
+    return most < 2 ? 2 : most < DOMAIN_SIZE_MAX ? (uint32_t)most : DOMAIN_SIZE_MAX;
+}
+
+static void print_column(FILE *out, const struct domain_attribute *a, double rows, double sigma)
+{
+    const double each = rows / a->values, noise = BAND * sigma;
+    const uint32_t most = fine_values_most(rows, sigma);
+    const char *what = a->kind == DOMAIN_INTEGER ? "values" : "bins";
+    if (a->kind == DOMAIN_CATEGORICAL || a->values <= most)
+        return;
+    fprintf(out, "  %s: %" PRIu32 " %s of about %.3g rows, each with noise of +-%.3g", a->name,
+            a->values, what, each, noise);
+    fprintf(out, noise >= each ? ":\n    more than is there" : ":\n    %.0f %% of them",
+            100 * noise / each);
+    if (noise * 2 > rows * FINE_NOISE_SHARE) /* even two bins */
+        fprintf(out, ", and too few rows for bins at this budget\n");
+    else
+        fprintf(out, "; with %" PRIu32 " bins it would be %.0f %%\n", most,
+                100 * noise * most / rows);
+}
+
+/* Marginals where noise is expected to move as many rows as there are, if they are measured. */
+static void print_marginals(FILE *out, const struct study *s, double rows, double sigma)
+{
+    const struct workload *w = s->workload;
+    size_t noisy = 0, finest = 0;
+    for (size_t i = 0; i < w->cliques; i++) {
+        const double cells = (double)clique_cells(&w->clique[i], s->domain);
+        if (sqrt(2 / M_PI) * sigma * cells < rows)
+            continue;
+        noisy++;
+        finest = clique_cells(&w->clique[finest], s->domain) < (uint64_t)cells ? i : finest;
+    }
+    if (noisy > 0)
+        fprintf(
+            out,
+            "  %zu of %zu marginals of the workload have an error of 1 or more of noise alone;\n"
+            "    the finest, %s, has %" PRIu64 " cells for %.0f rows\n",
+            noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
+            clique_cells(&w->clique[finest], s->domain), rows);
+}
+
+void fine_print(FILE *out, const struct study *s, double rows, double sigma)
+{
+    fprintf(out, "bins, where rows are spread evenly and all owners have max_rows rows:\n");
+    for (size_t i = 0; i < s->domain->attributes; i++)
+        print_column(out, &s->domain->attribute[i], rows, sigma);
+    print_marginals(out, s, rows, sigma);
+    fprintf(out,
+            "  a column of numbers has room for %" PRIu32 " bins whose noise (2 sigma) is at most\n"
+            "  half of their rows\n",
+            fine_values_most(rows, sigma));
+}
