@@ -12,7 +12,7 @@ static double case_rows(const struct answering *w, const struct answer_line *l, 
     return w->mass[k * w->cells + l->first + code * w->stride] * w->part[k * w->codes + code].share;
 }
 
-static double rows_of(const struct answering *w, const struct answer_line *l, uint32_t code)
+double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code)
 {
     double sum = 0;
     for (unsigned k = 0; k < w->question->where.n; k++)
@@ -21,7 +21,7 @@ static double rows_of(const struct answering *w, const struct answer_line *l, ui
 }
 
 /* Missing values come last, and are nobody's. */
-static uint32_t end_of(const struct answering *w, const struct answer_line *l)
+uint32_t answer_end(const struct answering *w, const struct answer_line *l)
 {
     return l->below < w->known ? l->below : w->known;
 }
@@ -29,14 +29,14 @@ static uint32_t end_of(const struct answering *w, const struct answer_line *l)
 struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l)
 {
     struct answer_sums s = {0};
-    for (uint32_t code = l->from; code < end_of(w, l); code++)
+    for (uint32_t code = l->from; code < answer_end(w, l); code++)
         for (unsigned k = 0; k < w->question->where.n; k++) {
             double rows = case_rows(w, l, k, code);
             s.rows += rows;
             s.mean += rows * w->part[k * w->codes + code].mean;
         }
     s.mean = s.rows > 0 ? s.mean / s.rows : 0;
-    for (uint32_t code = l->from; code < end_of(w, l); code++)
+    for (uint32_t code = l->from; code < answer_end(w, l); code++)
         for (unsigned k = 0; k < w->question->where.n; k++) {
             const struct density_part *part = &w->part[k * w->codes + code];
             double inside = fmax(0, part->square - part->mean * part->mean);
@@ -51,8 +51,8 @@ double answer_mode(const struct answering *w, const struct answer_line *l)
 {
     uint32_t best = l->from;
     double most = 0;
-    for (uint32_t code = l->from; code < end_of(w, l); code++) {
-        double rows = rows_of(w, l, code);
+    for (uint32_t code = l->from; code < answer_end(w, l); code++) {
+        double rows = answer_rows_of(w, l, code);
         if (rows > most) {
             best = code;
             most = rows;
@@ -101,8 +101,8 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
 {
     uint32_t last = l->from;
     double before = 0, of_last = 0;
-    for (uint32_t code = l->from; code < end_of(w, l); code++) {
-        double here = rows_of(w, l, code);
+    for (uint32_t code = l->from; code < answer_end(w, l); code++) {
+        double here = answer_rows_of(w, l, code);
         if (!(here > 0))
             continue;
         before += here;
@@ -112,6 +112,8 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
             break;
     }
     rows = (rows - (before - of_last)) / of_last;
+    if (rows > 0 && rows < 1)
+        rows = answer_disturb_share(w, w->y, rows);
     return within(w, l, last, of_last * fmin(fmax(rows, NEAR), 1 - NEAR));
 }
 

@@ -62,7 +62,8 @@ static enum err case_weights(const struct answering *w, const struct one_case *c
             continue;
         weight[(*weights)++] = (struct model_weight){column, *room + at};
         for (uint32_t code = 0; code < d->attribute[column].size; code++)
-            (*room)[at++] = answer_part(w, column, c->part[i].values, code, INFINITY).share;
+            (*room)[at++] = answer_disturb_share(
+                w, column, answer_part(w, column, c->part[i].values, code, INFINITY).share);
     }
     return ERR_OK;
 }
@@ -83,11 +84,14 @@ static enum err find_parts(struct answering *w)
     TRY(memory_new(&w->part, q->where.n * w->codes));
     for (unsigned k = 0; k < q->where.n; k++) {
         const struct values *v = w->y != ANSWER_ROWS ? case_values(&q->where.one[k], w->y) : NULL;
-        for (uint32_t code = 0; code < w->codes; code++)
-            w->part[k * w->codes + code] = v != NULL ? answer_part(w, w->y, *v, code, INFINITY)
-                                           : w->density != NULL && code < w->known
-                                               ? density_whole(w->density, code)
-                                               : (struct density_part){.share = 1};
+        for (uint32_t code = 0; code < w->codes; code++) {
+            struct density_part *part = &w->part[k * w->codes + code];
+            *part = v != NULL ? answer_part(w, w->y, *v, code, INFINITY)
+                    : w->density != NULL && code < w->known ? density_whole(w->density, code)
+                                                            : (struct density_part){.share = 1};
+            if (w->y != ANSWER_ROWS)
+                answer_disturb_part(w, w->y, part);
+        }
     }
     return ERR_OK;
 }
@@ -121,6 +125,18 @@ static void answering_clear(struct answering *w)
     memory_free(&w->part);
 }
 
+static void count_links(struct answering *w, const struct model *m)
+{
+    struct scope rows = answer_rows_columns(w->question), all = rows;
+    if (w->y != ANSWER_ROWS) {
+        const struct scope y = {.n = 1, .attribute = {w->y}};
+        all = scope_union(&rows, &y);
+    }
+    w->links = errors_links(m, &rows);
+    w->links_y = errors_links(m, &all);
+    w->total = model_total(m);
+}
+
 static enum err answering_start(struct answering *w, const struct model *m, struct log *log)
 {
     const struct question *q = w->question;
@@ -140,6 +156,8 @@ static enum err answering_start(struct answering *w, const struct model *m, stru
                         "most %llu altogether are allowed; group by fewer columns, or ask in parts",
                         (unsigned long long)w->cells, q->where.n,
                         (unsigned long long)MODEL_WEIGH_CELLS);
+    if (w->draw != NULL)
+        count_links(w, m);
     TRY(memory_new(&w->mass, q->where.n * w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
@@ -173,12 +191,51 @@ static struct answer_line line_of(const struct answering *w, const struct answer
     return l;
 }
 
+/* So many rows are left out at either end of `s`. */
+static void set_ends(const struct answering *w, const struct answer_line *l,
+                     enum aggregate aggregate, double rows, double out, double *least, double *most)
+{
+    double first = 0, last = 0;
+    out = fmin(rows / 2, out);
+    if (aggregate != AGGREGATE_MAX)
+        first = answer_quantile(w, l, out);
+    if (aggregate != AGGREGATE_MIN)
+        last = answer_quantile(w, l, rows - out);
+    *least = aggregate == AGGREGATE_MAX ? last : first;
+    *most = aggregate == AGGREGATE_MIN ? first : last;
+}
+
+static double one_end(enum aggregate aggregate, double least, double most)
+{
+    return aggregate == AGGREGATE_MIN ? least : aggregate == AGGREGATE_MAX ? most : most - least;
+}
+
+/* MIN, MAX or RANGE: the interval reaches from all that may be to more errors left out. */
+static void set_extreme(const struct answering *w, const struct answer_line *l,
+                        enum aggregate aggregate, size_t at, struct answer_value *v)
+{
+    double error = w->ends != NULL ? w->ends->error[at] : sqrt(v->rows), least, most, a, b;
+    v->known &= w->draw == NULL;
+    if (!v->known)
+        return;
+    set_ends(w, l, aggregate, v->rows, ERRORS_OUT * error, &least, &most);
+    v->number = one_end(aggregate, least, most);
+    if (w->ends == NULL)
+        return;
+    set_ends(w, l, aggregate, v->rows, 0, &least, &most);
+    a = one_end(aggregate, least, most);
+    set_ends(w, l, aggregate, v->rows, (ERRORS_OUT + w->ends->errors) * error, &least, &most);
+    b = one_end(aggregate, least, most);
+    v->bounded = true;
+    v->low = fmin(a, b);
+    v->high = fmax(a, b);
+}
+
 static struct answer_value value_of(const struct answering *w, const struct answer_line *l,
-                                    const struct question_item *item)
+                                    const struct question_item *item, size_t at)
 {
     struct answer_sums s = answer_sums(w, l);
     struct answer_value v = {.known = s.rows > 0, .rows = s.rows};
-    double out = s.rows > 0 ? fmin(0.5, ERRORS_OUT * sqrt(s.rows) / s.rows) : 0;
     switch (item->aggregate) {
     case AGGREGATE_COUNT:
         v.known = true;
@@ -204,15 +261,9 @@ static struct answer_value value_of(const struct answering *w, const struct answ
         v.number = answer_mode(w, l);
         return v;
     case AGGREGATE_MIN:
-        v.number = v.known ? answer_quantile(w, l, out * s.rows) : 0;
-        return v;
     case AGGREGATE_MAX:
-        v.number = v.known ? answer_quantile(w, l, (1 - out) * s.rows) : 0;
-        return v;
     case AGGREGATE_RANGE:
-        v.number = v.known ? answer_quantile(w, l, (1 - out) * s.rows) -
-                                 answer_quantile(w, l, out * s.rows)
-                           : 0;
+        set_extreme(w, l, item->aggregate, at, &v);
         return v;
     }
     return v;
@@ -225,44 +276,51 @@ static uint16_t column_of(const struct question_item *item)
 
 /* All items that are of one column, or of rows. */
 static enum err answer_column(struct answer *a, const struct model *m,
-                              const struct densities *inside, uint16_t y, struct log *log)
+                              const struct answering *terms, uint16_t y, struct log *log)
 {
     const struct question *q = a->question;
-    struct answering w CLEAN(answering_clear) = {.question = q, .inside = inside, .y = y};
+    struct answering w CLEAN(answering_clear) = *terms;
+    w.y = y;
     TRY(answering_start(&w, m, log));
     for (size_t line = 0; line < a->lines; line++) {
         struct answer_line l = line_of(&w, a, line);
+        double rows = answer_sums(&w, &l).rows;
         if (y == ANSWER_ROWS)
-            a->rows[line] = answer_sums(&w, &l).rows;
+            a->rows[line] = rows;
+        if (w.draw != NULL)
+            answer_disturb_line(&w, &l);
         for (size_t i = 0; i < q->items; i++) {
             struct answer_value *v = &a->value[line * q->items + i];
             if (column_of(&q->item[i]) != y)
                 continue;
-            *v = value_of(&w, &l, &q->item[i]);
+            *v = value_of(&w, &l, &q->item[i], line * q->items + i);
             v->known &= isfinite(v->number);
+            v->rows = rows;
         }
     }
     return ERR_OK;
 }
 
-static enum err answer_all(struct answer *a, const struct model *m, const struct densities *inside,
+static enum err answer_all(struct answer *a, const struct model *m, const struct answering *terms,
                            struct log *log)
 {
     const struct question *q = a->question;
-    TRY(answer_column(a, m, inside, ANSWER_ROWS, log));
+    TRY(answer_column(a, m, terms, ANSWER_ROWS, log));
     for (size_t i = 0; i < q->items; i++) {
         bool done = q->item[i].rows;
         for (size_t k = 0; k < i && !done; k++)
             done = column_of(&q->item[k]) == q->item[i].column;
         if (!done)
-            TRY(answer_column(a, m, inside, q->item[i].column, log));
+            TRY(answer_column(a, m, terms, q->item[i].column, log));
     }
     return ERR_OK;
 }
 
-enum err answer_new(struct answer **out, const struct model *m, const struct densities *inside,
-                    const struct question *q, struct log *log)
+enum err answer_make(struct answer **out, const struct model *m, const struct densities *inside,
+                     const struct question *q, const struct answer_draw *draw,
+                     const struct answer_ends *ends, struct log *log)
 {
+    const struct answering terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
     struct answer *a CLEAN(answer_free) = NULL;
     *out = NULL;
     TRY(memory_new(&a, 1));
@@ -277,10 +335,16 @@ enum err answer_new(struct answer **out, const struct model *m, const struct den
                         a->lines, q->items, (unsigned long long)MODEL_WEIGH_CELLS);
     TRY(memory_new(&a->rows, a->lines));
     TRY(memory_new(&a->value, a->lines * q->items));
-    TRY(answer_all(a, m, inside, log));
+    TRY(answer_all(a, m, &terms, log));
     *out = a;
     a = NULL;
     return ERR_OK;
+}
+
+enum err answer_new(struct answer **out, const struct model *m, const struct densities *inside,
+                    const struct question *q, struct log *log)
+{
+    return answer_make(out, m, inside, q, NULL, NULL, log);
 }
 
 void answer_free(struct answer **a)
@@ -298,15 +362,21 @@ static void join_column(struct scope *s, uint16_t column)
     *s = scope_union(s, &one);
 }
 
-struct scope answer_columns(const struct question *q, size_t item)
+struct scope answer_rows_columns(const struct question *q)
 {
     struct scope s = {.n = 0};
     for (size_t i = 0; i < q->groups; i++)
         join_column(&s, q->group[i]);
-    if (!q->item[item].rows)
-        join_column(&s, q->item[item].column);
     for (unsigned k = 0; k < q->where.n; k++)
         for (unsigned i = 0; i < q->where.one[k].parts; i++)
             join_column(&s, q->where.one[k].part[i].column);
+    return s;
+}
+
+struct scope answer_columns(const struct question *q, size_t item)
+{
+    struct scope s = answer_rows_columns(q);
+    if (!q->item[item].rows)
+        join_column(&s, q->item[item].column);
     return s;
 }

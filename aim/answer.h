@@ -13,12 +13,14 @@
  *   MODE                   the most frequent label or number, the lowest of several; of bins, the
  *                          lower edge
  *   MIN, MAX, RANGE        approximate: a model has a little of everything everywhere, so they
- *                          leave out at either end three standard errors of a count of as many
- *                          rows, its square root each
+ *                          leave out at either end three standard errors of the number of rows.
+ *                          answer_new() takes its square root for one, answer_intervals() what the
+ *                          refits say
  */
 #ifndef TREFOIL_AIM_ANSWER_H
 #define TREFOIL_AIM_ANSWER_H
 
+#include "aim/errors.h"
 #include "aim/model.h"
 #include "aim/question/question.h"
 #include "aim/table/density.h"
@@ -27,6 +29,9 @@ struct answer_value {
     bool known;    /* else NULL: it is of nothing, or too large for a double */
     double number; /* of MODE: the code */
     double rows;   /* that it is of */
+    bool bounded;  /* there is an interval */
+    double low, high;
+    double agreed; /* MODE: the share of the model's refits that answer the same */
 };
 
 /* A line for each combination of the groups' codes, the last group's fastest; or the only one. */
@@ -37,13 +42,36 @@ struct answer {
     struct answer_value *value; /* of each line, its items */
 };
 
+/* Without intervals. */
 enum err answer_new(struct answer **a, const struct model *m, const struct densities *inside,
                     const struct question *q, struct log *log) MUST_CHECK;
 void answer_free(struct answer **a);
 
+/*
+ * Intervals of answers that this model gave (aim/answer_interval.c). Every refit answers the
+ * questions again, its columns that were not measured together and the insides of its bins
+ * disturbed by as much as they are off (aim/errors.h); an interval is as many standard deviations
+ * around the answer as Student's t gives for its level, 0 to 1. It keeps to what is possible:
+ * counts and variances are not negative, a mean is a number of its column. Of MIN, MAX and RANGE
+ * one end is the largest that may be, whatever the noise. An answer that rests on links that
+ * nothing was learned about has none, and neither has one of more than ANSWER_INTERVALS values.
+ */
+#define ANSWER_INTERVALS (UINT64_C(1) << 18)
+struct answer_terms {
+    const struct model *model;
+    const struct densities *inside;
+    const struct errors *errors;
+    double level;
+    struct log *log;
+};
+enum err answer_intervals(struct answer *const *answers, size_t n,
+                          const struct answer_terms *terms) MUST_CHECK;
+
 /* A line's code of a group. */
 uint32_t answer_code(const struct answer *a, size_t line, size_t group);
 
+/* The columns of the condition and the groups. */
+struct scope answer_rows_columns(const struct question *q);
 /* All columns that an item of the question needs to be known together, ascending. */
 struct scope answer_columns(const struct question *q, size_t item);
 

@@ -1,13 +1,34 @@
 /*
- * aim/answer_private.h - one column's answers while they are computed; shared by answer.c and
- * aggregate.c.
+ * aim/answer_private.h - one column's answers while they are computed; shared by answer.c,
+ * aggregate.c, answer_disturb.c and answer_interval.c.
  */
 #ifndef TREFOIL_AIM_ANSWER_PRIVATE_H
 #define TREFOIL_AIM_ANSWER_PRIVATE_H
 
 #include "aim/answer.h"
+#include "base/random.h"
 
 #define ANSWER_ROWS UINT16_MAX /* in the place of y: rows, whatever they hold */
+
+/* How a refit's answers are disturbed. */
+struct answer_draw {
+    const struct errors *errors;
+    struct random *random;
+};
+
+/* For MIN, MAX and RANGE: standard errors of each value's rows, and how many an interval has. */
+struct answer_ends {
+    const double *error;
+    double errors;
+};
+
+/*
+ * As answer_new(). `draw` and `ends` may be NULL. With a draw the values' rows are those of the
+ * refit, undisturbed, and MIN, MAX and RANGE are not known.
+ */
+enum err answer_make(struct answer **a, const struct model *m, const struct densities *inside,
+                     const struct question *q, const struct answer_draw *draw,
+                     const struct answer_ends *ends, struct log *log) MUST_CHECK;
 
 struct answering {
     const struct question *question;
@@ -20,6 +41,10 @@ struct answering {
     size_t stride;                 /* of y */
     double *mass;                  /* of each case: rows in each cell, y not yet looked at */
     struct density_part *part;     /* of each case: what it leaves of each code of y */
+    const struct answer_draw *draw;
+    const struct answer_ends *ends;
+    unsigned links, links_y; /* between the columns of the rows, and these and y */
+    double total;            /* of the model */
 };
 
 /* The cells of a line: first + stride * code, for from <= code < below. */
@@ -44,5 +69,18 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
 /* SQL's PERCENTILE_CONT of so many rows. */
 double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
                          double p);
+
+/* --- aim/answer_disturb.c; they do nothing without a draw ------------------------------------- */
+
+/* Another share of a bin of a column, as likely. */
+double answer_disturb_share(const struct answering *w, uint16_t column, double share);
+void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part);
+/* The table's cells that are about a line. */
+void answer_disturb_line(const struct answering *w, const struct answer_line *l);
+
+/* Rows of a code of y that are of a line. */
+double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code);
+/* Below which code of y its numbers or labels end: missing values come last. */
+uint32_t answer_end(const struct answering *w, const struct answer_line *l);
 
 #endif

@@ -162,6 +162,10 @@ static bool is_within(const struct model *m, size_t k)
     return false;
 }
 
+/*
+ * Of those that were measured first the later half. A run measures what the model fits worst, so
+ * what was never measured is more like these than like those that came first.
+ */
 static enum err find_held(struct work *w)
 {
     const struct model *m = w->model;
@@ -169,6 +173,9 @@ static enum err find_held(struct work *w)
     for (size_t k = 0; k < m->potentials; k++)
         if (m->potential[k].clique.n > 1 && !is_within(m, k))
             w->which[w->held++] = k;
+    for (size_t k = 0; k < w->held - w->held / 2; k++)
+        w->which[k] = w->which[k + w->held / 2];
+    w->held -= w->held / 2;
     w->groups = w->held < GROUPS ? w->held : GROUPS;
     return memory_new(&w->seen, w->groups);
 }

@@ -12,8 +12,10 @@
  * left out.
  *
  * JSON has for each table AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so on,
- * count_one_median of questions with conditions on one column; and query_ms, the mean CPU time of
- * an answer by a model that is loaded (of the first table).
+ * count_one_median of questions with conditions on one column; AGGREGATE_coverage, how often
+ * intervals of a level of 0.95 hold the truth, and AGGREGATE_width, the median of half their
+ * lengths as shares of it; coverage, of all items together; and query_ms, the mean CPU time of an
+ * answer by a model that is loaded, without its interval (of the first table).
  */
 #include "aim/answer.h"
 #include "aim/model_densities.h"
@@ -46,6 +48,7 @@ struct bench {
     FILE *json;
     struct log log;
     double query_ms;
+    size_t intervals, held; /* of all tables */
 };
 
 /* --- the study -------------------------------------------------------------------------------- */
@@ -165,11 +168,17 @@ static void put_score(struct bench *b, const char *key, const struct queries_sco
 {
     if (s->items == 0)
         return;
-    printf("  %-20s %5zu items, %3zu missing   median %.4f   95 %% %.4f\n", key, s->items,
-           s->missing, s->median, s->p95);
+    printf("  %-20s %5zu items, %3zu missing   median %.4f   95 %% %.4f", key, s->items, s->missing,
+           s->median, s->p95);
+    if (s->intervals > 0)
+        printf("   coverage %.3f, +- %.4f", (double)s->held / (double)s->intervals, s->width);
+    printf("\n");
     if (b->json != NULL)
         fprintf(b->json, "    \"%s_median\": %.5g, \"%s_p95\": %.5g, \"%s_items\": %zu,\n", key,
                 s->median, key, s->p95, key, s->items);
+    if (b->json != NULL && s->intervals > 0)
+        fprintf(b->json, "    \"%s_coverage\": %.4g, \"%s_width\": %.4g,\n", key,
+                (double)s->held / (double)s->intervals, key, s->width);
 }
 
 static enum err report(struct bench *b, const struct queries *q, const json_t *answers)
@@ -177,6 +186,7 @@ static enum err report(struct bench *b, const struct queries *q, const json_t *a
     static const char *const names[] = {"COUNT",      "SUM",  "AVG",     "MEDIAN",
                                         "PERCENTILE", "MODE", "VARIANCE"};
     struct queries_score s;
+    size_t intervals = 0, held = 0;
     char key[64];
     for (int grouped = 0; grouped < 2; grouped++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -186,7 +196,16 @@ static enum err report(struct bench *b, const struct queries *q, const json_t *a
             for (char *c = key; *c != '\0'; c++)
                 *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
             put_score(b, key, &s);
+            intervals += s.intervals;
+            held += s.held;
         }
+    if (intervals > 0)
+        printf("  coverage %.3f of %zu intervals at a level of 0.95\n",
+               (double)held / (double)intervals, intervals);
+    if (intervals > 0 && b->json != NULL)
+        fprintf(b->json, "    \"coverage\": %.4g,\n", (double)held / (double)intervals);
+    b->intervals += intervals;
+    b->held += held;
     TRY(queries_score(&s, q, answers, &(struct queries_choice){"COUNT", false, 1}, WITHIN));
     put_score(b, "count_one", &s);
     return ERR_OK;
@@ -278,7 +297,8 @@ int main(int argc, char **argv)
         fputs("{\n", b.json);
     e = measure_all(&b);
     if (b.json != NULL)
-        fprintf(b.json, "  \"query_ms\": %.4g, \"smoke\": %s\n}\n", b.query_ms,
+        fprintf(b.json, "  \"coverage\": %.4g, \"query_ms\": %.4g, \"smoke\": %s\n}\n",
+                b.intervals > 0 ? (double)b.held / (double)b.intervals : 0, b.query_ms,
                 b.smoke ? "true" : "false");
     if (b.json != NULL && fclose(b.json) != 0)
         e = ERR_SYSTEM;

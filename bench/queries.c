@@ -138,6 +138,7 @@ static const json_t *floor_of(const struct queries *q, const json_t *query, cons
 
 struct tally {
     double *error;
+    double *width; /* of the intervals */
     size_t room;
     struct queries_score *score;
 };
@@ -150,16 +151,22 @@ static enum err count(struct tally *t, const json_t *query, const char *group, c
     double x = json_number_value(truth);
     if (t->score->items == t->room) {
         size_t room = 2 * t->room + 64;
-        double *grown = memory_grow(t->error, room, sizeof *grown);
+        double *grown = memory_grow(t->error, room, sizeof *grown), *wider;
         if (grown == NULL)
             return ERR_NOMEM;
         t->error = grown;
+        wider = memory_grow(t->width, room, sizeof *wider);
+        if (wider == NULL)
+            return ERR_NOMEM;
+        t->width = wider;
         t->room = room;
     }
     t->error[t->score->items++] = error_of(query, group, truth, value);
     t->score->missing += value == NULL || json_is_null(value);
-    if (json_is_number(low) && json_is_number(high) && json_is_number(truth)) {
-        t->score->intervals++;
+    if (json_is_number(low) && json_is_number(high) && json_is_number(truth) &&
+        strcmp(text_of(query, "aggregate"), "MODE") != 0) {
+        t->width[t->score->intervals++] = (json_number_value(high) - json_number_value(low)) / 2 /
+                                          fabs(x);
         t->score->held += x >= json_number_value(low) && x <= json_number_value(high);
     }
     return ERR_OK;
@@ -220,6 +227,11 @@ enum err queries_score(struct queries_score *s, const struct queries *q, const j
         s->median = quantile(t.error, s->items, 0.5);
         s->p95 = quantile(t.error, s->items, 0.95);
     }
+    if (s->intervals > 0) {
+        qsort(t.width, s->intervals, sizeof *t.width, ascending);
+        s->width = quantile(t.width, s->intervals, 0.5);
+    }
     memory_free(&t.error);
+    memory_free(&t.width);
     return e;
 }

@@ -41,6 +41,7 @@ struct queries_score {
     size_t items, missing;
     double median, p95;
     size_t intervals, held; /* items with an interval; those of which it holds the truth */
+    double width;           /* median of half the intervals' lengths, as shares of the truth */
 };
 
 /* `answers` is what `trefoil query --json` wrote of queries_text(). */

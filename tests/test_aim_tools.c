@@ -129,7 +129,8 @@ TEST(questions_are_answered)
     assert_true(json_is_true(json_object_get(json_array_get(root, 0), "together")));
     json_decref(root);
     TREFOIL(&a, &g, "query", g.model, text, "--csv");
-    support_says(a.out, ",COUNT(*),rows\n");
+    support_says(a.out, ",COUNT(*),rows,together\n");
+    support_says(a.err, "no intervals");
     TREFOIL(&a, &g, "query", g.model, "--columns");
     support_says(a.out, name);
 }

@@ -12,6 +12,7 @@
 #include "tests/support_process.h"
 #include "tests/support_study.h"
 
+#include <jansson.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,6 +74,54 @@ TEST(the_runs_model_comes_again)
     assert_int_equal(g.o.code, EXIT_OK);
     assert_true(same(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
+    TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
+    support_says(g.o.err, "no intervals");
+    support_says(g.o.err, "trefoil refit");
+}
+
+/* Beside the numbers, and what they rest on. */
+TEST(answers_have_intervals)
+{
+    static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t WHERE sex = 'm'";
+    struct stage g CLEAN(stage_free);
+    json_t *root, *one, *answer;
+    stage_new(&g, NULL);
+    TREFOIL(&g, "query", path("result"), text, "--json");
+    assert_int_equal(g.o.code, EXIT_OK);
+    root = json_loads(g.o.out, 0, NULL);
+    one = json_array_get(root, 0);
+    assert_true(json_real_value(json_object_get(one, "level")) == 0.95);
+    answer = json_object_get(json_array_get(json_object_get(one, "lines"), 0), "answers");
+    one = json_array_get(answer, 1);
+    answer = json_array_get(answer, 0);
+    assert_true(json_real_value(json_object_get(answer, "low")) <
+                json_real_value(json_object_get(answer, "answer")));
+    assert_true(json_real_value(json_object_get(answer, "high")) >
+                json_real_value(json_object_get(answer, "answer")));
+    assert_true(json_is_null(json_object_get(one, "low")));
+    assert_true(json_real_value(json_object_get(one, "agreed")) > 0);
+    json_decref(root);
+    TREFOIL(&g, "query", path("result/model"), text, "--csv", "--level", "0.5");
+    support_says(g.o.out, "COUNT(*),COUNT(*) low,COUNT(*) high,MODE(ward),MODE(ward) low,");
+    support_says(g.o.out, ",rows,together\n");
+    TREFOIL(&g, "query", path("result"), text, "--level", "0.9");
+    support_says(g.o.out, "90 %");
+    support_says(g.o.out, " to ");
+    support_says(g.o.out, "agree");
+    TREFOIL(&g, "query", path("result"),
+            "SELECT COUNT(*) FROM t WHERE age > 3 AND sex = 'm' AND died = "
+            "'yes' AND ward = 'a'");
+    support_says(g.o.out, "the interval is as wide as such answers were wrong");
+    for (const char *const *level = (const char *const[]){"1", "0.4", "x", NULL}; *level != NULL;
+         level++) {
+        TREFOIL(&g, "query", path("result"), text, "--level", *level);
+        assert_int_equal(g.o.code, EXIT_USAGE);
+        support_says(g.o.err, "--level must be a number from 0.5 to 0.9999");
+    }
+    assert_int_equal(file_write(path("result/errors"), 0600, "x", 1, NULL), ERR_OK);
+    TREFOIL(&g, "query", path("result"), text);
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "trefoil refit makes it anew");
 }
 
 static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)

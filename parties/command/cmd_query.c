@@ -1,7 +1,10 @@
+#include "aim/errors_file.h"
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/question/questions.h"
+#include "aim/table/number.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "parties/command/command.h"
 #include "parties/display/answers.h"
 
@@ -10,6 +13,7 @@
 
 static const char help[] =
     "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"
+    "           [--level L]\n"
     "       trefoil query MODEL --columns\n"
     "\n"
     "Answers questions from a released model, exactly: no rows are drawn, and nothing\n"
@@ -21,12 +25,16 @@ static const char help[] =
     "Items are COUNT(*), and of a column y COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN,\n"
     "PERCENTILE(y, p), MODE, MIN, MAX and RANGE. Conditions have = <> < <= > >=,\n"
     "BETWEEN, IN, IS NULL, AND, OR, NOT and parentheses. Names that are no plain\n"
-    "words stand in double quotes, labels in single ones. How many rows an answer is\n"
-    "of stands beside it.\n"
+    "words stand in double quotes, labels in single ones.\n"
+    "\n"
+    "Beside an answer stand an interval that holds the truth as often as L says, and\n"
+    "how many rows it is of. Intervals are made of the file errors beside the model,\n"
+    "which run, aim and refit write; without that there are none.\n"
     "\n"
     "  --file FILE   questions from a file, - is the standard input\n"
     "  --json        answers as JSON, with all their digits\n"
     "  --csv         as CSV, an empty line between the answers to two questions\n"
+    "  --level L     of the intervals, from 0.5 to 0.9999; default 0.95\n"
     "  --columns     print the model's columns and what they may hold\n"
     "\n"
     "example:\n"
@@ -34,12 +42,21 @@ static const char help[] =
 
 enum form { FORM_TEXT, FORM_CSV, FORM_JSON };
 
+struct asked {
+    struct question *question;
+    struct answer *answer;
+    struct bytes text;
+};
+
 struct asking {
     struct domain *domain;
     struct model *model;
     struct densities inside;
+    struct errors *errors; /* NULL: no intervals */
+    double level;
     enum form form;
     size_t asked;
+    struct asked *one;
     json_t *list; /* of answers, where they are JSON */
     struct bytes out;
     struct log *log;
@@ -47,6 +64,13 @@ struct asking {
 
 static void asking_clear(struct asking *k)
 {
+    for (size_t i = 0; i < k->asked; i++) {
+        answer_free(&k->one[i].answer);
+        question_free(&k->one[i].question);
+        bytes_clear(&k->one[i].text);
+    }
+    memory_free(&k->one);
+    errors_free(&k->errors);
     densities_clear(&k->inside);
     model_free(&k->model);
     domain_free(&k->domain);
@@ -55,6 +79,20 @@ static void asking_clear(struct asking *k)
 }
 
 /* --- the model -------------------------------------------------------------------------------- */
+
+/* The file errors beside the model, where there is one. */
+static enum err load_errors(struct asking *k, const char *path)
+{
+    const char *slash;
+    char model[FILE_PATH], file[FILE_PATH];
+    TRY(command_result(model, path, "model", k->log));
+    slash = strrchr(model, '/');
+    TRY(file_path(file, k->log, "%.*serrors", slash != NULL ? (int)(slash - model) + 1 : 0, model));
+    if (file_is_there(file))
+        return errors_load(&k->errors, k->model, file, k->log);
+    log_warn(k->log, "no intervals: there is no %s; trefoil refit makes a result with one", file);
+    return ERR_OK;
+}
 
 static enum err load(struct asking *k, const char *path)
 {
@@ -97,33 +135,67 @@ static bool all_together(const struct asking *k, const struct question *q)
     return true;
 }
 
-static enum err put(struct asking *k, const struct answers_entry *e)
+static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 {
     switch (k->form) {
     case FORM_JSON:
         return answers_json(k->list, e);
     case FORM_CSV:
-        bytes_put_text(&k->out, k->asked > 0 ? "\n" : "");
+        bytes_put_text(&k->out, first ? "" : "\n");
         answers_csv(&k->out, e);
         return ERR_OK;
     case FORM_TEXT:
         break;
     }
-    if (k->asked > 0)
-        bytes_put_u8(&k->out, '\n');
+    bytes_put_text(&k->out, first ? "" : "\n");
     answers_text(&k->out, e);
     return ERR_OK;
 }
 
-static enum err answer_one(struct asking *k, const struct questions_next *next)
+/* Takes over the question. */
+static enum err answer_one(struct asking *k, struct questions_next *next)
 {
-    struct answer *a CLEAN(answer_free) = NULL;
-    struct answers_entry e = {
-        .text = next->text, .size = next->size, .together = all_together(k, next->question)};
-    TRY(answer_new(&a, k->model, &k->inside, next->question, k->log));
-    e.answer = a;
-    TRY(put(k, &e));
-    k->asked++;
+    struct asked *grown = memory_grow(k->one, k->asked + 1, sizeof *grown), *one;
+    if (grown == NULL)
+        return ERR_NOMEM;
+    k->one = grown;
+    one = &grown[k->asked++];
+    *one = (struct asked){.question = next->question};
+    next->question = NULL;
+    bytes_put(&one->text, next->text, next->size);
+    TRY(bytes_ok(&one->text));
+    return answer_new(&one->answer, k->model, &k->inside, one->question, k->log);
+}
+
+/* Of all answers together: each refit is made once. */
+static enum err find_intervals(const struct asking *k)
+{
+    const struct answer_terms terms = {.model = k->model,
+                                       .inside = &k->inside,
+                                       .errors = k->errors,
+                                       .level = k->level,
+                                       .log = k->log};
+    struct answer **list CLEAN(memory_release) = NULL;
+    if (k->errors == NULL)
+        return ERR_OK;
+    TRY(memory_new(&list, k->asked));
+    for (size_t i = 0; i < k->asked; i++)
+        list[i] = k->one[i].answer;
+    return answer_intervals(list, k->asked, &terms);
+}
+
+static enum err put_all(struct asking *k)
+{
+    for (size_t i = 0; i < k->asked; i++) {
+        const struct asked *one = &k->one[i];
+        const struct answers_entry e = {.text = (const char *)one->text.data,
+                                        .size = one->text.size,
+                                        .answer = one->answer,
+                                        .together = all_together(k, one->question),
+                                        .level = k->errors != NULL ? k->level : 0,
+                                        .learned = k->errors != NULL && k->errors->learned};
+        TRY(put(k, &e, i == 0));
+    }
     return ERR_OK;
 }
 
@@ -165,9 +237,9 @@ static enum err print(struct asking *k)
 #define QUESTIONS_MAX 256
 
 static enum err execute(const char *const *given, size_t count, const char *file, enum form form,
-                        bool columns, struct log *log)
+                        double level, bool columns, struct log *log)
 {
-    struct asking k CLEAN(asking_clear) = {.form = form, .log = log};
+    struct asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
     TRY(load(&k, given[0]));
     k.list = json_array();
     if (k.list == NULL)
@@ -183,27 +255,37 @@ static enum err execute(const char *const *given, size_t count, const char *file
     if (k.asked == 0)
         return log_fail(log, ERR_QUESTION, "there is no question%s%s", file != NULL ? " in " : "",
                         file != NULL ? file : "");
+    TRY(load_errors(&k, given[0]));
+    TRY(find_intervals(&k));
+    TRY(put_all(&k));
     return print(&k);
 }
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    const char *given[QUESTIONS_MAX + 1], *file = NULL;
+    const char *given[QUESTIONS_MAX + 1], *file = NULL, *level = NULL;
+    double part = 0.95;
     bool json = false, csv = false, columns = false;
     size_t count = 0;
     const struct command_option options[] = {
-        {.name = "file", .value = &file},
-        {.name = "json", .flag = &json},
-        {.name = "csv", .flag = &csv},
+        {.name = "file", .value = &file},      {.name = "level", .value = &level},
+        {.name = "json", .flag = &json},       {.name = "csv", .flag = &csv},
         {.name = "columns", .flag = &columns},
     };
-    TRY(command_options(argc, argv, options, 4, given, 1, QUESTIONS_MAX + 1, &count, log));
+    TRY(command_options(argc, argv, options, 5, given, 1, QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
         return log_fail(log, ERR_USAGE,
                         "there is no question: write one behind MODEL, or --file FILE");
     if (json && csv)
         return log_fail(log, ERR_USAGE, "--json and --csv: which of the two?");
-    return execute(given, count, file, json ? FORM_JSON : csv ? FORM_CSV : FORM_TEXT, columns, log);
+    if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
+        return log_fail(log, ERR_USAGE, "--level must be a number from 0.5 to 0.9999, not %s",
+                        level);
+    return execute(given, count, file,
+                   json  ? FORM_JSON
+                   : csv ? FORM_CSV
+                         : FORM_TEXT,
+                   part, columns, log);
 }
 
 const struct command cmd_query = {"query", "answers to questions, from a released model", help,

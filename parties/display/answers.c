@@ -78,7 +78,7 @@ static bool may_lack(const struct question *q, size_t item)
 
 /* --- for people ------------------------------------------------------------------------------- */
 
-#define COLUMNS_MAX (QUESTION_GROUPS_MAX + 2 * QUESTION_ITEMS_MAX + 1)
+#define COLUMNS_MAX (QUESTION_GROUPS_MAX + 3 * QUESTION_ITEMS_MAX + 1)
 
 struct grid {
     size_t columns;
@@ -107,8 +107,9 @@ static void put_cell(struct grid *g, size_t column, const char *text)
         bytes_put_u8(g->out, '\n');
 }
 
-static void put_head(struct grid *g, const struct question *q)
+static void put_head(struct grid *g, const struct answers_entry *e)
 {
+    const struct question *q = e->answer->question;
     char name[NAME];
     size_t at = 0;
     for (size_t i = 0; i < q->groups; i++)
@@ -116,6 +117,10 @@ static void put_head(struct grid *g, const struct question *q)
     for (size_t i = 0; i < q->items; i++) {
         question_item_name(q, i, name, sizeof name);
         put_cell(g, at++, name);
+        if (e->level > 0) {
+            snprintf(name, sizeof name, "%.6g %%", 100 * e->level);
+            put_cell(g, at++, name);
+        }
         if (may_lack(q, i))
             put_cell(g, at++, "of rows");
     }
@@ -139,6 +144,29 @@ static void put_value(char text[CELL], const struct question *q, size_t item,
     }
 }
 
+static void put_end(char text[CELL], const struct question *q, size_t item, double end)
+{
+    if (is_code(&q->item[item]))
+        put_code(text, column_of(q, item), (uint32_t)end);
+    else
+        put_rounded(text, end);
+}
+
+/* "37.9 to 38.5"; of a label, how many refits agree. */
+static void put_interval(struct grid *g, size_t column, const struct question *q, size_t item,
+                         const struct answer_value *v)
+{
+    char low[CELL], high[CELL], text[2 * CELL + 8] = "-";
+    if (v->known && v->bounded) {
+        put_end(low, q, item, v->low);
+        put_end(high, q, item, v->high);
+        snprintf(text, sizeof text, "%s to %s", low, high);
+    } else if (v->known && is_code(&q->item[item]) && v->agreed > 0) {
+        snprintf(text, sizeof text, "%.0f %% agree", 100 * v->agreed);
+    }
+    put_cell(g, column, text);
+}
+
 static void put_rows(struct grid *g, size_t column, double rows)
 {
     char text[CELL];
@@ -146,8 +174,9 @@ static void put_rows(struct grid *g, size_t column, double rows)
     put_cell(g, column, text);
 }
 
-static void put_line(struct grid *g, const struct answer *a, size_t line)
+static void put_line(struct grid *g, const struct answers_entry *e, size_t line)
 {
+    const struct answer *a = e->answer;
     const struct question *q = a->question;
     char text[CELL];
     size_t at = 0;
@@ -159,6 +188,8 @@ static void put_line(struct grid *g, const struct answer *a, size_t line)
         const struct answer_value *v = value_of(a, line, i);
         put_value(text, q, i, v);
         put_cell(g, at++, text);
+        if (e->level > 0)
+            put_interval(g, at++, q, i, v);
         if (may_lack(q, i))
             put_rows(g, at++, v->rows);
     }
@@ -179,9 +210,18 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
                  hidden == 1 ? " is" : "s are");
     if (approximate)
         bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
-    if (!e->together)
-        bytes_put_text(out, "no measured marginal holds these columns together: the answer rests "
-                            "on conditional\nindependence, which may be wrong\n");
+    if (e->together)
+        return;
+    bytes_put_text(out, "no measured marginal holds these columns together: the answer rests on "
+                        "conditional\nindependence");
+    if (e->level > 0 && e->learned)
+        bytes_put_text(out, "; the interval is as wide as such answers were wrong where that was "
+                            "measured\n");
+    else if (e->level > 0)
+        bytes_put_text(out, ", and nothing that was measured tells how wrong that may be: there "
+                            "is no interval\n");
+    else
+        bytes_put_text(out, ", which may be wrong\n");
 }
 
 void answers_text(struct bytes *out, const struct answers_entry *e)
@@ -189,10 +229,10 @@ void answers_text(struct bytes *out, const struct answers_entry *e)
     const struct question *q = e->answer->question;
     struct grid g = {.groups = q->groups, .out = out, .measuring = true};
     for (int pass = 0; pass < 2; pass++, g.measuring = false) {
-        put_head(&g, q);
+        put_head(&g, e);
         for (size_t line = 0; line < e->answer->lines; line++)
             if (is_shown(e->answer, line))
-                put_line(&g, e->answer, line);
+                put_line(&g, e, line);
     }
     put_notes(out, e);
 }
@@ -206,18 +246,36 @@ static void csv_field(struct bytes *out, const char *text, bool first)
     csv_put(out, text, false);
 }
 
-static void csv_head(struct bytes *out, const struct question *q)
+static void csv_ends_head(struct bytes *out, const struct question *q, size_t item,
+                          const char *name)
 {
+    char text[NAME + 8];
+    snprintf(text, sizeof text, "%s low", name);
+    csv_field(out, text, false);
+    snprintf(text, sizeof text, "%s high", name);
+    csv_field(out, text, false);
+    if (!is_code(&q->item[item]))
+        return;
+    snprintf(text, sizeof text, "%s agreed", name);
+    csv_field(out, text, false);
+}
+
+static void csv_head(struct bytes *out, const struct answers_entry *e)
+{
+    const struct question *q = e->answer->question;
     char name[NAME];
     for (size_t i = 0; i < q->groups; i++)
         csv_field(out, q->domain->attribute[q->group[i]].name, i == 0);
     for (size_t i = 0; i < q->items; i++) {
         question_item_name(q, i, name, sizeof name);
         csv_field(out, name, q->groups + i == 0);
+        if (e->level > 0)
+            csv_ends_head(out, q, i, name);
         if (may_lack(q, i))
             csv_field(out, "of rows", false);
     }
     csv_field(out, "rows", false);
+    csv_field(out, "together", false);
     bytes_put_u8(out, '\n');
 }
 
@@ -228,8 +286,29 @@ static void csv_number(struct bytes *out, double v)
     csv_field(out, text, false);
 }
 
-static void csv_line(struct bytes *out, const struct answer *a, size_t line)
+static void csv_end(struct bytes *out, const struct question *q, size_t item, bool known,
+                    double end)
 {
+    char text[CELL] = "";
+    if (known && is_code(&q->item[item]))
+        put_code(text, column_of(q, item), (uint32_t)end);
+    else if (known)
+        put_number(text, end);
+    csv_field(out, text, false);
+}
+
+static void csv_ends(struct bytes *out, const struct question *q, size_t item,
+                     const struct answer_value *v)
+{
+    csv_end(out, q, item, v->known && v->bounded, v->low);
+    csv_end(out, q, item, v->known && v->bounded, v->high);
+    if (is_code(&q->item[item]))
+        csv_number(out, v->agreed);
+}
+
+static void csv_line(struct bytes *out, const struct answers_entry *e, size_t line)
+{
+    const struct answer *a = e->answer;
     const struct question *q = a->question;
     char text[CELL];
     for (size_t i = 0; i < q->groups; i++) {
@@ -247,19 +326,22 @@ static void csv_line(struct bytes *out, const struct answer *a, size_t line)
         else
             put_number(text, v->number);
         csv_field(out, text, q->groups + i == 0);
+        if (e->level > 0)
+            csv_ends(out, q, i, v);
         if (may_lack(q, i))
             csv_number(out, v->rows);
     }
     csv_number(out, a->rows[line]);
+    csv_field(out, e->together ? "true" : "false", false);
     bytes_put_u8(out, '\n');
 }
 
 void answers_csv(struct bytes *out, const struct answers_entry *e)
 {
-    csv_head(out, e->answer->question);
+    csv_head(out, e);
     for (size_t line = 0; line < e->answer->lines; line++)
         if (is_shown(e->answer, line))
-            csv_line(out, e->answer, line);
+            csv_line(out, e, line);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
@@ -279,18 +361,29 @@ static json_t *code_json(const struct domain_attribute *a, uint32_t code)
     return json_real(a->edges[code]);
 }
 
-static json_t *value_json(const struct question *q, size_t item, const struct answer_value *v)
+static json_t *number_json(const struct question *q, size_t item, bool known, double number)
 {
+    return !known                    ? json_null()
+           : is_code(&q->item[item]) ? code_json(column_of(q, item), (uint32_t)number)
+                                     : json_real(number);
+}
+
+static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)
+{
+    const struct question *q = e->answer->question;
+    const bool bounded = v->known && v->bounded;
     char name[NAME];
-    json_t *o = json_object(), *number;
+    json_t *o = json_object();
     int failed;
     question_item_name(q, item, name, sizeof name);
-    number = !v->known                 ? json_null()
-             : is_code(&q->item[item]) ? code_json(column_of(q, item), (uint32_t)v->number)
-                                       : json_real(v->number);
     failed = json_object_set_new(o, "item", json_string(name)) |
-             json_object_set_new(o, "answer", number) |
-             json_object_set_new(o, "rows", json_real(v->rows));
+             json_object_set_new(o, "answer", number_json(q, item, v->known, v->number));
+    if (e->level > 0)
+        failed |= json_object_set_new(o, "low", number_json(q, item, bounded, v->low)) |
+                  json_object_set_new(o, "high", number_json(q, item, bounded, v->high));
+    if (e->level > 0 && is_code(&q->item[item]))
+        failed |= json_object_set_new(o, "agreed", json_real(v->agreed));
+    failed |= json_object_set_new(o, "rows", json_real(v->rows));
     if (is_approximate(&q->item[item]))
         failed |= json_object_set_new(o, "approximate", json_true());
     if (failed != 0) {
@@ -300,8 +393,9 @@ static json_t *value_json(const struct question *q, size_t item, const struct an
     return o;
 }
 
-static json_t *line_json(const struct answer *a, size_t line)
+static json_t *line_json(const struct answers_entry *e, size_t line)
 {
+    const struct answer *a = e->answer;
     const struct question *q = a->question;
     json_t *o = json_object(), *group = json_object(), *answers = json_array();
     int failed = 0;
@@ -311,7 +405,7 @@ static json_t *line_json(const struct answer *a, size_t line)
                                       code_json(column, answer_code(a, line, i)));
     }
     for (size_t i = 0; i < q->items; i++)
-        failed |= json_array_append_new(answers, value_json(q, i, value_of(a, line, i)));
+        failed |= json_array_append_new(answers, value_json(e, i, value_of(a, line, i)));
     if (q->groups > 0)
         failed |= json_object_set(o, "group", group);
     json_decref(group);
@@ -330,7 +424,9 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
     int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
     for (size_t line = 0; line < e->answer->lines; line++)
         if (is_shown(e->answer, line))
-            failed |= json_array_append_new(lines, line_json(e->answer, line));
+            failed |= json_array_append_new(lines, line_json(e, line));
+    if (e->level > 0)
+        failed |= json_object_set_new(o, "level", json_real(e->level));
     failed |= json_object_set_new(o, "lines", lines) |
               json_object_set_new(o, "together", json_boolean(e->together)) |
               json_array_append(list, o);

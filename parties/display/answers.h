@@ -9,8 +9,11 @@
  *     "lines": [ { "group": {"sex": "female"},                       absent without GROUP BY
  *                  "rows": 1034.2,                                   COUNT(*)
  *                  "answers": [ { "item": "AVG(hours)", "answer": 38.2,   null: of no rows
+ *                                 "low": 37.9, "high": 38.5,         null: there is no interval
+ *                                 "agreed": 0.9,                     of MODE: see aim/answer.h
  *                                 "rows": 1020.7,                    that have the column
  *                                 "approximate": true } ] } ],       absent where it is not
+ *     "level": 0.95,          of the intervals; absent, with low and high, where there are none
  *     "together": false }     whether one measured marginal holds all columns of the question
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_ANSWERS_H
@@ -25,6 +28,8 @@ struct answers_entry {
     size_t size;
     const struct answer *answer;
     bool together;
+    double level; /* 0: without intervals */
+    bool learned; /* what they are where columns were not measured together */
 };
 
 void answers_text(struct bytes *out, const struct answers_entry *e);

@@ -1,0 +1,86 @@
+/* Answers as they may as well be, for all that is known: the insides of bins, and missing links. */
+#include "aim/answer_private.h"
+#include "aim/legendre.h"
+
+#include <math.h>
+
+#define SD_MOST 1 /* of a logarithm of rows: then anything may be */
+
+static double gauss(const struct answering *w)
+{
+    return ldexp((double)random_gauss(w->draw->random), -RANDOM_GAUSS_BITS);
+}
+
+/* As a Dirichlet process around the density has it: each share has a variance like w (1 - w). */
+double answer_disturb_share(const struct answering *w, uint16_t column, double share)
+{
+    double inside, other;
+    if (w->draw == NULL || !(share > 0 && share < 1))
+        return share;
+    inside = w->draw->errors->inside[column];
+    if (!(inside > 0))
+        return share;
+    other = share + inside * sqrt(share * (1 - share)) * gauss(w);
+    return fmin(1, fmax(0, other));
+}
+
+/* Its mean moves by as much; how its numbers lie around that stays. */
+void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part)
+{
+    double variance, inside;
+    if (w->draw == NULL)
+        return;
+    inside = w->draw->errors->inside[column];
+    variance = part->square - part->mean * part->mean;
+    part->share = answer_disturb_share(w, column, part->share);
+    if (!(inside > 0 && variance > 0))
+        return;
+    part->mean += inside * sqrt(variance) * gauss(w);
+    part->square = part->mean * part->mean + variance;
+}
+
+static double deviation(const struct answering *w, unsigned links, unsigned wave, double rows)
+{
+    const struct errors_size *s = &w->draw->errors->apart[wave];
+    double others = fmax(0, 1 - rows / w->total);
+    return fmin(SD_MOST, others * sqrt(links * (s->common + s->small / rows)));
+}
+
+/* The logarithm of how much more of a code there is, for a rank among the rows. */
+static double tilt(const double *size, double rank)
+{
+    double wave[ERRORS_WAVES], sum = 0;
+    legendre(fmin(1, rank), wave, ERRORS_WAVES);
+    for (unsigned k = 1; k < ERRORS_WAVES; k++)
+        sum += size[k] * wave[k];
+    return sum;
+}
+
+static void scale_code(const struct answering *w, const struct answer_line *l, uint32_t code,
+                       double factor)
+{
+    for (unsigned k = 0; k < w->question->where.n; k++)
+        w->mass[k * w->cells + l->first + code * w->stride] *= factor;
+}
+
+/* The number of rows moves by the first wave, how y is distributed among them by the others. */
+void answer_disturb_line(const struct answering *w, const struct answer_line *l)
+{
+    const double rows = answer_sums(w, l).rows;
+    double size[ERRORS_WAVES], before = 0, after = 0, sd;
+    if (!(rows > 0))
+        return;
+    sd = deviation(w, w->links, 0, rows);
+    size[0] = exp(sd * gauss(w) - sd * sd / 2);
+    for (unsigned k = 1; k < ERRORS_WAVES; k++)
+        size[k] = w->links_y > 0 ? deviation(w, w->links_y, k, rows) * gauss(w) : 0;
+    for (uint32_t code = l->from; code < answer_end(w, l); code++) {
+        double here = answer_rows_of(w, l, code);
+        double factor = w->links_y > 0 ? exp(tilt(size, (before + here / 2) / rows)) : 1;
+        before += here;
+        after += here * factor;
+        scale_code(w, l, code, factor);
+    }
+    for (uint32_t code = l->from; code < answer_end(w, l); code++)
+        scale_code(w, l, code, size[0] * rows / after);
+}

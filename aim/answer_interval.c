@@ -1,0 +1,246 @@
+/*
+ * Intervals: every refit answers all questions, and what its answers differ by is added up. Refits
+ * are shared out among lanes, which are added up in order: the same bytes on any number of threads.
+ */
+#include "aim/answer_private.h"
+#include "aim/model_densities.h"
+#include "aim/model_jobs.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+#define LANES 6
+
+/* Of one value, over refits that know it. */
+struct sum {
+    double square; /* of the difference to the answer */
+    double rows;   /* the same of its rows, of all refits */
+    uint32_t known, same;
+};
+
+struct intervals {
+    struct answer *const *answer;
+    size_t answers;
+    const struct answer_terms *terms;
+    size_t *first;   /* of each answer: its first value; and how many there are in all */
+    struct sum *sum; /* of each lane, each value */
+};
+
+static size_t values_of(const struct answer *a)
+{
+    return a->lines * a->question->items;
+}
+
+static bool is_extreme(const struct question_item *item)
+{
+    return item->aggregate == AGGREGATE_MIN || item->aggregate == AGGREGATE_MAX ||
+           item->aggregate == AGGREGATE_RANGE;
+}
+
+/* --- what refits answer ----------------------------------------------------------------------- */
+
+static enum err answer_again(const struct intervals *v, size_t k, struct sum *sum,
+                             const struct model *m, const struct densities *inside, uint64_t seed)
+{
+    const struct answer *a = v->answer[k];
+    struct answer *again CLEAN(answer_free) = NULL;
+    struct random random;
+    const struct answer_draw draw = {.errors = v->terms->errors, .random = &random};
+    random_seed_u64(&random, seed);
+    TRY(answer_make(&again, m, inside, a->question, &draw, NULL, v->terms->log));
+    for (size_t i = 0; i < values_of(a); i++) {
+        const struct answer_value *x = &a->value[i], *y = &again->value[i];
+        struct sum *s = &sum[v->first[k] + i];
+        s->rows += (y->rows - x->rows) * (y->rows - x->rows);
+        if (!x->known || !y->known)
+            continue;
+        s->square += (y->number - x->number) * (y->number - x->number);
+        s->known++;
+        s->same += y->number == x->number;
+    }
+    return ERR_OK;
+}
+
+static bool has_values(const struct intervals *v, size_t k)
+{
+    return v->first[k + 1] > v->first[k];
+}
+
+static enum err play(void *self, size_t lane, struct model *copy)
+{
+    const struct intervals *v = self;
+    const struct errors *e = v->terms->errors;
+    struct sum *sum = v->sum + lane * v->first[v->answers];
+    for (size_t r = lane; r < e->refits; r += LANES) {
+        struct densities inside CLEAN(densities_clear) = {0};
+        errors_apply(e, r, v->terms->model, copy);
+        TRY(model_densities(&inside, copy, v->terms->log));
+        for (size_t k = 0; k < v->answers; k++)
+            if (has_values(v, k))
+                TRY(answer_again(v, k, sum, copy, &inside, 1 + r));
+    }
+    return ERR_OK;
+}
+
+static void add_lanes(struct intervals *v)
+{
+    size_t n = v->first[v->answers];
+    for (size_t lane = 1; lane < LANES; lane++)
+        for (size_t i = 0; i < n; i++) {
+            const struct sum *s = &v->sum[lane * n + i];
+            v->sum[i].square += s->square;
+            v->sum[i].rows += s->rows;
+            v->sum[i].known += s->known;
+            v->sum[i].same += s->same;
+        }
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+
+/* As many standard deviations to either side of a Gaussian as hold this much of it. */
+static double normal_quantile(double level)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < 100; i++) {
+        double middle = (low + high) / 2;
+        if (erf(middle / sqrt(2)) < level)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The same where the deviation is known from n numbers: Student's t (Cornish and Fisher). */
+static double student_quantile(double level, double n)
+{
+    double z = normal_quantile(level), v = n - 1, cube = z * z * z;
+    return z + (cube + z) / (4 * v) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * v * v);
+}
+
+static void keep_possible(const struct question *q, const struct question_item *item,
+                          struct answer_value *v)
+{
+    const struct domain_attribute *a = item->rows ? NULL : &q->domain->attribute[item->column];
+    double least = -INFINITY, most = INFINITY;
+    if (a != NULL && a->kind == DOMAIN_INTEGER) {
+        least = (double)a->min;
+        most = (double)a->max;
+    } else if (a != NULL && a->kind == DOMAIN_NUMERIC) {
+        least = a->edges[0];
+        most = a->edges[a->values];
+    }
+    switch (item->aggregate) {
+    case AGGREGATE_COUNT:
+    case AGGREGATE_VARIANCE:
+    case AGGREGATE_STDDEV:
+        least = 0;
+        most = INFINITY;
+        break;
+    case AGGREGATE_SUM:
+        least = least >= 0 ? 0 : -INFINITY;
+        most = most <= 0 ? 0 : INFINITY;
+        break;
+    case AGGREGATE_MODE: /* codes */
+        least = 0;
+        most = a != NULL ? a->values - 1.0 : 0;
+        break;
+    default:
+        break;
+    }
+    v->low = fmin(v->number, fmax(least, v->low));
+    v->high = fmax(v->number, fmin(most, v->high));
+}
+
+static bool is_labels(const struct question *q, const struct question_item *item)
+{
+    return item->aggregate == AGGREGATE_MODE &&
+           q->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL;
+}
+
+static void set_interval(const struct intervals *v, struct answer *a, size_t at,
+                         const struct sum *s)
+{
+    const struct question_item *item = &a->question->item[at % a->question->items];
+    const struct errors *e = v->terms->errors;
+    struct answer_value *x = &a->value[at];
+    double half;
+    if (!x->known || is_extreme(item) || 2 * s->known < e->refits)
+        return;
+    x->agreed = (double)s->same / s->known;
+    if (is_labels(a->question, item)) /* they have no order */
+        return;
+    half = student_quantile(v->terms->level, s->known) * sqrt(s->square / s->known);
+    if (item->aggregate == AGGREGATE_MODE)
+        half = rint(half);
+    x->bounded = true;
+    x->low = x->number - half;
+    x->high = x->number + half;
+    keep_possible(a->question, item, x);
+}
+
+/* The extremes, answered once more now that the error of their rows is known. */
+static enum err set_extremes(const struct intervals *v, size_t k)
+{
+    struct answer *a = v->answer[k], *again CLEAN(answer_free) = NULL;
+    const struct sum *sum = v->sum + v->first[k];
+    const double n = (double)v->terms->errors->refits;
+    double *error CLEAN(memory_release) = NULL;
+    struct answer_ends ends = {.errors = student_quantile(v->terms->level, n)};
+    TRY(memory_new(&error, values_of(a)));
+    for (size_t i = 0; i < values_of(a); i++)
+        error[i] = sqrt(sum[i].rows / n);
+    ends.error = error;
+    TRY(answer_make(&again, v->terms->model, v->terms->inside, a->question, NULL, &ends,
+                    v->terms->log));
+    for (size_t i = 0; i < values_of(a); i++)
+        if (is_extreme(&a->question->item[i % a->question->items]))
+            a->value[i] = again->value[i];
+    return ERR_OK;
+}
+
+static enum err set_answer(const struct intervals *v, size_t k)
+{
+    struct answer *a = v->answer[k];
+    bool extremes = false;
+    for (size_t i = 0; i < a->question->items; i++)
+        extremes |= is_extreme(&a->question->item[i]);
+    for (size_t i = 0; i < values_of(a); i++)
+        set_interval(v, a, i, &v->sum[v->first[k] + i]);
+    return extremes ? set_extremes(v, k) : ERR_OK;
+}
+
+/* Whether all that it rests on was measured, or what was not can be told. */
+static bool can_tell(const struct answer_terms *t, const struct answer *a)
+{
+    if (values_of(a) > ANSWER_INTERVALS)
+        return false;
+    for (size_t i = 0; i < a->question->items; i++) {
+        struct scope s = answer_columns(a->question, i);
+        if (!t->errors->learned && errors_links(t->model, &s) > 0)
+            return false;
+    }
+    return true;
+}
+
+static void clear(struct intervals *v)
+{
+    memory_free(&v->first);
+    memory_free(&v->sum);
+}
+
+enum err answer_intervals(struct answer *const *answers, size_t n, const struct answer_terms *terms)
+{
+    struct intervals v CLEAN(clear) = {.answer = answers, .answers = n, .terms = terms};
+    const struct model_jobs jobs = {.jobs = LANES, .play = play, .self = &v, .log = terms->log};
+    TRY(memory_new(&v.first, n + 1));
+    for (size_t k = 0; k < n; k++)
+        v.first[k + 1] = v.first[k] + (can_tell(terms, answers[k]) ? values_of(answers[k]) : 0);
+    TRY(memory_new(&v.sum, LANES * v.first[n]));
+    TRY(model_jobs_run(&jobs, terms->model));
+    add_lanes(&v);
+    for (size_t k = 0; k < n; k++)
+        if (has_values(&v, k))
+            TRY(set_answer(&v, k));
+    return ERR_OK;
+}
