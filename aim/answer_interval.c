@@ -199,28 +199,30 @@ static enum err set_extremes(const struct intervals *v, size_t k)
     return ERR_OK;
 }
 
+/* Whether all that an item rests on was measured, or how wrong the rest is was learned. */
+static bool can_tell(const struct answer_terms *t, const struct question *q, size_t item)
+{
+    struct scope s = answer_columns(q, item);
+    return t->errors->learned || errors_links(t->model, &s) == 0;
+}
+
 static enum err set_answer(const struct intervals *v, size_t k)
 {
     struct answer *a = v->answer[k];
     bool extremes = false;
     for (size_t i = 0; i < a->question->items; i++)
         extremes |= is_extreme(&a->question->item[i]);
-    for (size_t i = 0; i < values_of(a); i++)
-        set_interval(v, a, i, &v->sum[v->first[k] + i]);
+    for (size_t item = 0; item < a->question->items; item++)
+        for (size_t i = item; can_tell(v->terms, a->question, item) && i < values_of(a);
+             i += a->question->items)
+            set_interval(v, a, i, &v->sum[v->first[k] + i]);
     return extremes ? set_extremes(v, k) : ERR_OK;
 }
 
-/* Whether all that it rests on was measured, or what was not can be told. */
-static bool can_tell(const struct answer_terms *t, const struct answer *a)
+/* 0: too many for intervals. */
+static size_t count_values(const struct answer *a)
 {
-    if (values_of(a) > ANSWER_INTERVALS)
-        return false;
-    for (size_t i = 0; i < a->question->items; i++) {
-        struct scope s = answer_columns(a->question, i);
-        if (!t->errors->learned && errors_links(t->model, &s) > 0)
-            return false;
-    }
-    return true;
+    return values_of(a) <= ANSWER_INTERVALS ? values_of(a) : 0;
 }
 
 static void clear(struct intervals *v)
@@ -235,7 +237,7 @@ enum err answer_intervals(struct answer *const *answers, size_t n, const struct 
     const struct model_jobs jobs = {.jobs = LANES, .play = play, .self = &v, .log = terms->log};
     TRY(memory_new(&v.first, n + 1));
     for (size_t k = 0; k < n; k++)
-        v.first[k + 1] = v.first[k] + (can_tell(terms, answers[k]) ? values_of(answers[k]) : 0);
+        v.first[k + 1] = v.first[k] + (count_values(answers[k]));
     TRY(memory_new(&v.sum, LANES * v.first[n]));
     TRY(model_jobs_run(&jobs, terms->model));
     add_lanes(&v);
