@@ -71,6 +71,9 @@ static struct {
     bool now;
 } apart;
 
+/* In whose rows come in the midst of a run; it lies after that. */
+static struct scene *late;
+
 static void lies(struct log *log)
 {
     villain.done = true;
@@ -231,6 +234,8 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
         crew_lane(p, k)->check->limits.log = 1;
     of[0] ^= apart.now && apart.asked_otherwise;
     apart.still = apart.still && !apart.now;
+    if (late != NULL && request->sequence == 1)
+        villain.done = share_own(late, OWNERS - 1) != 0;
     e = __real_play_round(play, request, of, result);
     apart.now = false;
     return e;
@@ -249,6 +254,7 @@ _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct li
     atomic_bool stop = false;
     struct identity *me = NULL;
     villain.lie = *lie;
+    villain.done = late != NULL;
     if (said == NULL || setvbuf(said, NULL, _IONBF, 0) != 0 ||
         prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         identity_load(&me, file(c, "s%u.key", i), &log) != ERR_OK)
@@ -561,6 +567,27 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    scene_end(&c, 1);
+}
+
+/* The same of rows that come between two rounds. */
+TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
+{
+    static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 2,
+                                      .more = "security: abort\nmin_owners: 2\n"
+                                              "late_uploads: join\n"};
+    struct scene c = scene_new(&o);
+    for (unsigned i = 0; i < OWNERS - 1; i++)
+        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    late = &c;
+    start_cheat(&c, 1, &lie);
+    late = NULL;
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
+    expect_lies(&c, 1, "rows between rounds");
+    assert_true(support_contains(file(&c, "server%u.log", 0), "could not be counted"));
+    expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
     scene_end(&c, 1);
 }
 
