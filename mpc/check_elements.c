@@ -103,6 +103,36 @@ static void chosen(const struct numbers *n, const uint64_t *bits, size_t at, con
     n->p->kernel->bit_times64(out, bits + at / 64, factor, zeros, words);
 }
 
+/* Long words: their elements are made once, and stand in their place from then on. */
+static bool is_kept(const struct check_record *r, unsigned l)
+{
+    return r->form[l] == CHECK_WORDS && (r->ring == RING_64 || r->ring == RING_128);
+}
+
+/* x is weighed. An element takes the room of a word, or half of it: so none is overwritten early. */
+static void put_kept(struct filling *to, const struct weighing *w, const struct check_record *r,
+                     unsigned l, size_t at, size_t n)
+{
+    const bool made = to->n->made;
+    struct prime_block out;
+    unsigned there = 0;
+    for (unsigned v = 0; v < 4; v++) {
+        uint64_t *vector = v < 2 ? r->x[l][v] : r->y[l][v - 2];
+        if (vector == NULL)
+            continue;
+        there |= 1u << v;
+        if (made)
+            memcpy(out.x[v], vector + at, n * sizeof *vector);
+        else if (v < 2)
+            weighed_words(w, r->ring, vector, at, n, out.x[v]);
+        else
+            plain_words(w->f, r->ring, vector, at, n, out.x[v]);
+        if (!made)
+            memcpy(vector + at, out.x[v], n * sizeof *vector);
+    }
+    fill(to, &out, there, n);
+}
+
 /* Of bits both times a constant: that is of V where they choose nothing, else of the weights. */
 static void put_product(struct filling *to, const struct weighing *w, const struct check_record *r,
                         unsigned l, size_t at, size_t n)
@@ -136,9 +166,13 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
 static void put_elements(struct filling *to, const struct check_record *r, size_t at, size_t n)
 {
     struct weighing w = {.f = &to->n->field};
-    weigh(&w, r, to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at), n);
+    bool kept = to->n->made;
     for (unsigned l = 0; l < r->products; l++)
-        put_product(to, &w, r, l, at, n);
+        kept = kept && is_kept(r, l);
+    if (!kept)
+        weigh(&w, r, to->n->claims[r->ring].weight + r->relation + (r->one ? 0 : at), n);
+    for (unsigned l = 0; l < r->products; l++)
+        (is_kept(r, l) ? put_kept : put_product)(to, &w, r, l, at, n);
 }
 
 /* --- columns of matrices ---------------------------------------------------------------------- */
@@ -196,4 +230,5 @@ void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
             put_elements(&to, &r, at, k);
         }
     filled(&to);
+    n->made = true;
 }

@@ -10,7 +10,8 @@
  * Of each vector only those components stand that are not zero. Factors c are part of x where that
  * has words; z stands with its sign changed. Records stand one after the other in chunks.
  * What is noted at once is cut into records at multiples of 64 words, so that tiles of 64 are the
- * same at all servers.
+ * same at all servers. A flush overwrites factors of 64 or 128 bits by elements, which stand in the
+ * first words of a vector.
  */
 #ifndef TREFOIL_MPC_CHECK_NUMBERS_H
 #define TREFOIL_MPC_CHECK_NUMBERS_H
@@ -39,9 +40,9 @@ struct check_record {
     unsigned products;
     size_t relation, words;
     enum check_form form[NUMBERS_PRODUCTS];
-    enum ring narrow[NUMBERS_PRODUCTS];                          /* of y, where x are bits */
-    word128 factor[NUMBERS_PRODUCTS];                            /* modulo 2^K, of bits */
-    const void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
+    enum ring narrow[NUMBERS_PRODUCTS];                    /* of y, where x are bits */
+    word128 factor[NUMBERS_PRODUCTS];                      /* modulo 2^K, of bits */
+    void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
     void *minus_z[2];
     bool has_z;
 };

@@ -44,7 +44,8 @@ struct numbers {
     struct prime_block *block;  /* what is left to fold; NULL: columns, then the log's products */
     struct prime_block *column; /* of `strips` of what matrices are folded to */
     size_t strips;
-    size_t blocks, words;                          /* words of all claims; 0: nothing is noted */
+    bool made;            /* elements of long words, which stand in the log in their place */
+    size_t blocks, words; /* words of all claims; 0: nothing is noted */
     uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
     unsigned remainders;
     enum { NUMBERS_NOTHING, NUMBERS_CHOOSE, NUMBERS_FOLD, NUMBERS_LAST } due;

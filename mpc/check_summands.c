@@ -152,7 +152,7 @@ static void add_summands(uint64_t (*sum)[SUM], const struct check_record *r, uns
 /* Whether there is a summand; the protocol alone says which components are zero. */
 static bool is_there(const struct check_record *r, unsigned l)
 {
-    const void *const *x = r->x[l], *const *y = r->y[l];
+    void *const *x = r->x[l], *const *y = r->y[l];
     return (x[0] != NULL && (y[0] != NULL || y[1] != NULL)) || (x[1] != NULL && y[0] != NULL);
 }
 
