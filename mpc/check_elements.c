@@ -109,7 +109,7 @@ static bool is_kept(const struct check_record *r, unsigned l)
     return r->form[l] == CHECK_WORDS && (r->ring == RING_64 || r->ring == RING_128);
 }
 
-/* x is weighed. An element takes the room of a word, or half of it: so none is overwritten early. */
+/* x is weighed. Elements take the room of words, or half of it: none is overwritten early. */
 static void put_kept(struct filling *to, const struct weighing *w, const struct check_record *r,
                      unsigned l, size_t at, size_t n)
 {
