@@ -75,7 +75,8 @@ static const struct smoke {
      "wan.fixed10.estimate_s"},
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
-     "adult.mode_by_group_median adult.count_one_median adult.ms query_ms",
+     "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
+     "loglik_eps10",
      ""},
     {"solo",
      "count_2_over_1 records_2_over_1 noise_2_over_1 score_2_over_1 select_2_over_1 "
