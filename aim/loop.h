@@ -73,6 +73,8 @@ struct aim_options {
     unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
     const struct zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
+    const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
+    size_t knowns;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
     bool resume;            /* go on from state_file if it is there */
     unsigned rounds_now;    /* stop after so many selections in all; 0: do not */
@@ -88,7 +90,10 @@ struct aim_result {
     uint64_t *population; /* and which population it is of */
     size_t rounds;        /* records: round 0, and those that followed */
     struct aim_round *round;
-    double loss; /* after the final fit */
+    double loss;                     /* after the final fit */
+    const struct measurement *known; /* what aim_refit() was given, borrowed */
+    size_t knowns;
+    double off; /* by how many rows the worst of it is missed */
     struct model *model;
 };
 
@@ -107,7 +112,9 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
  * The model again, as a run fits it: to the first measurements, of every attribute alone, then
  * after each further one, and at the end. The result has no model yet; its measurements and
  * populations are those of a run. With the run's own options the model is the run's, to the last
- * bit. Of the options domain, zeros, model_bytes and iterations matter.
+ * bit. Of the options domain, zeros, known counts, model_bytes and iterations matter. Where counts
+ * are known the fits take them for measurements with a tenth of the least noise; the last model
+ * meets them (model_meet()).
  */
 struct aim_refit_progress {
     void (*fitted)(void *self, size_t fits, size_t of); /* may be NULL */
@@ -115,6 +122,12 @@ struct aim_refit_progress {
 };
 enum err aim_refit(struct aim_result *result, const struct aim_options *options,
                    const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
+
+/*
+ * What was measured, then what is known, with a tenth of the least noise: as fits take them. The
+ * list is the caller's, what it holds the result's.
+ */
+enum err aim_counts(const struct aim_result *r, struct measurement **all) MUST_CHECK;
 
 void aim_result_free(struct aim_result **result);
 

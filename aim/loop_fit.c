@@ -2,6 +2,10 @@
 #include "aim/loop_private.h"
 #include "base/memory.h"
 
+#include <math.h>
+
+#define KNOWN_SIGMA 0.1 /* of the least sigma: what known counts have in a fit */
+
 uint64_t loop_model_limit(const struct aim_options *o)
 {
     return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
@@ -41,10 +45,11 @@ static double settle_totals(const struct domain *d, struct aim_result *r)
 static enum err new_model(const struct aim_options *o, const struct aim_result *r, struct model **m,
                           struct log *log)
 {
-    struct clique *cliques CLEAN(memory_release) = memory_array(r->measurements, sizeof *cliques);
+    const size_t count = r->measurements + r->knowns;
+    struct clique *cliques CLEAN(memory_release) = memory_array(count, sizeof *cliques);
     struct model_terms t = {.domain = o->domain,
                             .clique = cliques,
-                            .cliques = r->measurements,
+                            .cliques = count,
                             .zero = o->zero,
                             .zeros = o->zeros,
                             .limit_cells = loop_model_limit(o)};
@@ -52,7 +57,34 @@ static enum err new_model(const struct aim_options *o, const struct aim_result *
         return ERR_NOMEM;
     for (size_t i = 0; i < r->measurements; i++)
         cliques[i] = r->measurement[i].clique;
+    for (size_t i = 0; i < r->knowns; i++)
+        cliques[r->measurements + i] = r->known[i].clique;
     return model_new(m, &t, log);
+}
+
+enum err aim_counts(const struct aim_result *r, struct measurement **all)
+{
+    double least = INFINITY;
+    TRY(memory_new(all, r->measurements + r->knowns));
+    for (size_t i = 0; i < r->measurements; i++) {
+        (*all)[i] = r->measurement[i];
+        least = fmin(least, r->measurement[i].sigma);
+    }
+    for (size_t i = 0; i < r->knowns; i++) {
+        struct measurement *x = &(*all)[r->measurements + i];
+        *x = r->known[i];
+        x->sigma = KNOWN_SIGMA * least;
+        x->total = 0;
+    }
+    return ERR_OK;
+}
+
+static double rows_of(const struct domain *d, const struct measurement *x)
+{
+    double sum = 0;
+    for (uint64_t i = clique_cells(&x->clique, d); i-- > 0;)
+        sum += x->y[i];
+    return sum;
 }
 
 static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned iterations,
@@ -60,11 +92,15 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
 {
     struct fit_result fitted = {0};
     struct model *m CLEAN(model_free) = NULL, *old = r->model;
+    struct measurement *all CLEAN(memory_release) = NULL;
+    double total;
     TRY(new_model(o, r, &m, log));
     if (old != NULL)
         model_warm(m, old);
-    model_set_total(m, settle_totals(o->domain, r));
-    TRY(model_fit(m, r->measurement, r->measurements, iterations, &fitted, log));
+    total = settle_totals(o->domain, r);
+    model_set_total(m, r->knowns > 0 ? rows_of(o->domain, &r->known[0]) : total);
+    TRY(aim_counts(r, &all));
+    TRY(model_fit(m, all, r->measurements + r->knowns, iterations, &fitted, log));
     r->model = m;
     m = old;
     *loss = fitted.loss;
@@ -95,14 +131,18 @@ static enum err refit(struct aim_result *r, const struct aim_options *o, size_t 
     }
     if (progress->fitted != NULL)
         progress->fitted(progress->self, fits - 1, fits);
-    return loop_fit_final(o, r, log);
+    TRY(loop_fit_final(o, r, log));
+    return r->knowns > 0 ? model_meet(r->model, r->known, r->knowns, &r->off, log) : ERR_OK;
 }
 
 enum err aim_refit(struct aim_result *result, const struct aim_options *options,
                    const struct aim_refit_progress *progress, struct log *log)
 {
     const size_t all = result->measurements;
-    enum err e = refit(result, options, all, progress, log);
+    enum err e;
+    result->known = options->known;
+    result->knowns = options->knowns;
+    e = refit(result, options, all, progress, log);
     result->measurements = all; /* aim_result_free() frees them all */
     return e;
 }

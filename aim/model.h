@@ -86,6 +86,16 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
 enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
                         struct log *log) MUST_CHECK;
 
+/*
+ * Counts that are known exactly, of cliques of the model: it becomes the nearest model that has
+ * them. They must add up to the model's total; where they are 0 it must have structural zeros. Ends
+ * when each cell is within MODEL_MET of the total, or after 500 sweeps; *off is by how many rows
+ * the worst is still off. What counts is `clique` and `y`.
+ */
+#define MODEL_MET 1e-9
+enum err model_meet(struct model *m, const struct measurement *known, size_t count, double *off,
+                    struct log *log) MUST_CHECK;
+
 struct fit_result {
     double loss;
     unsigned iterations; /* fewer than asked for when no step lowers the loss any more */

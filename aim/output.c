@@ -89,7 +89,8 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
         failed |= json_array_append_new(names,
                                         json_string(d->attribute[x->clique.attribute[i]].name));
     failed |= json_object_set_new(o, "attributes", names);
-    failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
+    if (x->sigma > 0) /* else it is known */
+        failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
     failed |= json_object_set_new(o, "values", numbers(x->y, clique_cells(&x->clique, d)));
     if (x->total > 0)
         failed |= json_object_set_new(o, "total", json_real(x->total));
@@ -127,7 +128,7 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
 static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
-           *measurements = json_array();
+           *measurements = json_array(), *known = json_array();
     int failed = json_object_set_new(root, "format", json_string("trefoil-measurements-1")) |
                  json_object_set_new(root, "epsilon", json_real(o->epsilon)) |
                  json_object_set_new(root, "delta", json_real(o->delta)) |
@@ -144,6 +145,11 @@ static json_t *document(const struct output_terms *o)
     for (size_t i = 0; i < o->measurements; i++)
         failed |= json_array_append_new(measurements,
                                         measurement_json(o->domain, &o->measurement[i]));
+    for (size_t i = 0; i < o->knowns; i++)
+        failed |= json_array_append_new(known, measurement_json(o->domain, &o->known[i]));
+    if (o->knowns > 0)
+        failed |= json_object_set(root, "known", known);
+    json_decref(known);
     failed |= json_object_set_new(root, "domain", sizes);
     failed |= json_object_set_new(root, "attributes", attributes);
     failed |= json_object_set_new(root, "measurements", measurements);

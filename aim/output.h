@@ -11,7 +11,9 @@
  *                       "missing": "" } ],         a missing value is the last code
  *                                                  and "step", "tail", "typical", "missing_too"
  *                                                  where the study has them
- *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ] }
+ *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ],
+ *     "known": [ { "attributes": ["sex"], "values": [...] } ] }   published totals that the model
+ *                                                  was given and has exactly, if there are any
  *
  * and of a copula, whose measurements are those of each attribute alone
  *
@@ -43,6 +45,8 @@ struct output_terms {
     const struct measurement *measurement;
     size_t measurements;
     const struct copula_result *copula; /* of a copula, whose one-ways these are; else NULL */
+    const struct measurement *known;    /* counts that were given (trefoil refit --known) */
+    size_t knowns;
 };
 
 /* Written whole or not at all. ERR_DATA, logged, for a name or label that is not UTF-8. */
@@ -55,6 +59,8 @@ struct output_found {
     unsigned rows_per_person;
     size_t measurements;
     struct measurement *measurement;
+    size_t knowns;
+    struct measurement *known;
 };
 
 /*

@@ -74,10 +74,12 @@ static enum err read_values(const struct reading *r, const json_t *values, struc
     return ERR_OK;
 }
 
-static enum err read_measurement(const struct reading *r, const json_t *o, struct measurement *m)
+static enum err read_measurement(const struct reading *r, const json_t *o, bool noisy,
+                                 struct measurement *m)
 {
     TRY(read_clique(r, json_object_get(o, "attributes"), &m->clique));
-    TRY(positive_of(r, o, "sigma", &m->sigma));
+    if (noisy)
+        TRY(positive_of(r, o, "sigma", &m->sigma));
     if (json_object_get(o, "total") != NULL)
         TRY(positive_of(r, o, "total", &m->total));
     return read_values(r, json_object_get(o, "values"), m);
@@ -92,9 +94,19 @@ static enum err read_measurements(struct reading *r, const json_t *list, struct 
     for (size_t i = 0; i < count; i++) {
         struct measurement *m = &found->measurement[found->measurements++];
         snprintf(r->place, sizeof r->place, "measurements[%zu].", i);
-        TRY(read_measurement(r, json_array_get(list, i), m));
+        TRY(read_measurement(r, json_array_get(list, i), true, m));
         if (i < one_ways && (m->clique.n != 1 || m->clique.attribute[0] != i))
             return wrong(r, "attributes", "comes too early: first is one of every column");
+    }
+    return ERR_OK;
+}
+
+static enum err read_known(struct reading *r, const json_t *list, struct output_found *found)
+{
+    TRY(memory_new(&found->known, json_array_size(list)));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        snprintf(r->place, sizeof r->place, "known[%zu].", i);
+        TRY(read_measurement(r, json_array_get(list, i), false, &found->known[found->knowns++]));
     }
     return ERR_OK;
 }
@@ -127,7 +139,8 @@ static enum err read_root(struct reading *r, const json_t *root, struct output_f
         return wrong(r, "rows_per_person", "must be a whole number");
     found->rows_per_person = (unsigned)rows;
     TRY(check_domain(r, json_object_get(root, "domain")));
-    return read_measurements(r, json_object_get(root, "measurements"), found);
+    TRY(read_measurements(r, json_object_get(root, "measurements"), found));
+    return read_known(r, json_object_get(root, "known"), found);
 }
 
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
@@ -149,5 +162,8 @@ void output_found_clear(struct output_found *found)
 {
     for (size_t i = 0; i < found->measurements && found->measurement != NULL; i++)
         memory_free(&found->measurement[i].y);
+    for (size_t i = 0; i < found->knowns && found->known != NULL; i++)
+        memory_free(&found->known[i].y);
     memory_free(&found->measurement);
+    memory_free(&found->known);
 }

@@ -59,6 +59,7 @@ struct stage {
     struct support_study s;
     struct table *table;
     size_t began_with, ended_with; /* owners */
+    size_t knowns;                 /* of the margins below, that the result was given */
     uint8_t run[REQUEST_RUN_SIZE];
     char rows[64]; /* as the page has to say */
     char folder[SUPPORT_PATH];
@@ -119,6 +120,10 @@ static void note_error(struct stage *g, const struct aim_result *result)
              2 / sqrt(weight));
 }
 
+static double known_rows[] = {1500, 1500};
+static const struct measurement given[] = {{.clique = {1, {1}}, .y = known_rows},
+                                           {.clique = {1, {4}}, .y = known_rows}};
+
 /* A finished run's folder: central AIM in the servers' place, with invented counters. */
 static void write_result(struct stage *g)
 {
@@ -146,6 +151,8 @@ static void write_result(struct stage *g)
     stats.run = g->run;
     stats.server = (const struct net_counters(*)[NET_PHASES])server;
     stats.rho = limits.rho;
+    result->known = given;
+    result->knowns = g->knowns;
     assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
                      ERR_OK);
     assert_int_equal(run_stats_write(g->folder, &stats, &quiet), ERR_OK);
@@ -244,6 +251,20 @@ TEST(whose_rows_are_counted)
     expect(&g, g.rows);
     expect_not(&g, "the band does not cover");
     stage_free(&g);
+}
+
+TEST(published_margins_are_named)
+{
+    const struct support_options o = {.rounds = 1};
+    struct stage g CLEAN(stage_free);
+    stage_new(&g, &o);
+    write_page(&g, g.folder, NULL);
+    expect_not(&g, "published margin");
+    g.knowns = 2;
+    write_result(&g);
+    write_page(&g, g.folder, NULL);
+    expect(&g, "The model was given 2 published margins, which it has exactly and no budget was "
+               "spent on: sex; died.</p>");
 }
 
 /*

@@ -5,6 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <math.h>
+
 /* *bytes: of a model as large as this one. */
 static enum err load_model(struct refit *f, const char *folder, uint64_t *bytes, struct log *log)
 {
@@ -41,7 +43,64 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     f->result->measurement = found.measurement;
     f->result->measurements = found.measurements;
     found.measurement = NULL;
+    if (found.knowns > KNOWN_MAX)
+        return log_fail(log, ERR_FORMAT, "%s: known has more than %d margins", path, KNOWN_MAX);
+    for (; f->known.count < found.knowns; f->known.count++) {
+        f->known.margin[f->known.count] = found.known[f->known.count];
+        found.known[f->known.count].y = NULL;
+    }
     return number_populations(f->result);
+}
+
+/* Where a known count is 0, nobody is. */
+static enum err add_known_zeros(struct refit *f)
+{
+    struct study *s = f->study;
+    struct zeros *grown = memory_grow(s->zero, s->zeros + f->known.count + 1, sizeof *grown);
+    if (grown == NULL)
+        return ERR_NOMEM;
+    s->zero = grown;
+    for (size_t i = 0; i < f->known.count; i++) {
+        const struct measurement *m = &f->known.margin[i];
+        const uint64_t cells = clique_cells(&m->clique, s->domain);
+        struct zeros z = {.clique = m->clique};
+        uint32_t *cell;
+        TRY(memory_new(&cell, cells));
+        z.cell = cell;
+        for (uint64_t c = 0; c < cells; c++)
+            if (m->y[c] <= 0)
+                cell[z.cells++] = (uint32_t)c;
+        if (z.cells > 0)
+            s->zero[s->zeros++] = z;
+        else
+            memory_free(&cell);
+    }
+    return ERR_OK;
+}
+
+static enum err load_known(struct refit *f, const char *path, struct log *log)
+{
+    if (path != NULL)
+        TRY(known_read(&f->known, f->study->domain, path, log));
+    if (f->known.count == 0)
+        return ERR_OK;
+    TRY(known_check(&f->known, f->study->domain, path, f->result->measurement,
+                    f->result->measurements, log));
+    return add_known_zeros(f);
+}
+
+/* Rounding lets margins differ a little, so that not all of them can be met to the last digit. */
+static enum err check_met(const struct refit *f, struct log *log)
+{
+    double cells = 0;
+    for (size_t i = 0; i < f->known.count; i++)
+        cells += (double)clique_cells(&f->known.margin[i].clique, f->study->domain);
+    if (f->result->off <= 1 + sqrt(cells))
+        return ERR_OK;
+    return log_fail(log, ERR_DATA,
+                    "the known counts cannot all hold: the worst is off by %.1f rows; they "
+                    "contradict each other, or what cannot occur",
+                    f->result->off);
 }
 
 enum err refit_run(struct refit *f, const struct refit_terms *terms,
@@ -53,17 +112,22 @@ enum err refit_run(struct refit *f, const struct refit_terms *terms,
     TRY(load_measurements(f, terms->folder, log));
     if (terms->impossible != NULL)
         TRY(study_add_impossible(f->study, terms->impossible, log));
+    TRY(load_known(f, terms->known, log));
     options.domain = f->study->domain;
+    options.known = f->known.margin;
+    options.knowns = f->known.count;
     options.zero = f->study->zero;
     options.zeros = f->study->zeros;
     options.model_bytes = bytes > AIM_MODEL_BYTES ? bytes : AIM_MODEL_BYTES;
     if (terms->max_mib != 0)
         options.model_bytes = (uint64_t)terms->max_mib << 20;
-    return aim_refit(f->result, &options, progress, log);
+    TRY(aim_refit(f->result, &options, progress, log));
+    return check_met(f, log);
 }
 
 void refit_clear(struct refit *f)
 {
     aim_result_free(&f->result);
     study_free(&f->study);
+    known_clear(&f->known);
 }

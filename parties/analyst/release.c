@@ -7,6 +7,7 @@
 #include "aim/sample.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 
@@ -78,6 +79,8 @@ enum err release_write(const char *folder, const struct study *study,
     struct files f;
     terms.measurement = result->measurement;
     terms.measurements = result->measurements;
+    terms.known = result->known;
+    terms.knowns = result->knowns;
     TRY(name_files(&f, folder, log));
     TRY(output_measurements(f.measurements, &terms, log));
     TRY(model_save(f.model, result->model, log));
@@ -110,9 +113,12 @@ enum err release_errors(const char *folder, const struct aim_result *result,
                         const struct errors_progress *progress, struct log *log)
 {
     struct errors *e CLEAN(errors_free) = NULL;
+    struct measurement *counts CLEAN(memory_release) = NULL;
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/errors", folder));
-    TRY(errors_new(&e, result->model, result->measurement, result->measurements, progress, log));
+    TRY(aim_counts(result, &counts));
+    TRY(errors_new(&e, result->model, counts, result->measurements + result->knowns, progress,
+                   log));
     if (e != NULL)
         return errors_save(path, e, result->model, log);
     log_warn(log, "the model has too many parameters for error bars: answers come without");

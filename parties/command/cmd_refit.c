@@ -9,8 +9,8 @@
 
 static const char help[] =
     "usage: trefoil refit RESULT --out DIR [--iterations N] [--between N]\n"
-    "           [--max-mib N] [--impossible FILE] [--study FILE] [--rows N]\n"
-    "           [--seed N] [--quick]\n"
+    "           [--max-mib N] [--impossible FILE] [--known FILE] [--study FILE]\n"
+    "           [--rows N] [--seed N] [--quick]\n"
     "\n"
     "Fits the model of a result again, to the same noisy counts, and writes a new\n"
     "result: measurements.json, model, errors (how far off its answers may be) and\n"
@@ -26,6 +26,10 @@ static const char help[] =
     "  --impossible FILE  combinations that cannot occur, besides RESULT's own: YAML\n"
     "                     with the key impossible, as in a study. From public\n"
     "                     knowledge, never from the data\n"
+    "  --known FILE       published margins, which the model then has exactly: CSV,\n"
+    "                     lines of columns and, last, `count`. They must agree with\n"
+    "                     each other and with what was measured, and must not come\n"
+    "                     from the rows of the study\n"
     "  --study FILE       the study of the run: takes its iterations, and also writes\n"
     "                     report.html, with the run's stats.json\n"
     "  --rows N           synthetic rows, instead of the noisy total\n"
@@ -118,6 +122,9 @@ static enum err execute(struct refitting *r)
            "wrote %smeasurements.json, model%s and synthetic.csv to %s\n",
            r->refit.result->measurements, r->study != NULL ? "report.html, stats.json, " : "",
            r->quick ? "" : ", errors", r->out);
+    if (r->refit.known.count > 0)
+        printf("known totals: %zu margin%s, met within %.2g rows\n", r->refit.known.count,
+               r->refit.known.count == 1 ? "" : "s", r->refit.result->off);
     return ERR_OK;
 }
 
@@ -130,6 +137,7 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "between", .number = &r.between, .least = 1, .most = 1000000},
         {.name = "max-mib", .number = &r.max_mib, .least = 1, .most = 65536},
         {.name = "impossible", .value = &r.terms.impossible},
+        {.name = "known", .value = &r.terms.known},
         {.name = "study", .value = &r.study_file},
         {.name = "rows", .number = &r.rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "quick", .flag = &r.quick},

@@ -89,6 +89,21 @@ static void put_folded(const struct report *r, struct fit *f, double most)
     text_put(r->out, "</details>\n");
 }
 
+static void put_known(const struct report *r)
+{
+    if (r->knowns == 0)
+        return;
+    text_put(r->out,
+             "<p>The model was given %zu published margin%s, which it has exactly and no budget "
+             "was spent on: ",
+             r->knowns, r->knowns == 1 ? "" : "s");
+    for (size_t i = 0; i < r->knowns; i++) {
+        bytes_put_text(r->out, i > 0 ? "; " : "");
+        html_text(r->out, clique_name(&r->known[i].clique, r->domain).text);
+    }
+    bytes_put_text(r->out, ".</p>\n");
+}
+
 enum err report_fit(const struct report *r)
 {
     struct fit *f CLEAN(memory_release) = NULL;
@@ -111,6 +126,7 @@ enum err report_fit(const struct report *r)
         "width=\"14\" height=\"6\"/></svg>model against noisy counts</li><li><svg "
         "viewBox=\"0 0 14 10\"><path class=\"noisy\" d=\"M7 0v10\"/></svg>expected of noise "
         "alone</li></ul>\n");
+    put_known(r);
     if (r->measurements <= SHOWN_MOST)
         put_table(r, f, r->measurements, most);
     else

@@ -37,6 +37,9 @@ static enum err load_measurements(struct report *r, const char *folder)
     r->measurement = found.measurement;
     r->measurements = found.measurements;
     found.measurement = NULL;
+    r->known = found.known;
+    r->knowns = found.knowns;
+    found.known = NULL;
     for (size_t i = 0; i < r->measurements; i++)
         if (r->measurement[i].total > 0)
             scale(&r->measurement[i], r);
@@ -76,7 +79,10 @@ void report_unload(struct report *r)
 {
     for (size_t i = 0; r->measurement != NULL && i < r->measurements; i++)
         memory_free(&r->measurement[i].y);
+    for (size_t i = 0; r->known != NULL && i < r->knowns; i++)
+        memory_free(&r->known[i].y);
     memory_free(&r->measurement);
+    memory_free(&r->known);
     json_decref(r->stats);
     densities_clear(&r->inside);
     model_free(&r->model);

@@ -17,6 +17,8 @@ struct report {
     struct densities inside; /* bins, by the model's counts */
     size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
+    size_t knowns; /* published totals that a refit was given */
+    struct measurement *known;
     json_t *stats;
     struct bytes *out;
     struct log *log;
