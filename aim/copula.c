@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WEIGHTLESS 1e-12 /* a share of so little has no mean score */
+#define STEPS 64
 #define HALVINGS 60
 
 enum err copula_column_new(struct copula_column *c, uint32_t size)
@@ -119,25 +120,31 @@ static double series(const struct copula_column *a, const struct copula_column *
     return sum;
 }
 
+/*
+ * From 0, where the series rises, to the first place that has m: cut off after COPULA_TERMS, the
+ * series of columns with rare codes turns back before the ends, and may have m twice.
+ */
 double copula_correlation(const struct copula_column *a, const struct copula_column *b,
                           double mean_product)
 {
-    const double m = mean_product - a->mean * b->mean;
-    double low = -COPULA_CORRELATION_MOST, high = COPULA_CORRELATION_MOST;
-    if (!(series(a, b, high) > series(a, b, low)))
+    const double m = mean_product - a->mean * b->mean, side = m < 0 ? -1 : 1;
+    double near = 0, far = 0;
+    if (!(a->hermite[0] > WEIGHTLESS && b->hermite[0] > WEIGHTLESS))
         return 0; /* all rows have one code in a column: nothing is known, and nothing matters */
-    if (series(a, b, low) >= m)
-        return low;
-    if (series(a, b, high) <= m)
-        return high;
-    for (int i = 0; i < HALVINGS; i++) {
-        const double middle = (low + high) / 2;
-        if (series(a, b, middle) < m)
-            low = middle;
-        else
-            high = middle;
+    for (int i = 1; i <= STEPS; i++) {
+        far = side * COPULA_CORRELATION_MOST * i / STEPS;
+        if (side * series(a, b, far) >= side * m)
+            break;
+        near = far;
     }
-    return (low + high) / 2;
+    for (int i = 0; near != far && i < HALVINGS; i++) {
+        const double middle = (near + far) / 2;
+        if (side * series(a, b, middle) < side * m)
+            near = middle;
+        else
+            far = middle;
+    }
+    return (near + far) / 2;
 }
 
 /* --- all columns ------------------------------------------------------------------------------ */

@@ -94,7 +94,7 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
     TRY(domain_read(d, &r, log));
     TRY(copula_new(c, *d));
     (*c)->total = reader_double(&r);
-    if (r.failed || !(isfinite((*c)->total) && (*c)->total > 0))
+    if (r.failed || !((*c)->total > 0 && (*c)->total <= (double)TABLE_ROWS_MAX))
         return ERR_FORMAT;
     for (size_t i = 0; i < (*d)->attributes; i++)
         TRY(read_shares((*c)->share[i], (*d)->attribute[i].size, &r));

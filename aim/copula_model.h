@@ -6,8 +6,8 @@
  *
  *   "trefoil-copula-1\n"
  *   domain    as in aim/model_file.h
- *   copula    f64 total; for each attribute f64 the share of each code; f64 the correlation of
- *             attributes i and j, j < i, row by row
+ *   copula    f64 total, at most 2^48; for each attribute f64 the share of each code; f64 the
+ *             correlation of attributes i and j, j < i, row by row
  *   digest    32 bytes: BLAKE2b-256 of all before
  */
 #ifndef TREFOIL_AIM_COPULA_MODEL_H

@@ -135,8 +135,8 @@ static double squares(const struct run *r)
 }
 
 /*
- * The largest kappa, or nearly, for which what is left pays. Delta^2 grows as kappa^2, but for
- * rounding; forms_sensitivity() and the ledger have the last word.
+ * The kappa for which what is left pays: Delta^2 grows as kappa^2, and where rounding adds to it
+ * kappa goes down. forms_sensitivity() and the ledger have the last word.
  */
 static enum err choose_kappa(struct run *r)
 {

@@ -4,7 +4,7 @@
  *   round 0   all one-ways, for `share` of rho; so p, the scores t of every column (aim/copula.h)
  *             and the noisy number of rows N
  *   round 1   the forms S_ij = sum over cells of u_i(a) u_j(b) M_ij(a, b), all pairs of columns j <
- *             i, for the rest; u = round(sqrt(kappa) t), kappa the largest for which the rest pays
+ *             i, for the rest; u = round(sqrt(kappa) t), kappa such that the rest pays
  *   then      correlations from S_ij / (kappa N), for the scores u / sqrt(kappa), so that rounding
  *             adds no bias; the nearest matrix of correlations
  *

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static enum err library_open(struct library *l, struct log *log)
     static const char *const names[] = {"libopenblas.so.0", "liblapack.so.3"};
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* the same last digit each time */
     for (size_t i = 0; l->handle == NULL && i < sizeof names / sizeof *names; i++)
-        l->handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        l->handle = dlopen(names[i], RTLD_NOW | RTLD_NODELETE);
     if (l->handle != NULL) {
         void *found = dlsym(l->handle, "dsyev_");
         memcpy(&l->dsyev, &found, sizeof found);
@@ -50,6 +51,9 @@ enum err eigen_symmetric(double *matrix, double *value, size_t d, struct log *lo
     int info = 0;
     if (d == 0 || d > INT_MAX / WORK)
         return ERR_RANGE;
+    for (size_t i = 0; i < d * d; i++)
+        if (!isfinite(matrix[i])) /* dsyev would answer with no numbers, and no error */
+            return ERR_RANGE;
     TRY(memory_new(&work, (size_t)length));
     TRY(library_open(&l, log));
     l.dsyev("V", "L", &n, matrix, &n, value, work, &length, &info, 1, 1);

@@ -132,7 +132,7 @@ enum err model_read(struct model **out, const struct domain *d, struct reader *r
     double total = reader_double(r);
     *out = NULL;
     TRY(read_parts(&p, r, d));
-    if (!(isfinite(total) && total > 0))
+    if (!(total > 0 && total <= (double)TABLE_ROWS_MAX))
         return ERR_FORMAT;
     t.clique = p.clique;
     t.cliques = p.cliques;
@@ -164,7 +164,7 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
     e = load(m, d, &text, limit_cells, log);
     if (e == ERR_FORMAT && copula_is_file(path))
-        return log_fail(log, ERR_FORMAT,
+        return log_fail(log, ERR_USAGE,
                         "%s is a copula: trefoil synth draws rows of it, and this command takes "
                         "none",
                         path);

@@ -223,6 +223,7 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "method: copula\nrounds: ^4", "method: copula has no rounds"},
     {"rounds: 4", "method: copula\nimpossible: ^[{age: 1, ward: a}]", "what is impossible"},
     {"rounds: 4", "method: copula\nlate_uploads: ^join", "rows that come during a run"},
+    {"rounds: 4", "method: copula\nscore: ^l2", "nothing has a score"},
     {"rounds: 4", "rounds: 4\ncopula: ^{}", "for method: copula alone"},
     {"rounds: 4", "method: copula\ncopula: ^2", "copula is a single value"},
     {"rounds: 4", "method: copula\ncopula: {clip: ^0.1}", "from 0.5 to 8"},

@@ -4,6 +4,9 @@
 
 #include "aim/table/domain.h"
 
+/* Of a table, and of the total of a model that is read from a file. */
+#define TABLE_ROWS_MAX (UINT64_C(1) << 48)
+
 struct table {
     const struct domain *domain; /* borrowed */
     size_t rows;

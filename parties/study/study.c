@@ -75,7 +75,8 @@ static enum err read_method(struct reading *r, const yaml_node_t *method,
 
 /* AIM has rounds, a copula has none. */
 static enum err read_course(struct reading *r, const yaml_node_t *rounds, const yaml_node_t *copula,
-                            const yaml_node_t *late, const yaml_node_t *impossible)
+                            const yaml_node_t *score, const yaml_node_t *late,
+                            const yaml_node_t *impossible)
 {
     switch (r->study->method) {
     case STUDY_AIM:
@@ -88,6 +89,10 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
     }
     if (rounds != NULL)
         return yaml_error(r->file, rounds, "method: copula has no rounds; take this key out");
+    if (score != NULL)
+        return yaml_error(r->file, score,
+                          "method: copula selects nothing, so nothing has a score; take this key "
+                          "out");
     if (impossible != NULL)
         return yaml_error(r->file, impossible,
                           "method: copula cannot leave out what is impossible; take this key out");
@@ -204,7 +209,7 @@ static enum err read_study(struct reading *r)
     TRY(read_method(r, method, workload));
     TRY(read_budget(r, budget));
     TRY(read_kinds(r, noise, score, security, late));
-    TRY(read_course(r, rounds, copula, late, impossible));
+    TRY(read_course(r, rounds, copula, score, late, impossible));
     TRY(study_read_people(r, servers, owners, analysts));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
     s->min_owners = (unsigned)s->owners;
