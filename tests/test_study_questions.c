@@ -85,8 +85,7 @@ TEST(the_terms_are_the_marginals)
 {
     static const char *const texts[] = {
         "SELECT AVG(bmi) FROM t WHERE age > 3; SELECT COUNT(*) FROM t WHERE died = 'no'",
-        "SELECT COUNT(*) FROM x WHERE died = 'yes';;\n-- others\nSELECT SUM(bmi) FROM t WHERE "
-        "age=1",
+        "SELECT COUNT(*) FROM x WHERE died='yes';;\n-- others\nSELECT SUM(bmi) FROM t WHERE age=1",
         "SELECT AVG(bmi) FROM t WHERE age > 3",
     };
     struct workload *w[3];
