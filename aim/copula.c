@@ -45,7 +45,7 @@ enum err copula_set_shares(struct copula_column *c, const double *counts, double
             excess = e;
     }
     for (uint32_t a = 0; a < c->size; a++)
-        c->share[a] = fmax(counts[a] - excess, 0) / total;
+        c->share[a] = fmin(fmax(counts[a] - excess, 0) / total, 1);
     return ERR_OK;
 }
 

@@ -151,7 +151,7 @@ static enum err choose_kappa(struct run *r)
         return ERR_OK;
     return log_fail(r->log, ERR_RANGE,
                     "the budget is too small for the forms of %zu columns; raise epsilon, use "
-                    "fewer columns, or give them more: copula: {share: ..}",
+                    "fewer columns, or leave them more by a lower share of the copula",
                     r->o->domain->attributes);
 }
 

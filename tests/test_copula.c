@@ -355,6 +355,18 @@ TEST(shares_are_the_nearest_that_there_are)
     assert_true(copula_correlation(&x, &z, 0.3) == 0 && copula_correlation(&z, &x, -0.3) == 0);
 }
 
+/* A model of a share above 1, which rounding can make, could not be read again. */
+TEST(no_share_is_above_1)
+{
+    struct copula_column x CLEAN(copula_column_clear);
+    assert_int_equal(copula_column_new(&x, 1), ERR_OK);
+    for (double total = 1; total < 1000; total += 0.37) {
+        const double count = total + 13.77;
+        assert_int_equal(copula_set_shares(&x, &count, total), ERR_OK);
+        assert_true(x.share[0] <= 1 && x.share[0] > 1 - 1e-12);
+    }
+}
+
 /* What has a negative eigenvalue gets none; what is right stays. */
 TEST(a_repaired_matrix_is_one_of_correlations)
 {

@@ -487,6 +487,24 @@ TEST(an_epsilon_that_buys_no_noise_is_refused)
         assert_in_range(1e6 * s.epsilon, 1e6 * least, 1.11e6 * least);
         assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
     }
+    s.epsilon = 1;
+    s.rounds = 10;
+    s.annealed = false;
+    for (unsigned k = 0; k < 2; k++) { /* of either method */
+        s.rows_per_person = 10000;
+        f->log.buffer[0] = '\0';
+        assert_int_equal(price_check_noise(&s, &f->log), ERR_STUDY);
+        assert_non_null(strstr(f->sink, "lower rows_per_person"));
+        s.rows_per_person = 1;
+        assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+        s.method = STUDY_COPULA;
+        s.rounds = 0;
+    }
+    s.epsilon = price_epsilon_least(&s);
+    assert_true(s.epsilon > 0);
+    assert_int_equal(price_check_noise(&s, NULL), ERR_OK);
+    s.epsilon *= 0.99;
+    assert_int_equal(price_check_noise(&s, NULL), ERR_STUDY);
 }
 
 int main(void)

@@ -196,10 +196,16 @@ double price_epsilon_least(const struct study *study)
 
 enum err price_check_noise(const struct study *study, struct log *log)
 {
+    struct ledger_limits limits;
     double least, unit;
     if (buys_noise(study, study->epsilon))
         return ERR_OK;
     least = price_epsilon_least(study);
+    if (!(least > 0) && price_limits(study, &limits, NULL) == ERR_OK)
+        return log_fail(log, ERR_STUDY,
+                        "no epsilon buys noise that the circuits make, with rows_per_person %u and "
+                        "%llu measured marginals; lower rows_per_person or measure fewer marginals",
+                        study->rows_per_person, (unsigned long long)measured(study));
     if (least < study->epsilon)
         return ERR_OK; /* it is not too small, and what it is instead is said elsewhere */
     unit = pow(10, floor(log10(least)) - 1);

@@ -35,7 +35,7 @@ double price_delta(struct price_term t, double n);
 double price_epsilon_limit(const struct study *study);
 /* The least for which a whole run's first noise is within what the circuits make; 0 likewise. */
 double price_epsilon_least(const struct study *study);
-/* ERR_STUDY, logged, for an epsilon below that. */
+/* ERR_STUDY, logged, for an epsilon below that, or where there is none. */
 enum err price_check_noise(const struct study *study, struct log *log) MUST_CHECK;
 /* The ledger that the study's promise allows. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
