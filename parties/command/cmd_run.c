@@ -215,7 +215,7 @@ static enum err release(struct run *r, const struct run_terms *t)
         TRY(release_errors(t->folder, r->result, &refits, r->log));
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote report.html, synthetic.csv, measurements.json, model%s and stats.json\nto %s\n",
+    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
            t->quick ? "" : ", errors", t->folder);
     return ERR_OK;
 }
