@@ -242,6 +242,17 @@ TEST(the_lower_bounds_of_the_documents)
     }
 }
 
+static void expect_same_side(const struct records_side *a, const struct records_side *b)
+{
+    assert_int_equal(a->factors, b->factors);
+    assert_true(a->rows == b->rows && a->made == b->made);
+    for (unsigned f = 0; f < a->factors; f++) {
+        const struct records_factor *x = &a->factor[f], *y = &b->factor[f];
+        assert_true(x->attribute == y->attribute && x->digit == y->digit && x->base == y->base);
+        assert_true(a->factors < 2 || a->number[f] == b->number[f]);
+    }
+}
+
 /* The same products of the same marginals, whatever their order. */
 TEST(plans_do_not_depend_on_the_order)
 {
@@ -254,7 +265,8 @@ TEST(plans_do_not_depend_on_the_order)
         plan(&s, &tables[t].shape);
         plan(&back, &tables[t].shape);
         assert_int_equal(s.plans.sides, back.plans.sides);
-        assert_memory_equal(s.plans.side, back.plans.side, s.plans.sides * sizeof *s.plans.side);
+        for (size_t k = 0; k < s.plans.sides; k++)
+            expect_same_side(&s.plans.side[k], &back.plans.side[k]);
         for (size_t k = 0; k < s.plans.plans; k++) {
             const struct records_plan *a = &s.plans.plan[k], *b = &back.plans.plan[k];
             assert_memory_equal(a->query->attribute, b->query->attribute,

@@ -146,7 +146,7 @@ static const struct part {
     {"workload", put_workload, NULL},
     {"budget", put_budget, NULL},
     {"noise", put_noise, NULL},
-    {"rounds", put_rounds, "method, copula, rounds, score"},
+    {"rounds", put_rounds, "rounds, score, method, copula"},
     {"bounds", put_bounds,
      "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
      "min_owners, late_uploads"},
