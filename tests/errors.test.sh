@@ -90,6 +90,7 @@ says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
 says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
 says 2 'write one behind MODEL, or --file FILE' query result/model
 says 2 'which of the two' query result/model 'SELECT COUNT(*) FROM t' --json --csv
+says 2 '--quick leaves the intervals out' query result/model 'SELECT COUNT(*) FROM t' --quick --level 0.9
 says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0
 says 2 '--seed is "x"' synth result/model --out rows.csv --seed x
 says 2 '--rows is "1e3"' aim study.yaml a.csv --out x --rows 1e3
@@ -304,6 +305,9 @@ done
 says 2 'in UTF-16; save it as UTF-8' query central --file <(printf '\xff\xfeS\0')
 printf '\xef\xbb\xbfSELECT COUNT(*) FROM t' | "$trefoil" query central --file - | grep -q COUNT
 says 2 'is no text' query central --file <(printf 'SELECT\0')
+"$trefoil" query central 'SELECT COUNT(*) FROM t' | grep -q '95 %' &&
+    ! "$trefoil" query central 'SELECT COUNT(*) FROM t' --quick 2>&1 | grep -q '95 %\|intervals'
+result $? "query --quick has no intervals"
 "$trefoil" query central 'SELECT COUNT(*) FROM t' >/dev/full 2>said
 [ $? -eq 1 ] && grep -q 'cannot write to standard output' said
 result $? "answers that nobody gets are a failure"

@@ -7,13 +7,14 @@
 #include "base/memory.h"
 #include "parties/command/command.h"
 #include "parties/display/answers.h"
+#include "parties/display/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
     "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"
-    "           [--level L]\n"
+    "           [--level L | --quick]\n"
     "       trefoil query MODEL --columns\n"
     "\n"
     "Answers questions from a released model, exactly: no rows are drawn, and nothing\n"
@@ -35,6 +36,7 @@ static const char help[] =
     "  --json        answers as JSON, with all their digits\n"
     "  --csv         as CSV, an empty line between the answers to two questions\n"
     "  --level L     of the intervals, from 0.5 to 0.9999; default 0.95\n"
+    "  --quick       no intervals, which take thirty times as long as the answers\n"
     "  --columns     print the model's columns and what they may hold\n"
     "\n"
     "example:\n"
@@ -53,7 +55,7 @@ struct asking {
     struct model *model;
     struct densities inside;
     struct errors *errors; /* NULL: no intervals */
-    double level;
+    double level;          /* 0: none are wanted */
     enum form form;
     size_t asked;
     struct asked *one;
@@ -85,6 +87,8 @@ static enum err load_errors(struct asking *k, const char *path)
 {
     const char *slash;
     char model[FILE_PATH], file[FILE_PATH];
+    if (k->level == 0)
+        return ERR_OK;
     TRY(command_result(model, path, "model", k->log));
     slash = strrchr(model, '/');
     TRY(file_path(file, k->log, "%.*serrors", slash != NULL ? (int)(slash - model) + 1 : 0, model));
@@ -176,8 +180,13 @@ static enum err find_intervals(const struct asking *k)
                                        .level = k->level,
                                        .log = k->log};
     struct answer **list CLEAN(memory_release) = NULL;
+    struct progress shown CLEAN(progress_end) = progress_start(stderr, NULL, 0);
+    char what[60];
     if (k->errors == NULL)
         return ERR_OK;
+    snprintf(what, sizeof what, "finding intervals: %zu answers by %zu fits", k->asked,
+             (size_t)k->errors->refits);
+    progress_wait(&shown, what);
     TRY(memory_new(&list, k->asked));
     for (size_t i = 0; i < k->asked; i++)
         list[i] = k->one[i].answer;
@@ -265,14 +274,14 @@ static enum err run(int argc, char **argv, struct log *log)
 {
     const char *given[QUESTIONS_MAX + 1], *file = NULL, *level = NULL;
     double part = 0.95;
-    bool json = false, csv = false, columns = false;
+    bool json = false, csv = false, columns = false, quick = false;
     size_t count = 0;
     const struct command_option options[] = {
         {.name = "file", .value = &file},      {.name = "level", .value = &level},
         {.name = "json", .flag = &json},       {.name = "csv", .flag = &csv},
-        {.name = "columns", .flag = &columns},
+        {.name = "columns", .flag = &columns}, {.name = "quick", .flag = &quick},
     };
-    TRY(command_options(argc, argv, options, 5, given, 1, QUESTIONS_MAX + 1, &count, log));
+    TRY(command_options(argc, argv, options, 6, given, 1, QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
         return log_fail(log, ERR_USAGE,
                         "there is no question: write one behind MODEL, or --file FILE");
@@ -281,11 +290,13 @@ static enum err run(int argc, char **argv, struct log *log)
     if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
         return log_fail(log, ERR_USAGE, "--level must be a number from 0.5 to 0.9999, not %s",
                         level);
+    if (level != NULL && quick)
+        return log_fail(log, ERR_USAGE, "--level and --quick: --quick leaves the intervals out");
     return execute(given, count, file,
                    json  ? FORM_JSON
                    : csv ? FORM_CSV
                          : FORM_TEXT,
-                   part, columns, log);
+                   quick ? 0 : part, columns, log);
 }
 
 const struct command cmd_query = {"query", "answers to questions, from a released model", help,
