@@ -75,6 +75,11 @@ FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
 REPLAYS := $(patsubst tests/%.c,$(OUT)/tests/%,$(FUZZ_SOURCES))
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
+# As many compilers as there are cores, unless the caller of make has said how many.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+# GNU gold, where binutils bring it, links in half the time; there are more than a hundred tests.
+GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
 PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
 PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
@@ -117,7 +122,7 @@ deps:
 
 # The packages must be there before anything compiles, also under -j: hence the second make.
 demo: deps
-	@$(MAKE) --no-print-directory $(OUT)/trefoil
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
 programs: $(OUT)/trefoil $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
@@ -125,33 +130,33 @@ programs: $(OUT)/trefoil $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
 # Drivers of two databases, and a PostgreSQL that tests start where it is installed.
 test:
 	@tools/deps.sh --nice libsqliteodbc odbc-postgresql
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@TREFOIL=$(OUT)/trefoil CC='$(CC)' tests/run.sh $(OUT)
 
 test-long: deps
 	@tests/long.sh
 
 soak: deps
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@tests/soak.sh $(OUT)
 
 test-net: deps
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@tests/net.sh $(OUT)
 
 bench: deps
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@bench/run.sh $(OUT)
 
 # bench-NAME runs bench/bench_NAME.c alone, for as long as it takes.
 bench-%: deps
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@ONLY=$* BENCH_LIMIT=7200 bench/run.sh $(OUT)
 
 # XGBoost trains the trees behind AUC, gnuplot draws; without them both are left out.
 bench-flaim: deps
 	@tools/deps.sh libxgboost0 gnuplot-nox || true
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@ONLY=flaim FLAIM='$(FLAIM)' BENCH_LIMIT=86400 bench/run.sh $(OUT)
 
 lint: deps
@@ -162,7 +167,7 @@ analyze: deps
 
 FUZZ_SECONDS ?= 60
 fuzz: deps
-	@$(MAKE) --no-print-directory fuzzers $(REPLAYS)
+	@$(MAKE) --no-print-directory $(PARALLEL) fuzzers $(REPLAYS)
 	@for f in $(notdir $(FUZZERS)); do tests/fuzz.sh $$f $(FUZZ_SECONDS) $(OUT) || exit 1; done
 .PHONY: fuzzers
 fuzzers: $(FUZZERS)
@@ -174,7 +179,7 @@ cov: deps
 
 man:
 	@tools/deps.sh scdoc
-	@$(MAKE) --no-print-directory $(OUT)/trefoil
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	$(say) MAN $(OUT)/man
 	$(Q)rm -rf $(OUT)/man && tools/man.sh $(OUT)/trefoil $(OUT)/man
 
@@ -232,7 +237,7 @@ $(RELAY): $(OUT)/tests/relay.o
 
 $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
 # All of the product but main(), what benchmarks share, and main() of tests: whoever is linked takes what it names.
 $(LIBRARY): $(OBJECTS)
@@ -250,7 +255,7 @@ $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
 # One of its servers alters what it sends or says in these, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits move_known \
@@ -262,7 +267,7 @@ $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree
 
 $(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
 
 # Its servers count rounds, and signal themselves in the middle of one.
 $(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test program under OUT/tests and every tests/*.test.sh script, each with a time limit,
 # and counts their TAP lines. The last line is "N passed, N failed"; the line before it counts skips.
+# What failed is said once more above these, so that the end of a long log is enough.
 set -u
 out=$1
 limit=${TEST_LIMIT:-300}
@@ -17,20 +18,21 @@ export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 
 # One program to its end; what is counted of it goes to its .count, a line of numbers and the reasons of skips.
 run() { # name command...
-    local name=$1 log="$out/tests/$1.log" status begin seconds skips ok not_ok
+    local name=$1 log="$out/tests/$1.log" status seconds cpu skips ok not_ok
+    local TIMEFORMAT='%1R %1U %1S'
     shift
-    begin=$(date +%s.%N)
-    timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null
+    { time timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>"$log.time"
     status=$?
-    seconds=$(awk -v a="$begin" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    read -r seconds cpu < <(awk '{ printf "%s %.1f", $1, $2 + $3 }' "$log.time")
     # cmocka writes "not ok N # SKIP test"; a test says why before, as "# SKIP reason"
     local skip_line='^(not )?ok [0-9]+ .*# SKIP'
-    skips=$(grep -cE "$skip_line" "$log")
-    ok=$(grep -E '^ok ' "$log" | grep -cvE "$skip_line")
-    not_ok=$(grep -E '^not ok ' "$log" | grep -cvE "$skip_line")
+    skips=$(grep -acE "$skip_line" "$log")
+    ok=$(grep -aE '^ok ' "$log" | grep -acvE "$skip_line")
+    not_ok=$(grep -aE '^not ok ' "$log" | grep -acvE "$skip_line")
     # a program that dies or times out has failed, whatever it printed before
     if [ "$status" -ne 0 ] && [ "$not_ok" -eq 0 ]; then
         not_ok=1
+        echo "# ended with exit status $status after $seconds s (124, 137: the limit of $limit s)" >>"$log"
     fi
     if [ "$ok" -eq 0 ] && [ "$skips" -eq 0 ] && [ "$not_ok" -eq 0 ]; then
         not_ok=1
@@ -38,12 +40,13 @@ run() { # name command...
     fi
     {
         echo "$ok $not_ok $skips"
-        [ "$skips" -gt 0 ] && { grep '^# SKIP ' "$log" || grep -E "$skip_line" "$log"; }
+        [ "$skips" -gt 0 ] && { grep -a '^# SKIP ' "$log" || grep -aE "$skip_line" "$log"; }
     } >"$log.count"
-    printf '%-28s %4d passed %3d failed %3d skipped %7s s\n' "$name" "$ok" "$not_ok" "$skips" "$seconds"
+    printf '%-28s %4d passed %3d failed %3d skipped %7s s %7s s of CPU\n' \
+        "$name" "$ok" "$not_ok" "$skips" "$seconds" "$cpu"
     if [ "$not_ok" -ne 0 ]; then
         printf -- '---- %s: exit status %d; the end of %s:\n%s\n----\n' "$name" "$status" "$log" \
-            "$(tail -n 40 "$log")"
+            "$(tail -n 40 "$log" | tr -d '\000')"
     fi
 }
 
@@ -56,6 +59,27 @@ begin() { # name command...
     names+=("$1")
     rm -f "$out/tests/$1.log.count"
     run "$@" &
+}
+
+# A script, a test program, or a fuzzer that goes through its corpus; no object or log of one.
+suite() { # name
+    local program="$out/tests/$1"
+    if [ -f "tests/$1.test.sh" ]; then
+        begin "$1" bash "tests/$1.test.sh"
+    elif [ -f "tests/$1.c" ] && [ -f "$program" ] && [ -x "$program" ]; then
+        case $1 in
+        fuzz_*) begin "$1" "$program" "tests/corpus/${1#fuzz_}" ;;
+        *) begin "$1" "$program" ;;
+        esac
+    fi
+}
+
+# Without the tests that passed: each that failed, and the end of what the suite said.
+explain() { # name
+    local log="$out/tests/$1.log"
+    echo "---- $1 failed:"
+    grep -aE '^not ok ' "$log" | grep -avE '# SKIP' | head -n 5
+    grep -avE '^ok |^1\.\.' "$log" | tail -n 12 | tr -d '\000' | cut -c 1-300
 }
 
 count() { # name
@@ -71,26 +95,27 @@ count() { # name
     [ "$not_ok" -eq 0 ] || failures+=("$1")
 }
 
-# Scripts come first, since one of them takes as long as a third of the rest.
-for t in tests/*.test.sh; do
-    [ -f "$t" ] && begin "$(basename "$t" .test.sh)" bash "$t"
+# The longest begin first, so that none of them is left alone at the end.
+longest=(test_faults_servers binding test_bench_smoke test_processes_lost test_crashes test_processes test_share
+    test_uploads test_faults)
+for name in "${longest[@]}"; do
+    suite "$name"
 done
-for t in "$out"/tests/test_*; do
-    if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
-        begin "$(basename "$t")" "$t"
-    fi
-done
-for t in "$out"/tests/fuzz_*; do
-    if [ -f "$t" ] && [ -x "$t" ] && [ -f "tests/$(basename "$t").c" ]; then
-        begin "$(basename "$t")" "$t" "tests/corpus/$(basename "${t#*fuzz_}")"
-    fi
+for t in tests/*.test.sh "$out"/tests/test_* "$out"/tests/fuzz_*; do
+    name=$(basename "$t" .test.sh)
+    [[ " ${longest[*]} " == *" $name "* ]] || suite "$name"
 done
 
 wait
 for name in "${names[@]}"; do
     count "$name"
 done
-[ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}"
+if [ ${#failures[@]} -gt 0 ]; then
+    for name in "${failures[@]}"; do
+        explain "$name"
+    done
+    echo "failed: ${failures[*]}"
+fi
 if [ "$skipped" -gt 0 ]; then
     printf '%d skipped:' "$skipped"
     printf ' [%s]' "${reasons[@]}"
