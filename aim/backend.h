@@ -18,9 +18,10 @@
  *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP; the
  *            slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
- *   forms    The backend opens <v_k, x> + z_k for public integer vectors v_k over the cells of
- *            marginals, z_k as above (aim/forms.h). All together cost Delta^2 / 2^41 zCDP, Delta^2
- *            the largest sum of squares by which one row can move them.
+ *   forms    For public integers u_i(a), a factor of each code of each column, the backend opens
+ *            for each two columns i < j the sum over rows of u_i u_j, plus z_ij as above
+ *            (aim/forms.h). All together cost Delta^2 / 2^41 zCDP, Delta^2 the sum over i < j of
+ *            max u_i^2 max u_j^2: the most by which one row can move them, squared.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H
@@ -73,10 +74,9 @@ struct aim_select {
 
 struct aim_forms {
     unsigned round;
-    size_t forms;
-    const uint32_t *query; /* of each form, ascending */
-    const int64_t *weight; /* the cells of one form after the other, row-major */
-    int64_t *values;       /* out: one a form */
+    const int64_t *factor; /* u: the codes of one column after the other */
+    size_t forms;          /* pairs of columns */
+    int64_t *values;       /* out: one a form, in the order of a closure */
     uint64_t *population;  /* as in struct aim_measure */
     unsigned *lost;
 };

@@ -15,9 +15,7 @@ struct run {
     struct copula_column *column;
     struct copula_result *result;
     double kappa;
-    /* the forms */
-    uint32_t *query;
-    int64_t *weight, *value;
+    int64_t *factor, *value;
 };
 
 double copula_sigma(size_t columns, double rho)
@@ -171,50 +169,36 @@ static enum err keep_scores(struct run *r)
     return ERR_OK;
 }
 
-/* v = u_i u_j, row-major. Returns the end. */
-static int64_t *put_weights(const struct run *r, const struct copula_form *f, int64_t *weight)
-{
-    for (uint32_t a = 0; a < r->column[f->first].size; a++)
-        for (uint32_t b = 0; b < r->column[f->second].size; b++)
-            *weight++ = rounded(r, f->first, a) * rounded(r, f->second, b);
-    return weight;
-}
-
-/* One form for each pair, in the order of the closure. */
+/* The forms: one for each pair, in the order of the closure. */
 static enum err make_forms(struct run *r)
 {
     const struct workload *w = r->o->pairs;
+    const uint64_t forms = products_count(w->one_ways);
     struct copula_result *out = r->result;
-    uint64_t cells = 0;
-    int64_t *weight;
-    TRY(memory_new(&out->form, copula_forms(w->one_ways)));
-    TRY(memory_new(&r->query, copula_forms(w->one_ways)));
-    TRY(memory_new(&r->value, copula_forms(w->one_ways)));
-    for (uint32_t q = 0; q < w->queries; q++) {
-        const struct clique *c = &w->query[q].clique;
-        if (c->n != 2)
-            continue;
-        r->query[out->forms] = q;
-        out->form[out->forms++] = (struct copula_form){c->attribute[0], c->attribute[1], 0};
-        cells += w->query[q].cells;
+    int64_t *u;
+    TRY(memory_new(&out->form, forms));
+    TRY(memory_new(&r->value, forms));
+    TRY(memory_new(&r->factor, products_codes(w)));
+    u = r->factor;
+    for (uint16_t i = 0; i < w->one_ways; i++) {
+        for (uint32_t a = 0; a < r->column[i].size; a++)
+            *u++ = rounded(r, i, a);
+        for (uint16_t j = i; ++j < w->one_ways;)
+            out->form[out->forms++] = (struct copula_form){i, j, 0};
     }
-    TRY(memory_new(&r->weight, cells));
-    weight = r->weight;
-    for (size_t k = 0; k < out->forms; k++)
-        weight = put_weights(r, &out->form[k], weight);
-    return out->forms == copula_forms(w->one_ways) ? ERR_OK : ERR_MISUSE;
+    return ERR_OK;
 }
 
-static enum err debit_forms(struct run *r, const struct forms *f, unsigned times)
+static enum err debit_forms(struct run *r, const struct products *p, unsigned times)
 {
     mpz_t squared;
     mpq_t cost;
     enum err e;
     mpz_init(squared);
     mpq_init(cost);
-    forms_sensitivity(squared, f, r->o->pairs);
+    products_sensitivity(squared, p);
     ledger_forms_cost(cost, squared);
-    e = debit(r, cost, f->count, times);
+    e = debit(r, cost, r->result->forms, times);
     mpz_clear(squared);
     mpq_clear(cost);
     return e;
@@ -223,19 +207,18 @@ static enum err debit_forms(struct run *r, const struct forms *f, unsigned times
 static enum err open_forms(struct run *r)
 {
     struct copula_result *out = r->result;
-    const struct forms f = {out->forms, r->query, r->weight};
+    const struct products p = {r->o->pairs, r->factor};
     uint64_t population = 0;
     unsigned lost = 0;
-    TRY(forms_check(&f, r->o->domain, r->o->pairs, &r->o->bounds, r->log));
-    TRY(debit_forms(r, &f, 1));
+    TRY(products_check(&p, r->o->domain, &r->o->bounds, r->log));
+    TRY(debit_forms(r, &p, 1));
     TRY(r->backend->forms(r->backend->self, &(struct aim_forms){.round = 1,
-                                                                .forms = f.count,
-                                                                .query = f.query,
-                                                                .weight = f.weight,
+                                                                .factor = r->factor,
+                                                                .forms = out->forms,
                                                                 .values = r->value,
                                                                 .population = &population,
                                                                 .lost = &lost}));
-    TRY(debit_forms(r, &f, lost));
+    TRY(debit_forms(r, &p, lost));
     out->sigma = 0x1p20 / r->kappa;
     for (size_t k = 0; k < out->forms; k++)
         out->form[k].value = (double)r->value[k] / r->kappa;
@@ -282,8 +265,7 @@ enum err copula_run(struct copula_result **result, const struct copula_options *
     for (size_t i = 0; r.column != NULL && i < options->domain->attributes; i++)
         copula_column_clear(&r.column[i]);
     memory_free(&r.column);
-    memory_free(&r.query);
-    memory_free(&r.weight);
+    memory_free(&r.factor);
     memory_free(&r.value);
     ledger_free(&r.ledger);
     if (e != ERR_OK)

@@ -50,11 +50,6 @@ struct copula_result {
 
 /* The deviation of the one-ways of d columns for so much of rho. */
 double copula_sigma(size_t columns, double rho);
-/* How many forms there are: one a pair. */
-static inline uint64_t copula_forms(uint64_t columns)
-{
-    return columns * (columns - 1) / 2;
-}
 
 /* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */
 enum err copula_run(struct copula_result **result, const struct copula_options *options,

@@ -16,6 +16,10 @@
  * the code of largest |u_i| in every column i. There it is the sum of max u_i^2 max u_j^2. It costs
  * Delta^2 / 2^41 zCDP.
  *
+ * Products. Correlations take a factor u_i(a) for each code of each column, and one form for each
+ * two columns i < j: v_ij(a, b) = u_i(a) u_j(b), so <v_ij, x> is the sum over rows of the product
+ * of their two factors. The pairs are in the order of a closure: (0, 1), (0, 2) .. (1, 2).
+ *
  * No wrap. |<v, x>| <= max |v| S, S the largest possible sum of the marginal's counts, whatever
  * owners send; and |z| < 2^26 with either noise. So a request is refused unless max |v| S + 2^26 <=
  * 2^63 - 1, and the opened word of 64 bits is the number.
@@ -34,8 +38,8 @@
 /* Forms in the order of their marginals; several may be of one. */
 struct forms {
     size_t count;
-    const uint32_t *query; /* closure index of each, ascending */
-    const int64_t *weight; /* v of each, row-major, one after the other */
+    uint32_t *query; /* closure index of each, ascending */
+    int64_t *weight; /* v of each, row-major, one after the other */
 };
 
 /*
@@ -50,5 +54,37 @@ void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct work
 
 /* <v, x>; `counts` are the marginal's. */
 int64_t forms_value(const int64_t *weight, const int64_t *counts, uint64_t cells);
+
+/* --- products --------------------------------------------------------------------------------- */
+
+#define FORMS_FACTOR_MAX (INT64_C(1) << 20) /* so a product is at most FORMS_WEIGHT_MAX */
+
+struct products {
+    const struct workload *workload; /* whose one-ways are the columns */
+    const int64_t *factor;           /* u: the codes of one column after the other */
+};
+
+/* How many codes all columns have: so many factors there are. */
+size_t products_codes(const struct workload *w);
+
+/* How many forms that is: one for each two columns. */
+static inline uint64_t products_count(uint64_t columns)
+{
+    return columns * (columns - 1) / 2;
+}
+
+/*
+ * ERR_REFUSED, logged, unless there are 1 to FORMS_MAX forms, no factor is above FORMS_FACTOR_MAX,
+ * and nothing can wrap: S is the largest of the closure's.
+ */
+enum err products_check(const struct products *p, const struct domain *d,
+                        const struct score_bounds *bounds, struct log *log) MUST_CHECK;
+
+/* Delta^2: the sum over i < j of max u_i^2 max u_j^2. */
+void products_sensitivity(mpz_ptr squared, const struct products *p);
+
+/* The same as vectors, where the closure has each pair (else ERR_MISUSE); cleared by the caller. */
+enum err products_spread(const struct products *p, struct forms *f) MUST_CHECK;
+void forms_clear(struct forms *f);
 
 #endif

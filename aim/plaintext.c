@@ -145,12 +145,16 @@ static enum err select_one(void *self, struct aim_select *request)
 static enum err open_forms(void *self, const struct aim_forms *request)
 {
     struct plaintext *p = self;
-    const int64_t *weight = request->weight;
-    TRY(p->noise.gauss(p->noise.self, request->forms, request->values));
-    for (size_t k = 0; k < request->forms; k++) {
-        const struct workload_query *q;
-        TRY(check_query(p, request->query[k]));
-        q = &p->workload->query[request->query[k]];
+    const struct products products = {p->workload, request->factor};
+    struct forms f CLEAN(forms_clear) = {0};
+    const int64_t *weight;
+    TRY(products_spread(&products, &f));
+    if (f.count != request->forms)
+        return ERR_MISUSE;
+    TRY(p->noise.gauss(p->noise.self, f.count, request->values));
+    weight = f.weight;
+    for (size_t k = 0; k < f.count; k++) {
+        const struct workload_query *q = &p->workload->query[f.query[k]];
         request->values[k] += forms_value(weight, p->counts + q->offset, q->cells);
         weight += q->cells;
     }

@@ -128,29 +128,59 @@ TEST(no_row_moves_forms_by_more)
     }
 }
 
-/* Products of a weight of one column and one of the other, of all pairs: exactly. */
+#define CODES_OF_ALL (3 + 2 + 4 + 1)
+
+/* Products of factors, of all pairs: what their vectors say, and exactly what a row can do. */
 TEST(products_of_pairs_are_exact)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct some_forms s CLEAN(some_clear);
+        struct forms f CLEAN(forms_clear) = {0};
+        int64_t u[CODES_OF_ALL];
         struct random r;
-        int64_t u[COLUMNS][4], *weight;
+        mpz_t squared;
         some_new(&s, 2);
         random_seed_u64(&r, seed);
-        for (size_t i = 0; i < COLUMNS; i++)
-            for (size_t a = 0; a < 4; a++)
-                u[i][a] = (int64_t)random_below(&r, 401) - 200;
-        weight = s.weight;
-        for (uint32_t q = COLUMNS; q < s.workload->queries; q++) {
-            const uint16_t i = s.workload->query[q].clique.attribute[0],
-                           j = s.workload->query[q].clique.attribute[1];
-            s.query[s.forms.count++] = q;
-            for (size_t a = 0; a < sizes[i]; a++)
-                for (size_t b = 0; b < sizes[j]; b++)
-                    *weight++ = u[i][a] * u[j][b];
-        }
-        assert_true(sensitivity(&s.forms, s.workload) == brute_force(&s.forms, s.workload));
+        assert_int_equal(products_codes(s.workload), CODES_OF_ALL);
+        for (size_t a = 0; a < CODES_OF_ALL; a++)
+            u[a] = (int64_t)random_below(&r, 401) - 200;
+        assert_int_equal(products_spread(&(struct products){s.workload, u}, &f), ERR_OK);
+        assert_int_equal(f.count, products_count(COLUMNS));
+        assert_true(f.weight[0] == u[0] * u[3] && f.weight[5] == u[2] * u[4]); /* columns 0 and 1 */
+        assert_true(f.weight[6 + 12 + 3 + 7] == u[4] * u[8]);                  /* 1 and 2 */
+        assert_true(sensitivity(&f, s.workload) == brute_force(&f, s.workload));
+        mpz_init(squared);
+        products_sensitivity(squared, &(struct products){s.workload, u});
+        assert_true(mpz_get_d(squared) == brute_force(&f, s.workload));
+        mpz_clear(squared);
     }
+}
+
+static enum err check_products(const struct some_forms *s, const int64_t *u, uint64_t total)
+{
+    const uint64_t totals[16] = {1, total, 1};
+    const struct score_bounds bounds = {.bits = 1, .total = totals};
+    return products_check(&(struct products){s->workload, u}, s->domain, &bounds, NULL);
+}
+
+TEST(products_that_could_wrap_are_refused)
+{
+    const uint64_t most = INT64_MAX - FORMS_NOISE;
+    struct some_forms s CLEAN(some_clear);
+    int64_t u[CODES_OF_ALL] = {0, 1000, 0, -2000};
+    some_new(&s, 2);
+    assert_int_equal(check_products(&s, u, most / 2000000), ERR_OK);
+    assert_int_equal(check_products(&s, u, most / 2000000 + 1), ERR_REFUSED);
+    u[9] = -FORMS_FACTOR_MAX; /* of the last column; now -2000 is the second largest */
+    assert_int_equal(check_products(&s, u, (most >> 20) / 2000), ERR_OK);
+    assert_int_equal(check_products(&s, u, (most >> 20) / 2000 + 1), ERR_REFUSED);
+    u[9]--;
+    assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
+    u[9] = INT64_MIN;
+    assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
+    s.workload->one_ways = 1;
+    assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
+    s.workload->one_ways = COLUMNS;
 }
 
 /* The cells of a marginal, each m times, are a measurement at m, and cost as much. */
@@ -544,7 +574,8 @@ static double spread(const double *x, size_t n)
     return sqrt(squares / (double)n - sum / (double)n * (sum / (double)n));
 }
 
-#define RUNS 200
+#define RUNS 40
+#define PAIRS (WIDE * (WIDE - 1) / 2)
 
 /* The noise of forms is there, and as large as the result says. */
 TEST(forms_have_the_noise_that_they_say)
@@ -554,29 +585,25 @@ TEST(forms_have_the_noise_that_they_say)
     const struct noise_source noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    double opened[RUNS];
-    uint32_t query = WIDE;
-    int64_t *weight CLEAN(memory_release) = NULL;
+    int64_t *factor CLEAN(memory_release) = NULL, value[PAIRS];
+    double opened[RUNS * PAIRS];
     stage_new(&s);
     random_seed_u64(&random, 7);
-    assert_int_equal(memory_new(&weight, s.pairs->query[WIDE].cells), ERR_OK);
-    weight[3] = 5;
+    assert_int_equal(memory_new(&factor, products_codes(s.pairs)), ERR_OK);
+    factor[3] = 5;
     assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
-        int64_t value;
-        const struct aim_forms f = {
-            .forms = 1, .query = &query, .weight = weight, .values = &value};
+        const struct aim_forms f = {.forms = PAIRS, .factor = factor, .values = value};
         assert_int_equal(backend.forms(backend.self, &f), ERR_OK);
-        opened[i] = (double)value * 0x1p-20;
+        for (size_t k = 0; k < PAIRS; k++)
+            opened[i * PAIRS + k] = (double)value[k] * 0x1p-20;
     }
-    assert_true(fabs(spread(opened, RUNS) - 1) < 0.2);
-    query = (uint32_t)s.pairs->queries;
-    assert_int_equal(backend.forms(backend.self, &(struct aim_forms){.forms = 1,
-                                                                     .query = &query,
-                                                                     .weight = weight,
-                                                                     .values = &(int64_t){0}}),
-                     ERR_REFUSED);
+    assert_true(fabs(spread(opened, RUNS * PAIRS) - 1) < 0.1);
+    assert_int_equal(
+        backend.forms(backend.self,
+                      &(struct aim_forms){.forms = 1, .factor = factor, .values = value}),
+        ERR_MISUSE);
 }
 
 TEST(the_same_noise_gives_the_same_copula)

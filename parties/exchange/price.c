@@ -73,7 +73,7 @@ static uint64_t measured(const struct study *study)
     case STUDY_AIM:
         return d + study->rounds;
     case STUDY_COPULA:
-        return d + copula_forms(d);
+        return d + products_count(d);
     }
     return UINT64_MAX;
 }
