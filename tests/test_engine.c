@@ -27,35 +27,6 @@
 
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
-struct replay {
-    struct whole *w;
-    size_t next[2];
-};
-
-static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
-{
-    if (r->next[kind] + n > r->w->used[kind][0])
-        return ERR_RANGE;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t sum = 0;
-        for (unsigned c = 0; c < 3; c++)
-            sum += r->w->noise[kind][c][r->next[kind] + i];
-        out[i] = (int64_t)sum;
-    }
-    r->next[kind] += n;
-    return ERR_OK;
-}
-
-static enum err replay_gauss(void *self, size_t n, int64_t *out)
-{
-    return next_samples(self, TAPE_GAUSS, n, out);
-}
-
-static enum err replay_gumbel(void *self, size_t n, int64_t *out)
-{
-    return next_samples(self, TAPE_GUMBEL, n, out);
-}
-
 /* A backend for each population, all with the one noise. */
 struct growing {
     const struct whole *w;

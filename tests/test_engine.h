@@ -381,6 +381,37 @@ static inline void whole_free(struct whole *w)
     support_study_free(&w->s);
 }
 
+/* --- the plaintext twin: the noise that all three used, opened -------------------------------- */
+
+struct replay {
+    struct whole *w;
+    size_t next[2];
+};
+
+static inline enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
+{
+    if (r->next[kind] + n > r->w->used[kind][0])
+        return ERR_RANGE;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sum = 0;
+        for (unsigned c = 0; c < 3; c++)
+            sum += r->w->noise[kind][c][r->next[kind] + i];
+        out[i] = (int64_t)sum;
+    }
+    r->next[kind] += n;
+    return ERR_OK;
+}
+
+static inline enum err replay_gauss(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GAUSS, n, out);
+}
+
+static inline enum err replay_gumbel(void *self, size_t n, int64_t *out)
+{
+    return next_samples(self, TAPE_GUMBEL, n, out);
+}
+
 static const char wide_domain[] = "domain:\n"
                                   "  - {name: age, kind: integer, min: 0, max: 62}\n"
                                   "  - {name: sex, kind: categorical, values: [f, m]}\n"

@@ -4,6 +4,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/forms.h"
 #include "base/memory.h"
 #include "parties/exchange/failures.h"
 #include "parties/exchange/receipt.h"
@@ -270,7 +271,7 @@ static const struct {
 } changes[] = {
     {0, REQUEST_VERSION + 1},
     {1, 0},
-    {1, REQUEST_CLOSE + 1},
+    {1, REQUEST_FORMS + 1},
     {1, REQUEST_MEASURE}, /* has no estimates */
     {22, 255},            /* more queries than there are */
     {26, 200},            /* no such query */
@@ -312,6 +313,45 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
     memory_free(&r.estimate);
+}
+
+/* Forms name a marginal as often as they like, or none: then there is a factor for each code. */
+TEST(a_request_of_forms_comes_back)
+{
+    struct desk d CLEAN(desk_free);
+    const struct workload *w;
+    uint32_t query[] = {0, 1, 1};
+    struct request r = {.kind = REQUEST_FORMS, .queries = 3, .query = query}, back;
+    desk_new(&d);
+    w = d.s.study->workload;
+    r.weights = w->query[0].cells + 2 * w->query[1].cells;
+    r.weight = memory_array(w->cells, sizeof *r.weight);
+    for (unsigned k = 0; k < 2; k++) {
+        struct bytes text CLEAN(bytes_clear) = {0};
+        r.weight[r.weights - 1] = -7;
+        assert_int_equal(request_write(&r, &text), ERR_OK);
+        assert_in_range(text.size, 1, request_longest(w));
+        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_OK);
+        assert_int_equal(back.weights, r.weights);
+        assert_memory_equal(back.weight, r.weight, r.weights * sizeof *r.weight);
+        assert_int_equal(back.estimates, 0);
+        request_clear(&back);
+        for (size_t n = 0; n < text.size; n++)
+            assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
+        text.data[1] = REQUEST_SELECT; /* other sizes, or marginals twice */
+        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+        r.queries = 0;
+        r.weights = products_codes(w);
+    }
+    r.queries = 2; /* out of order */
+    query[0] = 2;
+    r.weights = w->query[1].cells + w->query[2].cells;
+    {
+        struct bytes text CLEAN(bytes_clear) = {0};
+        assert_int_equal(request_write(&r, &text), ERR_OK);
+        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+    }
+    memory_free(&r.weight);
 }
 
 TEST(an_answer_that_is_cut_says_nothing)

@@ -24,33 +24,16 @@ enum err central_run(struct aim_result **result, const struct study *study,
     return aim_run(result, &options, &backend, log);
 }
 
-/* The slack of each marginal is that of the circuits, as if servers had made the noise. */
-static struct copula_options copula_options(const struct study *study, const struct workload *pairs,
-                                            const struct table *table)
-{
-    struct copula_options o = {
-        .domain = study->domain,
-        .pairs = pairs,
-        .clip = study->copula_clip,
-        .share = study->copula_share,
-        .measure_slack = price_slack(study).marginal,
-    };
-    while (table->rows >> o.bounds.bits != 0) /* no count, and no marginal in all, is more */
-        o.bounds.bits++;
-    return o;
-}
-
 enum err central_copula(struct copula_result **result, const struct study *study,
                         const struct table *table, struct log *log)
 {
-    struct workload *pairs CLEAN(workload_free) = NULL;
+    struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct plaintext *plaintext CLEAN(plaintext_free) = NULL;
     struct copula_options options;
     struct aim_backend backend;
-    TRY(workload_all(&pairs, study->domain, 2, log));
-    options = copula_options(study, pairs, table);
-    TRY(price_limits(study, &options.limits, log));
-    TRY(plaintext_new(&plaintext, pairs, table, NULL, log));
+    TRY(bounds_new(&bounds, study, log));
+    TRY(release_copula_options(study, bounds, &options, log));
+    TRY(plaintext_new(&plaintext, study->workload, table, NULL, log));
     backend = plaintext_backend(plaintext);
     return copula_run(result, &options, &backend, log);
 }

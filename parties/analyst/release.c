@@ -36,6 +36,20 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     return price_limits(study, &options->limits, log);
 }
 
+enum err release_copula_options(const struct study *study, const struct bounds *bounds,
+                                struct copula_options *options, struct log *log)
+{
+    *options = (struct copula_options){
+        .domain = study->domain,
+        .pairs = study->workload,
+        .bounds = bounds->counts,
+        .clip = study->copula_clip,
+        .share = study->copula_share,
+        .measure_slack = price_slack(study).marginal,
+    };
+    return price_limits(study, &options->limits, log);
+}
+
 /* The folder's files. */
 struct files {
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];

@@ -17,6 +17,10 @@ struct bounds;
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;
 
+/* Of a study with method: copula likewise. */
+enum err release_copula_options(const struct study *study, const struct bounds *bounds,
+                                struct copula_options *options, struct log *log) MUST_CHECK;
+
 /*
  * Each writes the three files into the folder, which must exist. rows 0: the model's total. What
  * release_errors() had written there is of another model now, and goes.

@@ -120,8 +120,8 @@ static enum err read_all(struct evaluating *e)
 static enum err compare_marginals(struct evaluation *s)
 {
     for (size_t i = 0; i < SIDE_TABLES; i++) {
-        TRY(memory_new(&s->each[i], s->study->workload->cliques));
-        TRY(evaluate_tables(s->study->workload, s->real, s->side[i], s->each[i], &s->mean[i]));
+        TRY(memory_new(&s->each[i], s->study->asked->cliques));
+        TRY(evaluate_tables(s->study->asked, s->real, s->side[i], s->each[i], &s->mean[i]));
     }
     return ERR_OK;
 }

@@ -48,7 +48,7 @@ static void print_rest(FILE *out, size_t all, size_t worst)
 
 static enum err print_marginals(FILE *out, const struct evaluation *e, size_t worst)
 {
-    const struct workload *w = e->study->workload;
+    const struct workload *w = e->study->asked;
     struct entry *order CLEAN(memory_release) = NULL;
     TRY(memory_new(&order, w->cliques));
     for (size_t i = 0; i < w->cliques; i++)
@@ -190,7 +190,7 @@ static void print_questions(FILE *out, const struct evaluation *e)
 enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst)
 {
     fprintf(out, "%zu real rows, %zu synthetic rows, %zu marginals\n", e->real->rows,
-            e->side[SIDE_SYNTHETIC]->rows, e->study->workload->cliques);
+            e->side[SIDE_SYNTHETIC]->rows, e->study->asked->cliques);
     TRY(print_marginals(out, e, worst));
     print_columns(out, e);
     TRY(print_correlations(out, e, worst));

@@ -41,7 +41,7 @@ static const char *name_of(const struct evaluation *e, uint16_t attribute)
 
 static json_t *marginals(const struct evaluation *e, int *failed)
 {
-    const struct workload *w = e->study->workload;
+    const struct workload *w = e->study->asked;
     json_t *all = json_object(), *each = json_array();
     for (size_t i = 0; i < w->cliques; i++) {
         const double of[SIDE_TABLES] = {e->each[0][i], e->each[1][i], e->each[2][i]};

@@ -65,7 +65,10 @@ static struct price_slack by_ratio(const struct study *study)
                                 .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 
-/* What a study measures: its marginals, or one-ways and forms, each of which a row can move. */
+/*
+ * What a study measures: its marginals, or one-ways and forms, each of which a row can move. The
+ * one-ways of a copula may be lost once; forms take all that is left.
+ */
 static uint64_t measured(const struct study *study)
 {
     const uint64_t d = study->workload->one_ways;
@@ -73,7 +76,7 @@ static uint64_t measured(const struct study *study)
     case STUDY_AIM:
         return d + study->rounds;
     case STUDY_COPULA:
-        return d + products_count(d);
+        return 2 * d + products_count(d);
     }
     return UINT64_MAX;
 }
@@ -220,13 +223,14 @@ enum err price_check_noise(const struct study *study, struct log *log)
 struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
+    const uint64_t forms = study->method == STUDY_COPULA ? products_count(w->one_ways) : 0;
     uint64_t one_ways = 0, largest = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
     /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = one_ways + one_ways % 2 +
+    return (struct price_noise){.gauss = one_ways + one_ways % 2 + forms + forms % 2 +
                                          study->rounds * (largest + largest % 2),
                                 .gumbel = (uint64_t)study->rounds * w->queries};
 }

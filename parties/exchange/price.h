@@ -43,7 +43,8 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits,
 
 /*
  * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels
- * for all candidates. Of an annealed study for all rounds that it may have.
+ * for all candidates. Of an annealed study for all rounds that it may have; of a copula Gaussians
+ * for the one-ways and the forms.
  */
 struct price_noise {
     uint64_t gauss, gumbel;

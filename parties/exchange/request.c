@@ -1,5 +1,6 @@
 #include "parties/exchange/request.h"
 
+#include "aim/forms.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -22,15 +23,18 @@ enum err request_write(const struct request *r, struct bytes *out)
     bytes_put_u64(out, r->multiplier);
     bytes_put_double(out, r->epsilon);
     bytes_put_double(out, r->sigma);
-    bytes_put_u64(out, r->estimates);
+    bytes_put_u64(out, r->estimates + r->weights);
     for (size_t k = 0; k < r->estimates; k++)
         bytes_put_u64(out, r->estimate[k]);
+    for (size_t k = 0; k < r->weights; k++)
+        bytes_put_u64(out, (uint64_t)r->weight[k]);
     return bytes_ok(out);
 }
 
-/* Query indices ascend, those of a batch to measure and those of candidates alike. */
+/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
 static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
 {
+    const bool forms = r->kind == REQUEST_FORMS;
     uint64_t cells = 0;
     r->queries = reader_u32(in);
     if (in->failed || r->queries > w->queries)
@@ -38,31 +42,38 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
     TRY(memory_new(&r->query, r->queries));
     for (uint32_t k = 0; k < r->queries; k++) {
         r->query[k] = reader_u32(in);
-        if (r->query[k] >= w->queries || (k > 0 && r->query[k] <= r->query[k - 1]))
+        if (r->query[k] >= w->queries || (k > 0 && r->query[k] < r->query[k - 1] + !forms))
             return ERR_FORMAT;
         cells += w->query[r->query[k]].cells;
     }
     r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
-    return ERR_OK;
+    if (forms)
+        r->weights = r->queries > 0 ? (size_t)cells : products_codes(w);
+    return r->weights <= w->cells ? ERR_OK : ERR_FORMAT;
 }
 
 static enum err read_body(struct request *r, const struct workload *w, struct reader *in)
 {
     uint8_t version = reader_u8(in), kind = reader_u8(in);
+    size_t count;
     reader_copy(in, r->run, sizeof r->run);
     r->sequence = reader_u32(in);
-    if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_CLOSE)
+    if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_FORMS)
         return ERR_FORMAT;
     r->kind = (enum request_kind)kind;
     TRY(read_queries(r, w, in));
     r->multiplier = reader_u64(in);
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
-    if (reader_u64(in) != r->estimates || in->failed || in->left != 8 * r->estimates)
+    count = r->estimates + r->weights; /* a request has one of them */
+    if (reader_u64(in) != count || in->failed || in->left != 8 * count)
         return ERR_FORMAT;
     TRY(memory_new(&r->estimate, r->estimates));
     for (size_t k = 0; k < r->estimates; k++)
         r->estimate[k] = reader_u64(in);
+    TRY(memory_new(&r->weight, r->weights));
+    for (size_t k = 0; k < r->weights; k++)
+        r->weight[k] = (int64_t)reader_u64(in);
     return reader_done(in);
 }
 
@@ -87,6 +98,7 @@ void request_clear(struct request *r)
 {
     memory_free(&r->query);
     memory_free(&r->estimate);
+    memory_free(&r->weight);
     *r = (struct request){0};
 }
 

@@ -5,6 +5,9 @@
  *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
  *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
  *   REQUEST_CLOSE    end session and run
+ *   REQUEST_FORMS    noisy linear forms (aim/forms.h): of the marginals that are named, with a
+ *                    weight for each cell of one after the other; or, where none is named, of each
+ *                    two columns, with a factor for each code of one column after the other
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -20,18 +23,26 @@
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
-enum request_kind { REQUEST_OPEN = 1, REQUEST_MEASURE, REQUEST_SELECT, REQUEST_CLOSE };
+enum request_kind {
+    REQUEST_OPEN = 1,
+    REQUEST_MEASURE,
+    REQUEST_SELECT,
+    REQUEST_CLOSE,
+    REQUEST_FORMS
+};
 
 struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
-    uint32_t sequence;             /* measure, select: the round, 0, 1, 2 .. within a run */
+    uint32_t sequence;             /* measure, select, forms: the round, 0, 1 .. within a run */
     uint32_t queries;
-    uint32_t *query;       /* measure: what to measure; select: the candidates */
+    uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of each */
     uint64_t multiplier;   /* measure: m */
     double epsilon, sigma; /* select */
     uint64_t *estimate;    /* select: the candidates' estimates, one after another */
     size_t estimates;
+    int64_t *weight; /* forms: weights, or factors */
+    size_t weights;
 };
 
 /* Appends the bytes of a request. */
@@ -42,7 +53,7 @@ enum err request_read(struct request *r, const struct workload *w, const void *p
 void request_clear(struct request *r);
 /* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
 unsigned request_version(const void *p, size_t n);
-/* No request is longer. */
+/* No request that is read is longer: forms have no more weights than the closure has cells. */
 size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);

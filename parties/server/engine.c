@@ -1,7 +1,9 @@
 #include "parties/server/engine.h"
 
+#include "aim/forms.h"
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "protocols/forms.h"
 #include "protocols/measure.h"
 
 #include <math.h>
@@ -112,6 +114,19 @@ static bool squares(const struct engine *g)
     return false;
 }
 
+/* What scores are made from; without selections there are none. */
+static enum err finish_counts(struct engine *g)
+{
+    switch (g->study->method) {
+    case STUDY_COPULA:
+        return ERR_OK;
+    case STUDY_AIM:
+        break;
+    }
+    return squares(g) ? counts_finish_squares(g->party, g->counts)
+                      : counts_finish(g->party, g->counts);
+}
+
 enum err engine_finish(struct engine *g)
 {
     if (g->counts != NULL && g->owners == g->tally.owners)
@@ -119,12 +134,23 @@ enum err engine_finish(struct engine *g)
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    TRY(squares(g) ? counts_finish_squares(g->party, g->counts)
-                   : counts_finish(g->party, g->counts));
+    TRY(finish_counts(g));
     return check_flush(g->party);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
+
+/* What a study's runs ask for, and no more: owners have read what its method opens. */
+static enum err check_kind(const struct engine *g, const struct request *r)
+{
+    static const enum request_kind other[] = {
+        [STUDY_AIM] = REQUEST_FORMS, [STUDY_COPULA] = REQUEST_SELECT};
+    if (r->kind != other[g->study->method])
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED, "a study of method: %s %s",
+                    study_method_word(g->study->method),
+                    r->kind == REQUEST_FORMS ? "opens no forms" : "selects nothing");
+}
 
 static enum err check_multiplier(const struct engine *g, const struct request *r)
 {
@@ -163,6 +189,45 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     s->delta_slack = price_delta(g->slack.measured, 1) +
                      price_delta(g->slack.candidate, r->queries);
     return ERR_OK;
+}
+
+/* Whether the forms of a request are products of factors. */
+static bool products(const struct request *r)
+{
+    return r->queries == 0;
+}
+
+/* Whether nothing wraps; and what one row can move. */
+static enum err check_forms(const struct engine *g, const struct request *r, mpz_ptr squared)
+{
+    const struct workload *w = g->study->workload;
+    const struct forms f = {r->queries, r->query, r->weight};
+    const struct products p = {w, r->weight};
+    if (products(r))
+        TRY(products_check(&p, g->study->domain, &g->bounds->counts, g->log));
+    else
+        TRY(forms_check(&f, g->study->domain, w, &g->bounds->counts, g->log));
+    if (products(r))
+        products_sensitivity(squared, &p);
+    else
+        forms_sensitivity(squared, &f, w);
+    return ERR_OK;
+}
+
+static enum err prepare_forms(const struct engine *g, struct engine_step *s)
+{
+    const struct request *r = s->request;
+    mpz_t squared;
+    enum err e;
+    s->cells = products(r) ? products_count(g->study->workload->one_ways) : r->queries;
+    mpz_init(squared);
+    e = check_forms(g, r, squared);
+    ledger_forms_cost(s->measuring, squared);
+    mpz_clear(squared);
+    mpq_set(s->cost, s->measuring);
+    s->epsilon_slack = (double)s->cells * g->slack.marginal;
+    s->delta_slack = price_delta(g->slack.measured, (double)s->cells);
+    return e;
 }
 
 /* Reads and checks the candidates of a selection. */
@@ -211,15 +276,22 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
     return ERR_OK;
 }
 
+static enum err prepare(const struct engine *g, struct engine_step *s)
+{
+    TRY(check_kind(g, s->request));
+    if (s->request->kind == REQUEST_FORMS)
+        return prepare_forms(g, s);
+    TRY(check_multiplier(g, s->request));
+    return s->request->kind == REQUEST_SELECT ? prepare_select(g, s) : prepare_measure(g, s);
+}
+
 enum err engine_prepare(struct engine *g, const struct request *request, struct engine_step *step)
 {
     enum err e;
     *step = (struct engine_step){.request = request};
     mpq_init(step->cost);
     mpq_init(step->measuring);
-    e = check_multiplier(g, request);
-    if (e == ERR_OK)
-        e = request->kind == REQUEST_SELECT ? prepare_select(g, step) : prepare_measure(g, step);
+    e = prepare(g, step);
     step->noise[TAPE_GAUSS] = step->cells;
     if (e != ERR_OK)
         engine_step_clear(step);
@@ -283,6 +355,25 @@ size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t 
                                               : s->cells;
 }
 
+static enum err open_forms(struct engine *g, const struct engine_step *s, struct tape *range,
+                           int64_t *values)
+{
+    const struct request *r = s->request;
+    const struct products p = {g->study->workload, r->weight};
+    struct forms spread CLEAN(forms_clear) = {0}, f = {r->queries, r->query, r->weight};
+    struct form *form CLEAN(memory_release) = NULL;
+    if (products(r)) {
+        TRY(products_spread(&p, &spread));
+        f = spread;
+    }
+    TRY(memory_new(&form, f.count));
+    for (size_t k = 0; k < f.count; k++) {
+        form[k] = (struct form){f.query[k], f.weight};
+        f.weight += g->counts->cells[f.query[k]];
+    }
+    return forms_open(g->party, g->counts, range, form, f.count, g->bounds->counts.total, values);
+}
+
 enum err engine_measure(struct engine *g, const struct engine_step *s, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured)
 {
@@ -290,5 +381,7 @@ enum err engine_measure(struct engine *g, const struct engine_step *s, struct ta
     const uint32_t *query = r->kind == REQUEST_SELECT ? &r->query[selected] : r->query;
     size_t count = r->kind == REQUEST_SELECT ? 1 : r->queries;
     *measured = engine_cells(g, s, selected);
+    if (r->kind == REQUEST_FORMS)
+        return open_forms(g, s, range, values);
     return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
 }

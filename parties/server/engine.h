@@ -9,7 +9,7 @@
  *   range_cut        takes the round's range of noise off the tape (protocols/range.h)
  *   (the caller agrees with the other two, debits, and confirms)
  *   engine_select    opens the index
- *   engine_measure   opens the noisy marginals
+ *   engine_measure   opens the noisy marginals, or forms
  * The last two depend on nothing but the uploads, the request and the range: with the same ones
  * they open the same values again, under fresh masks. After a round that all three played anew, not
  * from what was kept, range_return() gives back what it did not use: a selection's range has
@@ -55,15 +55,18 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
-/* Makes all counts of the closure from the tally, with their bits, if anything is new: proved. */
+/*
+ * Makes all counts of the closure from the tally, with what scores need of them, if anything is
+ * new: proved.
+ */
 enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {
     const struct request *request;     /* borrowed */
-    mpq_t cost, measuring;             /* of all; of the marginals measured */
+    mpq_t cost, measuring;             /* of all; of what is measured, marginals or forms */
     double epsilon_slack, delta_slack; /* for ledger_slack() */
-    size_t cells;                      /* that are measured; of a selection, the most that may be */
+    size_t cells; /* that are measured, or forms; of a selection, the most that may be */
     size_t noise[TAPE_KINDS];     /* that it may take from the tape: Gaussians for so many cells */
     struct select_request select; /* its arrays are owned; the seed comes later */
 };

@@ -48,19 +48,30 @@ static void put_name(struct bytes *out, const char *name)
     }
 }
 
-enum err openings_name(struct openings *o, const struct study *study, const uint32_t *query,
-                       size_t count)
+static void put_marginal(struct bytes *out, const struct study *study, uint32_t query)
 {
+    const struct clique *c = &study->workload->query[query].clique;
+    for (unsigned a = 0; a < c->n; a++) {
+        if (a > 0)
+            bytes_put_u8(out, '*');
+        put_name(out, study->domain->attribute[c->attribute[a]].name);
+    }
+}
+
+enum err openings_name(struct openings *o, const struct study *study, const struct request *r,
+                       size_t selected)
+{
+    const bool pairs = r->kind == REQUEST_FORMS && r->queries == 0;
+    const size_t count = pairs ? study->workload->one_ways : r->queries;
     bytes_clear(&o->what);
-    for (size_t k = 0; k < count; k++) {
-        const struct clique *c = &study->workload->query[query[k]].clique;
+    if (r->kind == REQUEST_SELECT)
+        put_marginal(&o->what, study, r->query[selected]);
+    else if (pairs)
+        bytes_put_text(&o->what, "pairs:");
+    for (size_t k = 0; r->kind != REQUEST_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');
-        for (unsigned a = 0; a < c->n; a++) {
-            if (a > 0)
-                bytes_put_u8(&o->what, '*');
-            put_name(&o->what, study->domain->attribute[c->attribute[a]].name);
-        }
+        put_marginal(&o->what, study, pairs ? (uint32_t)k : r->query[k]);
     }
     bytes_put_u8(&o->what, 0);
     return bytes_ok(&o->what);

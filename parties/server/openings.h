@@ -16,15 +16,18 @@ struct openings {
     bool confirmed;                   /* the round in hand is bound at all three */
     struct audit_opening common;      /* to the lines of a round */
     double select_cost, measure_cost; /* rho, k^2 included; 0 where a round is asked for again */
-    struct bytes what;                /* names of the marginals that are measured */
+    struct bytes what;                /* names of the marginals that are opened */
 };
 
 /* What the openings of a step cost, where a person may have k rows. */
 void openings_price(struct openings *o, double k, const struct engine_step *step);
 
-/* Names the marginals that are about to be measured: queries of the study's workload. */
-enum err openings_name(struct openings *o, const struct study *study, const uint32_t *query,
-                       size_t count) MUST_CHECK;
+/*
+ * Names what a request is about to open: the marginals measured, of a selection the one selected,
+ * those of forms; or "pairs:" and all columns.
+ */
+enum err openings_name(struct openings *o, const struct study *study, const struct request *request,
+                       size_t selected) MUST_CHECK;
 
 /* A party's audit hook; `self` is a struct openings. ERR_MISUSE for an opening that may not be. */
 enum err openings_audit(void *self, enum open_reason reason, size_t values);

@@ -73,7 +73,8 @@ static enum err take_up(struct round *r, const struct store_found *found)
     r->standing = found->standing;
     r->selected = found->selected;
     r->round = found->round;
-    if (r->standing >= STANDING_INDEX && r->selected >= r->request->queries)
+    if (r->request->kind == REQUEST_SELECT && r->standing >= STANDING_INDEX &&
+        r->selected >= r->request->queries)
         return log_fail(
             log, ERR_MISMATCH,
             "what round %u selected is not among its candidates; this server's store was altered",
@@ -326,13 +327,11 @@ static enum err take_index(struct round *r)
 
 static enum err measure(struct round *r, struct bytes *result)
 {
-    const bool one = r->request->kind == REQUEST_SELECT;
     int64_t *cells CLEAN(memory_release) = NULL;
     size_t measured = 0;
     TRY(memory_new(&cells, r->step.cells));
     net_enter(r->p->net, NET_MEASURE);
-    TRY(openings_name(&r->p->openings, r->p->study, &r->request->query[one ? r->selected : 0],
-                      one ? 1 : r->request->queries));
+    TRY(openings_name(&r->p->openings, r->p->study, r->request, (size_t)r->selected));
     TRY(engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells, &measured));
     bytes_clear(&r->values);
     bytes_put_u64(&r->values, r->p->engine->tally.owners);

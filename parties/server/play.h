@@ -62,8 +62,8 @@ struct play {
 };
 
 /*
- * Plays REQUEST_MEASURE or REQUEST_SELECT; `digest` is of its bytes. `result` gets the answer's
- * payload.
+ * Plays REQUEST_MEASURE, REQUEST_SELECT or REQUEST_FORMS; `digest` is of its bytes. `result` gets
+ * the answer's payload.
  */
 enum err play_round(struct play *play, const struct request *request,
                     const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result) MUST_CHECK;

@@ -58,7 +58,7 @@ static enum err lacks(struct reading *r, const char *key)
                       key);
 }
 
-/* What a run makes, and the marginals that matter: a copula has some where the file has none. */
+/* What a run makes, and the marginals that matter. A copula takes all pairs, whatever these are. */
 static enum err read_method(struct reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
@@ -69,8 +69,11 @@ static enum err read_method(struct reading *r, const yaml_node_t *method,
     if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: copula needs two attributes at least");
     if (workload != NULL)
-        return study_read_workload(r, workload);
-    return kind == STUDY_COPULA ? study_pair_workload(r, method) : lacks(r, "workload");
+        TRY(study_read_workload(r, workload));
+    else
+        TRY(kind == STUDY_COPULA ? study_pair_workload(r, method) : lacks(r, "workload"));
+    r->study->asked = r->study->workload;
+    return kind == STUDY_COPULA && workload != NULL ? study_pair_workload(r, method) : ERR_OK;
 }
 
 /* AIM has rounds, a copula has none. */
@@ -286,6 +289,8 @@ void study_free(struct study **study)
         memory_free(&s->zero[k].cell);
     memory_free(&s->zero);
     memory_free(&s->questions);
+    if (s->asked != s->workload)
+        workload_free(&s->asked);
     workload_free(&s->workload);
     domain_free(&s->domain);
     memory_free(&s->owner);

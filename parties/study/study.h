@@ -104,8 +104,9 @@ struct study {
     struct domain *domain;
     size_t zeros; /* impossible combinations, by their columns */
     struct zeros *zero;
-    struct workload *workload;
-    char *questions; /* the file that the workload is made for, or NULL */
+    struct workload *workload; /* what is counted and may be measured; of a copula all pairs */
+    struct workload *asked;    /* what the file says matters: of a copula what eval compares */
+    char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     unsigned rows_per_person;
     enum study_noise noise;

@@ -37,7 +37,7 @@ static void put_domain(const struct study *s, struct bytes *b)
 
 static void put_workload(const struct study *s, struct bytes *b)
 {
-    workload_write(s->workload, b);
+    workload_write(s->asked, b);
 }
 
 static void put_budget(const struct study *s, struct bytes *b)

@@ -180,7 +180,7 @@ static void describe_copula(FILE *out, const struct study *s)
             "  then one number for each of %zu pairs of attributes, for the rest. Scores end\n"
             "  at %g deviations. What links more than two attributes is not measured. The\n"
             "  workload (%zu marginals) is what trefoil eval compares.\n",
-            s->copula_share, d * (d - 1) / 2, s->copula_clip, s->workload->cliques);
+            s->copula_share, d * (d - 1) / 2, s->copula_clip, s->asked->cliques);
 }
 
 static void describe_workload(FILE *out, const struct study *s)

@@ -1,0 +1,343 @@
+/*
+ * parties/server/engine.c and forms: a copula's run on three parties equals the plaintext one on
+ * the same noise; what forms cost is what a row can move; what is refused.
+ */
+#include "tests/test_engine.h"
+
+#include "aim/copula_run.h"
+#include "aim/forms.h"
+#include "aim/tabulate.h"
+
+#include <math.h>
+
+struct copulas {
+    struct whole w;
+    struct copula_result *result[3];
+};
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static enum err open_forms(void *self, const struct aim_forms *f)
+{
+    struct seat *s = self;
+    struct request r = {.kind = REQUEST_FORMS, .weights = products_codes(s->w->s.study->workload)};
+    enum err e;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    memcpy(r.weight, f->factor, r.weights * sizeof *r.weight);
+    e = perform(s, &r, NULL, f->values);
+    request_clear(&r);
+    return e;
+}
+
+static enum err run_copula(struct party *p, void *shared)
+{
+    struct copulas *c = shared;
+    struct seat seat = {.w = &c->w, .index = p->index};
+    const struct aim_backend backend = {&seat, measure, NULL, open_forms};
+    struct copula_options options;
+    enum err e = marks_begin(p);
+    if (e == ERR_OK)
+        e = load_engine(&c->w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = release_copula_options(c->w.s.study, c->w.bounds, &options, p->log);
+    if (e == ERR_OK)
+        e = copula_run(&c->result[p->index], &options, &backend, p->log);
+    engine_free(&seat.engine);
+    return e;
+}
+
+static enum err run_plain(struct copulas *c, struct copula_result **result, struct replay *replay)
+{
+    const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
+    const struct study *study = c->w.s.study;
+    struct plaintext *plain CLEAN(plaintext_free) = NULL;
+    struct aim_backend backend;
+    struct copula_options options;
+    TRY(release_copula_options(study, c->w.bounds, &options, NULL));
+    TRY(plaintext_new(&plain, study->workload, c->w.all, &noise, NULL));
+    backend = plaintext_backend(plain);
+    return copula_run(result, &options, &backend, NULL);
+}
+
+static void same_result(const struct copula_result *a, const struct copula_result *b)
+{
+    const struct domain *d = a->model->domain;
+    assert_int_equal(a->measurements, d->attributes);
+    assert_int_equal(a->forms, products_count(d->attributes));
+    for (size_t i = 0; i < d->attributes; i++) {
+        const size_t size = d->attribute[i].size * sizeof(double);
+        assert_memory_equal(a->measurement[i].y, b->measurement[i].y, size);
+        assert_memory_equal(a->score[i], b->score[i], size);
+        assert_memory_equal(a->model->share[i], b->model->share[i], size);
+    }
+    for (size_t k = 0; k < a->forms; k++)
+        assert_true(a->form[k].value == b->form[k].value && a->form[k].value != 0);
+    assert_memory_equal(a->model->correlation, b->model->correlation,
+                        d->attributes * d->attributes * sizeof(double));
+    assert_true(a->spent == b->spent && a->model->total == b->model->total);
+}
+
+static void mpc_equals_plaintext(const struct support_options *o, bool twice)
+{
+    struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
+    struct copula_result *plain = NULL;
+    struct replay replay = {.w = &c->w};
+    struct three_costs costs;
+    size_t cells;
+    whole_new(&c->w, o);
+    c->w.twice = twice;
+    assert_int_equal(three_run_wrapped(78, run_copula, c, &costs, marks_wrap), ERR_OK);
+    assert_int_equal(run_plain(c, &plain, &replay), ERR_OK);
+    for (unsigned i = 0; i < 3; i++)
+        same_result(c->result[i], plain);
+    /* one opening of all one-ways and one of all forms, and nothing else */
+    cells = products_codes(c->w.s.study->workload);
+    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
+    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
+    assert_int_equal(costs.opened_calls[OPEN_NOISY_FORM], 1 + twice);
+    assert_int_equal(costs.opened_values[OPEN_NOISY_FORM], (1 + twice) * plain->forms);
+    assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
+    assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
+    assert_int_equal(replay.next[TAPE_GAUSS], cells + plain->forms);
+    assert_int_equal(c->w.used[TAPE_GUMBEL][0], 0);
+    /* no more noise is planned than that, but for pairs of Gaussians */
+    assert_in_range(price_noise(c->w.s.study).gauss, cells + plain->forms,
+                    cells + plain->forms + 2);
+    assert_int_equal(price_noise(c->w.s.study).gumbel, 0);
+    for (unsigned i = 0; i < 3; i++)
+        copula_result_free(&c->result[i]);
+    copula_result_free(&plain);
+    whole_free(&c->w);
+}
+
+static const char copula[] = "method: copula\n";
+static const char *const columns[] = {
+    "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
+    "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
+
+/* Counts, records beside counts, columns at several owners; a workload is for eval alone. */
+TEST(a_copula_equals_the_plaintext_copula)
+{
+    static const struct support_options data[] = {
+        {.copula = copula, .workload = "\n  - {attributes: [age, ward, bmi, sex, died]}"},
+        {.copula = copula, .domain = wide_domain, .noise = "discrete", .epsilon = 3},
+        {.copula = "method: copula\ncopula: {clip: 1.5, share: 0.2}\n", .part = columns}};
+    for (size_t k = 0; k < 3; k++) {
+        struct support_options o = data[k];
+        o.owners = OWNERS;
+        mpc_equals_plaintext(&o, k == 0);
+    }
+}
+
+TEST(a_copula_that_is_proved_equals_too)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .copula = copula, .more = "security: abort\n"};
+    mpc_equals_plaintext(&o, true);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* A study's engine without anybody's rows, and requests that its server prepares. */
+struct desk {
+    const struct support_study *s;
+    const struct bounds *bounds;
+    void (*ask)(struct engine *g);
+};
+
+static enum err sit(struct party *p, void *shared)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    const struct desk *d = shared;
+    struct engine *g CLEAN(engine_free) = NULL;
+    TRY(engine_new(&g, p, d->s->study, d->bounds, id, NULL));
+    TRY(engine_finish(g));
+    if (p->index == 0)
+        d->ask(g);
+    return ERR_OK;
+}
+
+static void at_desk(const char *method, void (*ask)(struct engine *g))
+{
+    struct support_study s;
+    struct bounds *bounds = NULL;
+    struct desk d = {.s = &s, .ask = ask};
+    assert_int_equal(
+        support_study_new(&s, &(struct support_options){.owners = 1, .copula = method}, NULL),
+        ERR_OK);
+    assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
+    d.bounds = bounds;
+    assert_int_equal(three_run(1, sit, &d, NULL), ERR_OK);
+    bounds_free(&bounds);
+    support_study_free(&s);
+}
+
+static enum err prepare(struct engine *g, const struct request *r, double *cost, size_t *forms)
+{
+    struct engine_step step;
+    TRY(engine_prepare(g, r, &step));
+    assert_true(mpq_equal(step.cost, step.measuring));
+    *cost = mpq_get_d(step.cost) * 0x1p41;
+    *forms = step.noise[TAPE_GAUSS];
+    assert_true(step.epsilon_slack == (double)*forms * g->slack.marginal);
+    assert_true(step.delta_slack > 0 && step.noise[TAPE_GUMBEL] == 0);
+    engine_step_clear(&step);
+    return ERR_OK;
+}
+
+/* What moves when a row with code a[i] in column i comes, squared: of all pairs. */
+static double moved(const struct workload *w, const int64_t *u, const uint32_t *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < w->one_ways; i++)
+        for (size_t j = 0; j < i; j++) {
+            const double v = (double)(u[w->query[i].offset + a[i]] * u[w->query[j].offset + a[j]]);
+            sum += v * v;
+        }
+    return sum;
+}
+
+/* Every row that there is: the price is what the worst of them moves, no less and no more. */
+static double most_moved(const struct workload *w, const int64_t *u)
+{
+    uint32_t a[DOMAIN_ATTRIBUTES_MAX] = {0};
+    double most = 0;
+    for (size_t i = 0; i < w->one_ways;) {
+        most = fmax(most, moved(w, u, a));
+        for (i = 0; i < w->one_ways && ++a[i] == w->query[i].cells; i++)
+            a[i] = 0;
+    }
+    return most;
+}
+
+static void ask_products(struct engine *g)
+{
+    const struct workload *w = g->study->workload;
+    struct request r = {.kind = REQUEST_FORMS, .weights = products_codes(w)};
+    double cost;
+    size_t forms;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    for (size_t k = 0; k < r.weights; k++)
+        r.weight[k] = (int64_t)(k * k * 7919 % 2003) - 1001;
+    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_OK);
+    assert_int_equal(forms, products_count(w->one_ways));
+    assert_true(cost == most_moved(w, r.weight));
+    r.weight[0] = FORMS_FACTOR_MAX + 1;
+    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    /* the sum of so many rows' products could wrap */
+    r.weight[0] = r.weight[w->query[1].offset] = FORMS_FACTOR_MAX;
+    assert_int_equal(prepare(g, &r, &cost, &forms),
+                     g->bounds->counts.bits < 20 ? ERR_OK : ERR_REFUSED);
+    request_clear(&r);
+}
+
+static void ask_vectors(struct engine *g)
+{
+    const struct workload *w = g->study->workload;
+    const uint32_t pair = (uint32_t)w->one_ways;
+    const size_t n = w->query[pair].cells;
+    struct request r = {.kind = REQUEST_FORMS,
+                        .queries = 3,
+                        .query = memory_array(3, sizeof *r.query),
+                        .weights = w->query[0].cells + 2 * n};
+    int64_t *of_pair;
+    double cost;
+    size_t forms;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    of_pair = r.weight + w->query[0].cells;
+    r.query[1] = r.query[2] = pair;
+    r.weight[1] = -30;
+    of_pair[3] = 4;
+    of_pair[n + 3] = 3;
+    of_pair[n] = 4; /* in a cell alone */
+    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_OK);
+    assert_int_equal(forms, 3);
+    assert_true(cost == 30 * 30 + 4 * 4 + 3 * 3);
+    r.weight[0] = FORMS_WEIGHT_MAX + 1;
+    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    r.weight[0] = 0;
+    r.query[0] = pair + 1;
+    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    request_clear(&r);
+}
+
+static void ask_other(struct engine *g)
+{
+    const struct workload *w = g->study->workload;
+    struct request r = {.queries = 1,
+                        .query = memory_array(1, sizeof *r.query),
+                        .multiplier = 50000,
+                        .epsilon = 0.1,
+                        .sigma = 10};
+    struct engine_step step;
+    r.kind = g->study->method == STUDY_COPULA ? REQUEST_SELECT : REQUEST_FORMS;
+    r.weights = r.estimates = w->query[0].cells;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    r.estimate = memory_array(r.estimates, sizeof *r.estimate);
+    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    r.kind = REQUEST_MEASURE;
+    assert_int_equal(engine_prepare(g, &r, &step), ERR_OK);
+    engine_step_clear(&step);
+    request_clear(&r);
+}
+
+TEST(forms_cost_what_a_row_can_move)
+{
+    at_desk(copula, ask_products);
+    at_desk(copula, ask_vectors);
+}
+
+TEST(each_method_opens_its_own)
+{
+    at_desk(copula, ask_other);
+    at_desk(NULL, ask_other);
+}
+
+/* --- general forms, opened -------------------------------------------------------------------- */
+
+/* Two differences of one marginal and a total of another, against the table. */
+static enum err open_vectors(struct party *p, void *shared)
+{
+    struct copulas *c = shared;
+    struct whole *w = &c->w;
+    const struct workload_query *one = &w->s.study->workload->query[0],
+                                *pair = &w->s.study->workload->query[5];
+    struct seat seat = {.w = w, .index = p->index};
+    struct request r = {.kind = REQUEST_FORMS,
+                        .queries = 3,
+                        .query = memory_array(3, sizeof *r.query),
+                        .weights = 2 * one->cells + pair->cells};
+    int64_t values[3], sums[3] = {0}, counts[1000] = {0};
+    enum err e;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    r.query[2] = 5;
+    for (size_t i = 0; i < r.weights; i++)
+        r.weight[i] = (int64_t)(i % 5 * 1000000) - 2000000;
+    tabulate_marginal(w->all, &one->clique, counts);
+    for (size_t i = 0; i < one->cells; i++) {
+        sums[0] += r.weight[i] * counts[i];
+        sums[1] += r.weight[one->cells + i] * counts[i];
+    }
+    tabulate_marginal(w->all, &pair->clique, counts);
+    for (size_t i = 0; i < pair->cells; i++)
+        sums[2] += r.weight[2 * one->cells + i] * counts[i];
+    e = load_engine(w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = perform(&seat, &r, NULL, values);
+    for (size_t k = 0; e == ERR_OK && k < 3; k++) /* within ten deviations, of 2^20 each */
+        if (fabs((double)(values[k] - sums[k])) > 0x1p20 * 10 || values[k] == sums[k])
+            e = ERR_MISMATCH;
+    engine_free(&seat.engine);
+    request_clear(&r);
+    return e;
+}
+
+TEST(forms_of_any_marginals_are_opened)
+{
+    const struct support_options o = {.owners = OWNERS, .copula = copula};
+    struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
+    whole_new(&c->w, &o);
+    assert_true(c->w.s.study->workload->query[5].cells <= 1000);
+    assert_int_equal(three_run(79, open_vectors, c, NULL), ERR_OK);
+    whole_free(&c->w);
+}
