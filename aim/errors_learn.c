@@ -84,14 +84,7 @@ static enum err add(struct errors_list *l, const struct errors_seen *s)
 {
     if (!(s->noise < NOISE_MOST))
         return ERR_OK;
-    if (l->n == l->room) {
-        size_t room = 2 * l->room + 256;
-        struct errors_seen *grown = memory_grow(l->one, room, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        l->one = grown;
-        l->room = room;
-    }
+    TRY(memory_room(&l->one, &l->room, l->n + 1));
     l->one[l->n++] = *s;
     return ERR_OK;
 }

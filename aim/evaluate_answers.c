@@ -11,14 +11,7 @@
 
 static enum err add(struct evaluate_errors *e, double error)
 {
-    if (e->count == e->room) {
-        size_t room = 2 * e->room + 64;
-        double *grown = memory_grow(e->error, room, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        e->error = grown;
-        e->room = room;
-    }
+    TRY(memory_room(&e->error, &e->room, e->count + 1));
     e->error[e->count++] = error;
     return ERR_OK;
 }

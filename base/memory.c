@@ -29,7 +29,7 @@ enum err memory_move(void *to, void *from)
     return ERR_OK;
 }
 
-void *memory_grow(void *old, size_t count, size_t size)
+static void *grow(void *old, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
@@ -45,7 +45,7 @@ enum err memory_extend_array(void *address_of_pointer, size_t *room, size_t coun
     if (room != NULL)
         count += count / 2 + 16;
     memcpy(&p, address_of_pointer, sizeof p);
-    p = memory_grow(p, count, size);
+    p = grow(p, count, size);
     if (p == NULL)
         return ERR_NOMEM;
     memcpy(address_of_pointer, &p, sizeof p);

@@ -26,10 +26,7 @@ enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) M
 #define memory_hand_over(to, from) memory_move((void *)(true ? (to) : (from)), (void *)(from))
 enum err memory_move(void *to, void *from) MUST_CHECK;
 
-/* Grows to `count` elements; the old block stays valid on NULL. New bytes are not zeroed. */
-void *memory_grow(void *old, size_t count, size_t size) __attribute__((warn_unused_result));
-
-/* The same for what a pointer points to, with ERR_NOMEM in place of NULL. */
+/* Grows to `count` elements; the old block stays valid on ERR_NOMEM. New bytes are not zeroed. */
 #define memory_extend(address_of_pointer, count)                                                   \
     memory_extend_array((void *)(address_of_pointer), NULL, (count), sizeof **(address_of_pointer))
 /* Only if *room is below `count`, and then by half as much again, for elements that come singly. */

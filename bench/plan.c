@@ -91,14 +91,7 @@ static bool wanted(const struct plan_options *o, const char *part, const char *t
 static enum err add(struct plan *p, const struct trial *t, unsigned seeds)
 {
     for (unsigned seed = 1; seed <= seeds; seed++) {
-        if (p->trials == p->room) {
-            size_t room = 2 * p->room + 64;
-            struct trial *grown = memory_grow(p->trial, room, sizeof *grown);
-            if (grown == NULL)
-                return ERR_NOMEM;
-            p->trial = grown;
-            p->room = room;
-        }
+        TRY(memory_room(&p->trial, &p->room, p->trials + 1));
         p->trial[p->trials] = *t;
         p->trial[p->trials++].seed = seed;
     }

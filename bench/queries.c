@@ -139,7 +139,7 @@ static const json_t *floor_of(const struct queries *q, const json_t *query, cons
 struct tally {
     double *error;
     double *width; /* of the intervals */
-    size_t room;
+    size_t room, wide;
     struct queries_score *score;
 };
 
@@ -149,18 +149,8 @@ static enum err count(struct tally *t, const json_t *query, const char *group, c
     const json_t *low = json_object_get(answer, "low"), *high = json_object_get(answer, "high");
     const json_t *value = json_object_get(answer, "answer");
     double x = json_number_value(truth);
-    if (t->score->items == t->room) {
-        size_t room = 2 * t->room + 64;
-        double *grown = memory_grow(t->error, room, sizeof *grown), *wider;
-        if (grown == NULL)
-            return ERR_NOMEM;
-        t->error = grown;
-        wider = memory_grow(t->width, room, sizeof *wider);
-        if (wider == NULL)
-            return ERR_NOMEM;
-        t->width = wider;
-        t->room = room;
-    }
+    TRY(memory_room(&t->error, &t->room, t->score->items + 1));
+    TRY(memory_room(&t->width, &t->wide, t->score->intervals + 1));
     t->error[t->score->items++] = error_of(query, group, truth, value);
     t->score->missing += value == NULL || json_is_null(value);
     if (json_is_number(low) && json_is_number(high) && json_is_number(truth) &&

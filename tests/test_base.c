@@ -97,9 +97,11 @@ TEST(a_log_keeps_its_level_and_its_bound)
 
 TEST(sizes_do_not_overflow)
 {
+    uint64_t *p = NULL;
     assert_null(memory_array(SIZE_MAX / 2, 3));
     assert_null(memory_words(SIZE_MAX / 2, 3));
-    assert_null(memory_grow(NULL, SIZE_MAX / 2, 3));
+    assert_int_equal(memory_extend(&p, SIZE_MAX / 3), ERR_NOMEM);
+    assert_null(p);
 }
 
 TEST(what_grows_keeps_what_it_has)

@@ -64,6 +64,11 @@ enum err questions_next(struct questions *q, struct questions_next *next)
     return ERR_OK;
 }
 
+void questions_next_clear(struct questions_next *next)
+{
+    question_free(&next->question);
+}
+
 void questions_clear(struct questions *q)
 {
     bytes_clear(&q->read);

@@ -26,6 +26,7 @@ struct questions_next {
     size_t size;
 };
 enum err questions_next(struct questions *q, struct questions_next *next) MUST_CHECK;
+void questions_next_clear(struct questions_next *next);
 
 void questions_clear(struct questions *q);
 

@@ -17,15 +17,9 @@ static void put(struct pool *p, struct values *v, double from, double below)
 {
     if (!(from < below) || p->failed)
         return;
-    if (p->used == p->room) {
-        size_t room = p->room > 0 ? 2 * p->room : 64;
-        struct span *grown = room <= POOL_MAX ? memory_grow(p->span, room, sizeof *grown) : NULL;
-        if (grown == NULL) {
-            p->failed = true;
-            return;
-        }
-        p->span = grown;
-        p->room = room;
+    if (p->used == POOL_MAX || memory_room(&p->span, &p->room, p->used + 1) != ERR_OK) {
+        p->failed = true;
+        return;
     }
     p->span[p->used++] = (struct span){from, below};
     v->spans++;

@@ -56,10 +56,7 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
 static enum err add_known_zeros(struct refit *f)
 {
     struct study *s = f->study;
-    struct zeros *grown = memory_grow(s->zero, s->zeros + f->known.count + 1, sizeof *grown);
-    if (grown == NULL)
-        return ERR_NOMEM;
-    s->zero = grown;
+    TRY(memory_extend(&s->zero, s->zeros + f->known.count));
     for (size_t i = 0; i < f->known.count; i++) {
         const struct measurement *m = &f->known.margin[i];
         const uint64_t cells = clique_cells(&m->clique, s->domain);

@@ -55,14 +55,16 @@ struct files {
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
 };
 
-/* And takes away the errors of the model that was there. */
-static enum err name_files(struct files *f, const char *folder, struct log *log)
+/* Takes away the errors of the model that was there, and writes the measurements. */
+static enum err begin(struct files *f, const char *folder, const struct output_terms *terms,
+                      struct log *log)
 {
     TRY(file_path(f->model, log, "%s/errors", folder));
     (void)unlink(f->model);
     TRY(file_path(f->model, log, "%s/model", folder));
     TRY(file_path(f->synthetic, log, "%s/synthetic.csv", folder));
-    return file_path(f->measurements, log, "%s/measurements.json", folder);
+    TRY(file_path(f->measurements, log, "%s/measurements.json", folder));
+    return output_measurements(f->measurements, terms, log);
 }
 
 static struct output_terms output_of(const struct study *study, double rho, double total)
@@ -95,8 +97,7 @@ enum err release_write(const char *folder, const struct study *study,
     terms.measurements = result->measurements;
     terms.known = result->known;
     terms.knowns = result->knowns;
-    TRY(name_files(&f, folder, log));
-    TRY(output_measurements(f.measurements, &terms, log));
+    TRY(begin(&f, folder, &terms, log));
     TRY(model_save(f.model, result->model, log));
     TRY(sample_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
     TRY(model_densities(&inside, result->model, log));
@@ -115,8 +116,7 @@ enum err release_copula(const char *folder, const struct study *study,
     terms.measurement = result->measurement;
     terms.measurements = result->measurements;
     terms.copula = result;
-    TRY(name_files(&f, folder, log));
-    TRY(output_measurements(f.measurements, &terms, log));
+    TRY(begin(&f, folder, &terms, log));
     TRY(copula_save(f.model, result->model, log));
     TRY(copula_rows(&table, result->model, rows != 0 ? rows : rows_of(total), seed, log));
     TRY(copula_densities(&inside, result->model));

@@ -197,14 +197,11 @@ static enum err compare_answers(struct evaluating *e, struct questions *q)
     for (size_t i = 0; i < SIDES; i++)
         e->shown.answers[i].deviation = e->shown.deviation;
     for (;;) {
-        struct questions_next next;
-        enum err failed;
+        struct questions_next next CLEAN(questions_next_clear) = {0};
         TRY(questions_next(q, &next));
         if (next.question == NULL)
             break;
-        failed = ask(e, next.question);
-        question_free(&next.question);
-        TRY(failed);
+        TRY(ask(e, next.question));
         e->shown.questions++;
     }
     for (size_t i = 0; i < SIDES; i++)

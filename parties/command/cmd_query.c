@@ -159,11 +159,9 @@ static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 /* Takes over the question. */
 static enum err answer_one(struct asking *k, struct questions_next *next)
 {
-    struct asked *grown = memory_grow(k->one, k->asked + 1, sizeof *grown), *one;
-    if (grown == NULL)
-        return ERR_NOMEM;
-    k->one = grown;
-    one = &grown[k->asked++];
+    struct asked *one;
+    TRY(memory_extend(&k->one, k->asked + 1));
+    one = &k->one[k->asked++];
     *one = (struct asked){.question = next->question};
     next->question = NULL;
     bytes_put(&one->text, next->text, next->size);
@@ -211,14 +209,11 @@ static enum err put_all(struct asking *k)
 static enum err answer_all(struct asking *k, struct questions *q)
 {
     for (;;) {
-        struct questions_next next;
-        enum err e;
+        struct questions_next next CLEAN(questions_next_clear) = {0};
         TRY(questions_next(q, &next));
         if (next.question == NULL)
             return ERR_OK;
-        e = answer_one(k, &next);
-        question_free(&next.question);
-        TRY(e);
+        TRY(answer_one(k, &next));
     }
 }
 

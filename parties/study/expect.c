@@ -131,21 +131,12 @@ enum err expect_questions(struct expect **list, size_t *count, const struct stud
     TRY(densities_even(&even, s->domain));
     TRY(questions_file(&q, s->questions));
     for (;;) {
-        struct questions_next next;
+        struct questions_next next CLEAN(questions_next_clear) = {0};
         TRY(questions_next(&q, &next));
         if (next.question == NULL)
             break;
-        if (n == room) {
-            struct expect *grown = memory_grow(all, 2 * room + 64, sizeof *grown);
-            if (grown == NULL) {
-                question_free(&next.question);
-                return ERR_NOMEM;
-            }
-            all = grown;
-            room = 2 * room + 64;
-        }
+        TRY(memory_room(&all, &room, n + 1));
         all[n++] = judge(s, &next, &even, sigma);
-        question_free(&next.question);
     }
     if (n > 0)
         qsort(all, n, sizeof *all, worst_first);

@@ -32,14 +32,7 @@ static void asked_clear(struct asked *k)
 
 static enum err add(struct asked *k, const struct clique *c)
 {
-    if (k->count == k->room) {
-        size_t room = 2 * k->room + 64;
-        struct wanted *grown = memory_grow(k->wanted, room, sizeof *grown);
-        if (grown == NULL)
-            return ERR_NOMEM;
-        k->wanted = grown;
-        k->room = room;
-    }
+    TRY(memory_room(&k->wanted, &k->room, k->count + 1));
     k->wanted[k->count++] = (struct wanted){*c, 1};
     return ERR_OK;
 }
@@ -72,17 +65,14 @@ static enum err add_file(struct asked *k, const char *path, size_t *questions, s
     struct questions q CLEAN(questions_clear) = {.domain = k->domain, .log = log};
     TRY(questions_file(&q, path));
     for (;;) {
-        struct questions_next next;
-        enum err e = ERR_OK;
+        struct questions_next next CLEAN(questions_next_clear) = {0};
         TRY(questions_next(&q, &next));
         if (next.question == NULL)
             return ERR_OK;
-        for (size_t i = 0; i < next.question->items && e == ERR_OK; i++) {
+        for (size_t i = 0; i < next.question->items; i++) {
             const struct scope s = answer_columns(next.question, i);
-            e = add_columns(k, &s);
+            TRY(add_columns(k, &s));
         }
-        question_free(&next.question);
-        TRY(e);
         ++*questions;
     }
 }
