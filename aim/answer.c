@@ -68,7 +68,7 @@ static enum err case_weights(const struct answering *w, const struct one_case *c
     return ERR_OK;
 }
 
-static enum err weigh_case(struct answering *w, const struct model *m, unsigned k, struct log *log)
+static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k, struct log *log)
 {
     struct model_weight weight[CASE_COLUMNS_MAX];
     double *room CLEAN(memory_release) = NULL;
@@ -137,7 +137,7 @@ static void count_links(struct answering *w, const struct model *m)
     w->total = model_total(m);
 }
 
-static enum err answering_start(struct answering *w, const struct model *m, struct log *log)
+static enum err answering_start(struct answering *w, struct model_sums *m, struct log *log)
 {
     const struct question *q = w->question;
     const struct domain_attribute *a = w->y != ANSWER_ROWS ? &q->domain->attribute[w->y] : NULL;
@@ -157,7 +157,7 @@ static enum err answering_start(struct answering *w, const struct model *m, stru
                         (unsigned long long)w->cells, q->where.n,
                         (unsigned long long)MODEL_WEIGH_CELLS);
     if (w->draw != NULL)
-        count_links(w, m);
+        count_links(w, model_sums_of(m));
     TRY(memory_new(&w->mass, q->where.n * w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
@@ -275,8 +275,8 @@ static uint16_t column_of(const struct question_item *item)
 }
 
 /* All items that are of one column, or of rows. */
-static enum err answer_column(struct answer *a, const struct model *m,
-                              const struct answering *terms, uint16_t y, struct log *log)
+static enum err answer_column(struct answer *a, struct model_sums *m, const struct answering *terms,
+                              uint16_t y, struct log *log)
 {
     const struct question *q = a->question;
     struct answering w CLEAN(answering_clear) = *terms;
@@ -301,7 +301,7 @@ static enum err answer_column(struct answer *a, const struct model *m,
     return ERR_OK;
 }
 
-static enum err answer_all(struct answer *a, const struct model *m, const struct answering *terms,
+static enum err answer_all(struct answer *a, struct model_sums *m, const struct answering *terms,
                            struct log *log)
 {
     const struct question *q = a->question;
@@ -316,7 +316,7 @@ static enum err answer_all(struct answer *a, const struct model *m, const struct
     return ERR_OK;
 }
 
-enum err answer_make(struct answer **out, const struct model *m, const struct densities *inside,
+enum err answer_make(struct answer **out, struct model_sums *m, const struct densities *inside,
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log)
 {
@@ -341,7 +341,7 @@ enum err answer_make(struct answer **out, const struct model *m, const struct de
     return ERR_OK;
 }
 
-enum err answer_new(struct answer **out, const struct model *m, const struct densities *inside,
+enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log)
 {
     return answer_make(out, m, inside, q, NULL, NULL, log);

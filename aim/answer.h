@@ -21,7 +21,7 @@
 #define TREFOIL_AIM_ANSWER_H
 
 #include "aim/errors.h"
-#include "aim/model.h"
+#include "aim/model_sums.h"
 #include "aim/question/question.h"
 #include "aim/table/density.h"
 
@@ -43,7 +43,7 @@ struct answer {
 };
 
 /* Without intervals. */
-enum err answer_new(struct answer **a, const struct model *m, const struct densities *inside,
+enum err answer_new(struct answer **a, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log) MUST_CHECK;
 void answer_free(struct answer **a);
 
@@ -58,10 +58,12 @@ void answer_free(struct answer **a);
  */
 #define ANSWER_INTERVALS (UINT64_C(1) << 18)
 struct answer_terms {
-    const struct model *model;
+    struct model_sums *model;
     const struct densities *inside;
     const struct errors *errors;
     double level;
+    void (*begun)(void *show, size_t fits, size_t of); /* so many refits; may be NULL */
+    void *show;
     struct log *log;
 };
 enum err answer_intervals(struct answer *const *answers, size_t n,

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define LANES 6
+#define LANES 10
 
 /* Of one value, over refits that know it. */
 struct sum {
@@ -40,7 +40,7 @@ static bool is_extreme(const struct question_item *item)
 /* --- what refits answer ----------------------------------------------------------------------- */
 
 static enum err answer_again(const struct intervals *v, size_t k, struct sum *sum,
-                             const struct model *m, const struct densities *inside, uint64_t seed)
+                             struct model_sums *m, const struct densities *inside, uint64_t seed)
 {
     const struct answer *a = v->answer[k];
     struct answer *again CLEAN(answer_free) = NULL;
@@ -73,13 +73,22 @@ static enum err play(void *self, size_t lane, struct model *copy)
     struct sum *sum = v->sum + lane * v->first[v->answers];
     for (size_t r = lane; r < e->refits; r += LANES) {
         struct densities inside CLEAN(densities_clear) = {0};
-        errors_apply(e, r, v->terms->model, copy);
+        struct model_sums *sums CLEAN(model_sums_free) = NULL;
+        errors_apply(e, r, model_sums_of(v->terms->model), copy);
         TRY(model_densities(&inside, copy, v->terms->log));
+        TRY(model_sums_new(&sums, copy));
         for (size_t k = 0; k < v->answers; k++)
             if (has_values(v, k))
-                TRY(answer_again(v, k, sum, copy, &inside, 1 + r));
+                TRY(answer_again(v, k, sum, sums, &inside, 1 + r));
     }
     return ERR_OK;
+}
+
+static void begun(void *show, size_t lane, size_t of)
+{
+    const struct answer_terms *t = show;
+    if (t->begun != NULL)
+        t->begun(t->show, lane * t->errors->refits / of, t->errors->refits);
 }
 
 static void add_lanes(struct intervals *v)
@@ -203,7 +212,7 @@ static enum err set_extremes(const struct intervals *v, size_t k)
 static bool can_tell(const struct answer_terms *t, const struct question *q, size_t item)
 {
     struct scope s = answer_columns(q, item);
-    return t->errors->learned || errors_links(t->model, &s) == 0;
+    return t->errors->learned || errors_links(model_sums_of(t->model), &s) == 0;
 }
 
 static enum err set_answer(const struct intervals *v, size_t k)
@@ -234,12 +243,14 @@ static void clear(struct intervals *v)
 enum err answer_intervals(struct answer *const *answers, size_t n, const struct answer_terms *terms)
 {
     struct intervals v CLEAN(clear) = {.answer = answers, .answers = n, .terms = terms};
-    const struct model_jobs jobs = {.jobs = LANES, .play = play, .self = &v, .log = terms->log};
+    struct answer_terms shown = *terms;
+    const struct model_jobs jobs = {
+        .jobs = LANES, .play = play, .self = &v, .begun = begun, .show = &shown, .log = terms->log};
     TRY(memory_new(&v.first, n + 1));
     for (size_t k = 0; k < n; k++)
         v.first[k + 1] = v.first[k] + (count_values(answers[k]));
     TRY(memory_new(&v.sum, LANES * v.first[n]));
-    TRY(model_jobs_run(&jobs, terms->model));
+    TRY(model_jobs_run(&jobs, model_sums_of(terms->model)));
     add_lanes(&v);
     for (size_t k = 0; k < n; k++)
         if (has_values(&v, k))

@@ -26,7 +26,7 @@ struct answer_ends {
  * As answer_new(). `draw` and `ends` may be NULL. With a draw the values' rows are those of the
  * refit, undisturbed, and MIN, MAX and RANGE are not known.
  */
-enum err answer_make(struct answer **a, const struct model *m, const struct densities *inside,
+enum err answer_make(struct answer **a, struct model_sums *m, const struct densities *inside,
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log) MUST_CHECK;
 

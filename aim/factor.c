@@ -17,15 +17,39 @@ void factor_clear(struct factor *f)
     f->cells = 0;
 }
 
+/* Takes an attribute out of a walk and returns its step: it becomes a run. */
+static uint64_t take_out(struct scope_walk *w, unsigned attribute)
+{
+    uint64_t step = w->n > 0 ? w->step[attribute] : 0;
+    for (unsigned i = attribute; i + 1 < w->n; i++) {
+        w->size[i] = w->size[i + 1];
+        w->step[i] = w->step[i + 1];
+    }
+    w->n -= w->n > 0;
+    return step;
+}
+
 void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
                 const struct domain *d, double *out)
 {
-    uint64_t n = scope_cells(scope, d);
+    const uint64_t n = scope_cells(scope, d);
+    uint32_t run = scope->n > 0 ? d->attribute[scope->attribute[scope->n - 1]].size : 1;
+    uint64_t step;
     struct scope_walk w;
     memset(out, 0, scope_cells(keep, d) * sizeof *out);
     scope_walk_start(&w, scope, keep, d);
-    for (uint64_t i = 0; i < n; i++, scope_walk_next(&w))
-        out[w.place] += cells[i];
+    step = take_out(&w, scope->n - 1U);
+    for (uint64_t i = 0; i < n; i += run, scope_walk_next(&w)) {
+        double *to = out + w.place, sum = *to;
+        if (step == 1) {
+            for (uint32_t k = 0; k < run; k++)
+                to[k] += cells[i + k];
+            continue;
+        }
+        for (uint32_t k = 0; k < run; k++)
+            sum += cells[i + k];
+        *to = sum;
+    }
 }
 
 /* One run over an attribute's values; `step` is how far one moves in each table. */
@@ -41,18 +65,6 @@ static void contract_run(double *out, const double *f, const double *g, uint32_t
         for (uint32_t i = 0; i < size; i++)
             out[i * step[0]] += f[i * step[1]] * g[i * step[2]];
     }
-}
-
-/* Takes an attribute out of a walk and returns its step: it becomes a run. */
-static uint64_t take_out(struct scope_walk *w, unsigned attribute)
-{
-    uint64_t step = w->n > 0 ? w->step[attribute] : 0;
-    for (unsigned i = attribute; i + 1 < w->n; i++) {
-        w->size[i] = w->size[i + 1];
-        w->step[i] = w->step[i + 1];
-    }
-    w->n -= w->n > 0;
-    return step;
 }
 
 /* The attribute of most values: its runs are the longest. */
@@ -96,14 +108,26 @@ enum err factor_contract(struct factor *f, const struct factor *g, const struct 
     return ERR_OK;
 }
 
+void factor_divide(struct factor *f, const struct factor *by, const struct domain *d)
+{
+    const struct scope *s = &f->scope;
+    const uint32_t run = s->n > 0 ? d->attribute[s->attribute[s->n - 1]].size : 1;
+    struct scope_walk w;
+    uint64_t step;
+    scope_walk_start(&w, s, &by->scope, d);
+    step = take_out(&w, s->n - 1U);
+    for (uint64_t i = 0; i < f->cells; i += run, scope_walk_next(&w))
+        for (uint32_t k = 0; k < run; k++) { /* no reciprocals: those of the least are infinite */
+            double x = by->value[w.place + k * step];
+            f->value[i + k] = x > 0 ? f->value[i + k] / x : 0;
+        }
+}
+
 enum err factor_condition(struct factor *f, const struct scope *given, const struct domain *d)
 {
-    struct scope_walk w;
     struct factor sum CLEAN(factor_clear) = {0};
     TRY(factor_new(&sum, given, d));
     factor_sum(&f->scope, f->value, given, d, sum.value);
-    scope_walk_start(&w, &f->scope, given, d);
-    for (uint64_t i = 0; i < f->cells; i++, scope_walk_next(&w))
-        f->value[i] = sum.value[w.place] > 0 ? f->value[i] / sum.value[w.place] : 0;
+    factor_divide(f, &sum, d);
     return ERR_OK;
 }

@@ -19,6 +19,8 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
 /* f becomes f times g, summed onto what `keep` has of their scopes; the product is never held. */
 enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d) MUST_CHECK;
+/* Each cell over that of `by`, whose scope is part of f's; 0 where that is 0. */
+void factor_divide(struct factor *f, const struct factor *by, const struct domain *d);
 /* f becomes p(rest | given): each cell over the sum of its `given`, or 0 where that is 0. */
 enum err factor_condition(struct factor *f, const struct scope *given,
                           const struct domain *d) MUST_CHECK;

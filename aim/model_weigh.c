@@ -8,18 +8,29 @@
 
 #define WORK 32 /* products are summed but not held */
 
+/* The codes of a weighted attribute that count; the others are left out of all tables. */
+struct counting {
+    const double *weight; /* NULL: all codes count alike */
+    uint32_t *code;
+};
+
 struct weighing {
     const struct model *model;
+    struct model_sums *sums; /* NULL: a rehearsal, tables have scopes but no values */
     struct scope asked;
     const struct model_weight *weight;
     size_t weights;
-    struct scope matters; /* asked or weighted */
-    struct scope *below;  /* for each clique: what matters in its subtree */
-    bool *needed;         /* its subtree holds something that matters and its separator lacks */
-    size_t top;           /* the lowest clique whose subtree holds all that matters */
+    struct domain left;     /* the model's, but of codes that count */
+    struct counting *codes; /* of each attribute */
+    uint32_t *room;         /* for them */
+    bool nothing;           /* no row counts */
+    struct scope matters;   /* asked or weighted */
+    struct scope *below;    /* for each clique: what matters in its subtree */
+    bool *needed;           /* its subtree holds something that matters and its separator lacks */
+    size_t top;             /* the lowest clique whose subtree holds all that matters */
     size_t tables;
     struct factor *table;
-    bool rehearsal;   /* tables have scopes, but no values */
+    size_t *clique;   /* that a table is of */
     uint64_t largest; /* met so far */
 };
 
@@ -28,13 +39,51 @@ static void weighing_clear(struct weighing *g)
     for (size_t i = 0; i < g->tables; i++)
         factor_clear(&g->table[i]);
     memory_free(&g->table);
+    memory_free(&g->clique);
     memory_free(&g->below);
     memory_free(&g->needed);
+    memory_free(&g->left.attribute);
+    memory_free(&g->codes);
+    memory_free(&g->room);
 }
 
 static const struct domain *domain_of(const struct weighing *g)
 {
-    return g->model->domain;
+    return &g->left;
+}
+
+/* --- which codes ------------------------------------------------------------------------------ */
+
+static uint32_t count_codes(struct counting *c, uint32_t size)
+{
+    uint32_t n = 0;
+    for (uint32_t code = 0; code < size; code++)
+        if (c->weight[code] != 0)
+            c->code[n++] = code;
+    return n;
+}
+
+static enum err find_codes(struct weighing *g)
+{
+    const struct domain *d = g->model->domain;
+    size_t room = 0, at = 0;
+    for (size_t i = 0; i < g->weights; i++)
+        room += d->attribute[g->weight[i].attribute].size;
+    TRY(memory_new(&g->codes, d->attributes));
+    TRY(memory_new(&g->room, room));
+    g->left = (struct domain){.attributes = d->attributes};
+    TRY(memory_new(&g->left.attribute, d->attributes));
+    for (size_t i = 0; i < d->attributes; i++)
+        g->left.attribute[i] = d->attribute[i];
+    for (size_t i = 0; i < g->weights; i++) {
+        uint16_t a = g->weight[i].attribute;
+        uint32_t size = d->attribute[a].size;
+        g->codes[a] = (struct counting){g->weight[i].of, g->room + at};
+        g->left.attribute[a].size = count_codes(&g->codes[a], size);
+        g->nothing |= g->left.attribute[a].size == 0;
+        at += size;
+    }
+    return ERR_OK;
 }
 
 static void note_size(struct weighing *g, const struct scope *s, uint64_t share)
@@ -69,6 +118,7 @@ static enum err weighing_start(struct weighing *g)
     TRY(memory_new(&g->below, j->cliques));
     TRY(memory_new(&g->needed, j->cliques));
     TRY(memory_new(&g->table, j->cliques));
+    TRY(memory_new(&g->clique, j->cliques));
     for (size_t i = 0; i < j->cliques; i++)
         g->below[i] = scope_intersect(&j->clique[i].scope, &g->matters);
     for (size_t i = j->cliques; i-- > 1;) {
@@ -95,47 +145,6 @@ static struct scope kept(const struct weighing *g, size_t i)
     return scope_intersect(&s, &j->clique[i].scope);
 }
 
-/* A node's belief, summed onto a part of its scope. */
-static enum err sum_belief(const struct model *m, size_t i, struct factor *f)
-{
-    const struct node *n = &m->node[i];
-    struct projection by CLEAN(projection_clear) = {.offset = NULL};
-    TRY(projection_new(&by, &m->junction->clique[i].scope, n->chunk, &f->scope, m->domain));
-    for (size_t c = 0; c < n->cells / n->chunk; c++)
-        m->sweep->collect(f->value + by.offset[c], n->belief + c * n->chunk, &by.strip);
-    return ERR_OK;
-}
-
-static void multiply(struct factor *f, const struct model_weight *w, const struct domain *d)
-{
-    struct scope one = single(w->attribute);
-    struct scope_walk walk;
-    scope_walk_start(&walk, &f->scope, &one, d);
-    for (uint64_t c = 0; c < f->cells; c++, scope_walk_next(&walk))
-        f->value[c] *= w->of[walk.place];
-}
-
-/* p(what is kept of clique i | its separator) and the weights of what its separator lacks. */
-static enum err add_table(struct weighing *g, size_t i)
-{
-    const struct junction_clique *c = &g->model->junction->clique[i];
-    struct factor *f = &g->table[g->tables++];
-    f->scope = kept(g, i);
-    note_size(g, &f->scope, 1);
-    if (g->rehearsal)
-        return ERR_OK;
-    TRY(factor_new(f, &f->scope, domain_of(g)));
-    TRY(sum_belief(g->model, i, f));
-    if (i != g->top)
-        TRY(factor_condition(f, &c->separator, domain_of(g)));
-    for (size_t k = 0; k < g->weights; k++) {
-        uint16_t a = g->weight[k].attribute;
-        if (scope_has(&c->scope, a) && (i == g->top || !scope_has(&c->separator, a)))
-            multiply(f, &g->weight[k], domain_of(g));
-    }
-    return ERR_OK;
-}
-
 /* Whether clique i takes part: it and all above it, up to the top, lead to what matters. */
 static bool takes_part(const struct weighing *g, size_t i)
 {
@@ -144,12 +153,14 @@ static bool takes_part(const struct weighing *g, size_t i)
     return i == g->top;
 }
 
-static enum err add_tables(struct weighing *g)
+static void add_tables(struct weighing *g)
 {
     for (size_t i = g->top; i < g->model->junction->cliques; i++)
-        if (takes_part(g, i))
-            TRY(add_table(g, i));
-    return ERR_OK;
+        if (takes_part(g, i)) {
+            g->clique[g->tables] = i;
+            g->table[g->tables].scope = kept(g, i);
+            note_size(g, &g->table[g->tables++].scope, 1);
+        }
 }
 
 /* --- their product ---------------------------------------------------------------------------- */
@@ -193,7 +204,7 @@ static enum err contract(struct weighing *g, size_t a, size_t b)
     struct scope out = scope_intersect(&both, &keep);
     note_size(g, &both, WORK);
     note_size(g, &out, 1);
-    if (g->rehearsal)
+    if (g->sums == NULL)
         f->scope = out;
     else
         TRY(factor_contract(f, with, &keep, domain_of(g)));
@@ -203,31 +214,163 @@ static enum err contract(struct weighing *g, size_t a, size_t b)
     return ERR_OK;
 }
 
-/* Sums out what one table alone has and nobody asks for. */
-static enum err reduce(struct weighing *g, size_t i)
+/*
+ * A table of the model beside one of the codes that count, and how far each attribute moves in
+ * both. The innermost comes first; neighbours of which all codes count alike are as one.
+ */
+struct picking {
+    unsigned n;
+    const struct counting *codes[DOMAIN_ATTRIBUTES_MAX];
+    bool weighs[DOMAIN_ATTRIBUTES_MAX];
+    uint64_t size[DOMAIN_ATTRIBUTES_MAX];
+    uint64_t from[DOMAIN_ATTRIBUTES_MAX], to[DOMAIN_ATTRIBUTES_MAX];
+};
+
+/* `to` lacks what is summed out. An attribute weighs where `weighing` has it. */
+static void picking_start(struct picking *p, const struct weighing *g, const struct scope *from,
+                          const struct scope *to, const struct scope *weighing)
 {
-    struct scope keep = wanted(g, i, i);
-    struct factor out = {.value = NULL}, *f = &g->table[i];
-    keep = scope_intersect(&f->scope, &keep);
-    if (keep.n == f->scope.n)
-        return ERR_OK;
-    if (g->rehearsal) {
-        f->scope = keep;
-        return ERR_OK;
+    uint64_t from_stride = 1, to_stride = 1;
+    p->n = 0;
+    for (unsigned i = from->n; i-- > 0;) {
+        uint16_t a = from->attribute[i];
+        uint32_t size = g->left.attribute[a].size;
+        bool kept = scope_has(to, a), alike = g->codes[a].weight == NULL;
+        unsigned last = p->n - 1;
+        if (alike && p->n > 0 && p->codes[last]->weight == NULL && kept == (p->to[last] > 0)) {
+            p->size[last] *= size;
+        } else {
+            p->codes[p->n] = &g->codes[a];
+            p->weighs[p->n] = !alike && scope_has(weighing, a);
+            p->size[p->n] = size;
+            p->from[p->n] = from_stride;
+            p->to[p->n++] = kept ? to_stride : 0;
+        }
+        from_stride *= g->model->domain->attribute[a].size;
+        to_stride *= kept ? size : 1;
     }
-    TRY(factor_new(&out, &keep, domain_of(g)));
-    factor_sum(&f->scope, f->value, &keep, domain_of(g), out.value);
-    factor_clear(f);
-    *f = out;
+}
+
+static inline uint64_t code_of(const struct picking *p, unsigned i, uint64_t k)
+{
+    return p->codes[i]->weight != NULL ? p->codes[i]->code[k] : k;
+}
+
+/* Four sums side by side: one alone would wait for itself at every step. */
+static double sum_run(const double *cell, const double *weight, uint64_t n)
+{
+    double sum[4] = {0};
+    uint64_t k = 0;
+    for (; k + 4 <= n; k += 4)
+        for (unsigned i = 0; i < 4; i++)
+            sum[i] += weight != NULL ? weight[k + i] * cell[k + i] : cell[k + i];
+    for (; k < n; k++)
+        sum[0] += weight != NULL ? weight[k] * cell[k] : cell[k];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* Cells of the innermost attribute, whose codes follow each other. */
+static void pick_row(const double *from, const double *weight, uint64_t n, bool kept, double *to,
+                     double factor)
+{
+    if (!kept)
+        *to += factor * sum_run(from, weight, n);
+    else if (weight != NULL)
+        for (uint64_t k = 0; k < n; k++)
+            to[k] += factor * (weight[k] * from[k]);
+    else
+        for (uint64_t k = 0; k < n; k++)
+            to[k] += factor * from[k];
+}
+
+/* Cells of the innermost attribute: rows of them. */
+static void pick_rows(const struct picking *p, const double *from, double *to, double factor)
+{
+    const double *weight = p->weighs[0] ? p->codes[0]->weight : NULL;
+    const bool kept = p->to[0] > 0, all = p->codes[0]->weight == NULL;
+    for (uint64_t k = 0, n; k < p->size[0]; k += n) {
+        uint64_t code = code_of(p, 0, k);
+        for (n = all ? p->size[0] : 1; k + n < p->size[0] && code_of(p, 0, k + n) == code + n;)
+            n++;
+        pick_row(from + code, weight != NULL ? weight + code : NULL, n, kept, kept ? to + k : to,
+                 factor);
+    }
+}
+
+/* Of the `n` innermost attributes. */
+static void pick(const struct picking *p, unsigned n, const double *from, double *to, double factor)
+{
+    const unsigned i = n - 1;
+    if (n == 0) {
+        *to += factor * *from;
+    } else if (n == 1) {
+        pick_rows(p, from, to, factor);
+    } else {
+        for (uint64_t k = 0; k < p->size[i]; k++) {
+            uint64_t code = code_of(p, i, k);
+            pick(p, i, from + code * p->from[i], to + k * p->to[i],
+                 p->weighs[i] ? factor * p->codes[i]->weight[code] : factor);
+        }
+    }
+}
+
+/* Adds what the model says of these attributes in clique i to f. */
+static enum err pick_clique(const struct weighing *g, size_t i, const struct scope *from,
+                            const struct scope *weighing, struct factor *f)
+{
+    const double *cells;
+    struct picking p;
+    TRY(model_sums_get(g->sums, i, from, &cells));
+    picking_start(&p, g, from, &f->scope, weighing);
+    pick(&p, p.n, cells, f->value, 1);
     return ERR_OK;
+}
+
+/* Divides by the separator's marginal, which leaves p(the rest | separator). */
+static enum err condition(const struct weighing *g, size_t i, struct factor *f)
+{
+    const struct scope *given = &g->model->junction->clique[i].separator, none = {.n = 0};
+    struct factor sum CLEAN(factor_clear) = {.value = NULL};
+    TRY(factor_new(&sum, given, domain_of(g)));
+    TRY(pick_clique(g, i, given, &none, &sum));
+    factor_divide(f, &sum, domain_of(g));
+    return ERR_OK;
+}
+
+/* What all of a clique's attributes but those of its separator weigh; at the top all weigh. */
+static struct scope own(const struct weighing *g, size_t i)
+{
+    const struct junction_clique *c = &g->model->junction->clique[i];
+    struct scope s = {.n = 0};
+    for (unsigned k = 0; k < c->scope.n; k++)
+        if (i == g->top || !scope_has(&c->separator, c->scope.attribute[k]))
+            s.attribute[s.n++] = c->scope.attribute[k];
+    return s;
+}
+
+/* A table of what others have too or is asked: p(that | its separator), weighted. */
+static enum err fill_table(struct weighing *g, size_t t)
+{
+    const struct scope from = g->table[t].scope, keep = wanted(g, t, t);
+    const struct scope weighing = own(g, g->clique[t]);
+    struct factor *f = &g->table[t];
+    f->scope = scope_intersect(&from, &keep);
+    if (g->sums == NULL)
+        return ERR_OK;
+    TRY(factor_new(f, &f->scope, domain_of(g)));
+    TRY(pick_clique(g, g->clique[t], &from, &weighing, f));
+    return g->clique[t] != g->top ? condition(g, g->clique[t], f) : ERR_OK;
 }
 
 static enum err weigh(struct weighing *g)
 {
+    TRY(find_codes(g));
+    if (g->nothing)
+        return ERR_OK;
     TRY(weighing_start(g));
-    TRY(add_tables(g));
+    add_tables(g);
     for (size_t i = 0; i < g->tables; i++)
-        TRY(reduce(g, i));
+        TRY(fill_table(g, i));
     while (g->tables > 1) {
         size_t a, b;
         choose_pair(g, &a, &b);
@@ -236,24 +379,44 @@ static enum err weigh(struct weighing *g)
     return ERR_OK;
 }
 
-uint64_t model_weigh_cells(const struct model *m, const struct clique *asked,
-                           const struct model_weight *weight, size_t weights)
+/* Cells of the largest table that this takes, or product over 32; nothing is computed. */
+static uint64_t rehearse(const struct weighing *like)
 {
-    struct weighing g CLEAN(weighing_clear) = {.model = m,
-                                               .asked = scope_of(asked),
-                                               .weight = weight,
-                                               .weights = weights,
-                                               .rehearsal = true};
+    struct weighing g CLEAN(weighing_clear) = {.model = like->model,
+                                               .asked = like->asked,
+                                               .weight = like->weight,
+                                               .weights = like->weights};
     return weigh(&g) == ERR_OK ? g.largest : UINT64_MAX;
 }
 
-enum err model_weigh(const struct model *m, const struct clique *asked,
+/* The codes that do not count have no rows. */
+static void spread(const struct weighing *g, double *counts)
+{
+    const struct domain *d = g->model->domain;
+    const struct scope *s = &g->asked;
+    const double *from = g->table[0].value;
+    uint64_t cells = g->table[0].cells;
+    for (uint64_t i = 0; i < cells; i++) {
+        uint64_t rest = i, at = 0, stride = 1;
+        for (unsigned k = s->n; k-- > 0;) {
+            uint16_t a = s->attribute[k];
+            uint32_t place = (uint32_t)(rest % g->left.attribute[a].size);
+            rest /= g->left.attribute[a].size;
+            at += stride * (g->codes[a].weight != NULL ? g->codes[a].code[place] : place);
+            stride *= d->attribute[a].size;
+        }
+        counts[at] = g->model->total * from[i];
+    }
+}
+
+enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log)
 {
+    const struct model *m = model_sums_of(sums);
     struct weighing g CLEAN(weighing_clear) = {
-        .model = m, .asked = scope_of(asked), .weight = weight, .weights = weights};
-    uint64_t largest = model_weigh_cells(m, asked, weight, weights);
+        .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
+    uint64_t largest = rehearse(&g);
     uint64_t most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;
     if (largest > most)
         return log_fail(log, ERR_RANGE,
@@ -261,7 +424,8 @@ enum err model_weigh(const struct model *m, const struct clique *asked,
                         "fewer columns at a time, those behind GROUP BY first",
                         (unsigned long long)largest, (unsigned long long)most);
     TRY(weigh(&g));
-    for (uint64_t i = 0; i < g.table[0].cells; i++)
-        counts[i] = m->total * g.table[0].value[i];
+    memset(counts, 0, clique_cells(asked, m->domain) * sizeof *counts);
+    if (!g.nothing)
+        spread(&g, counts);
     return ERR_OK;
 }

@@ -3,13 +3,14 @@
  *
  * Each row counts by the product of weights, one for each of some attributes, and the counts of a
  * few others are asked for. Only the part of the junction tree that holds any of them takes part.
- * Its cliques are summed onto what matters, and these tables multiplied in pairs, the pair of the
- * smallest product first; an attribute is summed out as soon as no other table has it.
+ * Its cliques are summed onto what matters (aim/model_sums.h), to codes that do not weigh 0, and
+ * these tables multiplied in pairs, the pair of the smallest product first; an attribute is summed
+ * out as soon as no other table has it.
  */
 #ifndef TREFOIL_AIM_MODEL_WEIGH_H
 #define TREFOIL_AIM_MODEL_WEIGH_H
 
-#include "aim/model.h"
+#include "aim/model_sums.h"
 
 /* Of one table: half a GiB. */
 #define MODEL_WEIGH_CELLS (UINT64_C(1) << 26)
@@ -24,12 +25,8 @@ struct model_weight {
  * there is one at most for each attribute. `asked` may be empty, and its attributes may have
  * weights. ERR_RANGE, logged with the number of cells, where a product would be too large.
  */
-enum err model_weigh(const struct model *m, const struct clique *asked,
+enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log) MUST_CHECK;
-
-/* Cells of the largest table that this takes, or product over 32; nothing is computed. */
-uint64_t model_weigh_cells(const struct model *m, const struct clique *asked,
-                           const struct model_weight *weight, size_t weights);
 
 #endif

@@ -142,6 +142,7 @@ static enum err time_answers(const struct support_study *s, const struct queries
 {
     struct domain *d CLEAN(domain_free) = NULL;
     struct model *m CLEAN(model_free) = NULL;
+    struct model_sums *sums CLEAN(model_sums_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     struct bytes text CLEAN(bytes_clear) = {0};
     struct question_text from = {0};
@@ -153,6 +154,7 @@ static enum err time_answers(const struct support_study *s, const struct queries
     from.text = (const char *)text.data;
     TRY(model_load(&m, &d, support_path(s, "result/model"), MODEL_FILE_CELLS, log));
     TRY(model_densities(&inside, m, log));
+    TRY(model_sums_new(&sums, m));
     begin = cpu_s();
     for (;; count++) {
         struct question *question CLEAN(question_free) = NULL;
@@ -160,7 +162,7 @@ static enum err time_answers(const struct support_study *s, const struct queries
         TRY(question_parse(&question, d, &from, log));
         if (question == NULL)
             break;
-        TRY(answer_new(&a, m, &inside, question, log));
+        TRY(answer_new(&a, sums, &inside, question, log));
     }
     *ms = count > 0 ? 1e3 * (cpu_s() - begin) / (double)count : 0;
     return ERR_OK;

@@ -36,6 +36,7 @@ struct atom {
 struct world {
     struct domain *domain;
     struct model *model;
+    struct model_sums *sums;
     struct densities inside;
     size_t atoms[COLUMNS];
     struct atom atom[COLUMNS][ATOMS];
@@ -101,6 +102,7 @@ static void world_new(struct world *w, struct random *r)
     model_propagate(w->model, true);
     model_set_total(w->model, ROWS);
     assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
     for (unsigned c = 0; c < COLUMNS; c++)
         for (uint32_t code = 0; code < w->domain->attribute[c].size; code++)
             add_atoms(w, c, code);
@@ -109,6 +111,7 @@ static void world_new(struct world *w, struct random *r)
 static void world_free(struct world *w)
 {
     densities_clear(&w->inside);
+    model_sums_free(&w->sums);
     model_free(&w->model);
     domain_free(&w->domain);
 }
@@ -446,7 +449,7 @@ static bool compare(const struct world *w, unsigned y, unsigned group, const str
         assert_non_null(strstr(said, "cases"));
         return false;
     }
-    assert_int_equal(answer_new(&a, w->model, &w->inside, q, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
     enumerate(w, c, y, group, &t);
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++) {
@@ -495,7 +498,7 @@ TEST(numbers_of_a_step_are_exact)
     world_new(&w, &r);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
     for (size_t i = 0; i < a->lines * q->items; i++)
         assert_true(a->value[i].number == rint(a->value[i].number));
     world_free(&w);
@@ -515,9 +518,10 @@ TEST(what_no_double_holds_is_not_known)
     model_propagate(w.model, true);
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
     assert_true(a->value[0].known);
     assert_false(a->value[1].known);
     world_free(&w);
@@ -543,9 +547,10 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     model_propagate(w.model, true);
     model_set_total(w.model, ROWS);
     assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);
-    assert_int_equal(answer_new(&a, w.model, &w.inside, q, &log), ERR_RANGE);
+    assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log), ERR_RANGE);
     assert_non_null(strstr(said, "27000000 cells in each of 3 cases"));
     world_free(&w);
 }

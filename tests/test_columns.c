@@ -196,7 +196,7 @@ TEST(a_terminal_shows_how_far_reading_is)
     log.before = progress_end;
     log.self = &r.progress;
     progress_rows(&r, "a.csv", 4096, 0.519);
-    r.told = 0;
+    r.progress.told = 0;
     progress_rows(&r, "a file of a name that is longer than a line", 8192, NAN);
     progress_read(&r);
     assert_null(log.before);

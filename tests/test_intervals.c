@@ -20,6 +20,7 @@
 struct world {
     struct domain *domain;
     struct model *model;
+    struct model_sums *sums;
     struct errors *errors;
     struct densities inside;
     struct measurement x[MEASURED];
@@ -55,11 +56,13 @@ static void world_new(struct world *w, double dependence, uint64_t seed)
     assert_int_equal(model_fit(w->model, w->x, MEASURED, 1000, &result, NULL), ERR_OK);
     assert_int_equal(errors_new(&w->errors, w->model, w->x, MEASURED, NULL, NULL), ERR_OK);
     assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
 }
 
 static void world_free(struct world *w)
 {
     densities_clear(&w->inside);
+    model_sums_free(&w->sums);
     errors_free(&w->errors);
     model_free(&w->model);
     domain_free(&w->domain);
@@ -69,12 +72,12 @@ static void world_free(struct world *w)
 static struct answer_value ask(const struct world *w, const char *text, double level)
 {
     const struct answer_terms terms = {
-        .model = w->model, .inside = &w->inside, .errors = w->errors, .level = level};
+        .model = w->sums, .inside = &w->inside, .errors = w->errors, .level = level};
     struct question *q CLEAN(question_free) = NULL;
     struct answer *a CLEAN(answer_free) = NULL;
     struct question_text t = {.text = text};
     assert_int_equal(question_parse(&q, w->domain, &t, NULL), ERR_OK);
-    assert_int_equal(answer_new(&a, w->model, &w->inside, q, NULL), ERR_OK);
+    assert_int_equal(answer_new(&a, w->sums, &w->inside, q, NULL), ERR_OK);
     assert_false(a->value[0].bounded);
     assert_int_equal(answer_intervals(&a, 1, &terms), ERR_OK);
     return a->value[0];

@@ -60,15 +60,21 @@ struct evaluating {
     struct study *study;
     struct domain *domain; /* the model's */
     struct model *fitted;
+    struct model_sums *sums; /* of it */
     struct densities inside; /* its bins */
     struct evaluation shown;
+    struct progress progress;
     struct log *log;
 };
 
 static void evaluating_clear(struct evaluating *e)
 {
+    progress_end(&e->progress);
+    if (e->log->self == &e->progress)
+        e->log->before = NULL;
     evaluation_clear(&e->shown);
     densities_clear(&e->inside);
+    model_sums_free(&e->sums);
     model_free(&e->fitted);
     domain_free(&e->domain);
     study_free(&e->study);
@@ -102,6 +108,7 @@ static enum err read_model(struct evaluating *e, const char *given)
         return log_fail(e->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
                         path);
     e->shown.model = true;
+    TRY(model_sums_new(&e->sums, e->fitted));
     return model_densities(&e->inside, e->fitted, e->log);
 }
 
@@ -187,13 +194,16 @@ static enum err ask(struct evaluating *e, const struct question *q)
     }
     if (e->fitted == NULL)
         return ERR_OK;
-    TRY(answer_new(&answer, e->fitted, &e->inside, q, e->log));
+    TRY(answer_new(&answer, e->sums, &e->inside, q, e->log));
     return evaluate_model_answer(&s->answers[SIDE_MODEL], truth, answer,
                                  rows / model_total(e->fitted));
 }
 
 static enum err compare_answers(struct evaluating *e, struct questions *q)
 {
+    e->progress = progress_start(stderr, NULL, 0);
+    e->log->before = progress_end;
+    e->log->self = &e->progress;
     for (size_t i = 0; i < SIDES; i++)
         e->shown.answers[i].deviation = e->shown.deviation;
     for (;;) {
@@ -202,8 +212,9 @@ static enum err compare_answers(struct evaluating *e, struct questions *q)
         if (next.question == NULL)
             break;
         TRY(ask(e, next.question));
-        e->shown.questions++;
+        progress_count(&e->progress, ++e->shown.questions, "questions are answered");
     }
+    progress_end(&e->progress);
     for (size_t i = 0; i < SIDES; i++)
         evaluate_answers_sort(&e->shown.answers[i]);
     if (e->shown.questions == 0)

@@ -53,6 +53,7 @@ struct asked {
 struct asking {
     struct domain *domain;
     struct model *model;
+    struct model_sums *sums; /* of it */
     struct densities inside;
     struct errors *errors; /* NULL: no intervals */
     double level;          /* 0: none are wanted */
@@ -61,11 +62,14 @@ struct asking {
     struct asked *one;
     json_t *list; /* of answers, where they are JSON */
     struct bytes out;
+    struct progress progress;
     struct log *log;
 };
 
 static void asking_clear(struct asking *k)
 {
+    progress_end(&k->progress);
+    k->log->before = NULL;
     for (size_t i = 0; i < k->asked; i++) {
         answer_free(&k->one[i].answer);
         question_free(&k->one[i].question);
@@ -74,6 +78,7 @@ static void asking_clear(struct asking *k)
     memory_free(&k->one);
     errors_free(&k->errors);
     densities_clear(&k->inside);
+    model_sums_free(&k->sums);
     model_free(&k->model);
     domain_free(&k->domain);
     json_decref(k->list);
@@ -103,6 +108,7 @@ static enum err load(struct asking *k, const char *path)
     char file[FILE_PATH];
     TRY(command_result(file, path, "model", k->log));
     TRY(model_load(&k->model, &k->domain, file, MODEL_FILE_CELLS, k->log));
+    TRY(model_sums_new(&k->sums, k->model));
     return model_densities(&k->inside, k->model, k->log);
 }
 
@@ -166,25 +172,22 @@ static enum err answer_one(struct asking *k, struct questions_next *next)
     next->question = NULL;
     bytes_put(&one->text, next->text, next->size);
     TRY(bytes_ok(&one->text));
-    return answer_new(&one->answer, k->model, &k->inside, one->question, k->log);
+    return answer_new(&one->answer, k->sums, &k->inside, one->question, k->log);
 }
 
 /* Of all answers together: each refit is made once. */
-static enum err find_intervals(const struct asking *k)
+static enum err find_intervals(struct asking *k)
 {
-    const struct answer_terms terms = {.model = k->model,
+    const struct answer_terms terms = {.model = k->sums,
                                        .inside = &k->inside,
                                        .errors = k->errors,
                                        .level = k->level,
+                                       .begun = progress_intervals,
+                                       .show = &k->progress,
                                        .log = k->log};
     struct answer **list CLEAN(memory_release) = NULL;
-    struct progress shown CLEAN(progress_end) = progress_start(stderr, NULL, 0);
-    char what[60];
     if (k->errors == NULL)
         return ERR_OK;
-    snprintf(what, sizeof what, "finding intervals: %zu answers by %zu fits", k->asked,
-             (size_t)k->errors->refits);
-    progress_wait(&shown, what);
     TRY(memory_new(&list, k->asked));
     for (size_t i = 0; i < k->asked; i++)
         list[i] = k->one[i].answer;
@@ -214,6 +217,7 @@ static enum err answer_all(struct asking *k, struct questions *q)
         if (next.question == NULL)
             return ERR_OK;
         TRY(answer_one(k, &next));
+        progress_count(&k->progress, k->asked, "questions are answered");
     }
 }
 
@@ -244,6 +248,9 @@ static enum err execute(const char *const *given, size_t count, const char *file
                         double level, bool columns, struct log *log)
 {
     struct asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
+    k.progress = progress_start(stderr, NULL, 0);
+    log->before = progress_end;
+    log->self = &k.progress;
     TRY(load(&k, given[0]));
     k.list = json_array();
     if (k.list == NULL)
@@ -261,6 +268,7 @@ static enum err execute(const char *const *given, size_t count, const char *file
                         file != NULL ? file : "");
     TRY(load_errors(&k, given[0]));
     TRY(find_intervals(&k));
+    progress_end(&k.progress);
     TRY(put_all(&k));
     return print(&k);
 }

@@ -25,7 +25,8 @@ static unsigned terminal_columns(FILE *out)
 
 struct progress progress_start(FILE *out, const struct study *study, double rho)
 {
-    struct progress p = {.out = out, .rho = rho, .columns = terminal_columns(out)};
+    struct progress p = {
+        .out = out, .rho = rho, .columns = terminal_columns(out), .told = clock_now_s()};
     if (study == NULL)
         return p;
     p.one_ways = study->workload->one_ways;
@@ -70,6 +71,30 @@ void progress_fits(void *self, size_t fits, size_t of)
 void progress_refits(void *self, size_t fits, size_t of)
 {
     wait_of(self, "finding error bars", fits, of);
+}
+
+void progress_intervals(void *self, size_t fits, size_t of)
+{
+    wait_of(self, "finding intervals", fits, of);
+}
+
+/* Whether it is time to draw what has been counted. */
+static bool is_due(struct progress *p)
+{
+    double now = clock_now_s();
+    if (now - p->told < TELL_S)
+        return false;
+    p->told = now;
+    return true;
+}
+
+void progress_count(struct progress *p, size_t n, const char *what)
+{
+    char text[80];
+    if (!is_due(p))
+        return;
+    snprintf(text, sizeof text, "%zu %s", n, what);
+    progress_wait(p, text);
 }
 
 void progress_say(struct progress *p, const char *format, ...)
@@ -131,8 +156,7 @@ void progress_round(void *self, const struct aim_round *r)
 void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log)
 {
     *r = (struct progress_reading){
-        .progress = {.out = stderr, .columns = terminal_columns(stderr)},
-        .told = clock_now_s(),
+        .progress = {.out = stderr, .columns = terminal_columns(stderr), .told = clock_now_s()},
         .log = log,
     };
     if (r->progress.columns == 0)
@@ -147,10 +171,8 @@ void progress_rows(void *self, const char *source, size_t rows, double part)
 {
     struct progress_reading *r = self;
     char what[256];
-    double now = clock_now_s();
-    if (now - r->told < TELL_S)
+    if (!is_due(&r->progress))
         return;
-    r->told = now;
     if (isnan(part))
         snprintf(what, sizeof what, "%zu rows are read of %s", rows, source);
     else

@@ -26,6 +26,7 @@ struct progress {
     double first;     /* clock_now_s() when the first round ended */
     unsigned done;    /* rounds that ended after it */
     bool drawn;       /* the line that is drawn over stands there */
+    double told;      /* clock_now_s() when something was last counted */
 };
 
 /*
@@ -36,9 +37,12 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
 
 /* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */
 void progress_wait(struct progress *p, const char *what);
-/* Fits of a model, and refits for its errors: "so many of so many are done". */
+/* Fits of a model, and refits for errors and intervals: "so many of so many are done". */
 void progress_fits(void *self, size_t fits, size_t of);
 void progress_refits(void *self, size_t fits, size_t of);
+void progress_intervals(void *self, size_t fits, size_t of);
+/* "12 questions are answered": now and then, however often it is called. */
+void progress_count(struct progress *p, size_t n, const char *what);
 /* A line that stays. */
 void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -50,7 +54,6 @@ void progress_end(void *self);
 /* On a terminal, what has been read of a table, on the log's standard error. */
 struct progress_reading {
     struct progress progress;
-    double told; /* clock_now_s() */
     struct log *log;
 };
 /* Has the rows' reader tell of it, if there is a terminal; until progress_read(). */
