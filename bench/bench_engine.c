@@ -104,6 +104,8 @@ static const struct measurement measurements[] = {
      cubed,
      2},
     {"argmax", "values", {100, 1000}, work_prepare_values, work_run_argmax, NULL, 8},
+    {"link", "rows", {10000, 200000, 1000000}, work_prepare_two_owners, work_run_link, NULL, 16},
+    {"bound", "rows", {10000, 48842}, work_prepare_many_owners, work_run_bound, NULL, 16},
 };
 #define MEASUREMENTS (sizeof measurements / sizeof *measurements)
 

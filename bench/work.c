@@ -6,11 +6,14 @@
 #include "mpc/convert.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
+#include "protocols/link.h"
 #include "tests/support_shares.h"
 #include "tests/test_netio.h"
 
 #include <string.h>
 
+#define ROW_BITS 64
+#define MANY_OWNERS 100
 #define L1_BITS 17
 #define L1_CELLS 4096              /* of a marginal */
 #define L1_BATCH ((size_t)1 << 22) /* cells of one call */
@@ -163,8 +166,64 @@ enum err work_run_argmax(struct party *p, struct work *w)
     return argmax_open(p, w->x, 64, seed, &w->index);
 }
 
+/* Valid rows of random columns; a key is the row's place, above bits that are random too. */
+static enum err make_table(struct party *p, struct planes *table, size_t n)
+{
+    struct bits random;
+    TRY(planes_new(table, LINK_FRONT + ROW_BITS, n));
+    random = planes_flat(table);
+    TRY(party_random_bits(p, &random));
+    for (unsigned k = 0; k < LINK_FRONT; k++) {
+        const struct bits x = planes_plane(table, k);
+        if (k > 0 && k <= LINK_KEY / 2)
+            continue;
+        bits_zero(x);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t bit = k == 0 || (i >> (k - LINK_KEY / 2 - 1) & 1);
+            x.a[i / 64] |= p->index == 0 ? bit << i % 64 : 0;
+            x.b[i / 64] |= p->index == 2 ? bit << i % 64 : 0;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err make_tables(struct party *p, struct work *w, size_t owners, unsigned columns)
+{
+    w->table = memory_array(owners, sizeof *w->table);
+    w->tables = w->table == NULL ? 0 : owners;
+    for (size_t k = 0; k < w->tables; k++)
+        TRY(make_table(p, &w->table[k], w->n / owners));
+    return w->table == NULL ? ERR_NOMEM
+                            : planes_new(&w->planes, 1 + columns, link_rows(w->table, owners));
+}
+
+enum err work_prepare_two_owners(struct party *p, struct work *w)
+{
+    return make_tables(p, w, 2, 2 * ROW_BITS);
+}
+
+enum err work_prepare_many_owners(struct party *p, struct work *w)
+{
+    return make_tables(p, w, MANY_OWNERS, ROW_BITS);
+}
+
+enum err work_run_link(struct party *p, struct work *w)
+{
+    bool sorted[2];
+    return link_join(p, &w->planes, w->table, 2, SIZE_MAX, sorted);
+}
+
+enum err work_run_bound(struct party *p, struct work *w)
+{
+    bool sorted[MANY_OWNERS];
+    return link_bound(p, &w->planes, w->table, MANY_OWNERS, 1, sorted);
+}
+
 void work_free(struct work *w)
 {
+    for (size_t k = 0; k < w->tables; k++)
+        planes_free(&w->table[k]);
+    memory_free(&w->table);
     for (int i = 0; i < 3; i++)
         bits_free(&w->bits[i]);
     share64_free(&w->x);

@@ -14,6 +14,8 @@ struct work {
     struct share64 x, y, z;
     struct share16 a, b, c;
     struct planes planes;
+    struct planes *table; /* of each owner */
+    size_t tables;
     struct cached *cached;
     struct cached_span *spans;
     uint64_t *estimates, *opened;
@@ -29,6 +31,9 @@ enum err work_prepare_matrix(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_counts(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_cached(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_values(struct party *p, struct work *w) MUST_CHECK;
+/* n rows of 64 bits of columns, at two owners, or at a hundred. */
+enum err work_prepare_two_owners(struct party *p, struct work *w) MUST_CHECK;
+enum err work_prepare_many_owners(struct party *p, struct work *w) MUST_CHECK;
 
 enum err work_run_and(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_multiply(struct party *p, struct work *w) MUST_CHECK;
@@ -39,5 +44,7 @@ enum err work_run_matrix(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_distances(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_caching_and_distances(struct party *p, struct work *w) MUST_CHECK;
 enum err work_run_argmax(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_link(struct party *p, struct work *w) MUST_CHECK;
+enum err work_run_bound(struct party *p, struct work *w) MUST_CHECK;
 
 #endif

@@ -18,11 +18,12 @@
 #include "mpc/share.h"
 #include "netio/net.h"
 
-/* Why a value is opened. Only the first three carry data-dependent values that are not masked. */
+/* Why a value is opened. Only the first four carry data-dependent values that are not masked. */
 enum open_reason {
     OPEN_SELECTED_INDEX,
     OPEN_NOISY_MARGINAL,
     OPEN_NOISY_FORM,
+    OPEN_SORTED,
     OPEN_REJECT_BIT,
     OPEN_CHECK_ZERO,
     OPEN_MASKED,

@@ -522,6 +522,7 @@ TEST(openings_are_described)
         {"SELECTED_INDEX", "which of 13 marginals fits worst"},
         {"NOISY_MARGINAL", "13 noisy counts: sex*age,ward"},
         {"NOISY_FORM", "13 noisy sums of counts"},
+        {"SORTED", "which of 13 uploads are sorted by key"},
         {"REJECT_BIT", "which of 13 tries for noise are kept"},
         {"SOMETHING", "13 values, SOMETHING"},
     };
@@ -529,7 +530,7 @@ TEST(openings_are_described)
     struct audit_file *f CLEAN(audit_file_free) = NULL;
     char path[SUPPORT_PATH], words[4096] = "";
     FILE *out;
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         open_one(&b, 0, 3, reasons[i][0]);
     log_path(&b, 0, path);
     assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
@@ -537,7 +538,7 @@ TEST(openings_are_described)
     assert_non_null(out);
     audit_describe(&f, 1, out);
     fclose(out);
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         assert_non_null(strstr(words, reasons[i][1]));
 }
 

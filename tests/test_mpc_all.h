@@ -17,6 +17,7 @@
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 #include "protocols/forms.h"
+#include "protocols/link.h"
 #include "tests/support_three.h"
 
 #include "base/memory.h"
@@ -250,6 +251,43 @@ static inline enum err all_forms(struct party *p, struct secrets *s)
     return e;
 }
 
+#define ALL_ROWS ((size_t)200) /* of a table, at most */
+
+/* A table of some of x: valid rows whose key is a public place above secret bits, so sorted. */
+static inline enum err all_table(struct party *p, const struct secrets *s, struct planes *table)
+{
+    const size_t n = s->n < ALL_ROWS ? s->n : ALL_ROWS;
+    TRY(party_planes(p, table, LINK_FRONT + ALL_BITS / 2, n));
+    bits_zero(planes_flat(table));
+    for (unsigned k = 0; k < ALL_BITS; k++)
+        bits_copy(planes_plane(table, k < ALL_BITS / 2 ? 1 + k : LINK_FRONT + k - ALL_BITS / 2),
+                  planes_plane(&s->bits, k));
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < LINK_FRONT; k++) {
+            const struct bits x = planes_plane(table, k);
+            const uint64_t bit = k == 0 || (k > 30 && i >> (k - 31) & 1);
+            x.a[i / 64] |= p->index == 0 ? bit << i % 64 : 0;
+            x.b[i / 64] |= p->index == 2 ? bit << i % 64 : 0;
+        }
+    return ERR_OK;
+}
+
+/* Tables of which the second's owner is kept, then bounded to one row a key. */
+static inline enum err all_link(struct party *p, struct secrets *s)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct planes table[3], out;
+    bool sorted[3];
+    for (size_t o = 0; o < 3; o++)
+        TRY(all_table(p, s, &table[o]));
+    TRY(party_planes(p, &out, 1 + 3 * (ALL_BITS / 2 + 1), link_rows(table, 3)));
+    TRY(link_join(p, &out, table, 3, 1, sorted));
+    out.width = 1 + ALL_BITS / 2;
+    TRY(link_bound(p, &out, table, 3, 1, sorted));
+    bits_copy(planes_plane(&s->bits, 0), planes_plane(&out, 1));
+    return ERR_OK;
+}
+
 static const struct {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);
@@ -266,6 +304,7 @@ static const struct {
     {"kept bits", all_cached},
     {"argmax", all_argmax},
     {"forms", all_forms},
+    {"persons linked and bounded", all_link},
 };
 #define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
 

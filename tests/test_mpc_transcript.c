@@ -133,13 +133,19 @@ static int compare_words(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* Words that came more than once; by chance 2^-64 for each pair. Reorders the bytes. */
+/*
+ * Words that came more than once; by chance 2^-64 for each pair. Words of at most 32 bits are
+ * openings of a few bits, which may. Reorders the bytes.
+ */
 static size_t repeated(struct bytes *b)
 {
     size_t words = b->size / 8, count = 0;
     qsort(b->data, words, 8, compare_words);
-    for (size_t i = 1; i < words; i++)
-        count += memcmp(b->data + 8 * i, b->data + 8 * i - 8, 8) == 0;
+    for (size_t i = 1; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, b->data + 8 * i, sizeof word);
+        count += word >> 32 != 0 && compare_words(b->data + 8 * i - 8, &word) == 0;
+    }
     return count;
 }
 

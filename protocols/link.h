@@ -1,0 +1,53 @@
+/*
+ * protocols/link.h - persons over all owners: rows of one key are joined or bounded, and nobody
+ * sees which they are.
+ *
+ * An owner's table has rows of a validity bit, a key of 64 bits and columns, sorted by (invalid,
+ * key). Whether it is sorted is opened, one bit an owner, which every honest owner makes true; an
+ * owner that did not sort is left out: none of its rows is valid. The tables become one list
+ * (protocols/merge.h), in which the rows of a key are neighbours, so that a row is compared with
+ * the one so many places before or behind it:
+ *
+ *   bound   by (invalid, key, owner, place): of each key the first `most` rows stay valid. Row i
+ *           is one of them unless row i - most has its key
+ *   join    by (invalid, key, surplus, owner): surplus are an owner's rows of a key but the first.
+ *           The rows before them are of different owners, in order. So all m owners have the key
+ *           where row i + m - 1 has it and is no surplus, and their columns stand in rows i, i + 1
+ *           .. With an owner that is kept its rows come first, and each is valid; from the m - 1
+ *           rows behind it others' columns are chosen
+ *
+ * Invalid rows stay where they are: how many are valid is not opened. Rows of a key keep the order
+ * of owners and places, whatever other keys there are: what is left of one person's rows does not
+ * depend on another's. ANDs and rounds are in docs/protocols.md.
+ *
+ * LEAKS: whether an owner's table is sorted; the lengths are public.
+ */
+#ifndef TREFOIL_PROTOCOLS_LINK_H
+#define TREFOIL_PROTOCOLS_LINK_H
+
+#include "mpc/bits.h"
+
+#define LINK_KEY 64               /* planes of a key */
+#define LINK_FRONT (1 + LINK_KEY) /* those of a table before its columns: validity, key */
+#define LINK_OWNERS_MAX 64        /* of a join */
+
+/* Rows that come out: those of all tables, each filled up to a multiple of 64. */
+size_t link_rows(const struct planes *tables, size_t owners);
+
+/*
+ * Tables have planes of validity, of the key from its lowest bit up, and of columns, the same
+ * number in each. `out` gets validity and columns; sorted[k] tells whether owner k is in. `most` is
+ * at least 1.
+ */
+enum err link_bound(struct party *p, const struct planes *out, const struct planes *tables,
+                    size_t owners, size_t most, bool *sorted) MUST_CHECK;
+
+/*
+ * The same of owners with columns of their own: `out` gets validity, then the columns of all
+ * owners. With `keep` < owners that owner's rows stay where others lack the key, and a plane for
+ * each owner follows: whether it has the row. Its columns are 0 where it has not.
+ */
+enum err link_join(struct party *p, const struct planes *out, const struct planes *tables,
+                   size_t owners, size_t keep, bool *sorted) MUST_CHECK;
+
+#endif

@@ -1,0 +1,49 @@
+/* protocols/link_private.h - the list of all tables, as link.c merges it. */
+#ifndef TREFOIL_PROTOCOLS_LINK_PRIVATE_H
+#define TREFOIL_PROTOCOLS_LINK_PRIVATE_H
+
+#include "protocols/link.h"
+
+#define LINK_TILE ((size_t)1 << 16) /* rows, where there is one lane */
+
+/*
+ * Planes: what orders rows of a key, `low` of them; key; invalid; columns. Tables stand one after
+ * the other, each filled up with invalid rows.
+ */
+struct linked {
+    struct planes rows;
+    unsigned low;
+    size_t owners;
+    const struct planes *table;
+    size_t *words, *from; /* of each table: words of a plane, and the first */
+};
+
+/* The tables' rows, in the party's scratch; planes below `low` are not yet anything. */
+enum err linked_load(struct party *p, struct linked *l, const struct planes *tables, size_t owners,
+                     unsigned low, unsigned columns) MUST_CHECK;
+
+/* Opens which tables are sorted. The others' rows become invalid. */
+enum err linked_sorted(struct party *p, const struct linked *l, bool *sorted) MUST_CHECK;
+
+/* Merges all tables by the planes up to `invalid`. */
+enum err linked_merge(struct party *p, const struct linked *l) MUST_CHECK;
+
+/* Calls work(lane, self, from, words) for tiles of all rows, in words; `most` rows a tile. */
+typedef enum err (*linked_work)(struct party *p, const void *self, size_t from, size_t words);
+enum err linked_tiles(struct party *p, const struct linked *l, size_t most, linked_work work,
+                      const void *self) MUST_CHECK;
+
+/* Words of a vector that is the same public value everywhere. */
+void linked_public(const struct party *p, struct bits x, size_t from, size_t words, uint64_t value);
+
+/* Plane k of the rows `ahead` of those of a tile; 0 where there are none. */
+void linked_ahead(const struct linked *l, unsigned k, size_t from, ptrdiff_t ahead,
+                  struct bits out);
+
+/* A view of words of a vector. */
+static inline struct bits linked_words(struct bits x, size_t from, size_t words)
+{
+    return (struct bits){x.a + from, x.b + from, 64 * words};
+}
+
+#endif
