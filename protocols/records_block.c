@@ -10,13 +10,15 @@
 #define BLOCK_BYTES ((size_t)64 << 20)
 #define BLOCK_LEAST ((size_t)2048)
 
-size_t records_block_length(const struct records_shape *shape)
+size_t records_block_length(const struct records_shape *shape, const struct records_scores *scores)
 {
     const size_t most = (RECORDS_BLOCK + 63) / 64 * 64;
-    size_t rows = 1, n;
+    size_t values = 1, n, bytes;
     for (size_t a = 0; a < shape->attributes; a++)
-        rows += shape->size[a];
-    n = BLOCK_BYTES / (2 * sizeof(uint16_t)) / rows / 64 * 64;
+        values += shape->size[a];
+    bytes = 2 * sizeof(uint16_t) * (scores != NULL ? scores->row[shape->attributes] : values) +
+            (scores != NULL ? values / 2 : 0); /* planes of values are bits, twice two components */
+    n = BLOCK_BYTES / bytes / 64 * 64;
     return n < BLOCK_LEAST ? BLOCK_LEAST : n < most ? n : most;
 }
 
@@ -27,10 +29,11 @@ static unsigned leaves(const struct records_block *b, size_t attribute)
 }
 
 enum err records_block_take(struct party *p, struct records_block *b,
-                            const struct records_shape *shape, size_t n, size_t parts)
+                            const struct records_shape *shape, const struct records_scores *scores,
+                            size_t n, size_t parts)
 {
     unsigned plane = 1; /* the first is validity, as is the first row */
-    *b = (struct records_block){.shape = shape, .n = n, .rows = 1};
+    *b = (struct records_block){.shape = shape, .scores = scores, .n = n, .rows = 1};
     TRY(scratch_array(p->scratch, &b->row, shape->attributes));
     TRY(scratch_array(p->scratch, &b->plane, shape->attributes));
     for (size_t a = 0; a < shape->attributes; a++) {
@@ -41,7 +44,9 @@ enum err records_block_take(struct party *p, struct records_block *b,
     }
     TRY(party_planes(p, &b->code, plane, n));
     TRY(party_planes(p, &b->valid, (unsigned)parts, n));
-    TRY(party_share16(p, &b->number, (b->rows + shape->attributes) * n));
+    TRY(party_share16(
+        p, &b->number,
+        (scores != NULL ? scores->row[shape->attributes] : b->rows + shape->attributes) * n));
     records_block_empty(b);
     return ERR_OK;
 }
@@ -139,6 +144,40 @@ static enum err derive_last(void *self, struct party *lane, size_t attribute)
     return ERR_OK;
 }
 
+/*
+ * A plane of scores is the XOR of those of the values that have it. The last value's plane is what
+ * is left of validity: with it, the XOR of validity and of those that do not have it.
+ */
+static void score_plane(const struct trees *t, size_t attribute, size_t plane, struct bits out)
+{
+    const struct records_block *b = t->b;
+    const unsigned last = leaves(b, attribute);
+    const bool complement = records_scores_have(b->scores, b->shape, attribute, plane, last);
+    if (complement)
+        bits_copy(out, planes_plane(&b->code, 0));
+    else
+        bits_zero(out);
+    for (unsigned v = 0; v < last; v++)
+        if (records_scores_have(b->scores, b->shape, attribute, plane, v) != complement)
+            bits_xor(out, out, planes_plane(&t->hot, node_of(t, attribute) + v));
+}
+
+/* The scores' planes of these attributes, as numbers. */
+static enum err score_numbers(struct party *p, const struct trees *t)
+{
+    const struct records_block *b = t->b;
+    const size_t *row = b->scores->row, from = row[t->first], rows = row[t->end] - from;
+    struct planes scores;
+    if (rows == 0)
+        return ERR_OK;
+    TRY(party_planes(p, &scores, (unsigned)rows, b->n));
+    for (size_t a = t->first; a < t->end; a++)
+        for (size_t k = row[a]; k < row[a + 1]; k++)
+            score_plane(t, a, k - row[a], planes_plane(&scores, (unsigned)(k - from)));
+    return convert_bit16(p, share16_view(b->number, from * b->n, rows * b->n),
+                         planes_flat(&scores));
+}
+
 /* The trees of a lane, and their leaves as numbers. */
 static enum err one_hot(struct party *p, struct trees *t)
 {
@@ -157,8 +196,10 @@ static enum err one_hot(struct party *p, struct trees *t)
     }
     for (unsigned level = 0; level < deepest; level++)
         TRY(grow(p, t, level));
-    return convert_bit16(p, share16_view(b->number, t->row * b->n, t->rows * b->n),
-                         planes_flat(&t->hot));
+    return b->scores != NULL
+               ? score_numbers(p, t)
+               : convert_bit16(p, share16_view(b->number, t->row * b->n, t->rows * b->n),
+                               planes_flat(&t->hot));
 }
 
 /* The attributes of a part: those that end in it, where rows are shared out evenly. */
@@ -191,5 +232,5 @@ enum err records_one_hot(struct party *p, struct records_block *b)
 {
     struct part_of_block s = {b, crew_lanes(p)};
     TRY(crew_run(p, s.parts, one_hot_part, &s));
-    return crew_run(p, b->shape->attributes, derive_last, b);
+    return b->scores != NULL ? ERR_OK : crew_run(p, b->shape->attributes, derive_last, b);
 }

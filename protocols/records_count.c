@@ -1,192 +1,59 @@
 #include "protocols/records_private.h"
 
-#include "mpc/bits.h"
-#include "mpc/crew.h"
-#include "mpc/truncate.h"
+#include "mpc/move.h"
 
-#include <string.h>
-
-/* Twice the sums of so many records are below 2^31. */
-#define SUMS_MOST (((uint64_t)1 << 30) - 1)
-_Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)1 << 31,
-               "what is widened has a top bit of 0");
-/* Bounds the memory of widening. */
-#define CELLS_AT_ONCE ((size_t)1 << 20)
-
-/* What is counted, and the sums of the blocks counted so far. */
+/* What is counted: the marginals of the plans. */
 struct counting {
-    const struct records_shape *shape;
     struct records_plans plans;
     struct check_plans checks; /* where there is a check */
-    size_t tile;
-    struct share32 sums; /* twice the counts of all marginals, in the order of the plans */
-    uint64_t records;    /* in these sums */
-    uint64_t done, all;
 };
 
-static void zero(struct share32 x)
+static enum err add_tile(struct party *lane, const struct records_sums *s,
+                         const struct records_block *b, size_t from, size_t n, uint16_t *parts)
 {
-    memset(x.a, 0, x.n * sizeof *x.a);
-    memset(x.b, 0, x.n * sizeof *x.b);
-}
-
-static void tell(const struct party *p, const struct counting *c, uint64_t done)
-{
-    if (p->progress != NULL)
-        p->progress(p->progress_self, done < c->all ? done : c->all, c->all);
-}
-
-/* --- a block ---------------------------------------------------------------------------------- */
-
-/* The tiles of a block, and where each lane adds up its own. */
-struct adding {
-    const struct counting *c;
-    const struct records_block *b;
-    uint16_t *parts; /* of each lane, `stride` apart */
-    size_t stride, tile;
-};
-
-/* Words of a lane's parts, so that each begins where vectors do. */
-static size_t stride_of(const struct counting *c)
-{
-    return (c->plans.parts + 31) / 32 * 32;
-}
-
-/* Adds this server's parts of a tile's counts. */
-static enum err add_tile(void *self, struct party *lane, size_t tile)
-{
-    const struct adding *s = self;
-    const struct counting *c = s->c;
-    const size_t from = tile * s->tile, left = s->b->used - from, done = c->done + from;
-    struct records_tile t = {.from = from, .n = left < s->tile ? left : s->tile};
-    uint16_t *parts = s->parts + lane->lane * s->stride;
-    TRY(records_tile_sides(lane, &t, &c->plans, s->b));
+    const struct counting *c = s->self;
+    struct records_tile t = {.from = from, .n = n};
+    TRY(records_tile_sides(lane, &t, &c->plans, b));
     records_tile_add(lane, &t, &c->plans, parts);
-    tell(lane, c, done + t.n);
     return ERR_OK;
 }
 
-/* Into the first lane's parts, what all have added up. */
-static enum err add_tiles(struct party *p, const struct counting *c, const struct records_block *b,
-                          uint16_t *parts)
+static enum err settle(struct party *p, const struct records_sums *s, const struct records_block *b,
+                       uint16_t *parts, struct share16 cells)
 {
-    const size_t stride = stride_of(c), lanes = crew_lanes(p);
-    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->tile, 64)};
-    memset(parts, 0, lanes * stride * sizeof *parts);
-    TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
-    for (size_t k = 1; k < lanes; k++)
-        p->kernel->linear16(parts, 1, parts, 1, parts + k * stride, stride);
-    return ERR_OK;
-}
-
-/* cells = twice the counts of a block */
-static enum err sum_block(struct party *p, const struct counting *c, const struct records_block *b,
-                          struct share16 cells)
-{
-    uint16_t *parts;
-    TRY(scratch_array(p->scratch, &parts, crew_lanes(p) * stride_of(c)));
-    TRY(add_tiles(p, c, b, parts));
+    const struct counting *c = s->self;
+    (void)b;
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];
-        TRY(records_place(p, c->shape, &c->plans, plan, parts + plan->parts,
+        TRY(records_place(p, s->shape, &c->plans, plan, parts + plan->parts,
                           cells.a + plan->cells));
     }
     return move_settle(p, RING_16, OPERAND(cells), cells.a, cells.n, NULL);
 }
 
-static enum err add_block(struct party *p, struct counting *c, struct records_block *b)
+static enum err checked(struct party *p, const struct records_sums *s,
+                        const struct records_block *b, struct share16 cells)
 {
-    const struct records_checked checked = {&c->plans, &c->checks, c->tile};
-    struct share16 cells;
-    struct share32 wide;
-    TRY(party_share16(p, &cells, c->plans.cells));
-    TRY(party_share32(p, &wide, c->plans.cells));
-    TRY(bits_and_all(p, planes_plane(&b->code, 0), &b->valid));
-    TRY(records_one_hot(p, b));
-    TRY(p->check == NULL ? sum_block(p, c, b, cells)
-                         : records_block_checked(p, &checked, b, cells));
-    TRY(truncate_widen16(p, wide, cells));
-    for (size_t i = 0; i < wide.n; i++) {
-        c->sums.a[i] += wide.a[i];
-        c->sums.b[i] += wide.b[i];
-    }
-    c->done += b->used;
-    tell(p, c, c->done);
-    return ERR_OK;
+    const struct counting *c = s->self;
+    return records_block_checked(p, &(const struct records_checked){&c->plans, &c->checks, s->tile},
+                                 b, cells);
 }
 
-/* --- all batches ------------------------------------------------------------------------------ */
-
-/* Adds half of the sums to the results: of `n` cells from `from` on. */
-static enum err widen(struct party *p, struct counting *c, size_t from, size_t n)
+/* Adds the sums of cells from `from` on to the marginals that have them. */
+static void take(const struct records_sums *s, size_t from, struct share64 sums)
 {
-    struct share64 wide;
-    TRY(party_share64(p, &wide, n));
-    TRY(truncate_half32(p, wide, share32_view(c->sums, from, n)));
+    const struct counting *c = s->self;
     for (size_t k = 0; k < c->plans.plans; k++) {
         const struct records_plan *plan = &c->plans.plan[k];
         const struct share64 out = plan->query->out;
         const size_t begin = plan->cells > from ? plan->cells : from,
-                     end = plan->cells + out.n < from + n ? plan->cells + out.n : from + n;
+                     end = plan->cells + out.n < from + sums.n ? plan->cells + out.n
+                                                               : from + sums.n;
         for (size_t i = begin; i < end; i++) {
-            out.a[i - plan->cells] += wide.a[i - from];
-            out.b[i - plan->cells] += wide.b[i - from];
+            out.a[i - plan->cells] += sums.a[i - from];
+            out.b[i - plan->cells] += sums.b[i - from];
         }
     }
-    return ERR_OK;
-}
-
-/* Adds all sums to the results, and begins new ones. */
-static enum err flush(struct party *p, struct counting *c)
-{
-    for (size_t at = 0, n; c->records > 0 && at < c->sums.n; at += n) {
-        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-        n = c->sums.n - at < CELLS_AT_ONCE ? c->sums.n - at : CELLS_AT_ONCE;
-        TRY(widen(p, c, at, n));
-    }
-    zero(c->sums);
-    c->records = 0;
-    return ERR_OK;
-}
-
-/* Counts what is loaded and empties the block. */
-static enum err count_loaded(struct party *p, struct counting *c, struct records_block *b)
-{
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    if (b->used == 0)
-        return ERR_OK;
-    if (c->records + b->records > SUMS_MOST)
-        TRY(flush(p, c));
-    TRY(add_block(p, c, b));
-    c->records += b->records;
-    records_block_empty(b);
-    return ERR_OK;
-}
-
-static enum err count_batch(struct party *p, struct counting *c, struct records_block *b,
-                            const struct records_batch *batch)
-{
-    struct records_source s;
-    TRY(records_source_open(p, &s, c->shape, batch));
-    while (s.taken < batch->records)
-        if (!records_load(p, b, &s))
-            TRY(count_loaded(p, c, b));
-    return ERR_OK;
-}
-
-/* A block for these batches: no longer than they need, or than there is memory for. */
-static enum err block_for(struct party *p, struct records_block *b,
-                          const struct records_shape *shape, const struct records_batch *batches,
-                          size_t count)
-{
-    const size_t most = records_block_length(shape);
-    size_t parts = 1, lanes = 0;
-    for (size_t i = 0; i < count; i++) {
-        parts = batches[i].parts > parts ? batches[i].parts : parts;
-        if (lanes < most)
-            lanes += (batches[i].records + 63) / 64 * 64;
-    }
-    return records_block_take(p, b, shape, lanes < most ? lanes : most, parts);
 }
 
 enum err records_count(struct party *p, const struct records_shape *shape,
@@ -194,21 +61,19 @@ enum err records_count(struct party *p, const struct records_shape *shape,
                        struct records_query *queries, size_t query_count)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    struct counting c = {.shape = shape};
-    struct records_block b;
+    struct counting c = {0};
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
-    c.tile = records_tile_length(&c.plans);
     if (p->check != NULL)
         TRY(records_checks_new(p, &c.checks, &c.plans, shape));
-    TRY(party_share32(p, &c.sums, c.plans.cells));
-    zero(c.sums);
-    TRY(block_for(p, &b, shape, batches, count));
-    for (size_t i = 0; i < count; i++)
-        c.all += batches[i].records;
-    for (size_t i = 0; i < count; i++) {
-        const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-        TRY(count_batch(p, &c, &b, &batches[i]));
-    }
-    TRY(count_loaded(p, &c, &b));
-    return flush(p, &c);
+    return records_sum(p,
+                       &(const struct records_sums){.shape = shape,
+                                                    .parts = c.plans.parts,
+                                                    .cells = c.plans.cells,
+                                                    .tile = records_tile_length(&c.plans),
+                                                    .add = add_tile,
+                                                    .settle = settle,
+                                                    .take = take,
+                                                    .checked = checked,
+                                                    .self = &c},
+                       batches, count);
 }

@@ -62,24 +62,49 @@ enum err records_place(struct party *p, const struct records_shape *shape,
                        const struct records_plans *plans, const struct records_plan *plan,
                        const uint16_t *parts, uint16_t *cells) MUST_CHECK;
 
+/* --- records_scores.c: which values' planes make up a score; public --------------------------- */
+
+/*
+ * A score is a sum of weights, of the planes that its value has: the bits of a number of two's
+ * complement; or, where they are no more than these, one plane a value.
+ */
+struct records_scores {
+    const int64_t *const *score; /* score[attribute][value] */
+    size_t *row;                 /* of each attribute: its first plane; and how many there are */
+    size_t *of;                  /* of each plane: its attribute */
+    int64_t *weight;             /* of each plane */
+};
+
+/* From the party's scratch. ERR_RANGE: a score is above RECORDS_SCORE_MAX. */
+enum err records_scores_new(struct party *p, struct records_scores *s,
+                            const struct records_shape *shape,
+                            const int64_t *const *score) MUST_CHECK;
+
+/* Whether a value has an attribute's plane. */
+bool records_scores_have(const struct records_scores *s, const struct records_shape *shape,
+                         size_t attribute, size_t plane, size_t value);
+
 /* --- records_block.c: up to RECORDS_BLOCK records, their one-hot planes as numbers ------------ */
 
 struct records_block {
     const struct records_shape *shape;
-    size_t n;             /* lanes, a multiple of 64 */
-    size_t used, records; /* lanes taken so far, a multiple of 64; records in them */
-    unsigned *plane;      /* of each attribute: its first in `code` */
-    struct planes code;   /* validity and code planes */
-    struct planes valid;  /* of each part of a batch */
+    const struct records_scores *scores; /* or NULL: numbers are those of values */
+    size_t n;                            /* lanes, a multiple of 64 */
+    size_t used, records;                /* lanes taken so far, a multiple of 64; records in them */
+    unsigned *plane;                     /* of each attribute: its first in `code` */
+    struct planes code;                  /* validity and code planes */
+    struct planes valid;                 /* of each part of a batch */
     size_t *row, rows; /* of each attribute: its first in `number`; where the last values' begin */
-    struct share16 number; /* rows of n words: validity, all values but the last ones, the last */
+    struct share16 number; /* rows of n words: validity, all values but the last ones, the last;
+                              or the scores' planes */
 };
 
 /* The most lanes of a block: as many as there is memory for. */
-size_t records_block_length(const struct records_shape *shape);
+size_t records_block_length(const struct records_shape *shape, const struct records_scores *scores);
 /* From the party's scratch, empty. `parts`: the most of a batch. */
 enum err records_block_take(struct party *p, struct records_block *b,
-                            const struct records_shape *shape, size_t n, size_t parts) MUST_CHECK;
+                            const struct records_shape *shape, const struct records_scores *scores,
+                            size_t n, size_t parts) MUST_CHECK;
 /* What is not loaded is invalid. */
 void records_block_empty(struct records_block *b);
 
@@ -108,6 +133,31 @@ enum err records_source_open(struct party *p, struct records_source *s,
  * multiple of 64, so small ones share a block.
  */
 bool records_load(const struct party *p, struct records_block *b, struct records_source *s);
+
+/* --- records_sum.c: what is summed over all records, block by block --------------------------- */
+
+/*
+ * Numbers that a block's records add up to, of which each record adds 0 or 1 to any. `add` adds
+ * this server's parts of them, of `n` records of a block from `from` on; `settle` makes shares of
+ * twice the sums, given the parts of a whole block; `take` adds sums of all blocks to the results,
+ * those from the `from`-th on.
+ */
+struct records_sums {
+    const struct records_shape *shape;
+    const struct records_scores *scores; /* or NULL */
+    size_t parts, cells, tile;
+    enum err (*add)(struct party *lane, const struct records_sums *s, const struct records_block *b,
+                    size_t from, size_t n, uint16_t *parts);
+    enum err (*settle)(struct party *p, const struct records_sums *s, const struct records_block *b,
+                       uint16_t *parts, struct share16 cells);
+    void (*take)(const struct records_sums *s, size_t from, struct share64 sums);
+    /* in the place of `add` and `settle` under a check, or NULL */
+    enum err (*checked)(struct party *p, const struct records_sums *s,
+                        const struct records_block *b, struct share16 cells);
+    const void *self;
+};
+enum err records_sum(struct party *p, const struct records_sums *s,
+                     const struct records_batch *batches, size_t count) MUST_CHECK;
 
 /* --- records_sides.c: the sides of a tile of a block ------------------------------------------ */
 

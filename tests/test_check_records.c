@@ -148,7 +148,7 @@ static void sums(uint16_t *c, uint16_t factor, const uint16_t *a, const uint16_t
                  size_t of_b, size_t n)
 {
     lie.honest->matrix16(c, factor, a, b, of_a, of_b, n);
-    c[of_a * of_b / 2] = (uint16_t)(c[of_a * of_b / 2] + off_by(true));
+    c[of_b - 1] = (uint16_t)(c[of_b - 1] + off_by(true)); /* of moments, one above the diagonal */
 }
 
 static void begin_lie(struct party *p, const struct play *play)
@@ -161,6 +161,34 @@ static void begin_lie(struct party *p, const struct play *play)
     lie.kernel.matrix16 = sums;
     lie.calls = 0;
     p->kernel = &lie.kernel;
+}
+
+/* Scores of any value, of 7 bits or fewer, and of the fourth attribute of 11. */
+static enum err moments_and_open(struct party *p, struct play *play, const struct batches *b,
+                                 struct held *h)
+{
+    int64_t score[ATTRIBUTES][18], *of[ATTRIBUTES];
+    const struct records_shape shape = {ATTRIBUTES, b->kind->size};
+    uint64_t opened[ATTRIBUTES * (ATTRIBUTES - 1) / 2];
+    struct share64 out CLEAN(share64_free) = {0};
+    TRY(share64_new(&out, SIZE(opened)));
+    for (int64_t a = 0; a < ATTRIBUTES; a++) {
+        of[a] = score[a];
+        for (int64_t v = 0; v < 18; v++)
+            score[a][v] = (v - 7) * (a == 3 ? 100 : a + 2);
+    }
+    TRY(records_moments(p, &shape, h->batch, b->count, (const int64_t *const *)of, out));
+    TRY(open_ring64(p, OPEN_MASKED, out, opened));
+    bytes_put(&play->opened[p->index], opened, sizeof opened);
+    return ERR_OK;
+}
+
+static enum err moments(struct party *p, struct play *play)
+{
+    struct held h = {0};
+    begin_lie(p, play);
+    hold(&h, &scenes[play->n], p->index);
+    return moments_and_open(p, play, &scenes[play->n], &h);
 }
 
 static enum err count(struct party *p, struct play *play)
@@ -182,10 +210,12 @@ static enum err count(struct party *p, struct play *play)
     return e;
 }
 
-static void play_both(size_t scene, const struct check_limits *checked)
+typedef enum err job_of(struct party *p, struct play *play);
+
+static void play_both(job_of *job, size_t scene, const struct check_limits *checked)
 {
-    struct play plain = {.job = count, .cheat = NOBODY, .n = scene};
-    struct play play = {.job = count, .cheat = NOBODY, .n = scene, .limits = checked};
+    struct play plain = {.job = job, .cheat = NOBODY, .n = scene};
+    struct play play = {.job = job, .cheat = NOBODY, .n = scene, .limits = checked};
     play_run(&plain);
     play_run(&play);
     /* a flush for the sums, one for what they are widened to; carries of both; an agreement */
@@ -204,9 +234,12 @@ TEST(counts_are_those_without_a_check)
 {
     static const struct check_limits few = {.log = (size_t)1 << 20, .groups = 1};
     for (size_t k = 0; k < SIZE(scenes); k++) {
-        play_both(k, &limits);
-        if (k == 2 || k == 3)
-            play_both(k, &few);
+        play_both(count, k, &limits);
+        play_both(moments, k, &limits);
+        if (k == 2 || k == 3) {
+            play_both(count, k, &few);
+            play_both(moments, k, &few);
+        }
     }
 }
 
@@ -216,16 +249,20 @@ TEST(no_altered_word_opens_anything_else)
         const struct play model = {.job = count, .limits = &limits, .n = k};
         play_sweep("records", &model, true); /* top bits of what is halved are of no use */
     }
+    const struct play model = {.job = moments, .limits = &limits};
+    play_sweep("moments", &model, true);
 }
 
 TEST(what_a_server_keeps_as_it_sends_it_is_found)
 {
-    for (unsigned k = 0; k < 2 * 2 * 3 * 2; k++) {
-        struct play play = {.job = count, .cheat = k % 3, .limits = &limits, .self = &lie};
+    for (unsigned k = 0; k < 2 * 2 * 3 * 3; k++) {
+        const bool of_moments = k / 12 == 2; /* one sum of all */
+        struct play play = {
+            .job = of_moments ? moments : count, .cheat = k % 3, .limits = &limits, .self = &lie};
         lie = (struct lie){.cheat = k % 3,
-                           .of_sums = k / 3 % 2,
+                           .of_sums = of_moments || k / 3 % 2,
                            .error = k / 6 % 2 == 0 ? 1 : 1 << 15,
-                           .call = k / 12 == 0 ? 0 : 3};
+                           .call = k / 12 == 1 ? 3 : 0};
         play.n = k % 2;
         play_run(&play);
         assert_true(lie.calls > lie.call);

@@ -1,6 +1,6 @@
 /*
- * tests/test_mpc_all.h - every protocol of mpc/ once, and forms, on the same secrets: for tests of
- * what the servers receive and of what their control flow depends on.
+ * tests/test_mpc_all.h - every protocol of mpc/ once, and some of protocols/, on the same secrets:
+ * for tests of what the servers receive and of what their control flow depends on.
  */
 #ifndef TREFOIL_TESTS_TEST_MPC_ALL_H
 #define TREFOIL_TESTS_TEST_MPC_ALL_H
@@ -18,6 +18,7 @@
 #include "mpc/truncate.h"
 #include "protocols/forms.h"
 #include "protocols/link.h"
+#include "protocols/records.h"
 #include "tests/support_three.h"
 
 #include "base/memory.h"
@@ -288,6 +289,26 @@ static inline enum err all_link(struct party *p, struct secrets *s)
     return ERR_OK;
 }
 
+/* Of n records, whose uploads are any components. */
+static inline enum err all_moments(struct party *p, struct secrets *s)
+{
+    static const uint32_t size[] = {5, 2, 16, 3};
+    static const int64_t of_five[] = {-9, -2, 1, 4, 7}, of_two[] = {-8, 3},
+                         of_more[16] = {-3, -2, -2, -1, 0, 0, 1, 2, 3}, of_three[] = {-90, 1, 80};
+    static const int64_t *const score[] = {of_five, of_two, of_more, of_three};
+    static const uint16_t attribute[] = {0, 1, 2, 3};
+    const struct records_shape shape = {4, size};
+    struct records_part part = {.attributes = 4, .attribute = attribute};
+    const struct records_batch batch = {s->n, 1, &part};
+    if (p->index == 1)
+        part.vector = (const uint8_t *)s->x16.b;
+    if (p->index == 2)
+        part.vector = (const uint8_t *)s->x16.a;
+    part.seed[0] = p->index == 2 ? NULL : (const uint8_t *)s->x.a;
+    part.seed[1] = p->index == 1 ? NULL : (const uint8_t *)s->x.b;
+    return records_moments(p, &shape, &batch, 1, score, share64_view(s->out, 0, 6));
+}
+
 static const struct {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);
@@ -305,6 +326,7 @@ static const struct {
     {"argmax", all_argmax},
     {"forms", all_forms},
     {"persons linked and bounded", all_link},
+    {"moments", all_moments},
 };
 #define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
 

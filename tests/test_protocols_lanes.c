@@ -148,7 +148,12 @@ TEST(scores_are_made_by_all_lanes)
 #define RECORDS 3000
 #define COLUMNS 4
 
+#define PAIRS 6
+#define COUNTED (5 * 16 * 9 + 18)
+
 static const uint32_t sizes[COLUMNS] = {5, 16, 2, 9};
+static const int64_t scores[COLUMNS][16] = {
+    {-5, -1, 2, 3, 9}, {1, 2, 3, 0, -7}, {4, 3}, {8, 8, -1}};
 
 struct records {
     uint8_t seed[2][ANSWERS_SEED_SIZE];
@@ -165,14 +170,17 @@ static enum err count_records(struct party *p, void *shared)
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = r->vector};
     const struct records_batch batch = {RECORDS, 1, &part};
     struct records_query query[2];
+    static const int64_t *const score[COLUMNS] = {scores[0], scores[1], scores[2], scores[3]};
     struct share64 out CLEAN(share64_free);
-    enum err e = share64_new(&out, 5 * 16 * 9 + 18);
+    enum err e = share64_new(&out, COUNTED + PAIRS);
     query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, 0, 5 * 16 * 9)};
     query[1] = (struct records_query){2, {2, 3}, share64_view(out, 5 * 16 * 9, 18)};
     for (unsigned k = 0; k < 2; k++)
         part.seed[k] = (p->index + k) % 3 == 2 ? NULL : r->seed[(p->index + k) % 3];
     if (e == ERR_OK)
         e = records_count(p, &shape, &batch, 1, query, 2);
+    if (e == ERR_OK)
+        e = records_moments(p, &shape, &batch, 1, score, share64_view(out, COUNTED, PAIRS));
     if (e == ERR_OK)
         three_put64(&r->out, p, out);
     return e;
@@ -201,7 +209,7 @@ static void pack(struct records *r)
 TEST(records_are_counted_by_all_lanes)
 {
     struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
-    uint64_t seed = 9, expected[5 * 16 * 9 + 18] = {0};
+    uint64_t seed = 9, expected[COUNTED + PAIRS] = {0};
     struct three_costs cost[3];
     r->seed[0][0] = r->seed[1][3] = 7;
     for (size_t i = 0; i < RECORDS; i++) {
@@ -209,17 +217,21 @@ TEST(records_are_counted_by_all_lanes)
             r->code[a][i] = (uint16_t)(three_random(&seed) % sizes[a]);
         expected[(r->code[0][i] * 16 + r->code[1][i]) * 9 + r->code[3][i]]++;
         expected[5 * 16 * 9 + r->code[2][i] * 9 + r->code[3][i]]++;
+        for (size_t a = 0, pair = COUNTED; a < COLUMNS; a++)
+            for (size_t b = a + 1; b < COLUMNS; b++)
+                expected[pair++] += (uint64_t)(scores[a][r->code[a][i]] * scores[b][r->code[b][i]]);
     }
     pack(r);
-    assert_int_equal(three_result_new(&r->out, 5 * 16 * 9 + 18), ERR_OK);
+    assert_int_equal(three_result_new(&r->out, COUNTED + PAIRS), ERR_OK);
     for (size_t k = 0; k < 3; k++) {
         assert_int_equal(three_run_lanes(12, lane_counts[k], 8, count_records, r, &cost[k], NULL),
                          ERR_OK);
         assert_true(three_replicated(&r->out, 64));
-        for (size_t i = 0; i < 5 * 16 * 9 + 18; i++)
+        for (size_t i = 0; i < COUNTED + PAIRS; i++)
             assert_int_equal(three_sum64(&r->out, i), expected[i]);
         assert_int_equal(cost[k].rounds, cost[0].rounds);
-        assert_int_equal(cost[k].sent[0], cost[0].sent[0]);
+        assert_int_equal(cost[k].sent[0] + cost[k].sent[1] + cost[k].sent[2],
+                         cost[0].sent[0] + cost[0].sent[1] + cost[0].sent[2]);
     }
     three_result_free(&r->out);
 }

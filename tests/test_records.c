@@ -88,25 +88,36 @@ static void count_bytes(void *self, const void *p, size_t n)
         values[((const uint8_t *)p)[i]]++;
 }
 
+struct held {
+    struct records_part part[BATCHES][PARTS_MAX];
+    struct records_batch batch[BATCHES];
+};
+
+/* What a server holds of a scene. */
+static void hold(struct held *h, const struct scene *s, unsigned index)
+{
+    memset(h, 0, sizeof *h);
+    for (size_t i = 0; i < BATCHES; i++) {
+        h->batch[i] = (struct records_batch){s->records[i], s->parts[i], h->part[i]};
+        for (size_t k = 0; k < s->parts[i]; k++) {
+            const struct sent *from = &s->part[i][k];
+            h->part[i][k] = (struct records_part){.attributes = from->attributes,
+                                                  .attribute = from->attribute,
+                                                  .vector = from->vector};
+            for (unsigned slot = 0; slot < 2; slot++)
+                if ((index + slot) % 3 < 2)
+                    h->part[i][k].seed[slot] = from->seed[(index + slot) % 3];
+        }
+    }
+}
+
 static enum err count_them(struct party *p, void *shared)
 {
     struct scene *s = shared;
-    struct records_part parts[BATCHES][PARTS_MAX] = {0};
-    struct records_batch batches[BATCHES];
+    struct held h;
     struct records_query queries[QUERIES_MAX];
     enum err e;
-    for (size_t i = 0; i < BATCHES; i++) {
-        batches[i] = (struct records_batch){s->records[i], s->parts[i], parts[i]};
-        for (size_t k = 0; k < s->parts[i]; k++) {
-            const struct sent *from = &s->part[i][k];
-            parts[i][k] = (struct records_part){.attributes = from->attributes,
-                                                .attribute = from->attribute,
-                                                .vector = from->vector};
-            for (unsigned slot = 0; slot < 2; slot++)
-                if ((p->index + slot) % 3 < 2)
-                    parts[i][k].seed[slot] = from->seed[(p->index + slot) % 3];
-        }
-    }
+    hold(&h, s, p->index);
     for (size_t q = 0; q < s->kind->queries; q++) {
         queries[q].n = s->kind->asked[q].n;
         memcpy(queries[q].attribute, s->kind->asked[q].attribute, sizeof queries[q].attribute);
@@ -114,7 +125,7 @@ static enum err count_them(struct party *p, void *shared)
     }
     s->watch[p->index] = (struct party_watch){count_bytes, count_bytes, s->received[p->index]};
     p->watch = &s->watch[p->index];
-    e = records_count(p, &s->kind->shape, batches, BATCHES, queries, s->kind->queries);
+    e = records_count(p, &s->kind->shape, h.batch, BATCHES, queries, s->kind->queries);
     for (size_t q = 0; q < s->kind->queries; q++) {
         three_put64(&s->out[q], p, queries[q].out);
         share64_free(&queries[q].out);
@@ -520,4 +531,147 @@ TEST(an_owner_cannot_share_what_does_not_fit)
     codes[0] = 4;
     assert_int_equal(records_pack(&few.shape, column, 1, 0, vector), ERR_DATA);
     assert_int_equal(records_pack(&few.shape, column, 1, 1, vector), ERR_OK);
+}
+
+/* --- moments ---------------------------------------------------------------------------------- */
+
+#define VALUES 128
+
+struct moments {
+    struct scene *scene;
+    int64_t score[ATTRIBUTES_MAX][VALUES];
+    enum err expected;
+    struct three_result out;
+    struct three_costs costs;
+};
+
+static enum err sum_moments(struct party *p, void *shared)
+{
+    struct moments *m = shared;
+    const int64_t *score[ATTRIBUTES_MAX];
+    struct share64 out CLEAN(share64_free) = {0};
+    struct held h;
+    hold(&h, m->scene, p->index);
+    for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
+        score[a] = m->score[a];
+    TRY(share64_new(&out, m->out.n));
+    if (p->index == 0) /* what is there is added to */
+        out.a[0] = 5;
+    if (p->index == 2)
+        out.b[0] = 5;
+    if (records_moments(p, &m->scene->kind->shape, h.batch, BATCHES, score, out) != m->expected)
+        return ERR_MISUSE;
+    three_put64(&m->out, p, out);
+    return ERR_OK;
+}
+
+static void moments_new(struct moments *m, struct scene *s)
+{
+    const size_t d = s->kind->shape.attributes;
+    memset(m, 0, sizeof *m);
+    m->scene = s;
+    assert_int_equal(three_result_new(&m->out, d * (d - 1) / 2), ERR_OK);
+}
+
+/* Scores up to `most` in size. */
+static void draw_scores(struct moments *m, int64_t most, uint64_t seed)
+{
+    for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
+        for (size_t v = 0; v < VALUES; v++)
+            m->score[a][v] = (int64_t)(three_random(&seed) % (2 * (uint64_t)most + 1)) - most;
+}
+
+static int64_t score_of(const struct moments *m, size_t batch, size_t row, size_t a)
+{
+    const uint32_t size = m->scene->kind->shape.size[a];
+    const uint16_t code = m->scene->column[batch][a][row];
+    return m->score[a][code < size ? code : size - 1];
+}
+
+static void expect_plain_moments(struct moments *m)
+{
+    const size_t d = m->scene->kind->shape.attributes;
+    size_t pair = 0;
+    assert_int_equal(three_run(4, sum_moments, m, &m->costs), ERR_OK);
+    assert_true(three_replicated(&m->out, 64));
+    for (size_t a = 0; a < d; a++)
+        for (size_t b = a + 1; b < d; b++, pair++) {
+            int64_t sum = pair == 0 ? 5 : 0;
+            for (size_t i = 0; i < BATCHES; i++)
+                for (size_t r = 0; r < valid_rows(m->scene, i); r++)
+                    sum += score_of(m, i, r, a) * score_of(m, i, r, b);
+            assert_int_equal((int64_t)three_sum64(&m->out, pair), sum);
+        }
+    assert_int_equal(pair, m->out.n);
+    for (unsigned r = 0; r < OPEN_REASONS; r++)
+        assert_int_equal(m->costs.opened_calls[r], 0);
+}
+
+/* Few rows of planes and many, scores narrow and wide; codes out of range; several blocks. */
+TEST(moments_equal_plain_sums)
+{
+    static const struct {
+        size_t rows[BATCHES], records[BATCHES];
+        const struct kind *kind;
+        int64_t most;
+        bool columns;
+        unsigned multiple;
+    } cases[] = {
+        {{0, 1, 63}, {1, 1, 64}, &few, 1, false, 1},
+        {{64, 65, 900}, {64, 70, 2047}, &few, 100, true, 2},
+        {{40, 70, 100}, {45, 70, 101}, &many, 31, true, 2},
+        {{40, 2048, 2500}, {45, 2049, 2500}, &many, RECORDS_SCORE_MAX, false, 1},
+        {{20001, 5, 16390}, {20001, 5, 16390}, &few, 4000, false, 1},
+    };
+    for (size_t k = 0; k < SIZE(cases); k++) {
+        struct scene s CLEAN(scene_free);
+        struct moments m;
+        scene_of(&s, cases[k].kind, cases[k].rows, cases[k].records, cases[k].columns,
+                 cases[k].multiple);
+        moments_new(&m, &s);
+        draw_scores(&m, cases[k].most, k);
+        expect_plain_moments(&m);
+        three_result_free(&m.out);
+    }
+}
+
+TEST(scores_may_be_zero_but_not_too_large)
+{
+    static const size_t rows[BATCHES] = {10, 20, 30};
+    struct scene s CLEAN(scene_free);
+    struct moments m;
+    scene_new(&s, rows, rows, false);
+    moments_new(&m, &s);
+    expect_plain_moments(&m);
+    assert_int_equal(m.costs.rounds, 0);
+    m.score[2][7] = 3; /* of one attribute alone */
+    expect_plain_moments(&m);
+    m.score[2][7] = -RECORDS_SCORE_MAX - 1;
+    m.expected = ERR_RANGE;
+    assert_int_equal(three_run(4, sum_moments, &m, NULL), ERR_OK);
+    three_result_free(&m.out);
+}
+
+/*
+ * As counting: 216 records in lanes of 64, three levels of trees; then planes of scores as numbers,
+ * and their product with itself. Attributes of 5, 1, 8, 3 and 2 values have scores up to 5: of 4
+ * bits, or a plane a value. Over all servers.
+ */
+TEST(moments_cost_what_their_planes_do)
+{
+    static const size_t records[BATCHES] = {60, 60, 96};
+    const size_t lanes = 4 * 64, gates = 4 + 0 + 7 + 2 + 1, planes = 4 + 1 + 4 + 3 + 2;
+    struct scene s CLEAN(scene_free);
+    struct moments m;
+    scene_new(&s, records, records, false);
+    moments_new(&m, &s);
+    for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
+        for (size_t v = 0; v < VALUES; v++)
+            m.score[a][v] = 5 - (int64_t)v;
+    expect_plain_moments(&m);
+    assert_int_equal(m.costs.sent[0] + m.costs.sent[1] + m.costs.sent[2],
+                     lanes / 8 * (3 * gates + 8 * 4 * 2 * planes) +
+                         planes * planes * (3 * 2 + 4 + 4 * 2 + 5 * 8));
+    assert_int_equal(m.costs.rounds, 3 + 1 + 1 + 1 + 1);
+    three_result_free(&m.out);
 }

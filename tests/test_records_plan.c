@@ -304,7 +304,7 @@ TEST(tiles_and_blocks_are_bounded)
 {
     for (uint32_t size = 2; size < 100000; size *= 3) {
         const struct records_shape shape = {1, &size};
-        const size_t n = records_block_length(&shape);
+        const size_t n = records_block_length(&shape, NULL);
         assert_true(n % 64 == 0 && n >= 2048 && n <= 16384);
         assert_true(n == 2048 || 4 * (size + 1) * n <= (size_t)64 << 20);
     }

@@ -1,0 +1,181 @@
+#include "protocols/records_private.h"
+
+#include "mpc/bits.h"
+#include "mpc/crew.h"
+#include "mpc/truncate.h"
+
+#include <string.h>
+
+/* Twice the sums of so many records are below 2^31. */
+#define SUMS_MOST (((uint64_t)1 << 30) - 1)
+_Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)1 << 31,
+               "what is widened has a top bit of 0");
+/* Bounds the memory of widening. */
+#define CELLS_AT_ONCE ((size_t)1 << 20)
+
+/* What is summed, and the sums of the blocks so far. */
+struct summing {
+    const struct records_sums *of;
+    struct share32 sums; /* twice the sums */
+    uint64_t records;    /* in these */
+    uint64_t done, all;
+};
+
+static void zero(struct share32 x)
+{
+    memset(x.a, 0, x.n * sizeof *x.a);
+    memset(x.b, 0, x.n * sizeof *x.b);
+}
+
+static void tell(const struct party *p, const struct summing *c, uint64_t done)
+{
+    if (p->progress != NULL)
+        p->progress(p->progress_self, done < c->all ? done : c->all, c->all);
+}
+
+/* --- a block ---------------------------------------------------------------------------------- */
+
+/* The tiles of a block, and where each lane adds up its own. */
+struct adding {
+    const struct summing *c;
+    const struct records_block *b;
+    uint16_t *parts; /* of each lane, `stride` apart */
+    size_t stride, tile;
+};
+
+/* Words of a lane's parts, so that each begins where vectors do. */
+static size_t stride_of(const struct summing *c)
+{
+    return (c->of->parts + 31) / 32 * 32;
+}
+
+/* Adds this server's parts of a tile's sums. */
+static enum err add_tile(void *self, struct party *lane, size_t tile)
+{
+    const struct adding *s = self;
+    const struct summing *c = s->c;
+    const size_t from = tile * s->tile, left = s->b->used - from,
+                 n = left < s->tile ? left : s->tile;
+    TRY(c->of->add(lane, c->of, s->b, from, n, s->parts + lane->lane * s->stride));
+    tell(lane, c, c->done + from + n);
+    return ERR_OK;
+}
+
+/* Into the first lane's parts, what all have added up. */
+static enum err add_tiles(struct party *p, const struct summing *c, const struct records_block *b,
+                          uint16_t *parts)
+{
+    const size_t stride = stride_of(c), lanes = crew_lanes(p);
+    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64)};
+    memset(parts, 0, lanes * stride * sizeof *parts);
+    TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
+    for (size_t k = 1; k < lanes; k++)
+        p->kernel->linear16(parts, 1, parts, 1, parts + k * stride, stride);
+    return ERR_OK;
+}
+
+/* cells = twice the sums of a block */
+static enum err sum_block(struct party *p, const struct summing *c, const struct records_block *b,
+                          struct share16 cells)
+{
+    uint16_t *parts;
+    if (p->check != NULL && c->of->checked != NULL)
+        return c->of->checked(p, c->of, b, cells);
+    TRY(scratch_array(p->scratch, &parts, crew_lanes(p) * stride_of(c)));
+    TRY(add_tiles(p, c, b, parts));
+    return c->of->settle(p, c->of, b, parts, cells);
+}
+
+static enum err add_block(struct party *p, struct summing *c, struct records_block *b)
+{
+    struct share16 cells;
+    struct share32 wide;
+    TRY(party_share16(p, &cells, c->of->cells));
+    TRY(party_share32(p, &wide, c->of->cells));
+    TRY(bits_and_all(p, planes_plane(&b->code, 0), &b->valid));
+    TRY(records_one_hot(p, b));
+    TRY(sum_block(p, c, b, cells));
+    TRY(truncate_widen16(p, wide, cells));
+    for (size_t i = 0; i < wide.n; i++) {
+        c->sums.a[i] += wide.a[i];
+        c->sums.b[i] += wide.b[i];
+    }
+    c->done += b->used;
+    tell(p, c, c->done);
+    return ERR_OK;
+}
+
+/* --- all batches ------------------------------------------------------------------------------ */
+
+/* Adds half of the sums to the results, and begins new ones. */
+static enum err flush(struct party *p, struct summing *c)
+{
+    for (size_t at = 0, n; c->records > 0 && at < c->sums.n; at += n) {
+        const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+        struct share64 wide;
+        n = c->sums.n - at < CELLS_AT_ONCE ? c->sums.n - at : CELLS_AT_ONCE;
+        TRY(party_share64(p, &wide, n));
+        TRY(truncate_half32(p, wide, share32_view(c->sums, at, n)));
+        c->of->take(c->of, at, wide);
+    }
+    zero(c->sums);
+    c->records = 0;
+    return ERR_OK;
+}
+
+/* Sums up what is loaded and empties the block. */
+static enum err sum_loaded(struct party *p, struct summing *c, struct records_block *b)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    if (b->used == 0)
+        return ERR_OK;
+    if (c->records + b->records > SUMS_MOST)
+        TRY(flush(p, c));
+    TRY(add_block(p, c, b));
+    c->records += b->records;
+    records_block_empty(b);
+    return ERR_OK;
+}
+
+static enum err sum_batch(struct party *p, struct summing *c, struct records_block *b,
+                          const struct records_batch *batch)
+{
+    struct records_source s;
+    TRY(records_source_open(p, &s, c->of->shape, batch));
+    while (s.taken < batch->records)
+        if (!records_load(p, b, &s))
+            TRY(sum_loaded(p, c, b));
+    return ERR_OK;
+}
+
+/* A block for these batches: no longer than they need, or than there is memory for. */
+static enum err block_for(struct party *p, struct records_block *b, const struct records_sums *s,
+                          const struct records_batch *batches, size_t count)
+{
+    const size_t most = records_block_length(s->shape, s->scores);
+    size_t parts = 1, lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        parts = batches[i].parts > parts ? batches[i].parts : parts;
+        if (lanes < most)
+            lanes += (batches[i].records + 63) / 64 * 64;
+    }
+    return records_block_take(p, b, s->shape, s->scores, lanes < most ? lanes : most, parts);
+}
+
+enum err records_sum(struct party *p, const struct records_sums *s,
+                     const struct records_batch *batches, size_t count)
+{
+    struct summing c = {.of = s};
+    struct records_block b;
+    TRY(party_share32(p, &c.sums, s->cells));
+    zero(c.sums);
+    TRY(block_for(p, &b, s, batches, count));
+    for (size_t i = 0; i < count; i++)
+        c.all += batches[i].records;
+    for (size_t i = 0; i < count; i++) {
+        const struct scratch_mark one CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+        TRY(sum_batch(p, &c, &b, &batches[i]));
+    }
+    TRY(sum_loaded(p, &c, &b));
+    return flush(p, &c);
+}
