@@ -15,6 +15,7 @@ struct run {
     struct copula_column *column;
     struct copula_result *result;
     double kappa;
+    unsigned lost; /* how often the one-ways were paid for in vain */
     int64_t *factor, *value;
 };
 
@@ -31,12 +32,16 @@ static double left(const struct run *r)
 }
 
 /* Debits `times` times what `cost` says, for so many marginals or forms. */
-static enum err debit(struct run *r, mpq_srcptr cost, size_t opened, unsigned times)
+static enum err debit(struct run *r, mpq_srcptr cost, size_t opened, unsigned times,
+                      struct copula_round *round)
 {
+    const double k = ledger_rows_per_person(r->ledger);
     for (unsigned i = 0; i < times; i++) {
         TRY(ledger_debit(r->ledger, cost, r->log));
         TRY(ledger_slack(r->ledger, (double)opened * r->o->measure_slack, 0, r->log));
     }
+    round->cost = k * k * mpq_get_d(cost);
+    round->spent = ledger_spent(r->ledger);
     return ERR_OK;
 }
 
@@ -48,7 +53,7 @@ static enum err debit_one_ways(struct run *r, uint64_t multiplier, unsigned time
     enum err e;
     mpq_init(cost);
     ledger_measure_cost(cost, multiplier, r->o->domain->attributes);
-    e = debit(r, cost, r->o->domain->attributes, times);
+    e = debit(r, cost, r->o->domain->attributes, times, &r->result->round[0]);
     mpq_clear(cost);
     return e;
 }
@@ -78,7 +83,7 @@ static enum err measure(struct run *r)
     const struct workload_query *last = &o->pairs->query[d - 1];
     uint32_t *query CLEAN(memory_release) = NULL;
     int64_t *values CLEAN(memory_release) = NULL;
-    uint64_t multiplier, population = 0;
+    uint64_t multiplier;
     unsigned lost = 0;
     TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &multiplier, r->log));
     TRY(memory_new(&query, d));
@@ -88,7 +93,9 @@ static enum err measure(struct run *r)
     TRY(debit_one_ways(r, multiplier, 1));
     TRY(r->backend->measure(r->backend->self,
                             &(struct aim_measure){0, d, query, multiplier, values,
-                                                  .population = &population, .lost = &lost}));
+                                                  .population = &r->result->round[0].population,
+                                                  .lost = &lost}));
+    r->lost = lost;
     TRY(debit_one_ways(r, multiplier, lost));
     return record(r, multiplier, values);
 }
@@ -147,6 +154,10 @@ static enum err choose_kappa(struct run *r)
         r->kappa *= 1 - 0x1p-12;
     if (r->kappa >= COPULA_KAPPA_LEAST)
         return ERR_OK;
+    if (r->lost > 0)
+        return log_fail(r->log, ERR_RANGE,
+                        "the one-ways were lost and asked for again, which took the budget of the "
+                        "forms: nothing can come of this run any more");
     return log_fail(r->log, ERR_RANGE,
                     "the budget is too small for the forms of %zu columns; raise epsilon, use "
                     "fewer columns, or leave them more by a lower share of the copula",
@@ -198,7 +209,7 @@ static enum err debit_forms(struct run *r, const struct products *p, unsigned ti
     mpq_init(cost);
     products_sensitivity(squared, p);
     ledger_forms_cost(cost, squared);
-    e = debit(r, cost, r->result->forms, times);
+    e = debit(r, cost, r->result->forms, times, &r->result->round[1]);
     mpz_clear(squared);
     mpq_clear(cost);
     return e;
@@ -208,16 +219,16 @@ static enum err open_forms(struct run *r)
 {
     struct copula_result *out = r->result;
     const struct products p = {r->o->pairs, r->factor};
-    uint64_t population = 0;
     unsigned lost = 0;
     TRY(products_check(&p, r->o->domain, &r->o->bounds, r->log));
     TRY(debit_forms(r, &p, 1));
-    TRY(r->backend->forms(r->backend->self, &(struct aim_forms){.round = 1,
-                                                                .factor = r->factor,
-                                                                .forms = out->forms,
-                                                                .values = r->value,
-                                                                .population = &population,
-                                                                .lost = &lost}));
+    TRY(r->backend->forms(r->backend->self,
+                          &(struct aim_forms){.round = 1,
+                                              .factor = r->factor,
+                                              .forms = out->forms,
+                                              .values = r->value,
+                                              .population = &out->round[1].population,
+                                              .lost = &lost}));
     TRY(debit_forms(r, &p, lost));
     out->sigma = 0x1p20 / r->kappa;
     for (size_t k = 0; k < out->forms; k++)
@@ -253,7 +264,6 @@ static enum err run(struct run *r)
     TRY(make_forms(r));
     TRY(keep_scores(r));
     TRY(open_forms(r));
-    r->result->spent = ledger_spent(r->ledger);
     return fit(r);
 }
 

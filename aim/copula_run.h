@@ -37,6 +37,12 @@ struct copula_form {
     double value;
 };
 
+/* A request that was made, as in struct aim_round. */
+struct copula_round {
+    double cost, spent; /* of rho, k^2 included: of this request, of all so far */
+    uint64_t population;
+};
+
 struct copula_result {
     size_t measurements; /* the one-ways, in the order of the domain */
     struct measurement *measurement;
@@ -44,7 +50,7 @@ struct copula_result {
     size_t forms;   /* in the order of the closure */
     struct copula_form *form;
     double sigma; /* of each form's value */
-    double spent; /* of rho */
+    struct copula_round round[2];
     struct copula *model;
 };
 

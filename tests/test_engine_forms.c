@@ -74,7 +74,7 @@ static void same_result(const struct copula_result *a, const struct copula_resul
         assert_true(a->form[k].value == b->form[k].value && a->form[k].value != 0);
     assert_memory_equal(a->model->correlation, b->model->correlation,
                         d->attributes * d->attributes * sizeof(double));
-    assert_true(a->spent == b->spent && a->model->total == b->model->total);
+    assert_true(a->round[1].spent == b->round[1].spent && a->model->total == b->model->total);
 }
 
 static void mpc_equals_plaintext(const struct support_options *o, bool twice)

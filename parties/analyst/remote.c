@@ -1,5 +1,6 @@
 #include "parties/analyst/remote.h"
 
+#include "aim/forms.h"
 #include "base/clock.h"
 #include "base/memory.h"
 
@@ -127,10 +128,19 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     const struct bytes *bytes;
     unsigned in_a_row = 0;
     enum err e;
+    if (r->answers != NULL)
+        TRY(answers_find(r->answers, round, request, result, lost));
+    if (result->size > 0)
+        return ERR_OK;
     if (!r->open && !run_state_begun(r->state))
         TRY(begin(r)); /* what cannot begin fails before it has begun */
     TRY(run_state_request(r->state, round, request, &bytes));
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
+        if (request->kind == REQUEST_FORMS)
+            return log_fail(r->log, e,
+                            "round %u is lost, and all that was left of the budget with it: "
+                            "nothing can come of this run any more",
+                            round);
         log_warn(r->log,
                  "round %u is lost: what it took of the budget is spent, and it has no answer",
                  round);
@@ -174,6 +184,15 @@ static enum err misfit(const struct remote *r, unsigned round)
                     round);
 }
 
+/* An answer that fits is kept. */
+static enum err keep(struct remote *r, unsigned round, const struct request *request,
+                     const struct reader *in, const struct bytes *answer, unsigned lost)
+{
+    if (reader_done(in) != ERR_OK)
+        return misfit(r, round);
+    return r->answers != NULL ? answers_keep(r->answers, round, request, answer, lost) : ERR_OK;
+}
+
 /* --- the backend ------------------------------------------------------------------------------ */
 
 static enum err measure(void *self, const struct aim_measure *m)
@@ -197,7 +216,27 @@ static enum err measure(void *self, const struct aim_measure *m)
     for (size_t k = 0; k < m->queries; k++)
         for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
             m->values[at++] = (int64_t)reader_u64(&in);
-    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(r, m->round);
+    return keep(r, m->round, &request, &in, &answer, *m->lost);
+}
+
+static enum err open_forms(void *self, const struct aim_forms *f)
+{
+    struct remote *r = self;
+    struct request request CLEAN(request_clear) = {
+        .kind = REQUEST_FORMS,
+        .weights = products_codes(r->study->workload),
+    };
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    struct reader in;
+    TRY(memory_new(&request.weight, request.weights));
+    memcpy(request.weight, f->factor, request.weights * sizeof *f->factor);
+    TRY(ask_aloud(r, "the servers add up one number for each two attributes", f->round, &request,
+                  &answer, f->lost));
+    in = reader_of(answer.data, answer.size);
+    *f->population = reader_u64(&in);
+    for (size_t k = 0; k < f->forms; k++)
+        f->values[k] = (int64_t)reader_u64(&in);
+    return keep(r, f->round, &request, &in, &answer, *f->lost);
 }
 
 static enum err read_selection(const struct remote *r, struct aim_select *s,
@@ -240,7 +279,8 @@ static enum err select_worst(void *self, struct aim_select *s)
 
 struct aim_backend remote_backend(struct remote *remote)
 {
-    return (struct aim_backend){.self = remote, .measure = measure, .select = select_worst};
+    return (struct aim_backend){
+        .self = remote, .measure = measure, .select = select_worst, .forms = open_forms};
 }
 
 static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])

@@ -1,16 +1,17 @@
 /*
- * parties/analyst/remote.h - the AIM loop's backend that is three servers, with patience.
+ * parties/analyst/remote.h - the backend that is three servers, with patience.
  *
  * The first request opens the session. A run that has begun outlives its servers: while one is away
  * it tries again, less and less often, says so, and asks the interrupted round once more, which
  * servers answer from their store for nothing. A round that they have lost stays paid for, and is
- * asked anew as the next; after a few in a row the run stops. A run that has not begun fails at
- * once.
+ * asked anew as the next; after a few in a row the run stops, and after lost forms at once, which
+ * took all that was left. A run that has not begun fails at once.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
 #define TREFOIL_PARTIES_ANALYST_REMOTE_H
 
 #include "aim/backend.h"
+#include "parties/analyst/answers.h"
 #include "parties/analyst/run_state.h"
 #include "parties/exchange/client.h"
 
@@ -18,8 +19,9 @@ struct remote {
     const struct study *study; /* all borrowed */
     struct client *client;
     struct run_state *state;
-    double rho;      /* the study's budget: what a run that begins must find whole */
-    int64_t wait_ms; /* how long a server may be away */
+    struct answers *answers; /* where a run keeps them whose loop has no state; or NULL */
+    double rho;              /* the study's budget: what a run that begins must find whole */
+    int64_t wait_ms;         /* how long a server may be away */
     struct log *log;
     void (*wait)(void *self, const char *what); /* told what is waited for; NULL: nobody is */
     void *self;

@@ -190,14 +190,12 @@ static enum err keep(struct run_state *s, struct request *request)
     return save(s);
 }
 
-/* What is asked now must be what was asked; estimates may differ in a last bit. */
+/* What is asked now must be what was asked. */
 static enum err check_same(const struct run_state *s, const struct request *now)
 {
     struct request before CLEAN(request_clear) = {0};
     TRY(request_read(&before, s->study->workload, s->request.data, s->request.size));
-    if (before.kind == now->kind && before.queries == now->queries &&
-        before.multiplier == now->multiplier &&
-        memcmp(before.query, now->query, now->queries * sizeof *now->query) == 0)
+    if (request_asks_alike(&before, now))
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,
                     "round %u was asked before for other marginals than this program would ask for "

@@ -52,6 +52,33 @@ static json_t *round_json(const struct study *study, const struct aim_round *r, 
                      (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
+/* The one-ways, then one number a pair. */
+static json_t *copula_json(const struct copula_result *c)
+{
+    json_t *rounds = json_array();
+    for (int i = 0; i < 2; i++)
+        json_array_append_new(
+            rounds, json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:I}", "round", i, "marginal",
+                              i == 0 ? "all one-ways" : "a number of each pair", "sigma",
+                              i == 0 ? c->measurement[0].sigma : c->sigma, "cost", c->round[i].cost,
+                              "spent", c->round[i].spent, "total", c->model->total, "owners",
+                              (json_int_t)c->round[i].population));
+    return rounds;
+}
+
+static json_t *rounds_json(const struct run_stats *s)
+{
+    json_t *rounds;
+    if (s->copula != NULL)
+        return copula_json(s->copula);
+    rounds = json_array();
+    for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
+        json_array_append_new(
+            rounds, round_json(s->study, &s->result->round[i],
+                               s->result->population[s->study->workload->one_ways - 1 + i]));
+    return rounds;
+}
+
 /* What earlier commands of the same run have written, or NULL. */
 static json_t *earlier(const char *path, const char *run)
 {
@@ -62,24 +89,20 @@ static json_t *earlier(const char *path, const char *run)
 
 static json_t *document(const struct run_stats *s, const char *run, const json_t *before)
 {
-    json_t *servers = json_array(), *rounds = json_array();
+    json_t *servers = json_array();
     const json_t *analyst = json_object_get(before, "analyst");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         json_array_append_new(
             servers,
             server_json(s->server[i], json_array_get(json_object_get(before, "servers"), i)));
-    for (size_t i = 0; i < s->result->rounds; i++) /* the one-ways in one, then one in each */
-        json_array_append_new(
-            rounds, round_json(s->study, &s->result->round[i],
-                               s->result->population[s->study->workload->one_ways - 1 + i]));
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
                      "format", "trefoil-stats-1", "study", s->study->name, "terms",
                      study_fingerprint(s->study).text, "run", run, "version", TREFOIL_VERSION,
                      "finished", date_text(date_now()).text, "rho", s->rho, "analyst", "bytes_sent",
                      integer(s->analyst.sent, analyst, "bytes_sent"), "bytes_received",
                      integer(s->analyst.received, analyst, "bytes_received"), "servers", servers,
-                     "rounds", rounds, "mpc_s", real(s->mpc_s, before, "mpc_s"), "estimate_s",
-                     real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
+                     "rounds", rounds_json(s), "mpc_s", real(s->mpc_s, before, "mpc_s"),
+                     "estimate_s", real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
                      real(s->total_s, before, "total_s"));
 }
 

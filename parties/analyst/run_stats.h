@@ -5,6 +5,7 @@
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 
+#include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "netio/net.h"
 #include "parties/exchange/lines.h"
@@ -14,7 +15,8 @@
 struct run_stats {
     const struct study *study;
     const struct aim_result *result;
-    const uint8_t *run; /* its number, REQUEST_RUN_SIZE bytes */
+    const struct copula_result *copula; /* in its place, with method: copula */
+    const uint8_t *run;                 /* its number, REQUEST_RUN_SIZE bytes */
     /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
     double mpc_s, total_s;

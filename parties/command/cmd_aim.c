@@ -93,12 +93,10 @@ static enum err make_copula(const struct outcome *o, const struct study *study,
                             const struct table *table, double rho)
 {
     struct copula_result *result CLEAN(copula_result_free) = NULL;
+    struct progress progress = progress_start(stdout, study, rho);
     TRY(central_copula(&result, study, table, o->log));
-    printf("measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, one\n"
-           "          number each, with noise of %.4g\n"
-           "budget: rho %.4g of %.4g is spent\n",
-           result->measurements, result->measurement[0].sigma, result->forms, result->sigma,
-           result->spent, rho);
+    progress_copula(&progress, result);
+    progress_say(&progress, "budget: rho %.4g of %.4g is spent", result->round[1].spent, rho);
     return release_copula(o->folder, study, result, rho, o->rows, o->seed, o->log);
 }
 

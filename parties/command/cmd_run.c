@@ -1,23 +1,23 @@
+#include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/thread.h"
 #include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/remote.h"
 #include "parties/analyst/run_stats.h"
+#include "parties/command/adviser.h"
 #include "parties/command/command.h"
 #include "parties/display/progress.h"
 #include "parties/display/report.h"
 #include "parties/exchange/client.h"
+#include "parties/exchange/price.h"
 #include "parties/owner/pin.h"
 #include "parties/study/bounds.h"
 #include "parties/study/roster.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,9 @@ static const char help[] =
     "Runs the study: the servers select and measure marginals, and this program fits\n"
     "a model to what they open and writes synthetic data. Spends the study's whole\n"
     "privacy budget, unless --rounds says otherwise. Writes report.html,\n"
-    "synthetic.csv, measurements.json, model, errors and stats.json into DIR.\n"
+    "synthetic.csv, measurements.json, model, errors and stats.json into DIR. With\n"
+    "method: copula it measures each attribute and each pair once: no rounds, and no\n"
+    "errors.\n"
     "\n"
     "The same command with the same --out continues a run, whatever interrupted it:\n"
     "at the round that it was in, at no cost. While a server is away, the run waits.\n"
@@ -68,8 +70,10 @@ struct run {
     struct witness witness; /* of the servers' ledgers */
     struct client *client;
     struct remote remote;
+    struct answers *answers; /* of a copula, whose loop keeps no state */
     struct aim_result *result;
-    struct aim_options options;
+    struct copula_result *copula; /* in its place, with method: copula */
+    double rho;                   /* of the study */
     struct progress progress;
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
     double total_s;
@@ -99,10 +103,41 @@ static void show_adding(void *progress, double share)
     progress_wait(progress, what);
 }
 
-static enum err play(struct run *r, int64_t wait_ms)
+static bool is_copula(const struct run *r)
+{
+    return r->study->method == STUDY_COPULA;
+}
+
+static enum err make_copula(struct run *r)
+{
+    const struct aim_backend backend = remote_backend(&r->remote);
+    struct copula_options options;
+    TRY(release_copula_options(r->study, r->bounds, &options, r->log));
+    TRY(answers_open(&r->answers, run_state_loop_path(r->state), r->study, run_state_run(r->state),
+                     r->log));
+    r->remote.answers = r->answers;
+    TRY(copula_run(&r->copula, &options, &backend, r->log));
+    progress_copula(&r->progress, r->copula);
+    return ERR_OK;
+}
+
+static enum err make_model(struct run *r, unsigned rounds)
+{
+    const struct aim_backend backend = remote_backend(&r->remote);
+    struct aim_options options;
+    TRY(release_loop_options(r->study, r->bounds, &options, r->log));
+    options.progress = progress_round;
+    options.self = &r->progress;
+    options.rounds_now = rounds;
+    options.state_file = run_state_loop_path(r->state);
+    options.resume = true;
+    options.stop_when_spent = true;
+    return aim_run(&r->result, &options, &backend, r->log);
+}
+
+static enum err play(struct run *r, int64_t wait_ms, unsigned rounds)
 {
     double begin = clock_now_s();
-    const struct aim_backend backend = remote_backend(&r->remote);
     TRY(netio_new(&r->netio, r->log));
     TRY(client_new(&r->client, r->netio, r->study, r->me, run_state_run(r->state), r->log));
     client_watch(r->client, &r->witness);
@@ -111,15 +146,12 @@ static enum err play(struct run *r, int64_t wait_ms)
     r->remote = (struct remote){.study = r->study,
                                 .client = r->client,
                                 .state = r->state,
-                                .rho = r->options.limits.rho,
+                                .rho = r->rho,
                                 .wait_ms = wait_ms,
                                 .log = r->log,
                                 .wait = show_wait,
                                 .self = &r->progress};
-    r->options.state_file = run_state_loop_path(r->state);
-    r->options.resume = true;
-    r->options.stop_when_spent = true;
-    TRY(aim_run(&r->result, &r->options, &backend, r->log));
+    TRY(is_copula(r) ? make_copula(r) : make_model(r, rounds));
     progress_wait(&r->progress, "closing the session");
     TRY(remote_close(&r->remote, r->stats));
     r->total_s = clock_now_s() - begin;
@@ -131,9 +163,10 @@ static enum err write_stats(const struct run *r, const char *folder)
     const struct run_stats stats = {
         .study = r->study,
         .result = r->result,
+        .copula = r->copula,
         .run = run_state_run(r->state),
         .server = r->stats,
-        .rho = r->options.limits.rho,
+        .rho = r->rho,
         .mpc_s = r->remote.seconds,
         .total_s = r->total_s,
         .analyst = client_traffic(r->client),
@@ -144,8 +177,13 @@ static enum err write_stats(const struct run *r, const char *folder)
 /* Whose rows it is about, where that is not everybody's from the first round on. */
 static void say_owners(const struct run *r)
 {
-    uint64_t first = r->result->population[0],
-             last = r->result->population[r->result->measurements - 1];
+    uint64_t first, last;
+    if (is_copula(r))
+        first = last = r->copula->round[0].population; /* none may come between */
+    else {
+        first = r->result->population[0];
+        last = r->result->population[r->result->measurements - 1];
+    }
     if (first == last && last == r->study->owners)
         return;
     printf("owners: the rows of %" PRIu64 " of %zu are counted", last, r->study->owners);
@@ -157,7 +195,8 @@ static void say_owners(const struct run *r)
 /* What it cost and what is left. */
 static void say_cost(const struct run *r)
 {
-    const struct aim_round *last = &r->result->round[r->result->rounds - 1];
+    const struct aim_round *last = is_copula(r) ? NULL : &r->result->round[r->result->rounds - 1];
+    const double spent = last != NULL ? last->spent : r->copula->round[1].spent;
     uint64_t bytes = 0, rounds = 0;
     const struct traffic here = client_traffic(r->client);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -173,10 +212,10 @@ static void say_cost(const struct run *r)
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
-    printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", last->spent,
-           r->options.limits.rho, fmax(0, r->options.limits.rho - last->spent),
-           last->last ? ", too little for a run"
-                      : ";\n        the same command without --rounds goes on");
+    printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, r->rho,
+           fmax(0, r->rho - spent),
+           last == NULL || last->last ? ", too little for a run"
+                                      : ";\n        the same command without --rounds goes on");
 }
 
 struct run_terms {
@@ -204,40 +243,48 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
 static enum err release(struct run *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
+    const bool errors = !t->quick && !is_copula(r);
     progress_wait(&r->progress, "drawing the synthetic rows");
-    TRY(release_write(t->folder, r->study, r->result, r->options.limits.rho, (size_t)t->rows,
-                      (uint64_t)t->seed, r->log));
+    if (is_copula(r))
+        TRY(release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
+                           (uint64_t)t->seed, r->log));
+    else
+        TRY(release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows,
+                          (uint64_t)t->seed, r->log));
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
-        TRY(report_write(t->folder, r->study, NULL, r->log));
+        if (!is_copula(r))
+            TRY(report_write(t->folder, r->study, NULL, r->log));
     }
-    if (!t->quick)
+    if (errors)
         TRY(release_errors(t->folder, r->result, &refits, r->log));
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
-           t->quick ? "" : ", errors", t->folder);
+    printf("wrote %ssynthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
+           is_copula(r) ? "" : "report.html, ", errors ? ", errors" : "", t->folder);
     return ERR_OK;
 }
 
 static enum err execute(struct run *r, struct run_terms *t)
 {
     enum err e;
-    TRY(study_load_served(&r->study, t->study, r->log));
+    struct ledger_limits limits;
+    TRY(study_load(&r->study, t->study, r->log));
+    if (is_copula(r) && t->rounds > 0)
+        return log_fail(r->log, ERR_USAGE,
+                        "%s has method: copula, which has no rounds; leave out --rounds", t->study);
     TRY(identity_load(&r->me, t->key, r->log));
     TRY(bounds_new(&r->bounds, r->study, r->log));
-    TRY(release_loop_options(r->study, r->bounds, &r->options, r->log));
-    r->progress = progress_start(stdout, r->study, r->options.limits.rho);
+    TRY(price_limits(r->study, &limits, r->log));
+    r->rho = limits.rho;
+    r->progress = progress_start(stdout, r->study, r->rho);
     r->log->before = progress_end;
     r->log->self = &r->progress;
-    r->options.progress = progress_round;
-    r->options.self = &r->progress;
-    r->options.rounds_now = (unsigned)t->rounds;
     t->is_new = !file_is_there(t->folder);
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
-    e = play(r, t->wait_s * 1000);
+    e = play(r, t->wait_s * 1000, (unsigned)t->rounds);
     witness_advise(&r->witness);
     return e == ERR_OK ? release(r, t) : e;
 }
@@ -247,6 +294,8 @@ static void end(struct run *r)
     progress_end(&r->progress);
     r->log->before = NULL;
     aim_result_free(&r->result);
+    copula_result_free(&r->copula);
+    answers_free(&r->answers);
     client_free(&r->client);
     run_state_close(&r->state);
     netio_free(&r->netio);
@@ -266,85 +315,6 @@ static void drop_folder(const char *folder)
 {
     static const char *const names[] = {"run.state", "heads", "run.lock", NULL};
     file_drop_folder(folder, names);
-}
-
-/* --- ^C --------------------------------------------------------------------------------------- */
-
-/* A word as a shell takes it. */
-static void put_word(struct bytes *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./=:,@%+";
-    bytes_put_u8(out, ' ');
-    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
-        bytes_put(out, word, strlen(word));
-        return;
-    }
-    bytes_put_u8(out, '\'');
-    for (; *word != '\0'; word++)
-        if (*word == '\'')
-            bytes_put(out, "'\\''", 4);
-        else
-            bytes_put_u8(out, (uint8_t)*word);
-    bytes_put_u8(out, '\'');
-}
-
-/* Says what `text` has when the process gets a signal that ends it. */
-struct adviser {
-    sigset_t signals, before;
-    struct bytes text;
-    pthread_t thread;
-    int number; /* of the signal; sanitizers want none on the stack of what is cancelled */
-    bool started;
-};
-
-static void *wait_for_signal(void *arg)
-{
-    struct adviser *a = arg;
-    if (sigwait(&a->signals, &a->number) != 0)
-        return NULL;
-    (void)!file_write_all(STDERR_FILENO, a->text.data, a->text.size);
-    (void)signal(a->number, SIG_DFL);
-    (void)pthread_sigmask(SIG_UNBLOCK, &a->signals, NULL);
-    (void)kill(getpid(), a->number);
-    return NULL;
-}
-
-static void adviser_stop(struct adviser *a)
-{
-    if (a->started) {
-        (void)pthread_cancel(a->thread);
-        (void)pthread_join(a->thread, NULL);
-        (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
-    }
-    bytes_clear(&a->text);
-}
-
-/* From now on whoever interrupts the run, in any later thread, is told how to go on. */
-static enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log)
-{
-    static const char before[] = "\nInterrupted. The run can be continued, and nothing that it "
-                                 "spent is lost:\n  trefoil run";
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    enum err e;
-    bytes_put(&a->text, before, sizeof before - 1);
-    for (int i = 1; i < argc; i++)
-        put_word(&a->text, argv[i]);
-    bytes_put_u8(&a->text, '\n');
-    TRY(bytes_ok(&a->text));
-    sigemptyset(&a->signals);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        struct sigaction now;
-        /* what is ignored, under nohup say, stays so */
-        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&a->signals, ends[i]);
-    }
-    (void)pthread_sigmask(SIG_BLOCK, &a->signals, &a->before);
-    e = thread_start(&a->thread, wait_for_signal, a, log);
-    a->started = e == ERR_OK;
-    if (e != ERR_OK)
-        (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
-    return e;
 }
 
 /* --- the command line ------------------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static enum err load(struct share *s)
 {
     struct roster_person self;
     enum role role = ROLE_OWNER;
-    TRY(study_load_served(&s->study, s->study_path, s->log));
+    TRY(study_load(&s->study, s->study_path, s->log));
     TRY(identity_load(&s->me, s->key, s->log));
     if (s->status && roster_has(s->study, ROLE_ANALYST, &s->me->public))
         role = ROLE_ANALYST;

@@ -151,6 +151,14 @@ void progress_round(void *self, const struct aim_round *r)
                  r->noise / rows, fmax(0, 100 * (1 - r->spent / p->rho)), left);
 }
 
+void progress_copula(struct progress *p, const struct copula_result *c)
+{
+    progress_say(p,
+                 "measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, one\n"
+                 "          number each, with noise of %.4g",
+                 c->measurements, c->measurement[0].sigma, c->forms, c->sigma);
+}
+
 /* --- reading a table -------------------------------------------------------------------------- */
 
 void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log)

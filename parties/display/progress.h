@@ -9,6 +9,7 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 #define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 
+#include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "aim/table/rows.h"
 #include "parties/study/study.h"
@@ -48,6 +49,8 @@ void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A round has ended: for aim_options.progress, with a struct progress as `self`. */
 void progress_round(void *self, const struct aim_round *round);
+/* What a copula is made of. */
+void progress_copula(struct progress *p, const struct copula_result *result);
 /* Takes away what is drawn over, if it is there. Also for struct log's `before`. */
 void progress_end(void *self);
 

@@ -102,6 +102,14 @@ void request_clear(struct request *r)
     *r = (struct request){0};
 }
 
+bool request_asks_alike(const struct request *a, const struct request *b)
+{
+    return a->kind == b->kind && a->queries == b->queries && a->multiplier == b->multiplier &&
+           a->weights == b->weights &&
+           (a->queries == 0 || memcmp(a->query, b->query, a->queries * sizeof *a->query) == 0) &&
+           (a->weights == 0 || memcmp(a->weight, b->weight, a->weights * sizeof *a->weight) == 0);
+}
+
 size_t request_longest(const struct workload *w)
 {
     return (size_t)w->cells * 8 + (size_t)w->queries * 4 + 4096;

@@ -51,6 +51,8 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct workload *w, const void *p,
                       size_t n) MUST_CHECK;
 void request_clear(struct request *r);
+/* Whether two ask for the same; estimates, which may differ in a last bit, are not compared. */
+bool request_asks_alike(const struct request *a, const struct request *b);
 /* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
 unsigned request_version(const void *p, size_t n);
 /* No request that is read is longer: forms have no more weights than the closure has cells. */

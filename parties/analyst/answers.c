@@ -1,0 +1,143 @@
+#include "parties/analyst/answers.h"
+
+#include "aim/digest.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWERS_MAX 16 /* rounds */
+#define FILE_MOST ((size_t)1 << 32)
+
+static const char magic[] = "trefoil-answers-1\n";
+
+struct answers {
+    const char *path; /* borrowed, as all else that is pointed to */
+    const struct study *study;
+    const uint8_t *run;
+    struct log *log;
+    size_t count;
+    struct answer {
+        uint32_t lost;
+        struct bytes request, answer;
+    } round[ANSWERS_MAX];
+};
+
+static enum err read_block(struct reader *in, struct bytes *b)
+{
+    size_t n = 0;
+    const uint8_t *p = reader_block(in, &n);
+    if (p == NULL)
+        return ERR_FORMAT;
+    bytes_set(b, p, n);
+    return bytes_ok(b);
+}
+
+static enum err read_answers(struct answers *a, const struct bytes *text)
+{
+    struct reader in = reader_of(text->data, text->size);
+    const uint8_t *terms, *run;
+    uint32_t count;
+    TRY(digest_check(&in, magic));
+    terms = reader_bytes(&in, 32);
+    run = reader_bytes(&in, REQUEST_RUN_SIZE);
+    count = reader_u32(&in);
+    if (in.failed || count > ANSWERS_MAX || memcmp(terms, a->study->terms.digest, 32) != 0 ||
+        memcmp(run, a->run, REQUEST_RUN_SIZE) != 0)
+        return ERR_FORMAT;
+    while (a->count < count) {
+        struct answer *r = &a->round[a->count++];
+        r->lost = reader_u32(&in);
+        TRY(read_block(&in, &r->request));
+        TRY(read_block(&in, &r->answer));
+    }
+    return reader_done(&in);
+}
+
+enum err answers_open(struct answers **answers, const char *path, const struct study *study,
+                      const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
+{
+    struct answers *a CLEAN(answers_free) = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    *answers = NULL;
+    TRY(memory_new(&a, 1));
+    a->path = path;
+    a->study = study;
+    a->run = run;
+    a->log = log;
+    if (access(path, F_OK) != 0)
+        return memory_hand_over(answers, &a);
+    TRY(file_read(path, FILE_MOST, &text, log));
+    e = read_answers(a, &text);
+    if (e == ERR_FORMAT)
+        return log_fail(log, ERR_DATA,
+                        "%s is cut or altered, or of another run or version of trefoil: this run "
+                        "cannot go on from here. Its answers can be had again: trefoil run "
+                        "with another --out and --continue",
+                        path);
+    TRY(e);
+    return memory_hand_over(answers, &a);
+}
+
+void answers_free(struct answers **answers)
+{
+    if (*answers == NULL)
+        return;
+    for (size_t i = 0; i < ANSWERS_MAX; i++) {
+        bytes_clear(&(*answers)->round[i].request);
+        bytes_clear(&(*answers)->round[i].answer);
+    }
+    memory_free(answers);
+}
+
+enum err answers_find(const struct answers *a, unsigned round, const struct request *request,
+                      struct bytes *answer, unsigned *lost)
+{
+    struct request before CLEAN(request_clear) = {0};
+    const struct answer *r;
+    if (round >= a->count)
+        return ERR_OK;
+    r = &a->round[round];
+    TRY(request_read(&before, a->study->workload, r->request.data, r->request.size));
+    if (!request_asks_alike(&before, request))
+        return log_fail(a->log, ERR_MISMATCH,
+                        "%s has an answer to another request than this program would make in round "
+                        "%u; continue with the version of trefoil that began this run",
+                        a->path, round);
+    bytes_set(answer, r->answer.data, r->answer.size);
+    *lost = r->lost;
+    return bytes_ok(answer);
+}
+
+static enum err save(const struct answers *a)
+{
+    struct bytes out CLEAN(bytes_clear) = {0};
+    bytes_put_text(&out, magic);
+    bytes_put(&out, a->study->terms.digest, 32);
+    bytes_put(&out, a->run, REQUEST_RUN_SIZE);
+    bytes_put_u32(&out, (uint32_t)a->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const struct answer *r = &a->round[i];
+        bytes_put_u32(&out, r->lost);
+        bytes_put_block(&out, r->request.data, r->request.size);
+        bytes_put_block(&out, r->answer.data, r->answer.size);
+    }
+    return digest_write(a->path, 0600, &out, a->log);
+}
+
+enum err answers_keep(struct answers *a, unsigned round, const struct request *request,
+                      const struct bytes *answer, unsigned lost)
+{
+    struct answer *r = &a->round[a->count];
+    if (round < a->count)
+        return ERR_OK;
+    if (round > a->count || a->count == ANSWERS_MAX)
+        return ERR_MISUSE;
+    r->lost = lost;
+    TRY(request_write(request, &r->request));
+    bytes_set(&r->answer, answer->data, answer->size);
+    TRY(bytes_ok(&r->answer));
+    a->count++;
+    return save(a);
+}

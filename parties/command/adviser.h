@@ -1,0 +1,24 @@
+/* parties/command/adviser.h - tells whoever interrupts a run how to go on with it. */
+#ifndef TREFOIL_PARTIES_COMMAND_ADVISER_H
+#define TREFOIL_PARTIES_COMMAND_ADVISER_H
+
+#include "base/bytes.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+/* Says what `text` has when the process gets a signal that ends it. */
+struct adviser {
+    sigset_t signals, before;
+    struct bytes text;
+    pthread_t thread;
+    int number; /* of the signal; sanitizers want none on the stack of what is cancelled */
+    bool started;
+};
+
+/* From now on whoever interrupts the run, in any later thread, is told how to go on. */
+enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log) MUST_CHECK;
+void adviser_stop(struct adviser *a);
+
+#endif

@@ -1,0 +1,161 @@
+/* method: copula over real processes: what comes out, what is logged, and a run that goes on. */
+#include "tests/support_cmocka.h"
+#include "tests/support_process.h"
+#include "tests/test_processes.h"
+
+#include "aim/copula_model.h"
+#include "aim/forms.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static const char lines[] = "method: copula\n";
+
+static int run_into(struct scene *c, const char *out, const char *more, const char *value)
+{
+    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
+                             "--out", file(c, "%s", out), more,    value,
+                             NULL};
+    return support_run(file(c, "%s.log", out), 60, a);
+}
+
+static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
+{
+    struct copula *model = NULL;
+    assert_int_equal(copula_load(&model, d, file(c, "%s/model", out), &quiet), ERR_OK);
+    return model;
+}
+
+/* Sums of the noisy scores' products over all rows, against what was opened. */
+static void check_forms(struct scene *c, const char *path)
+{
+    json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *copula = json_object_get(doc, "copula"), *form;
+    const double sigma = json_number_value(json_object_get(copula, "sigma"));
+    const json_t *scores = json_object_get(copula, "scores");
+    const struct domain *d = c->s.study->domain;
+    double squares = 0;
+    size_t k, n = products_count(d->attributes);
+    assert_true(sigma > 0);
+    assert_int_equal(json_array_size(json_object_get(copula, "forms")), n);
+    json_array_foreach(json_object_get(copula, "forms"), k, form)
+    {
+        const json_t *score[2], *pair = json_object_get(form, "attributes");
+        const uint16_t *code[2];
+        double sum = 0, z;
+        for (size_t i = 0; i < 2; i++) {
+            const char *name = json_string_value(json_array_get(pair, i));
+            score[i] = json_object_get(scores, name);
+            code[i] = c->all->column[domain_find(d, name)];
+        }
+        for (size_t i = 0; i < c->all->rows; i++)
+            sum += json_number_value(json_array_get(score[0], code[0][i])) *
+                   json_number_value(json_array_get(score[1], code[1][i]));
+        z = (json_number_value(json_object_get(form, "value")) - sum) / sigma;
+        assert_true(fabs(z) < 6.5);
+        squares += z * z;
+    }
+    assert_true(fabs(squares / (double)n - 1) < 5.8 * sqrt(2 / (double)n) + 34 / (double)n);
+    json_decref(doc);
+}
+
+/* One line for the one-ways and one for the forms, at prices that add up to what was spent. */
+static void check_openings(struct scene *c)
+{
+    check_logs(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct audit_file *log = NULL;
+        const struct audit_opening *line[2] = {0};
+        size_t lines_read = 0;
+        assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+        for (size_t k = 0; k < log->entries; k++)
+            if (log->entry[k].kind == AUDIT_OPEN) {
+                assert_in_range(lines_read, 0, 1);
+                line[lines_read++] = &log->entry[k].opening;
+            }
+        assert_int_equal(lines_read, 2);
+        assert_string_equal(line[0]->reason, "NOISY_MARGINAL");
+        assert_string_equal(line[1]->reason, "NOISY_FORM");
+        assert_string_equal(line[1]->what, "pairs:age,sex,ward,bmi,died");
+        assert_int_equal(line[1]->values, products_count(c->s.study->domain->attributes));
+        assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
+        assert_true(line[0]->cost > 0 && line[1]->cost > 0);
+        audit_file_free(&log);
+    }
+    assert_true(support_contains(file(c, "audit.txt"), "10 noisy sums of counts: pairs:"));
+}
+
+/* The model is the folder's alone: it comes again from answers on disk, whoever is there. */
+static void check_same_model(struct scene *c, const char *a, const char *b)
+{
+    struct domain *d[2];
+    struct copula *model[2] = {model_of(c, a, &d[0]), model_of(c, b, &d[1])};
+    const size_t n = d[0]->attributes;
+    assert_memory_equal(model[0]->correlation, model[1]->correlation, n * n * sizeof(double));
+    for (unsigned i = 0; i < 2; i++) {
+        copula_free(&model[i]);
+        domain_free(&d[i]);
+    }
+}
+
+TEST(a_copula_comes_of_three_servers)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .copula = lines,
+                                      .epsilon = 5,
+                                      .workload = "\n  - {attributes: [age, sex, ward]}\n"
+                                                  "  - {attributes: [bmi, died]}"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
+    char number[2 * 16 + 1] = "";
+    json_t *stats;
+    share_everything(&c);
+    assert_int_equal(run_into(&c, "out", "--rounds", "3"), 2);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"), "10 pairs, one"));
+    check_measurements(&c, file(&c, "out/measurements.json"), 5);
+    check_forms(&c, file(&c, "out/measurements.json"));
+    check_openings(&c);
+    /* again without a server: rows and model come of what is there */
+    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(support_stop(&c.server[i]), 0);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
+    assert_int_equal(first.size, again.size);
+    assert_memory_equal(first.data, again.data, first.size);
+    /* and from the servers' stores, should the folder be lost */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        unlink(file(&c, "server%u.log", i));
+        start_server(&c, i, c.s.path);
+    }
+    stats = json_load_file(file(&c, "out/stats.json"), 0, NULL);
+    snprintf(number, sizeof number, "%s", json_string_value(json_object_get(stats, "run")));
+    json_decref(stats);
+    expect_code(run_into(&c, "second", "--continue", number), 0, file(&c, "second.log"));
+    check_same_model(&c, "out", "second");
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
+}
+
+/* Killed as soon as it asks, then when it has the one-ways: it goes on, and pays nothing twice. */
+TEST(a_copula_goes_on_after_its_analyst_was_killed)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .copula = lines, .more = "security: abort\n", .round_s = 20};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
+                             "--out", file(&c, "out"), NULL};
+    share_everything(&c);
+    for (unsigned k = 0; k < 2; k++) {
+        const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
+        pid_t run = support_start(file(&c, "out.log"), a);
+        for (unsigned i = 0; i < 1000 && access(until, F_OK) != 0; i++)
+            usleep(5000);
+        support_kill(&run);
+    }
+    assert_int_equal(access(file(&c, "out/loop.state"), F_OK), 0);
+    expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
+    check_forms(&c, file(&c, "out/measurements.json"));
+    check_logs(&c);
+    assert_int_equal(run_into(&c, "third", NULL, NULL), 5);
+}
