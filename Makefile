@@ -61,7 +61,7 @@ OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 LIBRARY := $(OUT)/product.a
 MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
-TEST_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
+TEST_SUPPORT := $(OUT)/tests/support.a
 TESTS := $(patsubst tests/%.c,$(OUT)/tests/%,$(TEST_SOURCES))
 TEST_MAIN := $(OUT)/tests/main.a
 PRELOAD := $(OUT)/tests/preload_fault.so
@@ -239,11 +239,12 @@ $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# All of the product but main(), what benchmarks share, and main() of tests: whoever is linked takes what it names.
+# All of the product but main(), what benchmarks and tests share, and main() of tests: whoever is linked takes what it names.
 $(LIBRARY): $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
+$(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 $(TEST_MAIN): $(OUT)/tests/main.o
-$(LIBRARY) $(BENCH_LIBRARY) $(TEST_MAIN):
+$(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(TEST_MAIN):
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -255,7 +256,8 @@ $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
 
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
+		$(PKG_LIBS) $(TEST_LIBS)
 
 # One of its servers alters what it sends or says in these, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits move_known \
@@ -267,7 +269,8 @@ $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree
 
 $(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $^ -o $@ $(PKG_LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
+		$(PKG_LIBS) $(TEST_LIBS)
 
 # Its servers count rounds, and signal themselves in the middle of one.
 $(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream

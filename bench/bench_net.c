@@ -18,8 +18,8 @@
 #include "bench/support_studies.h"
 #include "netio/net.h"
 #include "netio/seal.h"
+#include "tests/support_netio.h"
 #include "tests/support_session.h"
-#include "tests/test_netio.h"
 
 #include <openssl/evp.h>
 #include <signal.h>

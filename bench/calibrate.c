@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "mpc/kernel.h"
-#include "tests/test_netio.h"
+#include "tests/support_netio.h"
 
 #include <cblas.h>
 #include <openssl/evp.h>

@@ -7,8 +7,8 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "protocols/link.h"
+#include "tests/support_netio.h"
 #include "tests/support_shares.h"
-#include "tests/test_netio.h"
 
 #include <string.h>
 

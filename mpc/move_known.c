@@ -426,6 +426,6 @@ enum err move_known(struct party *p, const struct move_known *t)
     };
     if (p->check != NULL && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
-    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2, false}));
+    TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
     return move_round(p, &round);
 }

@@ -13,8 +13,6 @@
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
 
-static struct log quiet = {.file = NULL, .level = LOG_ERROR};
-
 long faults_stride(long step)
 {
     return getenv("TREFOIL_LONG") != NULL ? 1 : step;

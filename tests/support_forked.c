@@ -1,7 +1,7 @@
 #include "tests/support_forked.h"
 
+#include "tests/support_netio.h"
 #include "tests/support_session.h"
-#include "tests/test_netio.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>

@@ -27,8 +27,6 @@ struct gates {
     atomic_bool stop;
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 static void *serve(void *arg)
 {
     struct one *s = arg;

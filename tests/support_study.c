@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+struct log quiet = {.level = LOG_ERROR};
+
 static const char default_domain[] =
     "domain:\n"
     "  - {name: age, kind: integer, min: 0, max: 8}\n"

@@ -10,6 +10,8 @@
 
 #define SUPPORT_PATH 512
 
+extern struct log quiet; /* what is logged here goes nowhere */
+
 struct support_study {
     char folder[SUPPORT_PATH / 2];
     struct study *study;

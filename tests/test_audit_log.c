@@ -24,8 +24,6 @@ struct bench {
     struct audit *audit[STUDY_SERVERS];
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 static void path_of(const struct bench *b, unsigned i, char path[SUPPORT_PATH])
 {
     char name[32];

@@ -1,6 +1,6 @@
 /* bench/: how rows are dealt to clients, invented tables, and trees. */
 #include "tests/support_cmocka.h"
-#include "tests/test_bench_flaim.h"
+#include "tests/support_stage.h"
 
 #include "aim/tabulate.h"
 #include "base/memory.h"

@@ -1,7 +1,7 @@
 /* bench/flaim: FLAIM beside Algorithm 1 as it stands in the paper, its budget and its bytes. */
-#include "tests/test_bench_flaim.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
+#include "tests/support_stage.h"
 
 #include "aim/score.h"
 #include "aim/tabulate.h"

@@ -6,8 +6,8 @@
  * some of the attacks, TREFOIL_LONG=1 all of them.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_scene.h"
 #include "tests/support_store.h"
-#include "tests/test_processes.h"
 
 #include "mpc/check_private.h"
 #include "mpc/convert.h"

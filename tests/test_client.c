@@ -26,7 +26,6 @@ struct house {
     atomic_uint alive[STUDY_SERVERS]; /* how often the run was said to live */
 };
 
-static struct log quiet = {.level = LOG_ERROR};
 static const char opened[] = "what was opened";
 
 /* --- servers ---------------------------------------------------------------------------------- */

@@ -43,8 +43,6 @@ struct stage {
     bool proves; /* security: abort */
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 /* --- processes -------------------------------------------------------------------------------- */

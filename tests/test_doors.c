@@ -23,8 +23,6 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void serve(struct scene *c, unsigned i)

@@ -24,7 +24,6 @@ struct desk {
     struct receipt receipt;
 };
 
-static struct log quiet = {.level = LOG_ERROR};
 static char words[2048];
 
 static void desk_new(struct desk *d)

@@ -2,7 +2,7 @@
  * A server's guard (parties/server/guard.h): checks that a lying server leaves are counted on disk,
  * one that fails is remembered, and then the server takes no part until its operator says so.
  */
-#include "tests/test_store.h"
+#include "tests/support_stores.h"
 
 #include "mpc/bits.h"
 #include "parties/server/guard.h"

@@ -1,5 +1,5 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
-#include "tests/test_processes.h"
+#include "tests/support_scene.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

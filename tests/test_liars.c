@@ -2,7 +2,7 @@
  * A server that lies in what servers tell each other before they compute: of different uploads to
  * its two neighbours.
  */
-#include "tests/test_store.h"
+#include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
 #include "parties/server/round_uploads.h"

@@ -1,5 +1,5 @@
 /* mpc/: rings, openings, bits and comparisons against plain arithmetic, with bytes and rounds. */
-#include "tests/test_mpc.h"
+#include "tests/support_call.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
 

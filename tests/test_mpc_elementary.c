@@ -2,9 +2,9 @@
  * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are made anew
  * at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
  */
+#include "tests/support_call.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
-#include "tests/test_mpc.h"
 
 #include "mpc/convert.h"
 #include "mpc/elementary.h"

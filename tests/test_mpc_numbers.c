@@ -1,7 +1,7 @@
 /* mpc/: conversions, truncation and argmax against plain arithmetic. */
+#include "tests/support_call.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
-#include "tests/test_mpc.h"
 
 #include "mpc/argmax.h"
 #include "mpc/convert.h"

@@ -7,8 +7,8 @@
 #include "netio/events.h"
 #include "netio/gate.h"
 #include "netio/watch.h"
+#include "tests/support_netio.h"
 #include "tests/support_withhold.h"
-#include "tests/test_netio.h"
 
 #include <errno.h>
 #include <netinet/in.h>

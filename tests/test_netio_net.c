@@ -9,9 +9,9 @@
 #include "netio/frame.h"
 #include "netio/net_private.h"
 #include "netio/socket.h"
+#include "tests/support_netio.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
-#include "tests/test_netio.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "netio/session.h"
+#include "tests/support_netio.h"
 #include "tests/support_transport.h"
-#include "tests/test_netio.h"
 
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "netio/net_private.h"
 #include "netio/pool.h"
+#include "tests/support_netio.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
-#include "tests/test_netio.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -475,7 +475,6 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
 TEST(what_is_held_is_told_in_words)
 {
     struct support_study s CLEAN(support_study_free);
-    struct log quiet = {.level = LOG_ERROR};
     const struct support_options o = {.owners = 3, .more = "retain_days: 30\n"};
     struct upload_entry entry[STUDY_SERVERS][3] = {{{0}}};
     struct server_status status[STUDY_SERVERS];

@@ -67,13 +67,13 @@ struct stage {
 };
 
 static char said[512];
-static struct log quiet = {.buffer = said, .buffer_size = sizeof said};
+static struct log silent = {.buffer = said, .buffer_size = sizeof said};
 
 /* Writes the report of what is in the folder, and reads it, whose markup is checked. */
 static void write_page(struct stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
-    assert_int_equal(report_write(folder, g->s.study, truth, &quiet), ERR_OK);
+    assert_int_equal(report_write(folder, g->s.study, truth, &silent), ERR_OK);
     snprintf(path, sizeof path, "%s/report.html", folder);
     assert_int_equal(file_read(path, 1 << 24, &g->page, NULL), ERR_OK);
     bytes_put_u8(&g->page, 0);
@@ -138,8 +138,8 @@ static void write_result(struct stage *g)
         for (unsigned k = 0; k < NET_PHASES; k++)
             server[i][k] = (struct net_counters){
                 .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
-    assert_int_equal(price_limits(g->s.study, &limits, &quiet), ERR_OK);
-    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &quiet), ERR_OK);
+    assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
+    assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &silent), ERR_OK);
     for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have said */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;
@@ -153,9 +153,9 @@ static void write_result(struct stage *g)
     stats.rho = limits.rho;
     result->known = given;
     result->knowns = g->knowns;
-    assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &quiet),
+    assert_int_equal(release_write(g->folder, g->s.study, result, limits.rho, 10, 1, &silent),
                      ERR_OK);
-    assert_int_equal(run_stats_write(g->folder, &stats, &quiet), ERR_OK);
+    assert_int_equal(run_stats_write(g->folder, &stats, &silent), ERR_OK);
 }
 
 /*
@@ -166,13 +166,13 @@ static void stage_joined(struct stage *g, const struct support_options *o, size_
                          size_t ended_with)
 {
     memset(g, 0, sizeof *g);
-    if (support_study_new(&g->s, o, &quiet) != ERR_OK)
+    if (support_study_new(&g->s, o, &silent) != ERR_OK)
         fail_msg("%s", said);
     g->began_with = began_with > 0 ? began_with : g->s.study->owners;
     g->ended_with = ended_with > 0 ? ended_with : g->s.study->owners;
     assert_int_equal(support_table(&g->table, g->s.study->domain, 3000, 5), ERR_OK);
     support_study_file(&g->s, "result", g->folder);
-    assert_int_equal(file_folder(g->folder, &quiet), ERR_OK);
+    assert_int_equal(file_folder(g->folder, &silent), ERR_OK);
     write_result(g);
 }
 
@@ -318,9 +318,9 @@ TEST(it_is_made_of_opened_values_alone)
     bytes_put(&first, g.page.data, g.page.size);
     table_free(&g.table);
     support_study_file(&g.s, "other", other);
-    assert_int_equal(file_folder(other, &quiet), ERR_OK);
+    assert_int_equal(file_folder(other, &silent), ERR_OK);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_not_equal(report_write(other, g.s.study, NULL, &quiet), ERR_OK);
+        assert_int_not_equal(report_write(other, g.s.study, NULL, &silent), ERR_OK);
         copy_file(g.folder, other, inputs[i]);
     }
     write_page(&g, other, NULL);
@@ -484,10 +484,10 @@ static void open_result(struct opened *o, const struct stage *g)
     char path[SUPPORT_PATH + 32];
     memset(o, 0, sizeof *o);
     snprintf(path, sizeof path, "%s/model", g->folder);
-    assert_int_equal(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &quiet), ERR_OK);
+    assert_int_equal(model_load(&o->m, &o->d, path, MODEL_FILE_CELLS, &silent), ERR_OK);
     snprintf(path, sizeof path, "%s/measurements.json", g->folder);
-    assert_int_equal(output_read(&o->found, path, o->d, &quiet), ERR_OK);
-    assert_int_equal(model_densities(&o->inside, o->m, &quiet), ERR_OK);
+    assert_int_equal(output_read(&o->found, path, o->d, &silent), ERR_OK);
+    assert_int_equal(model_densities(&o->inside, o->m, &silent), ERR_OK);
 }
 
 /* The model's counts of one attribute or two. */
@@ -495,7 +495,7 @@ static double *counts_of(const struct opened *o, const struct clique *c)
 {
     double *counts;
     assert_int_equal(memory_new(&counts, clique_cells(c, o->d)), ERR_OK);
-    assert_int_equal(model_marginal(o->m, c, counts, &quiet), ERR_OK);
+    assert_int_equal(model_marginal(o->m, c, counts, &silent), ERR_OK);
     return counts;
 }
 

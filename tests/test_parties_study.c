@@ -1,6 +1,6 @@
 /* parties/study: what a study file means. */
-#include "tests/test_parties_study.h"
 #include "tests/support_cmocka.h"
+#include "tests/support_parse.h"
 
 #include "aim/schedule.h"
 #include "aim/score.h"

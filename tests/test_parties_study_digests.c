@@ -1,6 +1,6 @@
 /* parties/study: what the digests of a study depend on, and what they do not. */
 #include "tests/support_cmocka.h"
-#include "tests/test_parties_study.h"
+#include "tests/support_parse.h"
 
 #include "aim/table/table.h"
 #include "base/bytes.h"

@@ -1,6 +1,6 @@
 /* parties/study: every error of a study file with its place, and what to do. */
 #include "tests/support_cmocka.h"
-#include "tests/test_parties_study.h"
+#include "tests/support_parse.h"
 
 #include "aim/table/table.h"
 #include "base/bytes.h"

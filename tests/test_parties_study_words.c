@@ -1,6 +1,6 @@
 /* parties/study: a study in words, the template that init writes, and the demo's data. */
 #include "tests/support_cmocka.h"
-#include "tests/test_parties_study.h"
+#include "tests/support_parse.h"
 
 #include "aim/table/csv.h"
 #include "base/bytes.h"

@@ -2,7 +2,7 @@
  * What `trefoil plan` says of the analyst's memory against what `trefoil run` takes, for studies of
  * different size.
  */
-#include "tests/test_processes.h"
+#include "tests/support_scene.h"
 
 struct size {
     const char *name, *domain, *workload;

@@ -86,8 +86,6 @@ struct stage {
     char words[STUDY_SERVERS][4096];
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 /* --- the stage -------------------------------------------------------------------------------- */
 
 static void open_folder(struct stage *c, unsigned i, const char *kind, struct store **store)

@@ -1,7 +1,7 @@
 /* Whole studies over real processes of the program, and what they release. */
-#include "tests/test_processes.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
+#include "tests/support_scene.h"
 #include "tests/support_store.h"
 
 #include "aim/table/csv.h"
@@ -212,7 +212,7 @@ static void tell_populations(struct scene *c, const struct table *some, const ch
     }
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
-        uint32_t q = query_of(c->s.study, json_object_get(m, "attributes"));
+        uint32_t q = scene_query(c->s.study, json_object_get(m, "attributes"));
         double sigma = json_number_value(json_object_get(m, "sigma")), far[2] = {0}, n = 0;
         assert_in_range(k, 0, size - 2);
         json_array_foreach(json_object_get(m, "values"), j, value)

@@ -1,7 +1,7 @@
 /* method: copula over real processes: what comes out, what is logged, and a run that goes on. */
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
-#include "tests/test_processes.h"
+#include "tests/support_scene.h"
 
 #include "aim/copula_model.h"
 #include "aim/forms.h"

@@ -1,7 +1,7 @@
 /* Studies over real processes of which some die, are restored from an old backup, or cheat. */
 #include "tests/support_cmocka.h"
 #include "tests/support_process.h"
-#include "tests/test_processes.h"
+#include "tests/support_scene.h"
 
 #include "aim/plaintext.h"
 #include "base/clock.h"

@@ -2,7 +2,7 @@
  * parties/server/recover.c against two neighbours of which the test answers for one, or both:
  * nothing is taken over that they do not give alike, and that does not follow.
  */
-#include "tests/test_store.h"
+#include "tests/support_stores.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -31,8 +31,6 @@ struct scene {
     uint8_t run[REQUEST_RUN_SIZE];
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void scene_new(struct scene *c)

@@ -27,8 +27,6 @@ struct house {
     uint16_t status; /* server i shows its status at this port + i */
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 #define in(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void start_with(struct house *h, unsigned i, const char *study, const char *listen)

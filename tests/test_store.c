@@ -1,6 +1,6 @@
 /* parties/store: uploads and the folder that they are in. */
-#include "tests/test_store.h"
 #include "tests/support_cmocka.h"
+#include "tests/support_stores.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 

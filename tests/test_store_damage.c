@@ -3,7 +3,7 @@
  * where it is read, said in words that help, and harms nothing else. And backups of folders that
  * cannot be had.
  */
-#include "tests/test_store.h"
+#include "tests/support_stores.h"
 
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,8 +1,8 @@
 /* parties/store: the ledger, rounds and their noise, and how three servers agree on them. */
 #include "tests/support_cmocka.h"
+#include "tests/support_stores.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
-#include "tests/test_store.h"
 
 #include "base/file.h"
 #include "parties/server/round.h"

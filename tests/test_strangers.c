@@ -14,7 +14,7 @@
 #include "netio/events.h"
 #include "netio/porter.h"
 #include "netio/socket.h"
-#include "tests/test_netio.h"
+#include "tests/support_netio.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,8 +26,6 @@
 #include <zmq.h>
 
 #define MIB ((size_t)1 << 20)
-
-static struct log quiet = {.level = LOG_ERROR};
 
 struct scene {
     struct support_study s;

@@ -27,8 +27,6 @@ struct scene {
     struct netio *netio;
 };
 
-static struct log quiet = {.level = LOG_ERROR};
-
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 static void scene_with(struct scene *c, const char *domain, unsigned connect_s)

@@ -18,8 +18,6 @@
 
 #define CONNECT_S 2
 
-static struct log quiet = {.level = LOG_ERROR};
-
 struct scene {
     struct support_study s;
     struct study *study; /* with a second analyst, b */

@@ -1,60 +1,30 @@
-/* tests/test_processes.h - a study over real processes: its folder, its programs, its tables. */
-#ifndef TREFOIL_TESTS_TEST_PROCESSES_H
-#define TREFOIL_TESTS_TEST_PROCESSES_H
+#include "tests/support_scene.h"
 
-#include "tests/support_cmocka.h"
-#include "tests/support_process.h"
-
-#include "aim/table/csv.h"
-#include "aim/tabulate.h"
-#include "base/file.h"
-#include "base/memory.h"
-#include "parties/analyst/central.h"
-#include "parties/audit/audit_file.h"
-
-#include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define OWNERS 3
-
-struct scene {
-    struct support_study s;
-    pid_t server[STUDY_SERVERS];
-    struct table *all;
-};
-
-static struct log quiet = {.file = NULL, .level = LOG_ERROR};
-
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
-static inline void start_server(struct scene *c, unsigned i, const char *study)
+void start_server(struct scene *c, unsigned i, const char *study)
 {
     c->server[i] = support_serve(&c->s, i, study);
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
 }
 
-static inline int share(struct scene *c, unsigned owner, const char *study, const char *data)
+int share(struct scene *c, unsigned owner, const char *study, const char *data)
 {
     const char *const a[] = {"share", study, data, "--key", file(c, "o%u.key", owner), NULL};
     return support_run(file(c, "share%u.log", owner), 30, a);
 }
 
-static inline int share_own(struct scene *c, unsigned owner)
+int share_own(struct scene *c, unsigned owner)
 {
     return share(c, owner, c->s.path, file(c, "o%u.csv", owner));
 }
 
-static inline int run_study(struct scene *c, const char *key, unsigned number)
+int run_study(struct scene *c, const char *key, unsigned number)
 {
     const char *const a[] = {
         "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
     return support_run(file(c, "run%u.log", number), 60, a);
 }
 
-/* An exit code; where it is another, what the program said. */
-static inline void expect_code(int code, int expected, const char *output)
+void expect_code(int code, int expected, const char *output)
 {
     struct bytes b = {0};
     if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
@@ -64,7 +34,7 @@ static inline void expect_code(int code, int expected, const char *output)
     assert_int_equal(code, expected);
 }
 
-static inline struct scene scene_new(const struct support_options *o)
+struct scene scene_new(const struct support_options *o)
 {
     struct scene c = {0};
     assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
@@ -84,7 +54,7 @@ static inline struct scene scene_new(const struct support_options *o)
     return c;
 }
 
-static inline void scene_free(struct scene *c)
+void scene_free(struct scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(support_stop(&c->server[i]), 0);
@@ -92,7 +62,7 @@ static inline void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-static inline uint32_t query_of(const struct study *study, const json_t *attributes)
+uint32_t scene_query(const struct study *study, const json_t *attributes)
 {
     struct clique clique = {.n = (uint16_t)json_array_size(attributes)};
     for (size_t i = 0; i < clique.n; i++)
@@ -101,7 +71,7 @@ static inline uint32_t query_of(const struct study *study, const json_t *attribu
     return workload_find(study->workload, &clique);
 }
 
-static inline void check_measurements(struct scene *c, const char *path, size_t expected)
+void check_measurements(struct scene *c, const char *path, size_t expected)
 {
     const struct workload *w = c->s.study->workload;
     int64_t *counts = memory_array(w->cells, sizeof *counts);
@@ -113,7 +83,7 @@ static inline void check_measurements(struct scene *c, const char *path, size_t 
     assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
-        uint32_t q = query_of(c->s.study, json_object_get(m, "attributes"));
+        uint32_t q = scene_query(c->s.study, json_object_get(m, "attributes"));
         double sigma = json_number_value(json_object_get(m, "sigma"));
         json_t *value;
         assert_true(q < w->queries);
@@ -134,8 +104,7 @@ static inline void check_measurements(struct scene *c, const char *path, size_t 
     memory_free(&counts);
 }
 
-/* The three logs hold, alone and together. */
-static inline void check_logs(struct scene *c)
+void check_logs(struct scene *c)
 {
     const char *const a[] = {"audit",
                              file(c, "server%u/audit.log", 0),
@@ -148,8 +117,7 @@ static inline void check_logs(struct scene *c)
     assert_true(support_contains(file(c, "audit.txt"), "the three logs fit together"));
 }
 
-/* And the reasons in them, each with how often. */
-static inline void check_audit(struct scene *c, unsigned selections, unsigned measurements)
+void check_audit(struct scene *c, unsigned selections, unsigned measurements)
 {
     check_logs(c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -178,8 +146,7 @@ static inline void check_audit(struct scene *c, unsigned selections, unsigned me
     }
 }
 
-/* `all` without the rows of one owner. */
-static inline void leave_out(struct scene *c, unsigned owner)
+void leave_out(struct scene *c, unsigned owner)
 {
     table_free(&c->all);
     assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
@@ -192,10 +159,8 @@ static inline void leave_out(struct scene *c, unsigned owner)
     }
 }
 
-static inline void share_everything(struct scene *c)
+void share_everything(struct scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++)
         expect_code(share_own(c, i), 0, file(c, "share%u.log", i));
 }
-
-#endif

@@ -1,32 +1,12 @@
-/* tests/test_store.h - a server's folder, stores in it, and ledgers for them. */
-#ifndef TREFOIL_TESTS_TEST_STORE_H
-#define TREFOIL_TESTS_TEST_STORE_H
+#include "tests/support_stores.h"
 
-#include "tests/support_cmocka.h"
-#include "tests/support_store.h"
-#include "tests/support_study.h"
-#include "tests/support_three.h"
-
-#include "parties/store/store_private.h"
-
-#include <string.h>
-
-struct bench {
-    struct support_study s;
-    struct identity *server[STUDY_SERVERS], *owner;
-    struct store *store[STUDY_SERVERS];
-    struct upload parts[3];
-};
-
-static struct log quiet = {.level = LOG_ERROR};
-
-static inline enum err open_store(struct bench *b, unsigned i)
+enum err open_store(struct bench *b, unsigned i)
 {
     return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, b->server[i], i,
                       &quiet);
 }
 
-static inline struct bench bench_new(void)
+struct bench bench_new(void)
 {
     struct bench b = {0};
     const struct support_options o = {.owners = 2};
@@ -49,7 +29,7 @@ static inline struct bench bench_new(void)
     return b;
 }
 
-static inline void bench_free(struct bench *b)
+void bench_free(struct bench *b)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         store_close(&b->store[i]);
@@ -60,10 +40,7 @@ static inline void bench_free(struct bench *b)
     support_study_free(&b->s);
 }
 
-static const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
-
-/* The round of run `run` that debit i is for: its range follows that of i - 1. */
-static inline struct store_round round_of(uint8_t run, uint32_t i)
+struct store_round round_of(uint8_t run, uint32_t i)
 {
     struct store_round r = {.sequence = i};
     memset(r.run, run, sizeof r.run);
@@ -74,8 +51,7 @@ static inline struct store_round round_of(uint8_t run, uint32_t i)
     return r;
 }
 
-static inline enum err stage_with(struct store *store, const struct store_round *r,
-                                  const struct ledger *after)
+enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
 {
     struct bytes noise = {0}, ids = {0};
     enum err e;
@@ -88,8 +64,8 @@ static inline enum err stage_with(struct store *store, const struct store_round 
 }
 
 /* The ledger after a debit more; *head is that before it. */
-static inline enum err ledger_after(struct store *store, unsigned price, struct ledger **after,
-                                    struct store_head *head)
+static enum err ledger_after(struct store *store, unsigned price, struct ledger **after,
+                             struct store_head *head)
 {
     mpq_t cost;
     enum err e = store_ledger(store, &limits, after, head);
@@ -101,7 +77,7 @@ static inline enum err ledger_after(struct store *store, unsigned price, struct 
     return e;
 }
 
-static inline enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
+enum err stage_at(struct store *store, const struct store_round *r, unsigned price)
 {
     struct ledger *after = NULL;
     struct store_head head;
@@ -112,13 +88,12 @@ static inline enum err stage_at(struct store *store, const struct store_round *r
     return e;
 }
 
-static inline enum err stage(struct store *store, const struct store_round *r)
+enum err stage(struct store *store, const struct store_round *r)
 {
     return stage_at(store, r, 1);
 }
 
-/* Stages and binds one round at a price. */
-static inline enum err debit(struct store *store, const struct store_round *r, unsigned price)
+enum err debit(struct store *store, const struct store_round *r, unsigned price)
 {
     struct ledger *ledger = NULL;
     struct store_head head;
@@ -131,13 +106,10 @@ static inline enum err debit(struct store *store, const struct store_round *r, u
     return e;
 }
 
-/* Debits a store once for each i: the i-th costs i + 1. */
-static inline void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
+void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(1, i);
         assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
     }
 }
-
-#endif

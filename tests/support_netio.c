@@ -1,20 +1,6 @@
-/* tests/test_netio.h - what the tests of netio/ share: three threads, keys, ports, patterns. */
-#ifndef TREFOIL_TESTS_TEST_NETIO_H
-#define TREFOIL_TESTS_TEST_NETIO_H
+#include "tests/support_netio.h"
 
-#include "netio/context.h"
-#include "netio/transport.h"
-
-#include <arpa/inet.h>
-#include <pthread.h>
-#include <sodium.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-/* Runs f on three elements of `size` bytes, each in a thread of its own, and waits for them. */
-static inline void run_three(void *(*f)(void *), void *elements, size_t size)
+void run_three(void *(*f)(void *), void *elements, size_t size)
 {
     pthread_t thread[3];
     for (size_t i = 0; i < 3; i++)
@@ -24,16 +10,13 @@ static inline void run_three(void *(*f)(void *), void *elements, size_t size)
         pthread_join(thread[i], NULL);
 }
 
-/* For three links, freed where their scope ends: struct transport *t[3] CLEAN(links_free) = {0}; */
-static inline void links_free(struct transport *(*t)[3])
+void links_free(struct transport *(*t)[3])
 {
     for (unsigned i = 0; i < 3; i++)
         transport_free(&(*t)[i]);
 }
 
-/* Endpoints on loopback that were free a moment ago: all bound at once, so that they differ. */
-#define ENDPOINT_SIZE 32
-static inline void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)
+void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)
 {
     int fd[16];
     for (size_t i = 0; i < count; i++) {
@@ -49,11 +32,7 @@ static inline void free_endpoints(char (*endpoint)[ENDPOINT_SIZE], size_t count)
         close(fd[i]);
 }
 
-struct key_pair {
-    uint8_t public[32], secret[32];
-};
-
-static inline struct key_pair new_key_pair(void)
+struct key_pair new_key_pair(void)
 {
     struct key_pair k;
     if (sodium_init() < 0)
@@ -62,8 +41,7 @@ static inline struct key_pair new_key_pair(void)
     return k;
 }
 
-/* Passes of bare links, without a session: each pair and direction has its own. */
-static inline struct transport_passes passes_of(unsigned i)
+struct transport_passes passes_of(unsigned i)
 {
     struct transport_passes t;
     for (unsigned p = 0; p < 2; p++) {
@@ -74,34 +52,26 @@ static inline struct transport_passes passes_of(unsigned i)
     return t;
 }
 
-/*
- * A server's bare links, when it has bound them: who dials before the other admits is turned away.
- */
-static inline enum err admit_bare(struct transport *t, unsigned i)
+enum err admit_bare(struct transport *t, unsigned i)
 {
     const struct transport_passes passes = passes_of(i);
     return transport_zmq_admit(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.expect);
 }
 
-static inline enum err dial_bare(struct transport *t, unsigned i)
+static enum err dial_bare(struct transport *t, unsigned i)
 {
     const struct transport_passes passes = passes_of(i);
     return transport_zmq_dial(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.show);
 }
 
-static inline enum err open_bare(struct transport *t, unsigned i)
+enum err open_bare(struct transport *t, unsigned i)
 {
     TRY(admit_bare(t, i));
     return dial_bare(t, i);
 }
 
-/*
- * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] of
- * server j but shows shown[i].
- */
-static inline enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
-                                 const struct key_pair *key, const struct key_pair *shown,
-                                 struct log *log)
+enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,
+                   const struct key_pair *key, const struct key_pair *shown, struct log *log)
 {
     char endpoint[6][ENDPOINT_SIZE];
     free_endpoints(endpoint, 6);
@@ -132,26 +102,23 @@ static inline enum err three_zmq(struct transport *t[3], struct netio *netio, in
     return ERR_OK;
 }
 
-/* Bytes that depend on a tag, and whether a buffer still holds them. */
-static inline uint64_t pattern_word(uint64_t *state)
+uint64_t pattern_word(uint64_t *state)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     return x ^ (x >> 27);
 }
 
-static inline void pattern_fill(uint8_t *p, size_t n, uint64_t tag)
+void pattern_fill(uint8_t *p, size_t n, uint64_t tag)
 {
     for (size_t i = 0; i < n; i++)
         p[i] = (uint8_t)(i % 8 == 0 ? pattern_word(&tag) : p[i - 1] * 5u + 1u);
 }
 
-static inline bool pattern_holds(const uint8_t *p, size_t n, uint64_t tag)
+bool pattern_holds(const uint8_t *p, size_t n, uint64_t tag)
 {
     for (size_t i = 0; i < n; i++)
         if (p[i] != (uint8_t)(i % 8 == 0 ? pattern_word(&tag) : p[i - 1] * 5u + 1u))
             return false;
     return true;
 }
-
-#endif

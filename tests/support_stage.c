@@ -1,32 +1,6 @@
-/* tests/test_bench_flaim.h - tables for the tests of bench/. */
-#ifndef TREFOIL_TESTS_TEST_BENCH_FLAIM_H
-#define TREFOIL_TESTS_TEST_BENCH_FLAIM_H
+#include "tests/support_stage.h"
 
-#include "tests/support_cmocka.h"
-
-#include "base/memory.h"
-#include "bench/flaim.h"
-
-#include <string.h>
-
-#define CLIENTS 7
-
-#define ROWS 700
-
-#define CELLS_MOST 256
-
-#define QUERIES_MOST 32
-
-struct stage {
-    struct domain *domain;
-    struct workload *workload;
-    struct table *table;
-    uint32_t assignment[ROWS];
-    struct split split;
-};
-
-/* Four attributes; clients differ in what is frequent. */
-static inline struct stage *stage_new(void)
+struct stage *stage_new(void)
 {
     static const int64_t size[] = {3, 4, 2, 3};
     struct stage *s = memory_array(1, sizeof *s);
@@ -54,7 +28,7 @@ static inline struct stage *stage_new(void)
     return s;
 }
 
-static inline void stage_free(struct stage **s)
+void stage_free(struct stage **s)
 {
     split_free(&(*s)->split);
     table_free(&(*s)->table);
@@ -62,5 +36,3 @@ static inline void stage_free(struct stage **s)
     domain_free(&(*s)->domain);
     memory_free(s);
 }
-
-#endif

@@ -1,0 +1,48 @@
+/* tests/support_call.h - what the tests of mpc/ on one protocol share: a case and its results. */
+#ifndef TREFOIL_TESTS_SUPPORT_CALL_H
+#define TREFOIL_TESTS_SUPPORT_CALL_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_three.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* One protocol call: inputs in the clear, which every party shares out, and the shares that come
+ * back. */
+struct call {
+    enum err (*run)(struct party *p, struct call *c);
+    size_t n;
+    unsigned width;
+    uint64_t x[1100], y[1100];
+    word128 wide[1100];
+    size_t start[8];
+    uint64_t opened[3][1100];
+    size_t index[3];
+    struct three_result out;
+    struct three_costs costs;
+};
+
+enum err job(struct party *p, void *shared); /* of three_run(): a call's run */
+void execute(struct call *c, enum err (*run)(struct party *, struct call *));
+
+static const size_t lengths[] = {0, 1, 2, 63, 64, 65, 129, 1000};
+
+#define LENGTHS (sizeof lengths / sizeof *lengths)
+
+static const uint64_t edges[] = {0,
+                                 1,
+                                 2,
+                                 UINT64_MAX,
+                                 UINT64_MAX - 1,
+                                 (uint64_t)1 << 63,
+                                 ((uint64_t)1 << 63) - 1,
+                                 ((uint64_t)1 << 32) - 1,
+                                 (uint64_t)1 << 32};
+
+struct call *fresh(size_t n, uint64_t seed);
+void finish(struct call *c);
+uint64_t mask_of(unsigned width);
+
+#endif

@@ -1,0 +1,54 @@
+/* tests/support_scene.h - a study over real processes: its folder, its programs, its tables. */
+#ifndef TREFOIL_TESTS_SUPPORT_SCENE_H
+#define TREFOIL_TESTS_SUPPORT_SCENE_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_process.h"
+
+#include "aim/table/csv.h"
+#include "aim/tabulate.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/audit/audit_file.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNERS 3
+
+struct scene {
+    struct support_study s;
+    pid_t server[STUDY_SERVERS];
+    struct table *all;
+};
+
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
+
+void start_server(struct scene *c, unsigned i, const char *study);
+int share(struct scene *c, unsigned owner, const char *study, const char *data);
+int share_own(struct scene *c, unsigned owner);
+int run_study(struct scene *c, const char *key, unsigned number);
+
+/* An exit code; where it is another, what the program said. */
+void expect_code(int code, int expected, const char *output);
+
+struct scene scene_new(const struct support_options *o);
+void scene_free(struct scene *c);
+uint32_t scene_query(const struct study *study, const json_t *attributes);
+void check_measurements(struct scene *c, const char *path, size_t expected);
+
+/* The three logs hold, alone and together. */
+void check_logs(struct scene *c);
+
+/* That, and the reasons in each, with how often. */
+void check_audit(struct scene *c, unsigned selections, unsigned measurements);
+
+/* `all` without the rows of one owner. */
+void leave_out(struct scene *c, unsigned owner);
+
+void share_everything(struct scene *c);
+
+#endif

@@ -1,0 +1,40 @@
+/* tests/support_stores.h - a server's folder, stores in it, and ledgers for them. */
+#ifndef TREFOIL_TESTS_SUPPORT_STORES_H
+#define TREFOIL_TESTS_SUPPORT_STORES_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_store.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include "parties/store/store_private.h"
+
+#include <string.h>
+
+struct bench {
+    struct support_study s;
+    struct identity *server[STUDY_SERVERS], *owner;
+    struct store *store[STUDY_SERVERS];
+    struct upload parts[3];
+};
+
+enum err open_store(struct bench *b, unsigned i);
+struct bench bench_new(void);
+void bench_free(struct bench *b);
+
+static const struct ledger_limits limits = {.rho = 100, .rows_per_person = 1};
+
+/* The round of run `run` that debit i is for: its range follows that of i - 1. */
+struct store_round round_of(uint8_t run, uint32_t i);
+
+enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after);
+enum err stage_at(struct store *store, const struct store_round *r, unsigned price);
+enum err stage(struct store *store, const struct store_round *r);
+
+/* Stages and binds one round at a price. */
+enum err debit(struct store *store, const struct store_round *r, unsigned price);
+
+/* Debits a store once for each i: the i-th costs i + 1. */
+void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to);
+
+#endif
