@@ -124,10 +124,9 @@ static double series(const struct copula_column *a, const struct copula_column *
  * From 0, where the series rises, to the first place that has m: cut off after COPULA_TERMS, the
  * series of columns with rare codes turns back before the ends, and may have m twice.
  */
-double copula_correlation(const struct copula_column *a, const struct copula_column *b,
-                          double mean_product)
+double copula_correlation(const struct copula_column *a, const struct copula_column *b, double m)
 {
-    const double m = mean_product - a->mean * b->mean, side = m < 0 ? -1 : 1;
+    const double side = m < 0 ? -1 : 1;
     double near = 0, far = 0;
     if (!(a->hermite[0] > WEIGHTLESS && b->hermite[0] > WEIGHTLESS))
         return 0; /* all rows have one code in a column: nothing is known, and nothing matters */

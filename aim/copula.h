@@ -50,9 +50,11 @@ enum err copula_set_scores(struct copula_column *c, double clip) MUST_CHECK;
 /* Mean and Hermite coefficients of the scores as they stand: also of scores that were rounded. */
 enum err copula_set_hermite(struct copula_column *c) MUST_CHECK;
 
-/* The correlation of two columns with that mean of t_i t_j, within +-COPULA_CORRELATION_MOST. */
-double copula_correlation(const struct copula_column *a, const struct copula_column *b,
-                          double mean_product);
+/*
+ * The correlation of two columns where E[t_i t_j] - E[t_i] E[t_j] is m; within
+ * +-COPULA_CORRELATION_MOST.
+ */
+double copula_correlation(const struct copula_column *a, const struct copula_column *b, double m);
 
 /*
  * Of a symmetric matrix with a unit diagonal, d x d, row by row: eigenvalues below

@@ -1,6 +1,6 @@
 #include "aim/copula_run.h"
 
-#include "aim/copula.h"
+#include "aim/copula_noise.h"
 #include "aim/forms.h"
 #include "base/memory.h"
 
@@ -111,10 +111,10 @@ static enum err look(struct run *r)
         const double *y = r->result->measurement[i].y;
         TRY(copula_column_new(&r->column[i], d->attribute[i].size));
         TRY(copula_set_shares(&r->column[i], y, model->total));
-        TRY(copula_set_scores(&r->column[i], r->o->clip));
         memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
     }
-    return ERR_OK;
+    return copula_noise_clip(r->column, d->attributes, left(r), model->total, r->o->clip,
+                             &r->result->clip);
 }
 
 /* --- round 1: the forms ----------------------------------------------------------------------- */
@@ -139,6 +139,12 @@ static double squares(const struct run *r)
     return sum;
 }
 
+/* How many steps from 0 the largest score may be. */
+static double steps(const struct run *r)
+{
+    return sqrt(r->kappa) * r->result->clip;
+}
+
 /*
  * The kappa for which what is left pays: Delta^2 grows as kappa^2, and where rounding adds to it
  * kappa goes down. forms_sensitivity() and the ledger have the last word.
@@ -150,9 +156,9 @@ static enum err choose_kappa(struct run *r)
     if (!(squares(r) > 0))
         return ERR_OK; /* no column has two codes with rows: the forms say nothing */
     r->kappa *= sqrt(most / squares(r));
-    while (squares(r) > most * (1 - 0x1p-40) && r->kappa >= COPULA_KAPPA_LEAST)
+    while (squares(r) > most * (1 - 0x1p-40) && steps(r) >= COPULA_STEPS_LEAST)
         r->kappa *= 1 - 0x1p-12;
-    if (r->kappa >= COPULA_KAPPA_LEAST)
+    if (steps(r) >= COPULA_STEPS_LEAST)
         return ERR_OK;
     if (r->lost > 0)
         return log_fail(r->log, ERR_RANGE,
@@ -238,19 +244,31 @@ static enum err open_forms(struct run *r)
 
 /* --- the model -------------------------------------------------------------------------------- */
 
+/* What is left of the means of t_i t_j without those of t_i and of t_j: nearer to the true ones. */
+static enum err shrink(const struct run *r, double *matrix)
+{
+    const struct copula_result *out = r->result;
+    const size_t d = out->model->domain->attributes;
+    for (size_t k = 0; k < out->forms; k++) {
+        const struct copula_form *f = &out->form[k];
+        matrix[f->first * d + f->second] = matrix[f->second * d + f->first] =
+            f->value / out->model->total - r->column[f->first].mean * r->column[f->second].mean;
+    }
+    return copula_noise_shrink(matrix, d, out->sigma / out->model->total, r->log);
+}
+
 static enum err fit(struct run *r)
 {
-    struct copula *m = r->result->model;
-    const size_t d = m->domain->attributes;
-    for (size_t i = 0; i < d; i++)
-        m->correlation[i * d + i] = 1;
-    for (size_t k = 0; k < r->result->forms; k++) {
-        const struct copula_form *f = &r->result->form[k];
-        const double x = copula_correlation(&r->column[f->first], &r->column[f->second],
-                                            f->value / m->total);
-        m->correlation[f->first * d + f->second] = m->correlation[f->second * d + f->first] = x;
+    double *m = r->result->model->correlation;
+    const size_t d = r->o->domain->attributes;
+    TRY(shrink(r, m));
+    for (size_t i = 0; i < d; i++) {
+        m[i * d + i] = 1;
+        for (size_t j = 0; j < i; j++)
+            m[i * d + j] = m[j * d + i] = copula_correlation(&r->column[i], &r->column[j],
+                                                             m[i * d + j]);
     }
-    return copula_repair(m->correlation, d, r->log);
+    return copula_repair(m, d, r->log);
 }
 
 static enum err run(struct run *r)

@@ -1,12 +1,13 @@
 /*
  * aim/copula_run.h - a Gaussian copula from two requests, over any backend (aim/backend.h).
  *
- *   round 0   all one-ways, for `share` of rho; so p, the scores t of every column (aim/copula.h)
- *             and the noisy number of rows N
+ *   round 0   all one-ways, for `share` of rho; so p, the noisy number of rows N, and the scores t
+ *             of every column (aim/copula.h), cut off as low as noise asks (aim/copula_noise.h)
  *   round 1   the forms S_ij = sum over cells of u_i(a) u_j(b) M_ij(a, b), all pairs of columns j <
  *             i, for the rest; u = round(sqrt(kappa) t), kappa such that the rest pays
- *   then      correlations from S_ij / (kappa N), for the scores u / sqrt(kappa), so that rounding
- *             adds no bias; the nearest matrix of correlations
+ *   then      S_ij / (kappa N), less what noise is likely to have added; correlations from that,
+ *             for the scores u / sqrt(kappa), so that rounding adds no bias; the nearest matrix of
+ *             correlations
  *
  * Like the servers, it debits a request before the request is made. A form has a deviation of 2^20.
  */
@@ -19,14 +20,14 @@
 #include "aim/model.h"
 #include "aim/score.h"
 
-#define COPULA_KAPPA_LEAST 64 /* below, scores would be 8 steps a unit at most */
+#define COPULA_STEPS_LEAST 8 /* of the largest score from 0: fewer would say little */
 
 struct copula_options {
     const struct domain *domain;
     const struct workload *pairs; /* whose closure has every pair of columns */
     struct ledger_limits limits;  /* from budget_plan() */
     struct score_bounds bounds;   /* of that closure */
-    double clip;                  /* most of a score, before it is centred */
+    double clip;                  /* the largest that may be chosen */
     double share;                 /* of rho, for the one-ways */
     double measure_slack;         /* epsilon of a measured marginal, or of a form */
 };
@@ -46,6 +47,7 @@ struct copula_round {
 struct copula_result {
     size_t measurements; /* the one-ways, in the order of the domain */
     struct measurement *measurement;
+    double clip;    /* most of a score, before it was centred */
     double **score; /* score[attribute][code], as they were used */
     size_t forms;   /* in the order of the closure */
     struct copula_form *form;

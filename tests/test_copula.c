@@ -7,6 +7,7 @@
 #include "tests/support_domain.h"
 
 #include "aim/copula.h"
+#include "aim/copula_noise.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/normal.h"
@@ -324,7 +325,8 @@ TEST(correlations_come_back_from_integrals)
         assert_int_equal(copula_set_hermite(&y), ERR_OK);
         assert_true(!off || (x.mean > 0.02 && y.mean > 0.02));
         for (size_t k = 0; k < sizeof r / sizeof *r; k++) {
-            const double back = copula_correlation(&x, &y, mean_product(&x, &y, r[k]));
+            const double back = copula_correlation(&x, &y,
+                                                   mean_product(&x, &y, r[k]) - x.mean * y.mean);
             assert_true(fabs(back - r[k]) < 0.004);
         }
     }
@@ -423,6 +425,89 @@ TEST(a_repaired_matrix_is_one_of_correlations)
                 sum += good[3 * i + k] * good[3 * j + k];
             assert_true(fabs(sum - same[3 * i + j]) < 1e-12);
         }
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+#define MANY 60
+#define CELLS_OF_MANY (MANY * MANY)
+
+/* Correlations of: a factor that all share, by different weights; blocks; neighbours; none. */
+enum kind { FACTOR, BLOCKS, NEIGHBOURS, NONE };
+
+static double truth(enum kind kind, size_t i, size_t j)
+{
+    switch (kind) {
+    case FACTOR:
+        return (0.2 + 0.6 * (double)i / MANY) * (0.8 - 0.6 * (double)j / MANY);
+    case BLOCKS:
+        return i / 4 == j / 4 ? 0.7 : 0;
+    case NEIGHBOURS:
+        return pow(0.8, fabs((double)i - (double)j));
+    case NONE:
+        break;
+    }
+    return 0;
+}
+
+/* The mean of how far off a matrix is, with noise of deviation s, and when that has been shrunk. */
+static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
+{
+    double m[CELLS_OF_MANY] = {0}, t[CELLS_OF_MANY] = {0};
+    struct random random;
+    random_seed_u64(&random, 3);
+    *noisy = *shrunk = 0;
+    for (size_t i = 0; i < MANY; i++)
+        for (size_t j = 0; j < i; j++) {
+            t[i * MANY + j] = truth(kind, i, j);
+            m[i * MANY + j] = m[j * MANY + i] = t[i * MANY + j] +
+                                                s * ldexp((double)random_gauss(&random),
+                                                          -RANDOM_GAUSS_BITS);
+            *noisy += fabs(m[i * MANY + j] - t[i * MANY + j]) / (CELLS_OF_MANY / 2);
+        }
+    assert_int_equal(copula_noise_shrink(m, MANY, s, NULL), ERR_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_true(m[i * MANY + i] == 0);
+        for (size_t j = 0; j < i; j++) {
+            *shrunk += fabs(m[i * MANY + j] - t[i * MANY + j]) / (CELLS_OF_MANY / 2);
+            assert_true(m[i * MANY + j] == m[j * MANY + i]);
+        }
+    }
+}
+
+/* Whatever the structure, and more where there is more of it; without noise nothing is moved. */
+TEST(noise_is_shrunk_and_what_is_there_stays)
+{
+    static const double left[] = {0.4, 0.25, 0.7, 0.05};
+    for (enum kind kind = FACTOR; kind <= NONE; kind++) {
+        double noisy, shrunk;
+        errors_of(kind, 0.1, &noisy, &shrunk);
+        assert_true(fabs(noisy - 0.078) < 0.004);
+        assert_true(shrunk < left[kind] * noisy);
+        errors_of(kind, 1e-4, &noisy, &shrunk);
+        assert_true(shrunk < 1.02 * noisy);
+        errors_of(kind, 0, &noisy, &shrunk);
+        assert_true(shrunk == 0);
+    }
+}
+
+/* The study's where there is little noise, as low as noise asks where there is much. */
+TEST(the_clip_follows_from_noise)
+{
+    static const double counts[] = {5, 10, 30, 50, 50, 30, 10, 5};
+    static const double rho[] = {1e6, 3, 1e-3};
+    struct copula_column c[MANY];
+    double clip, before = 3;
+    for (size_t i = 0; i < MANY; i++)
+        column_new(&c[i], counts, 8, 2.5);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(copula_noise_clip(c, MANY, rho[k], 1e4, 2.5, &clip), ERR_OK);
+        assert_true(k == 0 ? clip == 2.5 : clip < before);
+        assert_true(fabs(c[7].score[7] - fmin(clip, 2.3)) < 0.1);
+        before = clip;
+    }
+    for (size_t i = 0; i < MANY; i++)
+        copula_column_clear(&c[i]);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */

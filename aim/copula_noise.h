@@ -1,0 +1,42 @@
+/*
+ * aim/copula_noise.h - what noise asks of a copula. Everything here follows from values that are
+ * open and from public terms: it costs nothing.
+ *
+ * Clip. A row moves a form by the square of the largest score, and a form tells of correlations by
+ * the square of the scores' coefficient h_1. Cut off lower, scores need less noise and tell less.
+ * So of clips from the study's down the one is taken at which the errors of correlations are
+ * expected to be smallest:
+ *
+ *   e_ij^2 = (sigma / (N h_i h_j))^2 + v_i v_j / (N (h_i h_j)^2)      v = E[t^2], N rows
+ *
+ * of noise, and of rows as they happen to be drawn. The sum of e^2 / (1 + e^2) is made small: a
+ * pair of which nothing can be known does not count. Where noise is small that is the study's clip.
+ *
+ * Shrinkage. All forms have the same noise, so a matrix of them is the true one and a symmetric
+ * matrix of independent noise of deviation s. Three estimates are made of it:
+ *
+ *   as it is      risk s^2 a cell
+ *   spectrum      an eigenvalue x becomes x - 2 s^2 sum over the others y of (x - y) / ((x - y)^2 +
+ *                 s^2): the one that is best on average among all that leave eigenvectors as they
+ *                 are (Bun, Allez, Bouchaud, Potters 2016). For columns that have causes in common
+ *   soft          each cell nearer to 0 by c s. For few strong cells among many weak ones
+ *
+ * Of which that is taken whose squared error is the least by Stein's unbiased estimate: for A cells
+ * i < j as opened and B as estimated, sum (B - A)^2 + 2 s^2 (sum of dB / dA) - s^2 cells.
+ */
+#ifndef TREFOIL_AIM_COPULA_NOISE_H
+#define TREFOIL_AIM_COPULA_NOISE_H
+
+#include "aim/copula.h"
+
+/*
+ * The clip, at most `most`, of d columns whose shares are set, for `rho` of forms and `total` rows;
+ * their scores are set.
+ */
+enum err copula_noise_clip(struct copula_column *column, size_t d, double rho, double total,
+                           double most, double *clip) MUST_CHECK;
+
+/* Of a symmetric d x d matrix with a diagonal of 0: what stands beside it gets an estimate. */
+enum err copula_noise_shrink(double *matrix, size_t d, double s, struct log *log) MUST_CHECK;
+
+#endif
