@@ -219,6 +219,17 @@ enum err copula_rows(struct table **out, const struct copula *c, size_t rows, ui
     return memory_hand_over(out, &t);
 }
 
+#define SUMS_ROWS ((size_t)1 << 20)
+#define SUMS_CODES ((size_t)1 << 24) /* of all columns: 32 MiB */
+
+enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log)
+{
+    struct table *t CLEAN(table_free) = NULL;
+    size_t rows = SUMS_CODES / c->domain->attributes;
+    TRY(copula_rows(&t, c, rows < SUMS_ROWS ? rows : SUMS_ROWS, 1, log));
+    return model_sums_drawn(s, &t, c->total);
+}
+
 enum err copula_densities(struct densities *out, const struct copula *c)
 {
     const struct domain *d = c->domain;

@@ -13,6 +13,7 @@
 #ifndef TREFOIL_AIM_COPULA_MODEL_H
 #define TREFOIL_AIM_COPULA_MODEL_H
 
+#include "aim/model_sums.h"
 #include "aim/table/density.h"
 #include "aim/table/table.h"
 #include "base/log.h"
@@ -41,6 +42,8 @@ bool copula_is_file(const char *path);
 /* Rows, each drawn by itself. The same seed gives the same rows. */
 enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint64_t seed,
                      struct log *log) MUST_CHECK;
+/* To be asked as other models are: by 2^20 rows, of many columns fewer. Always the same ones. */
+enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
 /* What its counts say of the numbers inside bins. */
 enum err copula_densities(struct densities *out, const struct copula *c) MUST_CHECK;
 

@@ -12,6 +12,8 @@ struct kept {
 
 struct model_sums {
     const struct model *model;
+    struct table *rows; /* in its place */
+    double total;
     size_t n, room;
     struct kept *one;
     uint64_t cells; /* of all */
@@ -21,6 +23,16 @@ enum err model_sums_new(struct model_sums **s, const struct model *m)
 {
     TRY(memory_new(s, 1));
     (*s)->model = m;
+    (*s)->total = model_total(m);
+    return ERR_OK;
+}
+
+enum err model_sums_drawn(struct model_sums **s, struct table **drawn, double total)
+{
+    TRY(memory_new(s, 1));
+    (*s)->rows = *drawn;
+    (*s)->total = total;
+    *drawn = NULL;
     return ERR_OK;
 }
 
@@ -36,6 +48,7 @@ void model_sums_free(struct model_sums **s)
     if (*s == NULL)
         return;
     drop(*s);
+    table_free(&(*s)->rows);
     memory_free(&(*s)->one);
     memory_free(s);
 }
@@ -43,6 +56,16 @@ void model_sums_free(struct model_sums **s)
 const struct model *model_sums_of(const struct model_sums *s)
 {
     return s->model;
+}
+
+const struct table *model_sums_rows(const struct model_sums *s)
+{
+    return s->rows;
+}
+
+double model_sums_total(const struct model_sums *s)
+{
+    return s->total;
 }
 
 /* The smallest table of the clique that has all of `part`; NULL: its own. */

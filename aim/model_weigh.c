@@ -409,11 +409,10 @@ static void spread(const struct weighing *g, double *counts)
     }
 }
 
-enum err model_weigh(struct model_sums *sums, const struct clique *asked,
-                     const struct model_weight *weight, size_t weights, double *counts,
-                     struct log *log)
+static enum err weigh_model(struct model_sums *sums, const struct model *m,
+                            const struct clique *asked, const struct model_weight *weight,
+                            size_t weights, double *counts, struct log *log)
 {
-    const struct model *m = model_sums_of(sums);
     struct weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
     uint64_t largest = rehearse(&g);
@@ -428,4 +427,16 @@ enum err model_weigh(struct model_sums *sums, const struct clique *asked,
     if (!g.nothing)
         spread(&g, counts);
     return ERR_OK;
+}
+
+enum err model_weigh(struct model_sums *sums, const struct clique *asked,
+                     const struct model_weight *weight, size_t weights, double *counts,
+                     struct log *log)
+{
+    const struct model *m = model_sums_of(sums);
+    if (m == NULL) {
+        model_weigh_rows(sums, asked, weight, weights, counts);
+        return ERR_OK;
+    }
+    return weigh_model(sums, m, asked, weight, weights, counts, log);
 }

@@ -10,6 +10,7 @@
 #include "aim/copula_noise.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
+#include "aim/model_weigh.h"
 #include "aim/normal.h"
 #include "aim/plaintext.h"
 #include "base/file.h"
@@ -804,6 +805,33 @@ TEST(rows_follow_the_copula)
     assert_true(agree > 2 * disagree);
 }
 
+/* Answers are those of the copula's own shares, as near as rows drawn are. */
+TEST(a_copula_is_asked)
+{
+    struct stage s CLEAN(stage_clear);
+    struct copula_result *r CLEAN(copula_result_free) = NULL;
+    struct model_sums *sums CLEAN(model_sums_free) = NULL;
+    const struct copula *m;
+    const struct clique asked = {.n = 1, .attribute = {3}};
+    double *half CLEAN(memory_release) = NULL, *counts CLEAN(memory_release) = NULL, rows = 0;
+    const struct domain_attribute *a;
+    stage_new(&s);
+    m = fitted(&s, &r);
+    a = m->domain->attribute;
+    assert_int_equal(copula_sums(&sums, m, NULL), ERR_OK);
+    assert_int_equal(memory_new(&half, a[0].size), ERR_OK);
+    assert_int_equal(memory_new(&counts, a[3].size), ERR_OK);
+    for (uint32_t code = 0; code < a[0].size; code++)
+        half[code] = 0.5;
+    assert_int_equal(model_weigh(sums, &asked, &(struct model_weight){0, half}, 1, counts, NULL),
+                     ERR_OK);
+    for (uint32_t code = 0; code < a[3].size; code++) {
+        assert_true(fabs(counts[code] / m->total - m->share[3][code] / 2) < 0.002);
+        rows += counts[code];
+    }
+    assert_true(fabs(rows - m->total / 2) < 1e-6 * m->total);
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 #define TREFOIL(...)                                                                               \
@@ -837,10 +865,16 @@ TEST(trefoil_aim_makes_a_copula)
     TREFOIL("synth", support_path(&s, "result/model"), "--out", support_path(&s, "more.csv"),
             "--sampling", "rounded");
     assert_int_equal(o.code, EXIT_USAGE);
-    TREFOIL("query", support_path(&s, "result"), "SELECT COUNT(*) FROM t");
-    assert_int_equal(o.code, EXIT_USAGE); /* not of another version */
-    support_says(o.err, "is a copula: trefoil synth draws rows");
-    assert_null(strstr(o.err, "one version"));
+    TREFOIL("query", support_path(&s, "result"),
+            "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi < 20");
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.err, "no intervals");
+    support_says(o.out, "by correlations alone");
+    TREFOIL("eval", s.path, support_path(&s, "rows.csv"), support_path(&s, "result"));
+    assert_int_equal(o.code, EXIT_OK);
+    support_says(o.err, "the likelihood of rows is left out");
+    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
+    assert_int_not_equal(o.code, EXIT_OK);
     TREFOIL("check", s.path);
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));

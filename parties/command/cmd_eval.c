@@ -1,3 +1,4 @@
+#include "aim/copula_model.h"
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "aim/question/questions.h"
@@ -59,7 +60,8 @@ struct evaluating {
 
     struct study *study;
     struct domain *domain; /* the model's */
-    struct model *fitted;
+    struct model *fitted;  /* NULL: there is none, or a copula */
+    struct copula *copula;
     struct model_sums *sums; /* of it */
     struct densities inside; /* its bins */
     struct evaluation shown;
@@ -76,6 +78,7 @@ static void evaluating_clear(struct evaluating *e)
     densities_clear(&e->inside);
     model_sums_free(&e->sums);
     model_free(&e->fitted);
+    copula_free(&e->copula);
     domain_free(&e->domain);
     study_free(&e->study);
 }
@@ -102,11 +105,17 @@ static enum err read_model(struct evaluating *e, const char *given)
     char path[FILE_PATH];
     bool same = false;
     TRY(command_result(path, given, "model", e->log));
-    TRY(model_load(&e->fitted, &e->domain, path, MODEL_FILE_CELLS, e->log));
+    TRY(copula_is_file(path) ? copula_load(&e->copula, &e->domain, path, e->log)
+                             : model_load(&e->fitted, &e->domain, path, MODEL_FILE_CELLS, e->log));
     TRY(domain_compare(e->domain, e->study->domain, &same));
     if (!same)
         return log_fail(e->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
                         path);
+    if (e->copula != NULL) {
+        log_warn(e->log, "%s is of a copula: the likelihood of rows is left out", path);
+        TRY(copula_sums(&e->sums, e->copula, e->log));
+        return copula_densities(&e->inside, e->copula);
+    }
     e->shown.model = true;
     TRY(model_sums_new(&e->sums, e->fitted));
     return model_densities(&e->inside, e->fitted, e->log);
@@ -192,11 +201,11 @@ static enum err ask(struct evaluating *e, const struct question *q)
         TRY(evaluate_rows_answer(&s->answers[i], truth, other,
                                  rows / fmax(1, (double)s->side[i]->rows)));
     }
-    if (e->fitted == NULL)
+    if (e->sums == NULL)
         return ERR_OK;
     TRY(answer_new(&answer, e->sums, &e->inside, q, e->log));
     return evaluate_model_answer(&s->answers[SIDE_MODEL], truth, answer,
-                                 rows / model_total(e->fitted));
+                                 rows / model_sums_total(e->sums));
 }
 
 static enum err compare_answers(struct evaluating *e, struct questions *q)

@@ -1,3 +1,4 @@
+#include "aim/copula_model.h"
 #include "aim/errors_file.h"
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
@@ -52,7 +53,8 @@ struct asked {
 
 struct asking {
     struct domain *domain;
-    struct model *model;
+    struct model *model; /* NULL: a copula, of which rows have been drawn */
+    struct copula *copula;
     struct model_sums *sums; /* of it */
     struct densities inside;
     struct errors *errors; /* NULL: no intervals */
@@ -80,6 +82,7 @@ static void asking_clear(struct asking *k)
     densities_clear(&k->inside);
     model_sums_free(&k->sums);
     model_free(&k->model);
+    copula_free(&k->copula);
     domain_free(&k->domain);
     json_decref(k->list);
     bytes_clear(&k->out);
@@ -94,6 +97,10 @@ static enum err load_errors(struct asking *k, const char *path)
     char model[FILE_PATH], file[FILE_PATH];
     if (k->level == 0)
         return ERR_OK;
+    if (k->model == NULL) {
+        log_warn(k->log, "no intervals: %s is of a copula, whose errors are not known", path);
+        return ERR_OK;
+    }
     TRY(command_result(model, path, "model", k->log));
     slash = strrchr(model, '/');
     TRY(file_path(file, k->log, "%.*serrors", slash != NULL ? (int)(slash - model) + 1 : 0, model));
@@ -107,6 +114,12 @@ static enum err load(struct asking *k, const char *path)
 {
     char file[FILE_PATH];
     TRY(command_result(file, path, "model", k->log));
+    if (copula_is_file(file)) {
+        TRY(copula_load(&k->copula, &k->domain, file, k->log));
+        progress_wait(&k->progress, "drawing rows of the copula");
+        TRY(copula_sums(&k->sums, k->copula, k->log));
+        return copula_densities(&k->inside, k->copula);
+    }
     TRY(model_load(&k->model, &k->domain, file, MODEL_FILE_CELLS, k->log));
     TRY(model_sums_new(&k->sums, k->model));
     return model_densities(&k->inside, k->model, k->log);
@@ -135,11 +148,12 @@ static void print_column(const struct domain_attribute *a)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
+/* Of a copula no marginal of several columns was measured. */
 static bool all_together(const struct asking *k, const struct question *q)
 {
     for (size_t i = 0; i < q->items; i++) {
         struct scope s = answer_columns(q, i);
-        if (s.n > 0 && !model_holds_together(k->model, &s))
+        if (k->model == NULL ? s.n > 1 : s.n > 0 && !model_holds_together(k->model, &s))
             return false;
     }
     return true;
@@ -147,10 +161,18 @@ static bool all_together(const struct asking *k, const struct question *q)
 
 static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 {
+    size_t left_out;
+    double rows;
     switch (k->form) {
     case FORM_JSON:
         return answers_json(k->list, e);
     case FORM_CSV:
+        left_out = answers_left_out(e->answer, &rows);
+        if (left_out > 0)
+            log_warn(k->log,
+                     "%zu groups of less than half a row, %.2g rows together, are left out "
+                     "of the answer to %.*s",
+                     left_out, rows, (int)e->size, e->text);
         bytes_put_text(&k->out, first ? "" : "\n");
         answers_csv(&k->out, e);
         return ERR_OK;
@@ -203,6 +225,7 @@ static enum err put_all(struct asking *k)
                                         .answer = one->answer,
                                         .together = all_together(k, one->question),
                                         .level = k->errors != NULL ? k->level : 0,
+                                        .copula = k->model == NULL,
                                         .learned = k->errors != NULL && k->errors->learned};
         TRY(put(k, &e, i == 0));
     }

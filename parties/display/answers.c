@@ -71,6 +71,18 @@ static bool is_shown(const struct answer *a, size_t line)
     return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
 }
 
+size_t answers_left_out(const struct answer *a, double *rows)
+{
+    size_t groups = 0;
+    *rows = 0;
+    for (size_t line = 0; line < a->lines; line++)
+        if (!is_shown(a, line)) {
+            groups++;
+            *rows += a->rows[line];
+        }
+    return groups;
+}
+
 static bool may_lack(const struct question *q, size_t item)
 {
     return !q->item[item].rows && column_of(q, item)->missing != NULL;
@@ -200,20 +212,20 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
     bool approximate = false;
-    size_t hidden = 0;
+    double rows;
+    size_t hidden = answers_left_out(e->answer, &rows);
     for (size_t i = 0; i < q->items; i++)
         approximate |= is_approximate(&q->item[i]);
-    for (size_t line = 0; line < e->answer->lines; line++)
-        hidden += !is_shown(e->answer, line);
     if (hidden > 0)
-        text_put(out, "(%zu group%s of less than half a row left out)\n", hidden,
-                 hidden == 1 ? " is" : "s are");
+        text_put(out, "(%zu group%s of less than half a row left out, %.2g rows together)\n",
+                 hidden, hidden == 1 ? " is" : "s are", rows);
     if (approximate)
         bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
     if (e->together)
         return;
-    bytes_put_text(out, "no measured marginal holds these columns together: the answer rests on "
-                        "conditional\nindependence");
+    bytes_put_text(out, e->copula ? "of a copula: these columns hang together by correlations alone"
+                                  : "no measured marginal holds these columns together: the answer "
+                                    "rests on conditional\nindependence");
     if (e->level > 0 && e->learned)
         bytes_put_text(out, "; the interval is as wide as such answers were wrong where that was "
                             "measured\n");
@@ -286,22 +298,22 @@ static void csv_number(struct bytes *out, double v)
     csv_field(out, text, false);
 }
 
-static void csv_end(struct bytes *out, const struct question *q, size_t item, bool known,
-                    double end)
+static void csv_value(struct bytes *out, const struct question *q, size_t item, bool known,
+                      double value, bool first)
 {
     char text[CELL] = "";
     if (known && is_code(&q->item[item]))
-        put_code(text, column_of(q, item), (uint32_t)end);
+        put_code(text, column_of(q, item), (uint32_t)value);
     else if (known)
-        put_number(text, end);
-    csv_field(out, text, false);
+        put_number(text, value);
+    csv_field(out, text, first);
 }
 
 static void csv_ends(struct bytes *out, const struct question *q, size_t item,
                      const struct answer_value *v)
 {
-    csv_end(out, q, item, v->known && v->bounded, v->low);
-    csv_end(out, q, item, v->known && v->bounded, v->high);
+    csv_value(out, q, item, v->known && v->bounded, v->low, false);
+    csv_value(out, q, item, v->known && v->bounded, v->high, false);
     if (is_code(&q->item[item]))
         csv_number(out, v->agreed);
 }
@@ -319,13 +331,7 @@ static void csv_line(struct bytes *out, const struct answers_entry *e, size_t li
     }
     for (size_t i = 0; i < q->items; i++) {
         const struct answer_value *v = value_of(a, line, i);
-        if (!v->known)
-            text[0] = '\0';
-        else if (is_code(&q->item[i]))
-            put_code(text, column_of(q, i), (uint32_t)v->number);
-        else
-            put_number(text, v->number);
-        csv_field(out, text, q->groups + i == 0);
+        csv_value(out, q, i, v->known, v->number, q->groups + i == 0);
         if (e->level > 0)
             csv_ends(out, q, i, v);
         if (may_lack(q, i))
@@ -420,6 +426,8 @@ static json_t *line_json(const struct answers_entry *e, size_t line)
 
 enum err answers_json(json_t *list, const struct answers_entry *e)
 {
+    double rows;
+    const size_t left_out = answers_left_out(e->answer, &rows);
     json_t *o = json_object(), *lines = json_array();
     int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
     for (size_t line = 0; line < e->answer->lines; line++)
@@ -427,6 +435,9 @@ enum err answers_json(json_t *list, const struct answers_entry *e)
             failed |= json_array_append_new(lines, line_json(e, line));
     if (e->level > 0)
         failed |= json_object_set_new(o, "level", json_real(e->level));
+    if (e->answer->question->groups > 0)
+        failed |= json_object_set_new(
+            o, "left_out", json_pack("{s:I, s:f}", "groups", (json_int_t)left_out, "rows", rows));
     failed |= json_object_set_new(o, "lines", lines) |
               json_object_set_new(o, "together", json_boolean(e->together)) |
               json_array_append(list, o);

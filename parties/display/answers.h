@@ -2,7 +2,8 @@
  * parties/display/answers.h - answers to questions, as tables for people, CSV, or JSON.
  *
  * A label is written as it is, a number by as few digits as give it back, a bin by its lower edge,
- * a missing value as NULL (in CSV an empty field). Groups of less than half a row are left out.
+ * a missing value as NULL (in CSV an empty field). Groups of less than half a row are left out, and
+ * counted.
  * JSON is a list of
  *
  *   { "question": "SELECT ..",
@@ -13,6 +14,7 @@
  *                                 "agreed": 0.9,                     of MODE: see aim/answer.h
  *                                 "rows": 1020.7,                    that have the column
  *                                 "approximate": true } ] } ],       absent where it is not
+ *     "left_out": {"groups": 3, "rows": 0.8},        absent without GROUP BY
  *     "level": 0.95,          of the intervals; absent, with low and high, where there are none
  *     "together": false }     whether one measured marginal holds all columns of the question
  */
@@ -28,9 +30,13 @@ struct answers_entry {
     size_t size;
     const struct answer *answer;
     bool together;
+    bool copula;  /* so what columns have in common is their correlations */
     double level; /* 0: without intervals */
     bool learned; /* what they are where columns were not measured together */
 };
+
+/* Groups of less than half a row; and their rows, all together. */
+size_t answers_left_out(const struct answer *a, double *rows);
 
 void answers_text(struct bytes *out, const struct answers_entry *e);
 void answers_csv(struct bytes *out, const struct answers_entry *e);
