@@ -46,11 +46,12 @@ else
     depth=20000
 fi
 
-# verify model-file options: the verifier's words. To compile takes longer than most of it runs, hence -O1.
+# verify table-bits model-file "how to compile" options: the verifier's words.
 verify() {
-    spin -a "${@:2}" "$1" >spin.log 2>&1 &&
-        "${CC:-cc}" -O1 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -w -o pan pan.c >>spin.log 2>&1 &&
-        ./pan "-m$depth" -w25 >pan.log 2>&1
+    # shellcheck disable=SC2086
+    spin -a "${@:4}" "$2" >spin.log 2>&1 &&
+        "${CC:-cc}" $3 -DSAFETY -DCOLLAPSE -DVECTORSZ=2048 -w -o pan pan.c >>spin.log 2>&1 &&
+        ./pan "-m$depth" "-w$1" >pan.log 2>&1
     cat spin.log pan.log 2>/dev/null
 }
 
@@ -67,7 +68,7 @@ tell() { # number fine
 
 holds() { # number model options
     local fine=no
-    verify "$here/$2.pml" "${@:3}" >words
+    verify 25 "$here/$2.pml" -O1 "${@:3}" >words
     if grep -q "errors: 0" words && ! grep -qE "max search depth too small|out of memory" words; then
         fine=yes
         echo "# $(grep -E 'states, stored' words | tr -s ' '): ${*:3}"
@@ -75,11 +76,12 @@ holds() { # number model options
     tell "$1" $fine
 }
 
-# a test that cannot fail is none
+# A test that cannot fail is none. To compile takes longer than most of it runs; the last alternative of each choice
+# comes first, and with it what a mutant does wrong.
 notices() { # number sed-expression model options
     local fine=no
     sed "$2" "$here/$3.pml" >mutant.pml
-    verify "$PWD/mutant.pml" "${@:4}" >words
+    verify 20 "$PWD/mutant.pml" "-O0 -DT_REVERSE" "${@:4}" >words
     ! cmp -s mutant.pml "$here/$3.pml" && grep -qE "assertion violated|invalid end state" words && fine=yes
     tell "$1" $fine
 }

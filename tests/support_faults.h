@@ -50,8 +50,8 @@ void faults_expect_words(const char *log, int code, const char *kind, long n);
 typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
 /*
- * Faults of one kind: at the victim, `step` apart; in the long tests all (of "+" more), at each of
- * `servers`.
+ * Two faults of one kind, at the victim, `step` apart: about half of all that there are. In the
+ * long tests all (of "+" more), at each of `servers`.
  */
 struct sweep {
     const char *kind;

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PATIENCE 6
+
 pid_t support_start(const char *output, const char *const *arguments)
 {
     const char *program = getenv("TREFOIL");
@@ -52,6 +54,11 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
     return support_start(support_path(s, "server%u.log", i), arguments);
 }
 
+double support_deadline(double seconds)
+{
+    return clock_now_s() + PATIENCE * seconds;
+}
+
 static void pause_briefly(void)
 {
     const struct timespec t = {.tv_nsec = 5000000};
@@ -60,7 +67,7 @@ static void pause_briefly(void)
 
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes)
 {
-    double end = clock_now_s() + seconds;
+    double end = support_deadline(seconds);
     struct rusage usage;
     int status;
     while (wait4(pid, &status, WNOHANG, &usage) != pid) {
@@ -187,12 +194,24 @@ bool support_contains(const char *path, const char *text)
     return found;
 }
 
+static void show_end(const char *path, const char *missing)
+{
+    struct bytes b CLEAN(bytes_clear) = {0};
+    size_t n = 0;
+    if (file_read(path, (size_t)64 << 20, &b, NULL) == ERR_OK)
+        n = b.size < 2000 ? b.size : 2000;
+    fprintf(stderr, "\"%s\" does not come in %s:\n%.*s\n", missing, path, (int)n,
+            n > 0 ? (const char *)b.data + b.size - n : "");
+}
+
 bool support_wait_for(const char *path, const char *text, double seconds)
 {
-    double end = clock_now_s() + seconds;
+    double end = support_deadline(seconds);
     while (!support_contains(path, text)) {
-        if (clock_now_s() > end)
+        if (clock_now_s() > end) {
+            show_end(path, text);
             return false;
+        }
         pause_briefly();
     }
     return true;

@@ -10,6 +10,12 @@
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
 pid_t support_start(const char *output, const char *const *arguments);
 /*
+ * The time by which what takes less than `seconds` here must have come: several times as much,
+ * since a machine may be slow and busy, and nobody waits so long but for what has failed. All that
+ * waits below does it so.
+ */
+double support_deadline(double seconds);
+/*
  * Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed).
  */
 int support_wait(pid_t pid, double seconds);
@@ -43,7 +49,7 @@ void support_unload(void);
  */
 bool support_edit(const char *from, const char *to, const char *const *pairs);
 
-/* Whether a file contains a text; and waiting for that. */
+/* Whether a file contains a text; and waiting for that. In vain, it shows the end of the file. */
 bool support_contains(const char *path, const char *text);
 bool support_wait_for(const char *path, const char *text, double seconds);
 

@@ -30,7 +30,7 @@ struct support_options {
     bool annealed;      /* as many rounds as the budget allows */
     const char *copula; /* in the place of rounds: the lines of method: copula */
     double epsilon, delta;
-    unsigned round_s, connect_s; /* deadlines */
+    unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
     const char *noise;
     const char *more; /* top-level keys more */
     const char *host; /* default 127.0.0.1 */

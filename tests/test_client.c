@@ -9,6 +9,7 @@
 #include "parties/exchange/client.h"
 #include "parties/study/roster.h"
 #include "tests/support_gates.h"
+#include "tests/support_process.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -178,7 +179,7 @@ TEST(a_run_is_said_to_live_as_long_as_it_does)
     double end;
     house_new(&h);
     assert_int_equal(client_new(&client, h.netio, h.s.study, h.analyst, h.run, &quiet), ERR_OK);
-    end = clock_now_s() + 30;
+    end = support_deadline(30);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         while (atomic_load(&h.alive[i]) < 3)
             assert_true(clock_now_s() < end);

@@ -123,7 +123,7 @@ static int status(struct scene *c)
 TEST(a_study_goes_on_whatever_the_clocks_do)
 {
     static const int64_t jumps[] = {3600, -3600, 20 * YEAR, -20 * YEAR, 0};
-    const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8, .round_s = 5};
+    const struct support_options o = {.owners = OWNERS, .rounds = 12, .epsilon = 8};
     struct scene c CLEAN(scene_free);
     pid_t run;
     scene_new(&c, &o);
@@ -172,7 +172,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
  */
 TEST(a_key_expires_by_the_servers_clock)
 {
-    const struct support_options o = {.owners = OWNERS, .round_s = 5};
+    const struct support_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
     char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
     struct scene c CLEAN(scene_free);
@@ -197,7 +197,7 @@ TEST(a_key_expires_by_the_servers_clock)
 TEST(uploads_end_and_are_due_by_the_servers_clock)
 {
     char more[128];
-    const struct support_options o = {.owners = OWNERS, .round_s = 5, .more = "retain_days: 30\n"};
+    const struct support_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
     struct scene c CLEAN(scene_free);
     const struct phrase until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);

@@ -112,7 +112,7 @@ static bool has_ended(struct stage *c, unsigned who, int *code)
 /* Until a server listens, or is dead already. */
 static void wait_ready(struct stage *c, unsigned who)
 {
-    double end = clock_now_s() + 20;
+    double end = support_deadline(20);
     while (clock_now_s() < end && kill(c->pid[who], 0) == 0 &&
            !support_contains(file(c, "server%u.log", who), "is ready")) {
         siginfo_t info = {0};
@@ -201,7 +201,7 @@ static bool tend(struct stage *c, bool downwards, unsigned *runs)
 /* A whole study, everybody with their fault. */
 static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwards)
 {
-    double end = clock_now_s() + 120;
+    double end = support_deadline(120);
     unsigned runs = 0;
     restore(c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

@@ -237,7 +237,6 @@ TEST(late_rows_join_a_run)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 300,
-                                      .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     const char *arguments[] = {"run", NULL, "--key", NULL, "--out", NULL, NULL};
@@ -387,7 +386,6 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = 15,
-                                      .round_s = 3,
                                       .epsilon = 8,
                                       .more = "min_owners: 2\nlate_uploads: join\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
@@ -418,7 +416,7 @@ TEST(late_rows_that_are_damaged_stop_no_run)
 
 TEST(other_terms_are_named)
 {
-    const struct support_options o = {.owners = OWNERS, .round_s = 5};
+    const struct support_options o = {.owners = OWNERS};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     char altered[SUPPORT_PATH];
     altered_study(&c, "rounds: 3", "rounds: 4", altered);

@@ -35,7 +35,7 @@ struct scene {
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 2, .rounds = 3, .round_s = 5};
+    const struct support_options o = {.owners = 2, .rounds = 3};
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {

@@ -28,7 +28,7 @@ struct scene {
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 3, .round_s = 4};
+    const struct support_options o = {.owners = 3, .round_s = 4, .connect_s = 3};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
@@ -360,7 +360,7 @@ static int serve(struct scene *c, unsigned i, const char *study)
     const char *log = file(c, "server%u.log", i);
     unlink(log);
     c->server[i] = support_start(log, a);
-    for (unsigned k = 0; k < 2000; k++) {
+    for (double end = support_deadline(10); clock_now_s() < end; usleep(5000)) {
         if (support_contains(log, "is ready"))
             return 0;
         if (support_contains(log, "server stopped") || support_contains(log, "trefoil: ")) {
@@ -368,7 +368,6 @@ static int serve(struct scene *c, unsigned i, const char *study)
             c->server[i] = 0;
             return code;
         }
-        usleep(5000);
     }
     return -2;
 }

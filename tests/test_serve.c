@@ -144,7 +144,7 @@ static double metric(const struct house *h, unsigned server, const char *name)
 
 static void wait_for_metric(const struct house *h, unsigned server, const char *name, double v)
 {
-    for (double end = clock_now_s() + 20; metric(h, server, name) != v; usleep(20000))
+    for (double end = support_deadline(20); metric(h, server, name) != v; usleep(20000))
         if (clock_now_s() > end)
             fail_msg("%s of server %u is not %g", name, server, v);
 }
@@ -153,7 +153,7 @@ static void wait_for_metric(const struct house *h, unsigned server, const char *
 static void wait_for_page(const struct house *h, unsigned server, const char *words)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
-    const double end = clock_now_s() + 20;
+    const double end = support_deadline(20);
     while (strstr(ask(h, server, "GET /", &answer), words) == NULL) {
         if (clock_now_s() > end)
             fail_msg("\"%s\" is not in:\n%s", words, (char *)answer.data);
@@ -253,7 +253,7 @@ TEST(the_status_port_bears_what_comes)
     for (unsigned k = 0; k < 40; k++)
         if (idle[k] >= 0)
             close(idle[k]);
-    for (double end = clock_now_s() + 15; clock_now_s() < end;) {
+    for (double end = support_deadline(15); clock_now_s() < end;) {
         int fd = support_connect("127.0.0.1", h.status);
         assert_true(fd >= 0);
         if (write(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25) == 25)
@@ -362,7 +362,7 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
     assert_true(refused > 20);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= refused);
     /* it is forgiven with time */
-    for (double end = clock_now_s() + 10; ask_status(&c) != ERR_OK; usleep(20000))
+    for (double end = support_deadline(10); ask_status(&c) != ERR_OK; usleep(20000))
         assert_true(clock_now_s() < end);
     assert_int_equal(share(&h, 0), 0);
 }
@@ -415,7 +415,7 @@ static void flip_byte(const char *path, long at)
 
 TEST(a_backup_of_a_running_server_comes_back)
 {
-    const struct support_options o = {.owners = OWNERS, .round_s = 5};
+    const struct support_options o = {.owners = OWNERS};
     struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -457,7 +457,7 @@ TEST(a_backup_of_a_running_server_comes_back)
  */
 TEST(a_server_that_is_behind_is_refused)
 {
-    const struct support_options o = {.owners = 1, .round_s = 5};
+    const struct support_options o = {.owners = 1};
     struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
@@ -477,7 +477,7 @@ TEST(a_server_that_is_behind_is_refused)
         assert_int_equal(support_run(in(&h, "recover.log"), 60, a), 0);
     }
     start(&h, 1);
-    for (double end = clock_now_s() + 10;
+    for (double end = support_deadline(10);
          metric(&h, 1, "trefoil_budget_rho_spent") != metric(&h, 0, "trefoil_budget_rho_spent");
          usleep(5000)) /* shown once its thread has read the ledger */
         assert_true(clock_now_s() < end);
@@ -630,7 +630,7 @@ static int check_statement(struct house *h, const char *study, const char *state
 
 TEST(what_is_purged_is_gone_and_signed_for)
 {
-    const struct support_options o = {.owners = 2, .round_s = 5};
+    const struct support_options o = {.owners = 2};
     struct house h CLEAN(house_free) = house_new(&o);
     struct bytes before CLEAN(bytes_clear) = {0}, after CLEAN(bytes_clear) = {0};
     start_all(&h);

@@ -162,7 +162,7 @@ static void the_dry_run_says_what_the_receipt_is_of(struct scene *c, const char 
 
 TEST(uploads_are_held_replaced_and_withdrawn)
 {
-    const struct support_options o = {.owners = 3, .round_s = 6};
+    const struct support_options o = {.owners = 3};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], own[SUPPORT_PATH], other[SUPPORT_PATH];
     scene_new(&c, &o);
@@ -239,7 +239,7 @@ static void another_study(struct scene *c, const char *book)
 
 TEST(the_budget_book_says_what_a_key_has_sent)
 {
-    const struct support_options o = {.owners = 1, .round_s = 4};
+    const struct support_options o = {.owners = 1};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], book[SUPPORT_PATH], altered[SUPPORT_PATH];
     scene_new(&c, &o);
@@ -429,7 +429,7 @@ static void write_otherwise(struct scene *c, const char *altered)
 
 TEST(terms_are_pinned_and_their_difference_named)
 {
-    const struct support_options o = {.owners = 2, .round_s = 4};
+    const struct support_options o = {.owners = 2};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH], csv[SUPPORT_PATH], altered[SUPPORT_PATH];
     struct phrase print;
@@ -699,7 +699,7 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
             client = support_start(file(&l.c, "killed.log"), a);
-            for (unsigned i = 0; i < 2000 && !atomic_load(&l.proxy[server].reached); i++)
+            for (unsigned i = 0; i < 12000 && !atomic_load(&l.proxy[server].reached); i++)
                 usleep(5000);
             assert_true(atomic_load(&l.proxy[server].reached));
             if (server == 1 && cuts[k] == 400000) {
@@ -733,7 +733,7 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
     a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
     proxy_set(&l.proxy[1], 400000, true);
     client = support_start(file(&l.c, "share.log"), a);
-    for (unsigned i = 0; i < 2000 && !atomic_load(&l.proxy[1].reached); i++)
+    for (unsigned i = 0; i < 12000 && !atomic_load(&l.proxy[1].reached); i++)
         usleep(5000);
     assert_true(atomic_load(&l.proxy[1].reached));
     assert_int_equal(support_stop(&l.c.server[1]), 0);
@@ -801,7 +801,7 @@ TEST(a_replayed_upload_is_nothing)
 TEST(an_upload_under_anothers_name_is_the_senders)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
-    const struct support_options o = {.owners = 2, .round_s = 4, .part = part};
+    const struct support_options o = {.owners = 2, .part = part};
     struct scene c CLEAN(scene_free);
     char keys[2][KEYS_TEXT_SIZE], swapped[SUPPORT_PATH];
     scene_new(&c, &o);

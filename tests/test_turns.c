@@ -239,7 +239,7 @@ TEST(a_request_that_was_lost_is_not_waited_for)
 {
     struct scene c CLEAN(scene_free);
     struct analyst a;
-    scene_with(&c, NULL, 90); /* longer than the test may take */
+    scene_with(&c, NULL, 900); /* longer than the test may take */
     connect_all(&c, &a);
     for (unsigned lost = 1; lost < STUDY_SERVERS; lost++) {
         ask(&a, REQUEST_OPEN);

@@ -107,7 +107,7 @@ static void wait_ready(struct stage *c, unsigned i)
 {
     char log[32];
     snprintf(log, sizeof log, "server%u.log", i);
-    for (double end = clock_now_s() + 20; !has_ended(c->server[i]); usleep(2000)) {
+    for (double end = support_deadline(20); !has_ended(c->server[i]); usleep(2000)) {
         if (support_contains(file(c, "%s", log), "is ready"))
             return;
         assert_true(clock_now_s() < end);
@@ -244,7 +244,7 @@ static const char *const kinds[] = {"kill-send", "kill-write", "kill-before", "k
 /* Whoever was killed is started again, until a client has ended: its exit code. */
 static int tend(struct stage *c, pid_t client)
 {
-    for (double end = clock_now_s() + 120; !has_ended(client); usleep(3000)) {
+    for (double end = support_deadline(120); !has_ended(client); usleep(3000)) {
         assert_true(clock_now_s() < end);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             if (has_ended(c->server[i])) {
