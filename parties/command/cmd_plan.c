@@ -5,10 +5,12 @@
 #include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
+#include "parties/command/plan_copula.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 #include "parties/study/expect.h"
 #include "parties/study/fine.h"
+#include "parties/study/method.h"
 #include "parties/study/study.h"
 
 #include <inttypes.h>
@@ -22,7 +24,8 @@ static const char help[] =
     "Says what a study will take, before anybody sends anything: cells, memory,\n"
     "uploads, rounds, noise, disk; what error to expect at several epsilons and\n"
     "numbers of rounds, and in the answers to the questions that the study is made\n"
-    "for; and which columns have more bins than noise lets one see.\n"
+    "for; which columns have more bins than noise lets one see; and which method is\n"
+    "expected to do better, AIM or a copula.\n"
     "Reads only the study file. Refuses a study that cannot work, and says what to\n"
     "change.\n"
     "\n"
@@ -390,15 +393,29 @@ static void clear(struct plan *p)
     study_free(&p->study);
 }
 
+static enum err plan_copula(const struct plan *p, double rho)
+{
+    plan_copula_size(p->study, p->rows);
+    method_print(stdout, p->study, (double)p->rows, rho);
+    print_uploads(p);
+    print_noise(p);
+    return plan_copula_errors(p->study, p->rows);
+}
+
 static enum err plan(struct plan *p, const char *path)
 {
-    TRY(study_load_served(&p->study, path, p->log));
+    struct ledger_limits limits;
+    TRY(study_load(&p->study, path, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
-    TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
+    TRY(price_limits(p->study, &limits, p->log));
     count(p);
+    if (p->study->method == STUDY_COPULA)
+        return plan_copula(p, limits.rho);
+    TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check(p));
     print_domain(p);
+    method_print(stdout, p->study, (double)p->rows, limits.rho);
     TRY(print_model(p));
     print_uploads(p);
     print_noise(p);

@@ -262,22 +262,6 @@ enum err study_load(struct study **study, const char *path, struct log *log)
     return study_parse(study, path, text.data, text.size, log);
 }
 
-enum err study_load_served(struct study **study, const char *path, struct log *log)
-{
-    TRY(study_load(study, path, log));
-    switch ((*study)->method) {
-    case STUDY_AIM:
-        return ERR_OK;
-    case STUDY_COPULA:
-        break;
-    }
-    study_free(study);
-    return log_fail(log, ERR_STUDY,
-                    "%s has method: copula, which servers do not play yet: trefoil aim makes one, "
-                    "for whoever may see all rows; for a study between servers write method: aim",
-                    path);
-}
-
 void study_free(struct study **study)
 {
     struct study *s = *study;

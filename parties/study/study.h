@@ -142,8 +142,6 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
-/* The same for what servers do: ERR_STUDY, logged, for a method that they do not know yet. */
-enum err study_load_served(struct study **study, const char *path, struct log *log) MUST_CHECK;
 /*
  * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
  * has it. Of the study, domain and zeros alone must be there.

@@ -1,0 +1,145 @@
+#include "parties/command/plan_copula.h"
+
+#include "aim/copula_noise.h"
+#include "aim/copula_run.h"
+#include "aim/forms.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "parties/exchange/price.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define ROUND_EXCHANGES 3
+
+static uint64_t codes_of(const struct study *s)
+{
+    uint64_t codes = 0;
+    for (size_t i = 0; i < s->domain->attributes; i++)
+        codes += s->domain->attribute[i].size;
+    return codes;
+}
+
+void plan_copula_size(const struct study *s, uint64_t rows)
+{
+    const uint64_t d = s->domain->attributes, codes = codes_of(s);
+    const uint64_t model = 8 * (codes + d * (d - 1) / 2);
+    /* itself and its libraries; the matrix, with LAPACK's copies; the rows that it draws */
+    const double program = 15e6 + 40.0 * (double)(d * d) +
+                           (double)rows * (sizeof(uint16_t) * ((double)d + 1) + sizeof(uint32_t));
+    printf("study %s: %" PRIu64 " attributes, at most %" PRIu64 " rows from %zu owners\n", s->name,
+           d, rows, s->owners);
+    printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
+           " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
+           "  security: abort\n",
+           codes, products_count(d), ROUND_EXCHANGES);
+    printf("model: %s; the analyst's program about %s\n", words_bytes(model).text,
+           words_bytes((uint64_t)program).text);
+}
+
+/* Columns whose rows are spread evenly over their codes. */
+struct even {
+    size_t d;
+    struct copula_column *column;
+};
+
+static void even_clear(struct even *e)
+{
+    for (size_t i = 0; e->column != NULL && i < e->d; i++)
+        copula_column_clear(&e->column[i]);
+    memory_free(&e->column);
+}
+
+static enum err even_new(struct even *e, const struct domain *d)
+{
+    e->d = d->attributes;
+    TRY(memory_new(&e->column, e->d));
+    for (size_t i = 0; i < e->d; i++) {
+        const uint32_t size = d->attribute[i].size;
+        double *counts CLEAN(memory_release) = NULL;
+        TRY(memory_new(&counts, size));
+        for (uint32_t a = 0; a < size; a++)
+            counts[a] = 1;
+        TRY(copula_column_new(&e->column[i], size));
+        TRY(copula_set_shares(&e->column[i], counts, size));
+    }
+    return ERR_OK;
+}
+
+/* Of all scores the largest, squared, of one column. */
+static double largest(const struct copula_column *c)
+{
+    double most = 0;
+    for (uint32_t a = 0; a < c->size; a++)
+        most = fmax(most, c->score[a] * c->score[a]);
+    return most;
+}
+
+/*
+ * What noise a pair's sum has, and how far a correlation is off by that, on average; columns of one
+ * value have no pairs that say anything.
+ */
+static enum err noise_of(const struct even *e, const struct study *s, double rho, double rows,
+                         double *sum, double *correlation)
+{
+    double clip, squares = 0, before = 0, loss = 0, losses = 0, columns = 0, pairs = 0;
+    TRY(copula_noise_clip(e->column, e->d, rho, rows, s->copula_clip, &clip));
+    for (size_t i = 0; i < e->d; i++) {
+        const double most = largest(&e->column[i]), h = e->column[i].hermite[0];
+        if (!(h > 0))
+            continue;
+        squares += most * before;
+        before += most;
+        loss += losses / h;
+        losses += 1 / h;
+        pairs += columns++;
+    }
+    *sum = sqrt(squares / (2 * rho));
+    *correlation = fmin(1, *sum / rows * loss / fmax(1, pairs));
+    return ERR_OK;
+}
+
+static enum err print_line(const struct even *e, const struct study *s, double epsilon, double rows)
+{
+    const double d = (double)e->d, k = s->rows_per_person;
+    struct study other = *s;
+    struct ledger_limits limits;
+    double rho, sigma, sum, correlation;
+    other.epsilon = epsilon;
+    if (price_check_noise(&other, NULL) != ERR_OK ||
+        price_limits(&other, &limits, NULL) != ERR_OK) {
+        printf("  %7.3g  does not fit this study\n", epsilon);
+        return ERR_OK;
+    }
+    rho = limits.rho / (k * k);
+    sigma = copula_sigma(e->d, s->copula_share * rho);
+    TRY(noise_of(e, s, (1 - s->copula_share) * rho, rows, &sum, &correlation));
+    printf("  %7.3g  %10.4g  %8.4g  %14.4f  %10.4g  %13.3f\n", epsilon, limits.rho, sigma,
+           fmin(2, sqrt(2 / M_PI) * sigma * (double)codes_of(s) / d / rows), sum, correlation);
+    return ERR_OK;
+}
+
+enum err plan_copula_errors(const struct study *s, uint64_t rows)
+{
+    static const double epsilon[] = {0.5, 1, 2, 4};
+    const double n = fmax(1, (double)rows);
+    struct even e CLEAN(even_clear) = {0};
+    bool own = false;
+    TRY(even_new(&e, s->domain));
+    printf("noise by epsilon (delta %g): sigma of a count, the L1 error to expect of an\n"
+           "attribute, sigma of a pair's sum and of its correlation, where all owners have\n"
+           "max_rows rows (fewer: more, in proportion), spread evenly over the values:\n"
+           "  epsilon         rho     sigma  one-ways, mean  of a pair  a correlation\n",
+           s->delta);
+    for (size_t i = 0; i < sizeof epsilon / sizeof *epsilon; i++) {
+        own |= fabs(epsilon[i] - s->epsilon) < 1e-9;
+        TRY(print_line(&e, s, epsilon[i], n));
+    }
+    if (!own) {
+        TRY(print_line(&e, s, s->epsilon, n));
+        printf("  (the last line is the study's own)\n");
+    }
+    printf("What links attributes otherwise than a normal distribution does is lost besides.\n");
+    return ERR_OK;
+}

@@ -1,0 +1,43 @@
+#include "parties/study/method.h"
+
+#include <math.h>
+
+struct method_advice method_advise(const struct study *s, double rows, double rho)
+{
+    const double d = (double)s->domain->attributes, k = s->rows_per_person;
+    struct method_advice m = {.better = STUDY_AIM};
+    double before = 0; /* codes of the columns before */
+    for (size_t i = 0; i < s->domain->attributes; i++) {
+        m.cells += before * s->domain->attribute[i].size;
+        before += s->domain->attribute[i].size;
+    }
+    m.cells /= fmax(1, d * (d - 1) / 2);
+    m.error = sqrt(2 / M_PI) * m.cells * k / sqrt(2 * rho) / fmax(1, rows);
+    if (d >= 2 && (m.error > METHOD_PAIR_ERROR || d > METHOD_COLUMNS_MOST))
+        m.better = STUDY_COPULA;
+    return m;
+}
+
+void method_print(FILE *out, const struct study *s, double rows, double rho)
+{
+    const struct method_advice m = method_advise(s, rows, rho);
+    fprintf(out, "method: %s; expected to be better for this study: %s\n",
+            study_method_word(s->method), study_method_word(m.better));
+    fprintf(out,
+            "  a table of two attributes has %.0f cells on average; one of them, with all of the\n"
+            "  budget, would have an error of %.2g of noise alone",
+            m.cells, m.error);
+    if (m.error > METHOD_PAIR_ERROR)
+        fputs(": more than there is to see, so\n"
+              "  that one number a pair (method: copula) tells more. Coarser bins help AIM\n",
+              out);
+    else if (m.better == STUDY_COPULA)
+        fprintf(out,
+                ", but of the pairs of %zu\n"
+                "  attributes a model of AIM can hold few; a copula has a number of each\n",
+                s->domain->attributes);
+    else
+        fputs(", so that tables (method: aim)\n"
+              "  tell more than one number a pair\n",
+              out);
+}
