@@ -7,6 +7,7 @@
  * The Makefile says which object depends on which file.
  */
 #define EMBED_TEXT(name, path)                                                                     \
-    __asm__(".section .rodata;" #name ": .incbin \"" path "\"; .byte 0; .previous")
+    __asm__(".section .rodata; .globl " #name ";" #name ": .incbin \"" path                        \
+            "\"; .byte 0; .previous")
 
 #endif

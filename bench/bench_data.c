@@ -104,6 +104,11 @@ static enum err prepare(struct bench *b)
     return read_table(b, real, &b->real, &b->moments);
 }
 
+static double deviation_of(const struct rows_moments *m)
+{
+    return sqrt(m->squares / (double)m->count);
+}
+
 static enum err run_once(struct bench *b, uint64_t seed, struct l1_errors *sum)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -117,7 +122,7 @@ static enum err run_once(struct bench *b, uint64_t seed, struct l1_errors *sum)
     for (size_t i = 0; i < COLUMNS; i++) {
         uint32_t a = domain_find(b->s.study->domain, columns[i]);
         double mean = m[a].mean / b->moments[a].mean - 1;
-        double deviation = rows_deviation(&m[a]) / rows_deviation(&b->moments[a]) - 1;
+        double deviation = deviation_of(&m[a]) / deviation_of(&b->moments[a]) - 1;
         printf("  %-16s %+7.2f %% %+7.2f %%\n", columns[i], 100 * mean, 100 * deviation);
         sum->mean[i] += fabs(mean);
         sum->deviation[i] += fabs(deviation);

@@ -5,11 +5,11 @@
 static struct CMUnitTest tests[64];
 static size_t count;
 
-void support_list(const char *name, CMUnitTestFunction test)
+void support_list(const char *name, CMUnitTestFunction test, void *initial)
 {
     if (count == sizeof tests / sizeof *tests)
         abort();
-    tests[count++] = (struct CMUnitTest){.name = name, .test_func = test};
+    tests[count++] = (struct CMUnitTest){.name = name, .test_func = test, .initial_state = initial};
 }
 
 int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown)

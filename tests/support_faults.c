@@ -125,15 +125,15 @@ void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, cons
         sweep(c, survives, servers, &of[i]);
 }
 
-int faults_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
+int faults_main(int argc, char **argv)
 {
 #if defined(__SANITIZE_THREAD__)
-    (void)argc, (void)argv, (void)tests, (void)n;
+    (void)argc, (void)argv;
     printf("# SKIP a sanitizer has allocation for itself\nok 1 - faults # SKIP\n1..1\n");
     return 0;
 #else
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-    return _cmocka_run_group_tests("faults", tests, n, NULL, NULL);
+    return support_run_each(faults_new, faults_free);
 #endif
 }
 

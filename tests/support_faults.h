@@ -11,8 +11,6 @@
 
 #include "tests/support_process.h"
 
-struct CMUnitTest;
-
 struct scene {
     struct support_study s;
     pid_t server[STUDY_SERVERS];
@@ -81,6 +79,6 @@ unsigned faults_entries(const char *folder);
 void faults_show(const char *log);
 
 /* main() of such a program. */
-int faults_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n);
+int faults_main(int argc, char **argv);
 
 #endif

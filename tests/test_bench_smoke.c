@@ -247,7 +247,7 @@ static void runs_and_leaves_its_keys(void **state)
     json_decref(root);
 }
 
-static void every_program_is_here(void **state)
+TEST(every_program_is_here)
 {
     glob_t found;
     assert_int_equal(glob("bench/bench_*.c", 0, NULL, &found), 0);
@@ -264,7 +264,7 @@ static void every_program_is_here(void **state)
     globfree(&found);
 }
 
-static void a_name_that_does_not_exist_is_refused(void **state)
+TEST(a_name_that_does_not_exist_is_refused)
 {
     char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
     path_of(said, "run", ".log");
@@ -275,7 +275,7 @@ static void a_name_that_does_not_exist_is_refused(void **state)
 }
 
 /* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */
-static void two_builds_are_compared(void **state)
+TEST(two_builds_are_compared)
 {
     const char *out = getenv("TREFOIL_OUT") != NULL ? getenv("TREFOIL_OUT") : "build/gcc";
     char said[SUPPORT_PATH], command[4 * SUPPORT_PATH];
@@ -293,14 +293,7 @@ static void two_builds_are_compared(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[SMOKES + 3] = {
-        cmocka_unit_test(two_builds_are_compared),
-        cmocka_unit_test(every_program_is_here),
-        cmocka_unit_test(a_name_that_does_not_exist_is_refused),
-    };
     for (size_t k = 0; k < SMOKES; k++)
-        tests[3 + k] = (struct CMUnitTest){.name = smokes[k].name,
-                                           .test_func = runs_and_leaves_its_keys,
-                                           .initial_state = (void *)(uintptr_t)&smokes[k]};
-    return cmocka_run_group_tests_name("benchmarks", tests, prepare, clean_up);
+        support_list(smokes[k].name, runs_and_leaves_its_keys, (void *)(uintptr_t)&smokes[k]);
+    return support_run_tests(prepare, clean_up);
 }

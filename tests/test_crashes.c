@@ -427,7 +427,7 @@ static void one(struct stage *c, unsigned who, const char *what, long at)
 /*
  * Steps in `make test`: how far apart, and from where, so that together they are spread over a run.
  */
-static void a_server_is_killed_at_each_step(void **state)
+TEST(a_server_is_killed_at_each_step)
 {
     struct stage *c = *state;
     long apart = is_long() ? 1 : 11;
@@ -440,7 +440,7 @@ static void a_server_is_killed_at_each_step(void **state)
         }
 }
 
-static void the_analyst_is_killed_at_each_step(void **state)
+TEST(the_analyst_is_killed_at_each_step)
 {
     struct stage *c = *state;
     for (long at = 1; at <= c->syncs[ANALYST]; at += is_long() ? 1 : 9) {
@@ -452,7 +452,7 @@ static void the_analyst_is_killed_at_each_step(void **state)
 }
 
 /* Two at once, at steps that a fixed sequence chooses; started again in either order. */
-static void two_are_killed(void **state)
+TEST(two_are_killed)
 {
     struct stage *c = *state;
     uint64_t seed = 4;
@@ -469,7 +469,7 @@ static void two_are_killed(void **state)
     }
 }
 
-static void a_sync_fails_at_each_step(void **state)
+TEST(a_sync_fails_at_each_step)
 {
     struct stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
@@ -478,7 +478,7 @@ static void a_sync_fails_at_each_step(void **state)
             one(c, who, "sync:", at);
 }
 
-static void a_disk_is_full_at_each_write(void **state)
+TEST(a_disk_is_full_at_each_write)
 {
     struct stage *c = *state;
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
@@ -502,20 +502,9 @@ static void whoever_proves_is_killed_at_each_step(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_server_is_killed_at_each_step),
-        cmocka_unit_test(the_analyst_is_killed_at_each_step),
-        cmocka_unit_test(two_are_killed),
-        cmocka_unit_test(a_sync_fails_at_each_step),
-        cmocka_unit_test(a_disk_is_full_at_each_write),
-    };
     const struct CMUnitTest proving[] = {
         cmocka_unit_test(whoever_proves_is_killed_at_each_step),
     };
-    if (getenv("TREFOIL") == NULL)
-        setenv("TREFOIL", "build/gcc/trefoil", 1);
-    if (getenv("TREFOIL_OUT") == NULL)
-        setenv("TREFOIL_OUT", "build/gcc", 1);
-    return cmocka_run_group_tests(tests, stage_new, stage_free) +
+    return support_run_tests(stage_new, stage_free) +
            cmocka_run_group_tests(proving, proving_stage_new, stage_free);
 }

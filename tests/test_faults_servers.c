@@ -532,7 +532,10 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
     return faults_happened(c);
 }
 
-static void status_pages_survive_faults(void **state)
+/* Twelve owners, both links' first neighbour and the rest fill what admission has room for. */
+static struct support_options many = {.owners = 12, .round_s = 5};
+
+TEST_OF(status_pages_survive_faults, &many)
 {
     static const struct sweep of[] = {
         {"alloc@", 0, 61}, {"library@", 0, 35}, {"call@", 0, 5}, {"link@", 0, 61}};
@@ -568,7 +571,7 @@ static bool purge_survives(struct scene *c, unsigned victim, const char *kind, l
     return faults_happened(c);
 }
 
-static void a_purge_survives_faults(void **state)
+TEST(a_purge_survives_faults)
 {
     static const struct sweep of[] = {
         {"sync:", 0, 7},   {"write:", 0, 61}, {"sql@", 0, 23},
@@ -584,7 +587,7 @@ static void a_purge_survives_faults(void **state)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-static void uploads_survive_faults(void **state)
+TEST(uploads_survive_faults)
 {
     static const struct sweep of[] = {
         {"sync:", 0, 7},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 41},
@@ -595,7 +598,7 @@ static void uploads_survive_faults(void **state)
     faults_sweep(*state, upload_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
-static void withdrawals_survive_faults(void **state)
+TEST(withdrawals_survive_faults)
 {
     static const struct sweep of[] = {
         {"sync:", 0, 5}, {"sql@", 2, 55}, {"alloc@", 1, 91}, {"library@", 1, 31}};
@@ -622,14 +625,14 @@ static void amend_study(struct scene *c)
                              (const char *const[]){"epsilon: 1,", "epsilon: 2,", NULL}));
 }
 
-static void refusals_survive_faults(void **state)
+TEST(refusals_survive_faults)
 {
     static const struct sweep of[] = {{"alloc@", 0, 91}, {"link@", 2, 61}};
     amend_study(*state);
     faults_sweep(*state, refusal_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
-static void runs_survive_faults(void **state)
+TEST(runs_survive_faults)
 {
     static const struct sweep of[] = {
         {"sync:", 1, 10},    {"write:", 2, 61},       {"read:", 0, 41},
@@ -641,28 +644,39 @@ static void runs_survive_faults(void **state)
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
-static void lost_runs_survive_faults(void **state)
+TEST(lost_runs_survive_faults)
 {
     static const struct sweep of[] = {{"library@", 0, 61}};
     faults_sweep(*state, lost_run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
+static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
+static struct support_options other = {.owners = 1,
+                                       .rounds = 1,
+                                       .round_s = 5,
+                                       .part = records,
+                                       .noise = "discrete",
+                                       .more = "score: l2\nlate_uploads: join\n"};
+
 /* Of records, with other noise and another score. */
-static void other_runs_survive_faults(void **state)
+TEST_OF(other_runs_survive_faults, &other)
 {
     static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 151}};
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
+static struct support_options proved = {
+    .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
+
 /* With a check, whose begin and end are on disk too. */
-static void proved_runs_survive_faults(void **state)
+TEST_OF(proved_runs_survive_faults, &proved)
 {
     static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 601}, {"link@", 1, 801}};
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
 /* What is made of a server's folder while it does not run. */
-static void folders_are_whole_or_absent(void **state)
+TEST(folders_are_whole_or_absent)
 {
     struct scene *c = *state;
     char folder[SUPPORT_PATH], saved[SUPPORT_PATH], logs[2][SUPPORT_PATH], made[SUPPORT_PATH];
@@ -685,7 +699,10 @@ static void folders_are_whole_or_absent(void **state)
     faults_command(c, &(struct faults_command){audit, 0, 17, NULL});
 }
 
-static void long_uploads_survive_faults(void **state)
+static const char *const padded[] = {"    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
+static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
+
+TEST_OF(long_uploads_survive_faults, &large)
 {
     static const struct sweep of[] = {
         {"sync:", 1, 7}, {"sql@", 1, 57}, {"alloc@", 1, 91}, {"library@", 1, 31}};
@@ -696,7 +713,7 @@ static void long_uploads_survive_faults(void **state)
     faults_sweep(c, owner_survives, 1, at_owner, sizeof at_owner / sizeof *at_owner);
 }
 
-static void an_upload_survives_faults_of_the_owner(void **state)
+TEST(an_upload_survives_faults_of_the_owner)
 {
     static const struct sweep of[] = {
         {"write:", 0, 3},    {"rename:", 0, 1},  {"call@", 0, 6},  {"alloc@", 0, 61},
@@ -705,7 +722,7 @@ static void an_upload_survives_faults_of_the_owner(void **state)
     faults_sweep(*state, owner_survives, 1, of, sizeof of / sizeof *of);
 }
 
-static void recovery_survives_faults(void **state)
+TEST(recovery_survives_faults)
 {
     static const struct sweep of[] = {
         {"sync:", 0, 5},   {"sql@", 1, 41},     {"call@", 0, 7},
@@ -714,7 +731,7 @@ static void recovery_survives_faults(void **state)
     faults_sweep(*state, recovery_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
-static void a_run_survives_faults_of_the_analyst(void **state)
+TEST(a_run_survives_faults_of_the_analyst)
 {
     static const struct sweep of[] = {
         {"write:", 0, 13}, {"sync:", 0, 13},    {"rename:", 0, 5}, {"call@", 0, 10},
@@ -725,46 +742,7 @@ static void a_run_survives_faults_of_the_analyst(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const padded[] = {
-        "    max_rows: 1000\n    as: records\n    pad_to: 200000\n"};
-    /*
-     * twelve owners, both links' first neighbour and the rest fill what admission first makes room
-     * for
-     */
-    static struct support_options many = {.owners = 12, .round_s = 5};
-    static const char *const records[] = {"    max_rows: 1000\n    as: records\n"};
-    static struct support_options other = {.owners = 1,
-                                           .rounds = 1,
-                                           .round_s = 5,
-                                           .part = records,
-                                           .noise = "discrete",
-                                           .more = "score: l2\nlate_uploads: join\n"};
-    static struct support_options proved = {
-        .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
-    static struct support_options large = {.owners = 1, .round_s = 5, .part = padded};
     if (support_has_ipv6())
         many.host = "[::1]";
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(uploads_survive_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(runs_survive_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(lost_runs_survive_faults, faults_new, faults_free),
-        cmocka_unit_test_prestate_setup_teardown(other_runs_survive_faults, faults_new, faults_free,
-                                                 &other),
-        cmocka_unit_test_prestate_setup_teardown(proved_runs_survive_faults, faults_new,
-                                                 faults_free, &proved),
-        cmocka_unit_test_setup_teardown(withdrawals_survive_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(refusals_survive_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(folders_are_whole_or_absent, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(an_upload_survives_faults_of_the_owner, faults_new,
-                                        faults_free),
-        cmocka_unit_test_prestate_setup_teardown(long_uploads_survive_faults, faults_new,
-                                                 faults_free, &large),
-        cmocka_unit_test_prestate_setup_teardown(status_pages_survive_faults, faults_new,
-                                                 faults_free, &many),
-        cmocka_unit_test_setup_teardown(a_purge_survives_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(recovery_survives_faults, faults_new, faults_free),
-        cmocka_unit_test_setup_teardown(a_run_survives_faults_of_the_analyst, faults_new,
-                                        faults_free),
-    };
-    return faults_main(argc, argv, tests, sizeof tests / sizeof *tests);
+    return faults_main(argc, argv);
 }

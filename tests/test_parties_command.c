@@ -508,7 +508,7 @@ TEST(from_nothing_to_a_checked_study)
     assert_int_equal(o.code, EXIT_CONFIG);
     support_says(o.err, "error: study.yaml:");
     support_says(o.err, "not a public key");
-    bytes_put(&text, study_template(), strlen(study_template()) + 1);
+    bytes_put(&text, study_example, strlen(study_example) + 1);
     for (size_t i = 0; i < 6; i++) {
         struct bytes next = {0};
         char find[64];

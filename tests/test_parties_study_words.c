@@ -167,7 +167,7 @@ TEST(the_template_loads_once_keys_are_in)
     struct study *s CLEAN(study_free) = NULL;
     char find[64], replace[8];
     struct bytes text CLEAN(bytes_clear) = {0};
-    bytes_put(&text, study_template(), strlen(study_template()) + 1);
+    bytes_put(&text, study_example, strlen(study_example) + 1);
     /* as it is, the first missing key is named */
     assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_STUDY);
     assert_non_null(strstr(f->sink, "this is not a public key"));

@@ -281,11 +281,6 @@ static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const
         r->numbers[attribute] = number && code < a->values ? x : NAN;
 }
 
-double rows_deviation(const struct rows_moments *m)
-{
-    return m->count > 0 ? sqrt(m->squares / (double)m->count) : NAN;
-}
-
 enum err rows_field(struct rows *r, char *text, size_t length)
 {
     size_t field = r->field++;

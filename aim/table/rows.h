@@ -31,8 +31,6 @@ struct rows_moments {
     double least, largest;
     size_t clipped, outside; /* values of any kind: as the nearest, as missing */
 };
-/* NAN where there is no number. */
-double rows_deviation(const struct rows_moments *m);
 /* Widens least and largest. */
 void rows_extend(struct rows_moments *m, double number);
 

@@ -76,8 +76,6 @@ enum err report_slots_new(struct report_slots *s, const struct domain_attribute 
 void report_slots_clear(struct report_slots *s);
 /* Where ranges begin and end on an axis of that width: s->ranges + 1 places. */
 void report_slots_place(const struct report_slots *s, double width, double *at);
-/* Adds up counts, of all codes, by slots. */
-void report_slots_add_up(const struct report_slots *s, const double *counts, double *sums);
 /* A slot in a word or two, cut to so many characters. */
 void report_slot_name(const struct report_slots *s, size_t slot, size_t characters,
                       struct bytes *out);

@@ -181,13 +181,6 @@ void report_slots_clear(struct report_slots *s)
     memory_free(&s->of);
 }
 
-void report_slots_add_up(const struct report_slots *s, const double *counts, double *sums)
-{
-    memset(sums, 0, s->count * sizeof *sums);
-    for (uint32_t i = 0; i < s->a->size; i++)
-        sums[s->of[i]] += counts[i];
-}
-
 static void put_range(const struct report_slots *s, const struct report_slot *slot,
                       struct bytes *out)
 {

@@ -219,6 +219,6 @@ enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
  * there is a file, unless `force`.
  */
 enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
-const char *study_template(void);
+extern const char study_example[];
 
 #endif

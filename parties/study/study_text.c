@@ -11,13 +11,7 @@
 #include <sys/stat.h>
 
 /* The example that trefoil init writes. */
-extern const char study_example[];
 EMBED_TEXT(study_example, "parties/study/example.yaml");
-
-const char *study_template(void)
-{
-    return study_example;
-}
 
 enum err study_write_template(const char *path, bool force, struct log *log)
 {
