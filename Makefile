@@ -26,7 +26,11 @@ ODBC := $(shell pkg-config --exists odbc && echo odbc)
 endif
 # libipsec-mb seals faster with AVX-512, where it is installed; `make IPSEC=` leaves it out.
 IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
-PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC)
+# utf8proc makes keys of persons whose letters are beyond ASCII, where it is installed; `make UTF8PROC=` leaves it out.
+ifeq ($(origin UTF8PROC),undefined)
+UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
+endif
+PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC) $(UTF8PROC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
 
@@ -54,7 +58,8 @@ FLAGS += --coverage -std=gnu11 -DTREFOIL_COVERAGE
 endif
 
 SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
-	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c), \
+	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c) \
+	$(if $(UTF8PROC),base/unicode_no_utf8proc.c,base/unicode_utf8proc.c), \
 	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c)))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))

@@ -56,3 +56,17 @@ enum err records_pack(const struct records_shape *shape, uint16_t *const *column
     }
     return ERR_OK;
 }
+
+size_t records_key_bytes(size_t records)
+{
+    return RECORDS_KEY_BITS * records_plane_bytes(records);
+}
+
+void records_pack_keys(const uint64_t *key, size_t rows, size_t records, uint8_t *planes)
+{
+    const size_t plane_bytes = records_plane_bytes(records);
+    memset(planes, 0, records_key_bytes(records));
+    for (size_t i = 0; i < rows; i++)
+        for (unsigned k = 0; k < RECORDS_KEY_BITS; k++)
+            put_bit(planes + k * plane_bytes, i, (unsigned)(key[i] >> k & 1));
+}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define RECORDS_ORDER_MAX 4 /* attributes of a marginal that is counted from records */
+#define RECORDS_KEY_BITS 64 /* of a record's key, where records have one */
 
 /* The codes of attribute a are 0 .. size[a] - 1. */
 struct records_shape {
@@ -33,5 +34,12 @@ size_t records_bytes(const struct records_shape *shape, size_t records);
  */
 enum err records_pack(const struct records_shape *shape, uint16_t *const *column, size_t rows,
                       size_t records, uint8_t *vector) MUST_CHECK;
+
+/*
+ * Planes of keys, from the lowest bit up, which stand behind those of the codes: rows are sorted by
+ * them, and what pads has the key 0.
+ */
+size_t records_key_bytes(size_t records);
+void records_pack_keys(const uint64_t *key, size_t rows, size_t records, uint8_t *planes);
 
 #endif

@@ -132,8 +132,14 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "study: test\n%s", o->domain != NULL ? o->domain : default_domain);
     fprintf(f, "workload: %s\n", o->workload != NULL ? o->workload : "{all: 2}");
     fprintf(f, "noise: %s\n", o->noise != NULL ? o->noise : "box-muller");
-    fprintf(f, "budget: {epsilon: %g, delta: %g}\n", o->epsilon > 0 ? o->epsilon : 1.0,
+    fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
+    if (o->enforce > 0)
+        fprintf(f,
+                ", rows_per_person: %u, enforce_person: true}\n"
+                "person: {columns: [who], normalise: [nfc, case, spaces]",
+                o->enforce);
+    fprintf(f, "}\n");
     if (o->copula != NULL)
         fprintf(f, "%s", o->copula);
     else if (o->annealed)

@@ -60,6 +60,7 @@ static const struct {
     {"epsilon: 1\n", "epsilon: 1.0000001\n", "budget"},
     {"delta: 1e-6", "delta: 1.1e-6", "budget"},
     {"rows_per_person: 2", "rows_per_person: 3", "budget"},
+    {"rows_per_person: 2", "rows_per_person: 2\n  enforce_person: false", ""},
     {"noise: box-muller", "noise: discrete", "noise"},
     {"rounds: 4", "rounds: annealed", "rounds"},
     {"rounds: 4", "rounds: 5", "rounds"},

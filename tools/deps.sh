@@ -2,10 +2,11 @@
 # Installs the packages that Trefoil needs, where they are missing and where apt-get can; elsewhere
 # it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
 # scdoc makes the manual pages out of a text that people can read. Those behind --nice are left out, aloud, where
-# they cannot be installed, as are always unixODBC, without which there is no SQL, and libipsec-mb, which seals faster.
+# they cannot be installed, as are always unixODBC, without which there is no SQL, libipsec-mb, which seals faster,
+# and utf8proc, without which keys of persons are ASCII.
 set -u
 
-nice=(unixodbc-dev libipsec-mb-dev)
+nice=(unixodbc-dev libipsec-mb-dev libutf8proc-dev)
 needed=()
 while [ $# -gt 0 ] && [ "$1" != --nice ]; do
     needed+=("$1")

@@ -177,6 +177,8 @@ static enum err describe(struct database *db)
     for (size_t a = 0; a < db->domain->attributes; a++)
         db->of[a] = find_column(db, db->domain->attribute[a].name);
     db->person = db->o.person != NULL ? find_column(db, db->o.person) : SIZE_MAX;
+    for (size_t k = 0; db->o.key != NULL && k < db->o.key->columns; k++)
+        db->of_key[k] = find_column(db, db->o.key->column[k]);
     return ERR_OK;
 }
 
@@ -188,6 +190,9 @@ static const char *known_as(const struct database *db, size_t column)
     for (size_t a = 0; a < db->domain->attributes; a++)
         if (db->of[a] == column)
             return db->domain->attribute[a].name;
+    for (size_t k = 0; db->o.key != NULL && k < db->o.key->columns; k++)
+        if (db->of_key[k] == column)
+            return db->o.key->column[k];
     return db->column[column].name;
 }
 
@@ -196,6 +201,8 @@ static bool is_wanted(const struct database *db, size_t column)
     bool wanted = column == db->person;
     for (size_t a = 0; a < db->domain->attributes; a++)
         wanted |= db->of[a] == column;
+    for (size_t k = 0; db->o.key != NULL && k < db->o.key->columns; k++)
+        wanted |= db->of_key[k] == column;
     return wanted;
 }
 

@@ -23,6 +23,7 @@ struct database {
     struct odbc_column *column;
     size_t *of; /* attribute -> column */
     size_t person;
+    size_t of_key[PERSON_COLUMNS_MAX]; /* column of the key's rule -> column */
 
     struct key *key; /* of each attribute, when counting */
     bool *misfit;    /* an attribute has values that do not fit */

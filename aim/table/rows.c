@@ -30,6 +30,7 @@ struct rows {
     struct bytes ignored; /* names of columns that the domain does not know */
     size_t person_column; /* SIZE_MAX until it is found */
     struct persons *persons;
+    struct person_key *key; /* or NULL */
 };
 
 static size_t place(const struct rows *r)
@@ -110,8 +111,12 @@ bool rows_known(const struct rows *r)
 
 enum err rows_column(struct rows *r, char *text, size_t length)
 {
+    bool makes_key, twice = false;
     uint32_t a;
     text = rows_trim(text, &length);
+    makes_key = r->key != NULL && person_key_column(r->key, text, r->field, &twice);
+    if (twice)
+        stands_twice(r, text);
     a = domain_find(r->domain, text);
     TRY(memory_room(&r->attribute_of, &r->capacity, r->field + 1));
     if (a != DOMAIN_NO_CODE && has_column(r, a))
@@ -120,7 +125,7 @@ enum err rows_column(struct rows *r, char *text, size_t length)
         if (r->person_column != SIZE_MAX)
             stands_twice(r, text);
         r->person_column = r->field;
-    } else if (a == DOMAIN_NO_CODE) {
+    } else if (a == DOMAIN_NO_CODE && !makes_key) {
         char shown[ROWS_SHOWN];
         encoding_printable(text, shown, sizeof shown);
         if (r->ignored.size > 0)
@@ -162,16 +167,26 @@ static void no_column(struct rows *r, const char *name)
               place(r), name, r->source->correct, hint);
 }
 
+static void nobody(struct rows *r, const char *name)
+{
+    if (problem(r))
+        log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is",
+                  r->source->name, place(r), name);
+}
+
 static enum err columns_end(struct rows *r)
 {
+    const char *name;
+    size_t k = 0;
     r->columns = r->field;
     bytes_put_u8(&r->ignored, 0);
     for (uint32_t a = 0; a < r->domain->attributes; a++)
         if (!has_column(r, a) && problem(r))
             no_column(r, r->domain->attribute[a].name);
-    if (r->o.person != NULL && r->person_column == SIZE_MAX && problem(r))
-        log_error(r->log, "%s:%zu: no column is named %s, which should say whose a row is",
-                  r->source->name, place(r), r->o.person);
+    if (r->o.person != NULL && r->person_column == SIZE_MAX)
+        nobody(r, r->o.person);
+    while (r->key != NULL && (name = person_key_missing(r->key, &k)) != NULL)
+        nobody(r, name);
     if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
         log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
                  (const char *)r->ignored.data);
@@ -248,6 +263,17 @@ static enum err person_field(struct rows *r, const char *text, size_t length)
     return ERR_OK;
 }
 
+static enum err key_field(struct rows *r, size_t field, const char *text, size_t length)
+{
+    const char *name = NULL, *why = NULL;
+    const enum err e = person_key_field(r->key, field, text, length, &name, &why);
+    if (e != ERR_DATA && e != ERR_REFUSED)
+        return e;
+    if (problem(r))
+        log_error(r->log, "%s:%zu:%zu: %s %s", r->source->name, place(r), field + 1, name, why);
+    return e == ERR_DATA ? ERR_OK : e; /* of what this build lacks one word is enough */
+}
+
 void rows_extend(struct rows_moments *m, double number)
 {
     m->least = m->numbers ? fmin(m->least, number) : number;
@@ -289,6 +315,8 @@ enum err rows_field(struct rows *r, char *text, size_t length)
     text = rows_trim(text, &length);
     if (field == r->person_column)
         TRY(person_field(r, text, length));
+    if (r->key != NULL)
+        TRY(key_field(r, field, text, length));
     if (field >= r->columns || r->attribute_of[field] == DOMAIN_NO_CODE)
         return ERR_OK;
     a = &r->domain->attribute[r->attribute_of[field]];
@@ -326,6 +354,8 @@ static enum err row_end(struct rows *r)
     for (size_t a = 0; r->numbers != NULL && a < r->domain->attributes; a++)
         if (r->table->number[a] != NULL)
             r->table->number[a][r->table->rows - 1] = r->numbers[a];
+    if (r->key != NULL)
+        TRY(person_key_end(r->key, &r->table->key[r->table->rows - 1]));
     if (r->o.tell != NULL && r->table->rows % TELL_ROWS == 0)
         tell(r);
     return ERR_OK;
@@ -349,6 +379,7 @@ static void rows_free(struct rows **r)
     memory_free(&(*r)->changed);
     memory_free(&(*r)->attribute_of);
     persons_free(&(*r)->persons);
+    person_key_free(&(*r)->key);
     bytes_clear(&(*r)->ignored);
     memory_free(r);
 }
@@ -372,6 +403,10 @@ enum err rows_begin(struct rows **out, const struct domain *d, const struct rows
     }
     if (r->o.person != NULL)
         TRY(persons_new(&r->persons));
+    if (r->o.key != NULL) {
+        TRY(table_keep_keys(r->table));
+        TRY(person_key_new(&r->key, r->o.key));
+    }
     return memory_hand_over(out, &r);
 }
 

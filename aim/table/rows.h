@@ -14,6 +14,7 @@
 #ifndef TREFOIL_AIM_TABLE_ROWS_H
 #define TREFOIL_AIM_TABLE_ROWS_H
 
+#include "aim/table/person_key.h"
 #include "aim/table/table.h"
 
 #define ROWS_ERRORS_SHOWN 20
@@ -39,8 +40,9 @@ struct rows_options {
     size_t max;         /* 0: 100 million; one more is ERR_RANGE */
     const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
     size_t per_person;  /* than so many rows. It is read for that alone */
-    bool numbers;       /* the table keeps them */
-    struct rows_moments *moments; /* NULL, or one for each attribute, which are added to */
+    const struct person_rule *key; /* NULL, or how keys of rows are made, which the table keeps */
+    bool numbers;                  /* the table keeps them */
+    struct rows_moments *moments;  /* NULL, or one for each attribute, which are added to */
     /* NULL, or called now and then. part: what has been read, from 0 to 1; NAN: not known */
     void (*tell)(void *self, const char *source, size_t rows, double part);
     void *self;

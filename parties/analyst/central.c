@@ -47,6 +47,8 @@ enum err central_append(struct table *to, const struct table *from)
         for (size_t a = 0; a < d; a++)
             codes[a] = from->column[a][i];
         TRY(table_append(to, codes));
+        if (to->key != NULL && from->key != NULL)
+            to->key[to->rows - 1] = from->key[i];
     }
     return ERR_OK;
 }

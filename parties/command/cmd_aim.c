@@ -52,18 +52,35 @@ static enum err read_sql(const struct study *study, const struct sources *from, 
     return central_append(all, one);
 }
 
+static enum err bound_persons(const struct study *study, struct table *all, struct log *log)
+{
+    size_t surplus;
+    TRY(table_bound(all, study->rows_per_person, &surplus));
+    if (surplus > 0)
+        log_warn(log, "rows beyond the first %u of their person, which are not counted: %zu",
+                 study->rows_per_person, surplus);
+    return ERR_OK;
+}
+
 static enum err read_all(const struct study *study, struct sources *from, struct table **all,
                          struct log *log)
 {
     struct progress_reading reading CLEAN(progress_read) = {0};
+    struct person_rule rule;
     progress_read_on(&reading, &from->csv.rows, log);
     TRY(table_new(all, study->domain, 0));
+    if (study->person.columns > 0) {
+        TRY(study_person_rule(study, NULL, &rule, log));
+        TRY(table_keep_keys(*all));
+        from->csv.rows.key = &rule;
+    }
     for (size_t i = 1; i < from->count; i++) {
         struct table *one CLEAN(table_free) = NULL;
         TRY(table_read_csv(&one, study->domain, from->files[i], &from->csv, log));
         TRY(central_append(*all, one));
     }
-    return from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK;
+    TRY(from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK);
+    return study->enforce_person ? bound_persons(study, *all, log) : ERR_OK;
 }
 
 /* What comes out, and where to. */

@@ -405,7 +405,7 @@ static enum err plan_copula(const struct plan *p, double rho)
 static enum err plan(struct plan *p, const char *path)
 {
     struct ledger_limits limits;
-    TRY(study_load(&p->study, path, p->log));
+    TRY(study_load_served(&p->study, path, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));

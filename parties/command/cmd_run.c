@@ -269,7 +269,7 @@ static enum err execute(struct run *r, struct run_terms *t)
 {
     enum err e;
     struct ledger_limits limits;
-    TRY(study_load(&r->study, t->study, r->log));
+    TRY(study_load_served(&r->study, t->study, r->log));
     if (is_copula(r) && t->rounds > 0)
         return log_fail(r->log, ERR_USAGE,
                         "%s has method: copula, which has no rounds; leave out --rounds", t->study);

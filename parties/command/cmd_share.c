@@ -58,7 +58,9 @@ static const char help[] =
     "                   says as: counts\n"
     "  --person COLUMN  the column that says which person a row is about: refuse if\n"
     "                   somebody has more rows than the study's rows_per_person. It\n"
-    "                   is not sent. Rows at other owners cannot be checked\n"
+    "                   is not sent. Rows at other owners cannot be checked. Where\n"
+    "                   the study has person: what your table calls its columns, in\n"
+    "                   the study's order, with commas\n"
     "  --replace        replace what was uploaded before by these data\n"
     "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
     "                   is what a receipt for these data says. It also shows how\n"
@@ -121,7 +123,7 @@ static enum err load(struct share *s)
 {
     struct roster_person self;
     enum role role = ROLE_OWNER;
-    TRY(study_load(&s->study, s->study_path, s->log));
+    TRY(study_load_served(&s->study, s->study_path, s->log));
     TRY(identity_load(&s->me, s->key, s->log));
     if (s->status && roster_has(s->study, ROLE_ANALYST, &s->me->public))
         role = ROLE_ANALYST;

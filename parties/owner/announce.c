@@ -9,6 +9,12 @@ static void say_persons(const struct announce *a)
 {
     unsigned most = a->study->rows_per_person;
     const char *rows = most == 1 ? "row" : "rows";
+    if (a->study->enforce_person) {
+        printf("Rows are sorted by a hash of who they are about, which goes along, shared: the\n"
+               "servers count no more than %u %s of a person, at all owners together.\n",
+               most, rows);
+        return;
+    }
     if (a->person != NULL)
         printf("Nobody has more than %u %s here, by the column %s, which is not sent.\n", most,
                rows, a->person);

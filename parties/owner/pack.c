@@ -36,12 +36,17 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
                              uint8_t *out)
 {
     const struct domain *d = t->domain;
+    const size_t records = study->owner[owner].pad_to;
     uint32_t *size CLEAN(memory_release) = NULL;
+    struct records_shape shape = {.attributes = d->attributes};
     TRY(memory_new(&size, d->attributes));
+    shape.size = size;
     for (size_t a = 0; a < d->attributes; a++)
         size[a] = d->attribute[a].size;
-    return records_pack(&(const struct records_shape){d->attributes, size}, t->column, t->rows,
-                        study->owner[owner].pad_to, out);
+    TRY(records_pack(&shape, t->column, t->rows, records, out));
+    if (study->person.columns > 0)
+        records_pack_keys(t->key, t->rows, records, out + records_bytes(&shape, records));
+    return ERR_OK;
 }
 
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
@@ -50,6 +55,8 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
     uint8_t *out;
     if (t->rows > study->owner[owner].max_rows)
         return ERR_DATA;
+    if (study->person.columns > 0 && (form != UPLOAD_RECORDS || t->key == NULL))
+        return ERR_MISUSE;
     out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
     if (out == NULL)
         return ERR_NOMEM;

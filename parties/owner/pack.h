@@ -11,7 +11,8 @@ enum err pack_domain(struct domain **own, const struct study *study, size_t owne
 
 /*
  * Packs a table with pack_domain()'s columns in a form that the study permits (study_form_bytes()
- * is not 0, and is the size). ERR_DATA if it has more than max_rows rows.
+ * is not 0, and is the size). ERR_DATA if it has more than max_rows rows. Where the study has keys
+ * of persons the table keeps them, and is sorted.
  */
 enum err pack_table(const struct study *study, size_t owner, unsigned form, const struct table *t,
                     struct bytes *packed) MUST_CHECK;

@@ -75,6 +75,37 @@ static enum err load_csv(struct source *s, const struct source_options *o, struc
     return ERR_OK;
 }
 
+static enum err load(struct source *s, const struct study *study, unsigned form,
+                     const struct source_options *o, struct log *log)
+{
+    return o->sql.connection != NULL ? load_sql(s, study, form, o, log) : load_csv(s, o, log);
+}
+
+/*
+ * The same where rows have keys: they are made, and rows sorted by them. `person` then names the
+ * columns; the servers see to rows_per_person.
+ */
+static enum err load_keyed(struct source *s, const struct study *study, unsigned form,
+                           struct source_options *o, struct log *log)
+{
+    char *names CLEAN(memory_release) = NULL;
+    struct person_rule rule;
+    size_t surplus;
+    if (o->options.rows.person != NULL && (names = memory_string(o->options.rows.person)) == NULL)
+        return ERR_NOMEM;
+    TRY(study_person_rule(study, names, &rule, log));
+    o->options.rows.person = NULL;
+    o->options.rows.key = &rule;
+    TRY(load(s, study, form, o, log));
+    TRY(table_sort(s->table, study->rows_per_person, &surplus));
+    if (surplus > 0)
+        log_warn(log,
+                 "%s: of %zu rows %zu are beyond the first %u of their person; they are sent, and "
+                 "the servers do not count them",
+                 s->name, s->rows, surplus, study->rows_per_person);
+    return ERR_OK;
+}
+
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log)
 {
@@ -88,7 +119,8 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     if (o.look)
         TRY(memory_new(&s->moments, s->columns->attributes));
     o.options.rows.moments = s->moments;
-    TRY(database ? load_sql(s, study, form, &o, log) : load_csv(s, &o, log));
+    TRY(study->person.columns > 0 ? load_keyed(s, study, form, &o, log)
+                                  : load(s, study, form, &o, log));
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,
                  database ? "no rows" : "a header and no rows", database ? "one" : "file");

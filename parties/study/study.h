@@ -16,6 +16,7 @@
 #include "aim/backend.h"
 #include "aim/model.h"
 #include "aim/table/domain.h"
+#include "aim/table/person_key.h"
 #include "aim/workload.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_ANALYSTS_MAX 1000
 #define STUDY_REVOKED_MAX 10000
+#define STUDY_COLUMN_SIZE 128 /* of a column's name that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
@@ -94,6 +96,13 @@ struct study_owner {
     uint32_t rows; /* that each owner of the batch must have, as they agreed; 0: not said */
 };
 
+/* Which columns say whose a row is, and what of their texts is not looked at. */
+struct study_person {
+    size_t columns; /* 0: rows have no keys */
+    char column[PERSON_COLUMNS_MAX][STUDY_COLUMN_SIZE];
+    struct unicode_form form;
+};
+
 struct study_analyst {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
@@ -109,6 +118,8 @@ struct study {
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     unsigned rows_per_person;
+    struct study_person person;
+    bool enforce_person; /* servers see to rows_per_person, over all owners */
     enum study_noise noise;
     enum aim_score score;
     enum study_method method;
@@ -142,6 +153,8 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/* The same for what servers do: ERR_STUDY, logged, for what they do not know yet. */
+enum err study_load_served(struct study **study, const char *path, struct log *log) MUST_CHECK;
 /*
  * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
  * has it. Of the study, domain and zeros alone must be there.
@@ -196,6 +209,14 @@ uint64_t study_upload_bytes(const struct study *study, size_t owner);
  * in place of counts, but not counts in place of records.
  */
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
+
+/*
+ * How this study makes keys of persons, of columns that are called as the study calls them, or, in
+ * the same order, by the names of a list with commas. ERR_USAGE, logged, for another number of
+ * names. The rule borrows from the study and from `names`, which is taken apart.
+ */
+enum err study_person_rule(const struct study *study, char *names, struct person_rule *rule,
+                           struct log *log) MUST_CHECK;
 
 /* What a part of the terms is called in the study file, for messages. */
 const char *study_part_words(const char *part);

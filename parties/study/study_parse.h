@@ -49,6 +49,12 @@ enum err study_read_questions(struct reading *r, const yaml_node_t *node,
 /* All pairs of attributes: what holds where a study has none and needs none. */
 enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 
+/* --- whose rows are whose: study_person.c ----------------------------------------------------- */
+
+/* The keys `person`, and `enforce_person` of the budget. */
+enum err study_read_person(struct reading *r, const yaml_node_t *person,
+                           const yaml_node_t *enforce) MUST_CHECK;
+
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
 /* Everybody, for the search for repeated names and keys. */

@@ -45,6 +45,15 @@ static void put_budget(const struct study *s, struct bytes *b)
     bytes_put_double(b, s->epsilon);
     bytes_put_double(b, s->delta);
     bytes_put_u32(b, s->rows_per_person);
+    if (s->person.columns == 0)
+        return; /* studies from before the key keep their terms */
+    bytes_put_u64(b, s->person.columns);
+    for (size_t k = 0; k < s->person.columns; k++)
+        bytes_put_string(b, s->person.column[k]);
+    bytes_put_u8(b, s->person.form.composed);
+    bytes_put_u8(b, s->person.form.caseless);
+    bytes_put_u8(b, s->person.form.spaceless);
+    bytes_put_u8(b, s->enforce_person);
 }
 
 const char *study_noise_word(enum study_noise noise)
@@ -144,7 +153,7 @@ static const struct part {
     {"study", put_study, "study, retain_days"},
     {"domain", put_domain, NULL},
     {"workload", put_workload, NULL},
-    {"budget", put_budget, NULL},
+    {"budget", put_budget, "budget, person"},
     {"noise", put_noise, NULL},
     {"rounds", put_rounds, "rounds, score, method, copula"},
     {"bounds", put_bounds,

@@ -197,11 +197,31 @@ static void describe_workload(FILE *out, const struct study *s)
             score_kind(s->score));
 }
 
+/* Whose a row is, and what servers make of that. */
+static void describe_persons(FILE *out, const struct study *s)
+{
+    size_t at = 22;
+    fputs("  Whose a row is, say", out);
+    for (size_t k = 0; k < s->person.columns; k++)
+        wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
+    fprintf(out,
+            "\n  owners send a hash of it, shared, and nobody sees it. The servers count no more\n"
+            "  than %u %s of a person, at all owners together, whatever owners send: the\n"
+            "  first ones, in the order of the owners. What costs one row rho is charged as\n"
+            "  %u rho. An owner that knows of a person can so crowd out what later owners have\n"
+            "  of them. Two of n persons are taken for one with a probability below n^2 / 2^65.\n",
+            s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
+            s->rows_per_person * s->rows_per_person);
+}
+
 static void describe_guarantee(FILE *out, const struct study *s)
 {
     fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
-            s->epsilon, s->delta, s->rows_per_person == 1 ? "one row" : "all rows of one person");
-    if (s->rows_per_person == 1)
+            s->epsilon, s->delta,
+            s->rows_per_person == 1 && !s->enforce_person ? "one row" : "all rows of one person");
+    if (s->enforce_person)
+        describe_persons(out, s);
+    else if (s->rows_per_person == 1)
         fputs("  The protected unit is one row. A person with j rows is protected less: what\n"
               "  costs one row rho costs them j^2 rho.\n",
               out);

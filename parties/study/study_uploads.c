@@ -13,7 +13,7 @@ uint64_t study_answers_bytes(const struct study *study, size_t owner)
 unsigned study_record_bits(const struct study *study, size_t owner)
 {
     const struct study_owner *o = &study->owner[owner];
-    unsigned bits = 1; /* validity */
+    unsigned bits = 1 + (study->person.columns > 0 ? RECORDS_KEY_BITS : 0);
     for (size_t c = 0; c < o->columns; c++)
         for (uint32_t k = 1; k < study->domain->attribute[o->column[c]].size; k *= 2)
             bits++;
@@ -74,12 +74,28 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
                               "%s cannot send records, since a marginal has more than %d "
                               "attributes; use as: counts",
                               o->name, RECORDS_ORDER_MAX);
+        if (o->as == STUDY_COUNTS && s->person.columns > 0)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s cannot send counts, since the study has keys of persons, and "
+                              "counts have no rows to keep them; leave out as: counts",
+                              o->name);
+        if (s->person.columns > 0 && o->columns < s->domain->attributes)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "%s holds some of the columns, and rows that are joined by position "
+                              "cannot be bounded by person yet; leave out person, or columns",
+                              o->name);
+        if (s->person.columns > 0 && records == UINT64_MAX)
+            return yaml_error(r->file, yaml_item(r->file, node, i),
+                              "keys of persons go with records, which %s cannot send, since a "
+                              "marginal has more than %d attributes",
+                              o->name, RECORDS_ORDER_MAX);
         if (o->as == STUDY_COUNTS && o->columns < s->domain->attributes)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "%s holds some of the columns, and so cannot count marginals; leave "
                               "out as: counts",
                               o->name);
-        o->records = o->as == STUDY_RECORDS || o->columns < s->domain->attributes ||
+        o->records = o->as == STUDY_RECORDS || s->person.columns > 0 ||
+                     o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
     }
     return ERR_OK;
