@@ -44,6 +44,10 @@ struct whole {
         BETWEEN_ROUNDS
     } coming;                    /* uploads, before or during a run */
     struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
+    struct again {
+        struct whole *w;
+        struct party *p;
+    } again[3]; /* who reads uploads again */
 };
 
 /*
@@ -168,6 +172,24 @@ static inline enum err add_uploads(struct whole *w, struct engine *g, unsigned o
     return ERR_OK;
 }
 
+/* For struct engine_uploads: one owner's, then the others'. */
+static inline enum err
+read_again(void *self, enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+           void *taker)
+{
+    const struct again *a = self;
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < OWNERS; o++) {
+        held[o] = a->w->parts[o][a->p->index];
+        if (a->p->watch != NULL)
+            mark_upload(&held[o]);
+    }
+    if (a->w->s.study->owner[0].columns < a->w->s.study->domain->attributes)
+        return take(taker, held, OWNERS);
+    TRY(take(taker, held, 1));
+    return take(taker, held + 1, OWNERS - 1);
+}
+
 /*
  * Where uploads come between rounds: at the first request one owner's are there, then each time one
  * more.
@@ -218,6 +240,8 @@ static inline enum err open_step(struct seat *s, struct engine_step *step, struc
     if (step->request->kind == REQUEST_SELECT)
         TRY(engine_select(s->engine, step, range, talk.seed, selected));
     TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
+    if (step->request->kind == REQUEST_FORMS && !study_counts_pairs(s->engine->study))
+        return ERR_OK; /* blocks of records take more */
     return net_rounds(net) - rounds > ROUNDS_MAX ? ERR_RANGE : ERR_OK;
 }
 
@@ -327,6 +351,10 @@ static inline enum err load_engine(struct whole *w, struct party *p, struct engi
     enum err e = engine_check(p, w->s.study, &nobody);
     if (e == ERR_OK)
         e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
+    if (e != ERR_OK)
+        return e;
+    w->again[p->index] = (struct again){w, p};
+    (*engine)->uploads = (struct engine_uploads){read_again, &w->again[p->index]};
     if (w->coming == BETWEEN_ROUNDS)
         return e;
     for (unsigned o = w->coming == ONE_BY_ONE ? 1 : OWNERS; e == ERR_OK && o <= OWNERS; o++)

@@ -111,18 +111,24 @@ static void mpc_equals_plaintext(const struct support_options *o, bool twice)
 }
 
 static const char copula[] = "method: copula\n";
+#define RECORDS "    max_rows: 1400\n    as: records\n"
+static const char *const records[] = {RECORDS, RECORDS, RECORDS};
 static const char *const columns[] = {
     "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
     "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
 
-/* Counts, records beside counts, columns at several owners; a workload is for eval alone. */
+/*
+ * Counts, records beside counts, columns at several owners, records alone, of which no pairs are
+ * counted; a workload is for eval alone.
+ */
 TEST(a_copula_equals_the_plaintext_copula)
 {
     static const struct support_options data[] = {
         {.copula = copula, .workload = "\n  - {attributes: [age, ward, bmi, sex, died]}"},
         {.copula = copula, .domain = wide_domain, .noise = "discrete", .epsilon = 3},
-        {.copula = "method: copula\ncopula: {clip: 1.5, share: 0.2}\n", .part = columns}};
-    for (size_t k = 0; k < 3; k++) {
+        {.copula = "method: copula\ncopula: {clip: 1.5, share: 0.2}\n", .part = columns},
+        {.copula = copula, .domain = wide_domain, .part = records}};
+    for (size_t k = 0; k < 4; k++) {
         struct support_options o = data[k];
         o.owners = OWNERS;
         mpc_equals_plaintext(&o, k == 0);
@@ -131,8 +137,9 @@ TEST(a_copula_equals_the_plaintext_copula)
 
 TEST(a_copula_that_is_proved_equals_too)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .copula = copula, .more = "security: abort\n"};
+    struct support_options o = {.owners = OWNERS, .copula = copula, .more = "security: abort\n"};
+    mpc_equals_plaintext(&o, true);
+    o.part = records;
     mpc_equals_plaintext(&o, true);
 }
 
@@ -157,13 +164,14 @@ static enum err sit(struct party *p, void *shared)
     return ERR_OK;
 }
 
-static void at_desk(const char *method, void (*ask)(struct engine *g))
+static void at_desk(const char *method, const char *const *part, void (*ask)(struct engine *g))
 {
     struct support_study s;
     struct bounds *bounds = NULL;
     struct desk d = {.s = &s, .ask = ask};
     assert_int_equal(
-        support_study_new(&s, &(struct support_options){.owners = 1, .copula = method}, NULL),
+        support_study_new(
+            &s, &(struct support_options){.owners = 1, .copula = method, .part = part}, NULL),
         ERR_OK);
     assert_int_equal(bounds_new(&bounds, s.study, NULL), ERR_OK);
     d.bounds = bounds;
@@ -281,16 +289,39 @@ static void ask_other(struct engine *g)
     request_clear(&r);
 }
 
+/* What has not been counted is neither measured nor weighed. */
+static void ask_uncounted(struct engine *g)
+{
+    const struct workload *w = g->study->workload;
+    uint32_t query = (uint32_t)w->one_ways;
+    struct request r = {
+        .queries = 1, .query = &query, .multiplier = 50000, .weights = w->query[query].cells};
+    struct engine_step step;
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    r.kind = REQUEST_MEASURE;
+    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    r.kind = REQUEST_FORMS;
+    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    memory_free(&r.weight);
+}
+
+TEST(of_records_only_products_of_pairs_are_opened)
+{
+    at_desk(copula, records, ask_uncounted);
+}
+
 TEST(forms_cost_what_a_row_can_move)
 {
-    at_desk(copula, ask_products);
-    at_desk(copula, ask_vectors);
+    at_desk(copula, NULL, ask_products);
+    at_desk(copula, records, ask_products);
+    at_desk(copula, NULL, ask_vectors);
 }
 
 TEST(each_method_opens_its_own)
 {
-    at_desk(copula, ask_other);
-    at_desk(NULL, ask_other);
+    at_desk(copula, NULL, ask_other);
+    at_desk(copula, records, ask_other);
+    at_desk(NULL, NULL, ask_other);
 }
 
 /* --- general forms, opened -------------------------------------------------------------------- */

@@ -137,11 +137,20 @@ TEST(a_copula_comes_of_three_servers)
     assert_int_equal(run_into(&c, "third", NULL, NULL), 5); /* the budget is spent */
 }
 
-/* Killed as soon as it asks, then when it has the one-ways: it goes on, and pays nothing twice. */
+/*
+ * Of records, which servers read again for the forms. Killed as soon as it asks, then when it has
+ * the one-ways: it goes on, and pays nothing twice.
+ */
 TEST(a_copula_goes_on_after_its_analyst_was_killed)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .copula = lines, .more = "security: abort\n", .round_s = 20};
+    static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
+                                          "    max_rows: 2000\n    as: records\n",
+                                          "    max_rows: 4000\n    as: records\n"};
+    const struct support_options o = {.owners = OWNERS,
+                                      .copula = lines,
+                                      .part = records,
+                                      .more = "security: abort\n",
+                                      .round_s = 20};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
                              "--out", file(&c, "out"), NULL};

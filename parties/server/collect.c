@@ -152,8 +152,10 @@ static enum err load_batch(const struct play *p, const struct upload_name *const
     return ERR_OK;
 }
 
-/* How much of what is to be added up has been, by bytes of vectors. */
+/* Takes groups, and how much has been taken, by bytes of vectors. */
 struct meter {
+    enum err (*take)(void *taker, const struct upload *uploads, size_t count);
+    void *taker;
     atomic_uint *adding;
     uint64_t before, now, all; /* groups that are done; the one in hand; everything */
 };
@@ -165,54 +167,89 @@ static void show(void *self, uint64_t done, uint64_t all)
     atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
 }
 
-static enum err add_group(const struct play *p, struct group *group, struct meter *m)
+static enum err take_group(struct group *group, struct meter *m)
 {
     enum err e;
     m->now = group->bytes;
     show(m, 0, 1);
-    e = tally_add(p->engine->party, &p->engine->tally, group->upload, group->count);
+    e = m->take(m->taker, group->upload, group->count);
     m->before += group->bytes;
     empty(group);
     return e;
 }
 
-static enum err add_groups(const struct play *p, const struct upload_name *const *by_owner,
-                           struct meter *m)
+/* Of uploads that are counted, or are not. */
+static enum err take_groups(const struct play *p, const struct upload_name *const *by_owner,
+                            bool counted, struct meter *m)
 {
     const struct study *study = p->study;
     struct group group CLEAN(empty) = {0};
     for (size_t i = 0; i < study->owners; i++) {
-        if (study->owner[i].batch != i || p->engine->tally.counted[i])
+        if (study->owner[i].batch != i || p->engine->tally.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
         if (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
-            TRY(add_group(p, &group, m));
+            TRY(take_group(&group, m));
     }
-    if (group.count > 0)
-        TRY(add_group(p, &group, m));
-    return engine_finish(p->engine);
+    return group.count > 0 ? take_group(&group, m) : ERR_OK;
 }
 
-static enum err add_all(const struct play *p, const struct round_uploads *u)
+static enum err take_all(const struct play *p, const struct upload_name *name, size_t names,
+                         bool counted, struct meter *m)
 {
     const struct upload_name **by_owner CLEAN(memory_release) = NULL;
     struct party *party = p->engine->party;
-    struct meter m = {.adding = p->adding, .all = 1};
     enum err e;
     TRY(memory_new(&by_owner, p->study->owners));
-    for (size_t k = 0; k < u->kept; k++) {
-        const uint32_t owner = u->upload[k].owner;
-        by_owner[owner] = &u->upload[k];
-        m.all += p->engine->tally.counted[owner] ? 0 : study_upload_bytes(p->study, owner);
+    m->adding = p->adding;
+    m->all = 1;
+    for (size_t k = 0; k < names; k++) {
+        by_owner[name[k].owner] = &name[k];
+        m->all += p->engine->tally.counted[name[k].owner] == counted
+                      ? study_upload_bytes(p->study, name[k].owner)
+                      : 0;
     }
     party->progress = show;
-    party->progress_self = &m;
-    net_enter(p->net, NET_COMPUTE);
-    e = add_groups(p, by_owner, &m);
-    net_enter(p->net, NET_OTHER);
+    party->progress_self = m;
+    e = take_groups(p, by_owner, counted, m);
     party->progress = NULL;
     atomic_store(p->adding, 0);
     return e;
+}
+
+static enum err add_group(void *self, const struct upload *uploads, size_t count)
+{
+    const struct play *p = self;
+    return tally_add(p->engine->party, &p->engine->tally, uploads, count);
+}
+
+static enum err add_all(struct play *p, const struct round_uploads *u)
+{
+    struct meter m = {.take = add_group, .taker = p};
+    enum err e;
+    net_enter(p->net, NET_COMPUTE);
+    e = take_all(p, u->upload, u->kept, false, &m);
+    if (e == ERR_OK)
+        e = engine_finish(p->engine);
+    net_enter(p->net, NET_OTHER);
+    return e;
+}
+
+enum err collect_again(void *play,
+                       enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+                       void *taker)
+{
+    const struct play *p = play;
+    struct upload_name *name CLEAN(memory_release) = NULL;
+    struct meter m = {.take = take, .taker = taker};
+    size_t names, kept = 0;
+    TRY(store_uploads(p->store, &name, &names));
+    for (size_t k = 0; k < names; k++)
+        if (is_among(&p->upload_ids, name[k].id))
+            name[kept++] = name[k];
+    if (kept != p->upload_ids.size / UPLOAD_ID_SIZE)
+        return log_fail(p->log, ERR_DATA, "an upload that was counted is here no longer");
+    return take_all(p, name, kept, true, &m);
 }
 
 /*

@@ -15,4 +15,9 @@
  */
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late) MUST_CHECK;
 
+/* For struct engine_uploads, of a struct play: what is counted, a group at a time. */
+enum err collect_again(void *play,
+                       enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+                       void *taker) MUST_CHECK;
+
 #endif

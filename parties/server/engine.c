@@ -66,6 +66,12 @@ void engine_free(struct engine **engine)
     memory_free(engine);
 }
 
+/* Whether a marginal of the closure is counted, or follows from one that is. */
+static bool is_counted(const struct engine *g, size_t query)
+{
+    return study_counts_pairs(g->study) || tally_counts(g->study, query);
+}
+
 /* Zero counts of the closure in the place of those that are there. */
 static enum err fresh_counts(struct engine *g)
 {
@@ -74,18 +80,18 @@ static enum err fresh_counts(struct engine *g)
     counts_free(&g->counts);
     TRY(memory_new(&cells, w->queries));
     for (size_t q = 0; q < w->queries; q++)
-        cells[q] = w->query[q].cells;
+        cells[q] = is_counted(g, q) ? w->query[q].cells : 0;
     return counts_new(&g->counts, cells, w->queries, g->bounds->counts.bits);
 }
 
-/* Copies the sums into the maximal marginals, then sums the lower ones from their parents. */
+/* Copies the sums into what is counted, then sums the others from their parents. */
 static enum err spread(struct engine *g)
 {
     const struct workload *w = g->study->workload;
     uint64_t at = 0, largest = 0;
     uint32_t *index CLEAN(memory_release) = NULL;
     for (size_t q = 0; q < w->queries; q++) {
-        if (!w->query[q].maximal)
+        if (!tally_counts(g->study, q))
             continue;
         ring64_copy(counts_query(g->counts, q), share64_view(g->tally.sums, at, w->query[q].cells));
         at += w->query[q].cells;
@@ -94,7 +100,7 @@ static enum err spread(struct engine *g)
     TRY(memory_new(&index, largest));
     for (size_t q = 0; q < w->queries; q++) {
         uint32_t parent = w->query[q].parent;
-        if (w->query[q].maximal)
+        if (tally_counts(g->study, q) || !is_counted(g, q))
             continue;
         clique_project(&w->query[parent].clique, &w->query[q].clique, g->study->domain, index);
         counts_sum_down(g->counts, parent, q, index);
@@ -276,9 +282,23 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
     return ERR_OK;
 }
 
+/* Whether there are counts of all marginals that a request names. */
+static enum err check_counted(const struct engine *g, const struct request *r)
+{
+    for (uint32_t k = 0; k < r->queries; k++)
+        if (r->query[k] < g->counts->queries && !is_counted(g, r->query[k]))
+            return log_fail(
+                g->log, ERR_REFUSED,
+                "%s is not counted: owners send records, and a copula's servers count "
+                "single attributes of them",
+                clique_name(&g->study->workload->query[r->query[k]].clique, g->study->domain).text);
+    return ERR_OK;
+}
+
 static enum err prepare(const struct engine *g, struct engine_step *s)
 {
     TRY(check_kind(g, s->request));
+    TRY(check_counted(g, s->request));
     if (s->request->kind == REQUEST_FORMS)
         return prepare_forms(g, s);
     TRY(check_multiplier(g, s->request));
@@ -355,6 +375,30 @@ size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t 
                                               : s->cells;
 }
 
+/* Sums of products that are made of records. */
+struct summing {
+    struct engine *g;
+    const int64_t *factor;
+    struct share64 sums;
+};
+
+static enum err add_products(void *self, const struct upload *uploads, size_t count)
+{
+    const struct summing *s = self;
+    return tally_products(s->g->party, &s->g->tally, uploads, count, s->factor, s->sums);
+}
+
+static enum err open_products(struct engine *g, const struct engine_step *step, struct tape *range,
+                              int64_t *values)
+{
+    struct share64 sums CLEAN(share64_free) = {0};
+    struct summing s = {.g = g, .factor = step->request->weight};
+    TRY(share64_new(&sums, step->cells));
+    s.sums = sums;
+    TRY(g->uploads.read(g->uploads.self, add_products, &s));
+    return forms_open_sums(g->party, sums, range, values);
+}
+
 static enum err open_forms(struct engine *g, const struct engine_step *s, struct tape *range,
                            int64_t *values)
 {
@@ -362,6 +406,8 @@ static enum err open_forms(struct engine *g, const struct engine_step *s, struct
     const struct products p = {g->study->workload, r->weight};
     struct forms spread CLEAN(forms_clear) = {0}, f = {r->queries, r->query, r->weight};
     struct form *form CLEAN(memory_release) = NULL;
+    if (products(r) && !study_counts_pairs(g->study))
+        return open_products(g, s, range, values);
     if (products(r)) {
         TRY(products_spread(&p, &spread));
         f = spread;

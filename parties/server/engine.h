@@ -10,6 +10,7 @@
  *   (the caller agrees with the other two, debits, and confirms)
  *   engine_select    opens the index
  *   engine_measure   opens the noisy marginals, or forms
+ * Forms of a copula whose owners send records are made of the uploads, which are read again.
  * The last two depend on nothing but the uploads, the request and the range: with the same ones
  * they open the same values again, under fresh masks. After a round that all three played anew, not
  * from what was kept, range_return() gives back what it did not use: a selection's range has
@@ -30,6 +31,14 @@
 #include "protocols/range.h"
 #include "protocols/select.h"
 
+/* Reads the uploads of the tally again, and gives them to `take`, some at a time. */
+struct engine_uploads {
+    enum err (*read)(void *self,
+                     enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+                     void *taker);
+    void *self;
+};
+
 struct engine {
     struct party *party;         /* borrowed */
     const struct study *study;   /* borrowed */
@@ -39,6 +48,7 @@ struct engine {
     size_t owners;         /* that the counts are of */
     struct tape tape;
     struct price_slack slack; /* of the study's noise */
+    struct engine_uploads uploads;
     struct log *log;
 };
 

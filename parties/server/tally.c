@@ -7,11 +7,20 @@
 
 #include <string.h>
 
+bool tally_counts(const struct study *study, size_t query)
+{
+    return study_counts_pairs(study) ? study->workload->query[query].maximal
+                                     : query < study->workload->one_ways;
+}
+
 enum err tally_new(struct tally *t, const struct study *study, const struct bounds *bounds)
 {
+    uint64_t cells = 0;
     *t = (struct tally){.study = study, .bounds = bounds};
+    for (size_t q = 0; q < study->workload->queries; q++)
+        cells += tally_counts(study, q) ? study->workload->query[q].cells : 0;
     TRY(memory_new(&t->counted, study->owners));
-    return share64_new(&t->sums, study->workload->maximal_cells);
+    return share64_new(&t->sums, cells);
 }
 
 void tally_free(struct tally *t)
@@ -101,20 +110,27 @@ static enum err add_answers(struct party *p, struct tally *t, const struct work 
     return ERR_OK;
 }
 
+static enum err shape_of(const struct domain *d, uint32_t **size, struct records_shape *shape)
+{
+    TRY(memory_new(size, d->attributes));
+    for (size_t a = 0; a < d->attributes; a++)
+        (*size)[a] = d->attribute[a].size;
+    *shape = (struct records_shape){d->attributes, *size};
+    return ERR_OK;
+}
+
 static enum err add_records(struct party *p, struct tally *t, const struct work *w)
 {
     const struct workload *load = t->study->workload;
-    const struct domain *d = t->study->domain;
     struct records_query *queries CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
+    struct records_shape shape;
     size_t count = 0, at = 0;
     TRY(memory_new(&queries, load->queries));
-    TRY(memory_new(&size, d->attributes));
-    for (size_t a = 0; a < d->attributes; a++)
-        size[a] = d->attribute[a].size;
+    TRY(shape_of(t->study->domain, &size, &shape));
     for (size_t q = 0; q < load->queries; q++) {
         const struct workload_query *query = &load->query[q];
-        if (!query->maximal)
+        if (!tally_counts(t->study, q))
             continue;
         queries[count] = (struct records_query){.n = query->clique.n,
                                                 .out = share64_view(t->sums, at, query->cells)};
@@ -122,26 +138,33 @@ static enum err add_records(struct party *p, struct tally *t, const struct work 
                query->clique.n * sizeof query->clique.attribute[0]);
         at += query->cells;
     }
-    return records_count(p, &(const struct records_shape){d->attributes, size}, w->batch,
-                         w->batches, queries, count);
+    return records_count(p, &shape, w->batch, w->batches, queries, count);
 }
 
-enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads, size_t count)
+/* The uploads of owners that are counted, or not, of whose batch all are here: now[] says which. */
+static enum err sort_out(const struct party *p, const struct tally *t, const struct upload *uploads,
+                         size_t count, bool counted, bool *now, struct work *w)
 {
     const struct study *study = t->study;
     const struct upload **by_owner CLEAN(memory_release) = NULL;
-    bool *now CLEAN(memory_release) = NULL;
-    struct work w CLEAN(work_free) = {0};
     TRY(memory_new(&by_owner, study->owners));
-    TRY(memory_new(&now, study->owners));
     for (size_t k = 0; k < count; k++) {
         by_owner[uploads[k].owner] = &uploads[k];
         now[uploads[k].owner] = true;
     }
     study_taking_part(study, now);
     for (size_t i = 0; i < study->owners; i++)
-        now[i] = now[i] && !t->counted[i];
-    TRY(gather(&w, study, now, by_owner, p->index));
+        now[i] = now[i] && t->counted[i] == counted;
+    return gather(w, study, now, by_owner, p->index);
+}
+
+enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads, size_t count)
+{
+    const struct study *study = t->study;
+    bool *now CLEAN(memory_release) = NULL;
+    struct work w CLEAN(work_free) = {0};
+    TRY(memory_new(&now, study->owners));
+    TRY(sort_out(p, t, uploads, count, false, now, &w));
     if (w.answers > 0)
         TRY(add_answers(p, t, &w));
     if (w.batches > 0)
@@ -151,4 +174,24 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
         t->owners += now[i];
     }
     return ERR_OK;
+}
+
+enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
+                        size_t count, const int64_t *factor, struct share64 out)
+{
+    const struct workload *load = t->study->workload;
+    const int64_t **score CLEAN(memory_release) = NULL;
+    uint32_t *size CLEAN(memory_release) = NULL;
+    bool *now CLEAN(memory_release) = NULL;
+    struct work w CLEAN(work_free) = {0};
+    struct records_shape shape;
+    TRY(memory_new(&now, t->study->owners));
+    TRY(memory_new(&score, load->one_ways));
+    TRY(shape_of(t->study->domain, &size, &shape));
+    TRY(sort_out(p, t, uploads, count, true, now, &w));
+    if (w.answers > 0)
+        return ERR_MISUSE;
+    for (size_t a = 0; a < load->one_ways; a++)
+        score[a] = factor + load->query[a].offset;
+    return records_moments(p, &shape, w.batch, w.batches, score, out);
 }

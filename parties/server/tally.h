@@ -1,6 +1,7 @@
 /*
  * parties/server/tally.h - what a server has counted of a study so far: shared sums of uploads, in
- * the maximal marginals.
+ * the maximal marginals; or of a copula's records, of single attributes alone, since sums of
+ * products of factors follow from the records (tally_products()).
  *
  * New uploads add to it, and what is in it is never computed again. A batch is counted once the
  * uploads of all its owners are there, an owner of whole rows by itself; each of them once.
@@ -15,7 +16,7 @@
 struct tally {
     const struct study *study;   /* borrowed, */
     const struct bounds *bounds; /* as is this */
-    struct share64 sums;         /* cells of the maximal marginals, in order of the closure */
+    struct share64 sums;         /* cells of what is counted, in order of the closure */
     bool *counted;               /* by owner */
     size_t owners;               /* that are counted */
 };
@@ -24,11 +25,21 @@ enum err tally_new(struct tally *t, const struct study *study,
                    const struct bounds *bounds) MUST_CHECK;
 void tally_free(struct tally *t);
 
+/* Whether a marginal of the closure is counted from uploads; others may follow from those. */
+bool tally_counts(const struct study *study, size_t query);
+
 /*
  * Adds what is new among `uploads` as this server holds them; all three call it with the same.
  * After a failure the tally is of no more use.
  */
 enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads,
                    size_t count) MUST_CHECK;
+
+/*
+ * Of uploads that are in the tally, all of them records: adds to `out`, for each two attributes,
+ * the sum over all rows of the product of their factors (aim/forms.h).
+ */
+enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
+                        size_t count, const int64_t *factor, struct share64 out) MUST_CHECK;
 
 #endif

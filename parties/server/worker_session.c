@@ -250,6 +250,7 @@ static enum err new_engine(struct worker *w)
     w->play.net = w->net;
     w->play.session = w->session;
     w->play.engine = w->engine;
+    w->engine->uploads = (struct engine_uploads){collect_again, &w->play};
     w->play.expect = expect_agreement;
     w->play.expect_self = w;
     w->play.late = false;

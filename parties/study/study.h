@@ -205,6 +205,11 @@ int64_t study_purge_due(const struct study *study, int64_t last);
 unsigned study_upload_form(const struct study *study, size_t owner);
 uint64_t study_upload_bytes(const struct study *study, size_t owner);
 /*
+ * Whether servers count maximal marginals. Of a copula whose owners all send records they count
+ * attributes alone: what it asks of pairs is made of the records, without counts.
+ */
+bool study_counts_pairs(const struct study *study);
+/*
  * Bytes of an upload of some form; 0 where the study's bounds do not carry it: they carry records
  * in place of counts, but not counts in place of records.
  */

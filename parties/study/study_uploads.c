@@ -35,6 +35,14 @@ uint64_t study_upload_bytes(const struct study *study, size_t owner)
                                        : study_answers_bytes(study, owner);
 }
 
+bool study_counts_pairs(const struct study *study)
+{
+    for (size_t i = 0; i < study->owners; i++)
+        if (!study->owner[i].records)
+            return true;
+    return study->method != STUDY_COPULA;
+}
+
 size_t study_taking_part(const struct study *study, bool *has)
 {
     size_t left = 0;
