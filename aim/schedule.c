@@ -55,8 +55,8 @@ void schedule_next(struct schedule *s, double moved, uint64_t cells, double rema
         return;
     }
     if (schedule_is_noise(moved, s->sigma, cells)) {
-        s->sigma /= 2;
-        s->epsilon *= 2;
+        s->sigma /= M_SQRT2;
+        s->epsilon *= M_SQRT2;
     }
     if (s->done + 1 == s->most ||
         remaining <= 2 * (1 / (2 * s->sigma * s->sigma) + s->epsilon * s->epsilon / 8)) {

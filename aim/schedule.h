@@ -6,10 +6,12 @@
  *   annealed  (McKenna et al. 2022) begins with T0 = 16 d, or another T0:
  *             sigma = sqrt(T0 / (2 * 0.9 rho)), eps = sqrt(8 * 0.1 rho / T0), and the one-ways
  *             have that sigma. Where a measurement moved the model's marginal by no more than the
- *             sqrt(2/pi) sigma n_q that noise is expected to make, sigma is halved and eps doubled.
- *             Then, in either case, if what remains is at most twice the next round's 1/(2 sigma^2)
- *             + eps^2/8, the next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9
- *             remaining)), eps = sqrt(8 * 0.1 remaining).
+ *             sqrt(2/pi) sigma n_q that noise is expected to make, rounds cost twice as much from
+ *             then on: sigma is divided by sqrt(2), eps multiplied by it. (The paper takes 2 for
+ *             both, four times the cost: a few last rounds then have most of the budget.) In either
+ *             case, if what remains is at most twice the next round's 1/(2 sigma^2) + eps^2/8, the
+ *             next round is the last and takes it all: sigma = sqrt(1 / (2 * 0.9 remaining)), eps =
+ *             sqrt(8 * 0.1 remaining).
  *
  * rho is the budget of one row: the study's over k^2, for k rows a person.
  */
@@ -44,7 +46,7 @@ struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, 
 /* After a round: `moved` is the L1 change of the measured marginal's n_q = `cells` counts. */
 void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining);
 
-/* Whether `moved` is no more than noise, which halves sigma. */
+/* Whether `moved` is no more than noise, which makes rounds dearer. */
 bool schedule_is_noise(double moved, double sigma, uint64_t cells);
 
 #endif

@@ -112,12 +112,12 @@ static enum err run(const struct stage *s, const struct aim_options *o, uint64_t
     return aim_run(result, o, &backend, NULL);
 }
 
-TEST(annealing_follows_the_paper)
+TEST(annealing_follows_its_schedule)
 {
     struct stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.05);
     double first = sqrt(16 * ATTRIBUTES / (2 * 0.9 * 0.05));
-    unsigned halved = 0;
+    unsigned lowered = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double sigma = first, epsilon = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
@@ -134,9 +134,9 @@ TEST(annealing_follows_the_paper)
             assert_int_equal(r->last, last);
             assert_int_equal(r->last, i + 1 == a->rounds);
             if (r->moved <= sqrt(2 / M_PI) * sigma * (double)cells) {
-                sigma /= 2;
-                epsilon *= 2;
-                halved++;
+                sigma /= sqrt(2);
+                epsilon *= sqrt(2);
+                lowered++;
             }
             last = left <= 2 * (1 / (2 * sigma * sigma) + epsilon * epsilon / 8);
             if (last) {
@@ -148,7 +148,7 @@ TEST(annealing_follows_the_paper)
         assert_true(a->round[a->rounds - 1].spent > 0.05 * (1 - 1e-3));
         assert_true(a->rounds <= 1 + schedule_rounds_most(ATTRIBUTES, 0, true));
     }
-    assert_true(halved > 3);
+    assert_true(lowered > 3);
 }
 
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
