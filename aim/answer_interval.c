@@ -13,8 +13,8 @@
 
 /* Of one value, over refits that know it. */
 struct sum {
-    double square; /* of the difference to the answer */
-    double rows;   /* the same of its rows, of all refits */
+    double off, square; /* the difference to the answer, and its square */
+    double rows;        /* the square of that of its rows, of all refits */
     uint32_t known, same;
 };
 
@@ -54,6 +54,7 @@ static enum err answer_again(const struct intervals *v, size_t k, struct sum *su
         s->rows += (y->rows - x->rows) * (y->rows - x->rows);
         if (!x->known || !y->known)
             continue;
+        s->off += y->number - x->number;
         s->square += (y->number - x->number) * (y->number - x->number);
         s->known++;
         s->same += y->number == x->number;
@@ -97,6 +98,7 @@ static void add_lanes(struct intervals *v)
     for (size_t lane = 1; lane < LANES; lane++)
         for (size_t i = 0; i < n; i++) {
             const struct sum *s = &v->sum[lane * n + i];
+            v->sum[i].off += s->off;
             v->sum[i].square += s->square;
             v->sum[i].rows += s->rows;
             v->sum[i].known += s->known;
@@ -167,6 +169,19 @@ static bool is_labels(const struct question *q, const struct question_item *item
            q->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL;
 }
 
+/*
+ * The deviation of an answer, and how far off its mean is. Counts cannot be negative, so noise adds
+ * rows to empty cells: the more, in proportion, the more noise there is. Refits have sqrt(2) times
+ * the model's noise. If they are off to one side by d, the model is off by d / (sqrt(2) - 1).
+ */
+static double error_of(const struct sum *s)
+{
+    const double n = s->known, mean = s->off / n;
+    const double variance = fmax(0, s->square / n - mean * mean);
+    const double aside = fmax(0, mean * mean - variance / n); /* beyond what chance makes */
+    return sqrt(variance + aside / (M_SQRT2 - 1) / (M_SQRT2 - 1));
+}
+
 static void set_interval(const struct intervals *v, struct answer *a, size_t at,
                          const struct sum *s)
 {
@@ -179,7 +194,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
     x->agreed = (double)s->same / s->known;
     if (is_labels(a->question, item)) /* they have no order */
         return;
-    half = student_quantile(v->terms->level, s->known) * sqrt(s->square / s->known);
+    half = student_quantile(v->terms->level, s->known) * error_of(s);
     if (item->aggregate == AGGREGATE_MODE)
         half = rint(half);
     x->bounded = true;
