@@ -6,7 +6,7 @@ set -u
 out=$1
 limit=${TEST_LIMIT:-300}
 only=${ONLY:-}
-jobs=${JOBS:-2}
+jobs=${JOBS:-$(($(nproc) + 1))}
 passed=0 failed=0 skipped=0
 reasons=()
 failures=() names=()
@@ -50,7 +50,7 @@ run() { # name command...
     fi
 }
 
-# As many at a time as JOBS says, two: most wait for disks and for each other.
+# As many at a time as JOBS says, one more than there are cores: most wait for disks and for each other.
 begin() { # name command...
     [ -n "$only" ] && [[ $1 != *$only* ]] && return
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
@@ -96,8 +96,9 @@ count() { # name
 }
 
 # The longest begin first, so that none of them is left alone at the end.
-longest=(test_faults_servers binding test_bench_smoke test_processes_lost test_crashes test_processes test_share
-    test_uploads test_faults)
+longest=(test_faults_servers test_processes_lost test_uploads binding test_bench_smoke test_crashes test_processes
+    test_share test_turns test_play test_serve test_cheat test_faults test_plan_memory test_check_records
+    test_check_answers test_check_cheat test_statistics test_doors test_client test_whose_run test_tape)
 for name in "${longest[@]}"; do
     suite "$name"
 done
