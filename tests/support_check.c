@@ -249,6 +249,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
     struct play honest = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
+    const unsigned apart = model->sparse > 0 ? model->sparse : 2; /* there are three of a message */
     unsigned tries = 0;
     honest.cheat = NOBODY;
     play_run(&honest);
@@ -260,8 +261,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
         for (unsigned w = 0; words > 0 && w < 3; w++)
             for (unsigned how = 0; how < HOWS; how++) {
                 struct altering a = {round, (enum net_peer)to, m, word[w], how, false, 0};
-                if (!all &&
-                    (how != (k + w) % HOWS || (model->sparse > 0 && tries++ % model->sparse != 0)))
+                if (!all && (how != (k + w) % HOWS || tries++ % apart != 0))
                     continue;
                 try_word(name, model, &honest, cheat, a, may_go_on);
                 a.both = to == NET_PREV && goes_to_both(&honest, cheat, round, m, &a.other);

@@ -86,9 +86,9 @@ struct altering {
 enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
 
 /*
- * Runs the model's job with each server as the cheat, and each message: its first, last and some
- * word are altered, each in one way, or in all where time allows; of a long job only each
- * `sparse`-th time. What goes to both neighbours is altered alike too.
+ * Runs the model's job with each server as the cheat, and each message: every second of its first,
+ * last and some word is altered, in one way; of a long job each `sparse`-th. The long tests alter
+ * all of them in all ways. What goes to both neighbours is altered alike too.
  */
 void play_sweep(const char *name, const struct play *model, bool may_go_on);
 
