@@ -13,6 +13,29 @@ typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(
 
 /* vectors never cross a call, since helpers are inlined */
 #pragma GCC diagnostic ignored "-Wpsabi"
+#define SWEEP_INLINE static inline __attribute__((always_inline))
+
+/* What becomes of a number and another one. */
+enum sweep_join { SWEEP_SET, SWEEP_ADD, SWEEP_MULTIPLY, SWEEP_LARGER };
+
+SWEEP_INLINE double sweep_join_one(enum sweep_join how, double a, double b)
+{
+    switch (how) {
+    case SWEEP_SET:
+        return b;
+    case SWEEP_ADD:
+        return a + b;
+    case SWEEP_MULTIPLY:
+        return a * b;
+    case SWEEP_LARGER:
+        break;
+    }
+    return a > b ? a : b;
+}
+
+/* Two innermost runs, of cells and of parts. */
+typedef void (*sweep_row)(enum sweep_join how, double *restrict cell, double *restrict part,
+                          size_t run, size_t other);
 
 #define SWEEP(name) name##_plain
 #define SWEEP_NAME "portable"
