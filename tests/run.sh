@@ -4,7 +4,7 @@
 # What failed is said once more above these, so that the end of a long log is enough.
 set -u
 out=$1
-limit=${TEST_LIMIT:-300}
+limit=${TEST_LIMIT:-600} # five times what the longest takes where nothing else runs
 only=${ONLY:-}
 jobs=${JOBS:-$(($(nproc) + 1))}
 passed=0 failed=0 skipped=0
