@@ -44,6 +44,9 @@ enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint
                      struct log *log) MUST_CHECK;
 /* To be asked as other models are: by 2^20 rows, of many columns fewer. Always the same ones. */
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
+/* Counts of one attribute, or of two, row-major: as many rows as the copula has in all. */
+enum err copula_marginal(const struct copula *c, const uint16_t *attribute, unsigned n,
+                         double *counts) MUST_CHECK;
 /* What its counts say of the numbers inside bins. */
 enum err copula_densities(struct densities *out, const struct copula *c) MUST_CHECK;
 

@@ -834,6 +834,37 @@ TEST(a_copula_is_asked)
     assert_true(fabs(rows - m->total / 2) < 1e-6 * m->total);
 }
 
+/* Tables of two attributes are what rows come to; those of one are the shares. */
+TEST(tables_of_two_follow_the_copula)
+{
+    static const uint32_t coins[] = {2, 2, 3};
+    static const uint16_t pair[] = {0, 1}, skew[] = {0, 2};
+    struct domain *d = support_domain(coins, 3);
+    struct copula *c = NULL;
+    assert_int_equal(copula_new(&c, d), ERR_OK);
+    c->total = 1000;
+    for (size_t i = 0; i < 3; i++)
+        c->correlation[i * 3 + i] = 1;
+    c->share[0][0] = c->share[0][1] = c->share[1][0] = c->share[1][1] = 0.5;
+    c->share[2][0] = 0.1; /* and nobody has the second value */
+    c->share[2][2] = 0.9;
+    for (double r = -0.9; r <= 0.95; r += 0.3) {
+        double both[4], other[6];
+        c->correlation[1] = c->correlation[3] = c->correlation[2] = c->correlation[6] = r;
+        assert_int_equal(copula_marginal(c, pair, 2, both), ERR_OK);
+        assert_true(fabs(both[0] / 1000 - (0.25 + asin(r) / (2 * M_PI))) < 1e-9);
+        assert_true(fabs(both[1] / 1000 - (0.25 - asin(r) / (2 * M_PI))) < 1e-9);
+        assert_true(fabs(both[0] - both[3]) < 1e-6 && fabs(both[1] - both[2]) < 1e-6);
+        assert_int_equal(copula_marginal(c, skew, 2, other), ERR_OK);
+        assert_true(fabs(other[0] + other[3] - 100) < 1e-6);
+        assert_true(fabs(other[1]) < 1e-6 && fabs(other[4]) < 1e-6);
+        assert_true(fabs(other[0] + other[2] - 500) < 1e-6);
+        assert_true(r * (other[0] - other[3]) >= 0);
+    }
+    copula_free(&c);
+    domain_free(&d);
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 #define TREFOIL(...)                                                                               \

@@ -116,6 +116,11 @@ TEST(a_copula_comes_of_three_servers)
     check_measurements(&c, file(&c, "out/measurements.json"), 5);
     check_forms(&c, file(&c, "out/measurements.json"));
     check_openings(&c);
+    assert_true(support_contains(file(&c, "out/report.html"), "<b>10</b><small>pairs measured"));
+    assert_true(support_contains(file(&c, "out/report.html"), "one number for each two"));
+    assert_true(support_contains(file(&c, "out/report.html"), "Pairs, the strongest first"));
+    assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
+    assert_false(support_contains(file(&c, "out/report.html"), "nan"));
     /* again without a server: rows and model come of what is there */
     assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

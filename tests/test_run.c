@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/digest.h"
+#include "aim/forms.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
@@ -389,6 +390,90 @@ TEST(a_run_that_loses_round_after_round_stops)
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
     assert_int_equal(measure(&c, &lost), ERR_OK);
     assert_int_equal(lost, 3);
+    end(&c);
+}
+
+static enum err open_forms(struct scene *c, int64_t factor)
+{
+    const struct aim_backend backend = remote_backend(&c->remote);
+    const struct workload *w = c->s.study->workload;
+    int64_t *u CLEAN(memory_release) = memory_array(products_codes(w), sizeof *u), values[16];
+    uint64_t population;
+    unsigned lost = 0;
+    assert_non_null(u);
+    u[0] = factor;
+    hand_over(c);
+    return backend.forms(backend.self, &(struct aim_forms){.round = 1,
+                                                           .factor = u,
+                                                           .forms = products_count(w->one_ways),
+                                                           .values = values,
+                                                           .population = &population,
+                                                           .lost = &lost});
+}
+
+/* The answers of a run without a loop's state: good ones are kept, and not asked for again. */
+TEST(answers_are_kept_and_had_again)
+{
+    struct scene c;
+    struct answers *answers = NULL;
+    struct bytes text CLEAN(bytes_clear) = {0};
+    unsigned lost = 0;
+    uint64_t cells;
+    char path[SUPPORT_PATH];
+    begin(&c, NULL);
+    cells = c.s.study->workload->query[0].cells;
+    support_study_file(&c.s, "out/loop.state", path);
+    for (unsigned k = 0; k < 3; k++) {
+        assert_int_equal(answers_open(&answers, path, c.s.study, run_state_run(c.state), &c.log),
+                         ERR_OK);
+        c.remote.answers = answers;
+        if (k < 2) { /* one that does not fit, then one that is lost before it comes */
+            add_opened(&c, RHO, 0);
+            if (k == 1) {
+                add_step(&c, ERR_LOST, "the noise is gone");
+                add_opened(&c, RHO, 0);
+            }
+            add_values(&c, NULL, cells - (k == 0));
+        }
+        c.remote.open = false;
+        assert_int_equal(measure(&c, &lost), k == 0 ? ERR_FORMAT : ERR_OK);
+        assert_int_equal(lost, k > 0);
+        assert_int_equal(access(path, F_OK) == 0, k > 0);
+        clear_steps(&c);
+        if (k < 2)
+            answers_free(&answers);
+    }
+    /* the forms are lost once: what is left of the budget is gone with them */
+    add_opened(&c, RHO, 0);
+    add_step(&c, ERR_LOST, "the noise is gone");
+    assert_int_equal(open_forms(&c, 5), ERR_LOST);
+    support_says(c.words, "round 1 is lost, and all that was left of the budget with it");
+    clear_steps(&c);
+    assert_int_equal(open_forms(&c, 6), ERR_MISMATCH); /* other ones, as the same round */
+    clear_steps(&c);
+    add_opened(&c, RHO, 0);
+    add_values(&c, NULL, products_count(c.s.study->workload->one_ways));
+    c.remote.open = false;
+    assert_int_equal(open_forms(&c, 5), ERR_OK);
+    clear_steps(&c);
+    assert_int_equal(open_forms(&c, 5), ERR_OK);
+    assert_int_equal(open_forms(&c, 6), ERR_MISMATCH);
+    support_says(c.words, "has an answer to another request");
+    answers_free(&answers);
+    assert_int_equal(file_read(path, 1 << 20, &text, &c.log), ERR_OK);
+    for (size_t i = 0; i < text.size; i += 61) {
+        text.data[i] ^= 1;
+        assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
+        assert_int_equal(answers_open(&answers, path, c.s.study, run_state_run(c.state), &c.log),
+                         ERR_DATA);
+        assert_null(answers);
+        text.data[i] ^= 1;
+    }
+    assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
+    assert_int_equal(answers_open(&answers, path, c.s.study, (const uint8_t[16]){9}, &c.log),
+                     ERR_DATA); /* of another run */
+    unlink(path);
+    c.remote.answers = NULL;
     end(&c);
 }
 

@@ -253,15 +253,14 @@ static enum err release(struct run *r, const struct run_terms *t)
                           (uint64_t)t->seed, r->log));
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
-        if (!is_copula(r))
-            TRY(report_write(t->folder, r->study, NULL, r->log));
+        TRY(report_write(t->folder, r->study, NULL, r->log));
     }
     if (errors)
         TRY(release_errors(t->folder, r->result, &refits, r->log));
     progress_end(&r->progress);
     say_cost(r);
-    printf("wrote %ssynthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
-           is_copula(r) ? "" : "report.html, ", errors ? ", errors" : "", t->folder);
+    printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
+           errors ? ", errors" : "", t->folder);
     return ERR_OK;
 }
 

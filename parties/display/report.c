@@ -1,6 +1,7 @@
 /* The sections of a report, in order, each a function. */
 #include "parties/display/report.h"
 
+#include "aim/forms.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -67,11 +68,16 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "&epsilon; %g, &delta; %s", r->study->epsilon,
              words_number(r->study->delta).text);
     card(r->out, value, "differential privacy");
-    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", model_total(r->model), 2 * total_error(r));
+    snprintf(value, sizeof value, "%.0f &plusmn; %.0f", r->total, 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
-    snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
-             r->study->workload->queries);
-    card(r->out, value, "marginals measured");
+    if (r->copula != NULL) {
+        snprintf(value, sizeof value, "%zu", products_count(r->domain->attributes));
+        card(r->out, value, "pairs measured, in one number each");
+    } else {
+        snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
+                 r->study->workload->queries);
+        card(r->out, value, "marginals measured");
+    }
     card(r->out, words_time(report_number(r->stats, "total_s")).text, "at work");
     card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent")).text, "between the servers");
     text_put(r->out, "</div>\n");
@@ -116,6 +122,12 @@ static void whose_rows(const struct report *r)
 
 static void what_was_run(const struct report *r)
 {
+    const size_t rounds = r->measurements - r->domain->attributes;
+    char later[160] = " one number for each two (method: copula)";
+    if (r->copula == NULL)
+        snprintf(later, sizeof later,
+                 ", %zu %s, chose the marginal that the model so far fitted worst and measured it",
+                 rounds, rounds == 1 ? "time" : "times");
     text_put(r->out, "<h1>Study ");
     html_text(r->out, r->study->name);
     text_put(r->out, "</h1>\n<p class=\"soft\">Finished ");
@@ -131,12 +143,12 @@ static void what_was_run(const struct report *r)
     text_put(
         r->out,
         ", held them as secret shares, none of which tells anything by itself. Together they "
-        "measured each of %zu attributes once and then, %zu %s, chose the marginal that the "
-        "model so far fitted worst and measured it. What they opened is the choices and the "
-        "counts, each with Gaussian noise that nobody knows. From that, and from nothing else, "
-        "come the model, the synthetic table and this page.</p>\n",
-        r->study->workload->one_ways, r->measurements - r->study->workload->one_ways,
-        r->measurements - r->study->workload->one_ways == 1 ? "time" : "times");
+        "measured each of %zu attributes once and then%s. What they opened is %s, each with "
+        "Gaussian noise that nobody knows. From that, and from nothing else, come the model, the "
+        "synthetic table and this page.</p>\n",
+        r->domain->attributes, later,
+        r->copula != NULL ? "the counts of the attributes, and these numbers"
+                          : "the choices and the counts");
 }
 
 static const char *how_noise_is_made(enum study_noise noise)
@@ -205,11 +217,14 @@ static void key(struct bytes *out, const char *class, const char *what)
 static void budget(const struct report *r)
 {
     text_put(r->out,
-             "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; each "
-             "later round "
-             "spends a little on the choice and most on the measurement.</p>\n<ul class=\"key\">");
+             "<section><h2>Where the budget went</h2>\n<p>Round 0 measures all attributes; %s"
+             ".</p>\n<ul class=\"key\">",
+             r->copula != NULL ? "round 1 one number for each two"
+                               : "each later round spends a little on the choice and most on the "
+                                 "measurement");
     key(r->out, "model", "measuring");
-    key(r->out, "select", "choosing");
+    if (r->copula == NULL)
+        key(r->out, "select", "choosing");
     text_put(r->out, "</ul>\n<div class=\"figure\">");
     report_chart_budget(r);
     text_put(r->out, "</div></section>\n");
@@ -313,6 +328,21 @@ static void comparison_with_the_truth(const struct report *r)
     text_put(r->out, "</tbody></table></section>\n");
 }
 
+/* A copula's measurements are not tables, but for those of one attribute. */
+static const char into_private_pgm[] =
+    "<p>Into Python's private-pgm:</p>\n"
+    "<pre>import json\nimport numpy as np\n"
+    "from mbi import Domain, LinearMeasurement, estimation\n\n"
+    "doc = json.load(open(\"measurements.json\"))\n"
+    "domain = Domain.fromdict(doc[\"domain\"])\n"
+    "measurements = []\n"
+    "for m in doc[\"measurements\"]:\n"
+    "    scale = doc[\"total\"] / m.get(\"total\", doc[\"total\"])  # others' rows came later\n"
+    "    measurements.append(LinearMeasurement(scale * np.array(m[\"values\"]),\n"
+    "                        tuple(m[\"attributes\"]), scale * m[\"sigma\"]))\n"
+    "model = estimation.mirror_descent(domain, measurements, known_total=doc[\"total\"])\n"
+    "rows = model.synthetic_data()</pre>\n";
+
 static void files(const struct report *r)
 {
     text_put(
@@ -325,23 +355,14 @@ static void files(const struct report *r)
         "privacy</li>"
         "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
         "programs</li>"
-        "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n"
-        "<p>Into Python's private-pgm:</p>\n"
-        "<pre>import json\nimport numpy as np\n"
-        "from mbi import Domain, LinearMeasurement, estimation\n\n"
-        "doc = json.load(open(\"measurements.json\"))\n"
-        "domain = Domain.fromdict(doc[\"domain\"])\n"
-        "measurements = []\n"
-        "for m in doc[\"measurements\"]:\n"
-        "    scale = doc[\"total\"] / m.get(\"total\", doc[\"total\"])  # others' rows came later\n"
-        "    measurements.append(LinearMeasurement(scale * np.array(m[\"values\"]),\n"
-        "                        tuple(m[\"attributes\"]), scale * m[\"sigma\"]))\n"
-        "model = estimation.mirror_descent(domain, measurements, known_total=doc[\"total\"])\n"
-        "rows = model.synthetic_data()</pre>\n"
-        "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
-        "<code>measurements.json</code>, <code>model</code> and <code>stats.json</code> "
-        "alone%s.</small></p>\n",
-        TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
+        "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n");
+    if (r->copula == NULL)
+        text_put(r->out, "%s", into_private_pgm);
+    text_put(r->out,
+             "<p class=\"soft\"><small>Written by Trefoil %s from <code>study.yaml</code>, "
+             "<code>measurements.json</code>, <code>model</code> and <code>stats.json</code> "
+             "alone%s.</small></p>\n",
+             TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
 }
 
 /* One column that fits a phone, dark where the reader's screen is, light on paper. */

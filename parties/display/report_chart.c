@@ -41,7 +41,7 @@ static enum err make_bars(struct chart *c, uint16_t attribute)
     const struct clique clique = {1, {attribute}};
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, c->a->size));
-    TRY(model_marginal(c->r->model, &clique, counts, c->r->log));
+    TRY(report_counts(c->r, &clique, counts));
     TRY(report_slots_new(&c->slots, c->a, counts, RANGES_MOST, NAMES_MOST));
     TRY(memory_new(&c->bar, c->slots.count));
     for (uint32_t i = 0; i < c->a->size; i++) {
@@ -64,7 +64,7 @@ static void set_axis(struct chart *c)
 {
     c->low = 0;
     /* beside ranges of numbers a bar is as long as its share of all rows */
-    c->high = c->slots.ranges > 0 ? fmax(1, model_total(c->r->model)) : 1;
+    c->high = c->slots.ranges > 0 ? fmax(1, c->r->total) : 1;
     for (size_t i = c->slots.ranges; i < c->slots.count; i++) {
         const struct report_bar *b = &c->bar[i];
         c->low = fmin(c->low, b->noisy - REPORT_BAND * b->sigma);
@@ -191,7 +191,8 @@ static double measuring(const struct report *r, size_t round)
     const json_t *o = report_round(r, round);
     double sigma = report_number(o, "sigma"), k = r->study->rows_per_person;
     double marginals = round == 0 ? (double)r->study->workload->one_ways : 1;
-    return k * k * marginals / (2 * sigma * sigma);
+    return r->copula != NULL ? report_number(o, "cost") /* all of it: nothing is chosen */
+                             : k * k * marginals / (2 * sigma * sigma);
 }
 
 /* Round 0 by itself; of the others as many a bar as it takes. */

@@ -20,10 +20,10 @@ static enum err fit_of(const struct report *r, size_t i, struct fit *f)
 {
     const struct measurement *m = &r->measurement[i];
     const uint64_t cells = clique_cells(&m->clique, r->domain);
-    const double rows = fmax(1, model_total(r->model));
+    const double rows = fmax(1, r->total);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(model_marginal(r->model, &m->clique, counts, r->log));
+    TRY(report_counts(r, &m->clique, counts));
     *f = (struct fit){i, 0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
     for (uint64_t k = 0; k < cells; k++)
         f->error += fabs(counts[k] - m->y[k]) / rows;

@@ -74,7 +74,7 @@ static enum err side_new(const struct report *r, struct side *s, uint16_t attrib
     double *counts CLEAN(memory_release) = NULL;
     s->attribute = attribute;
     TRY(memory_new(&counts, a->size));
-    TRY(model_marginal(r->model, &clique, counts, r->log));
+    TRY(report_counts(r, &clique, counts));
     return report_slots_new(&s->slots, a, counts, RANGES_MOST, NAMES_MOST);
 }
 
@@ -87,7 +87,7 @@ static enum err add_up(struct heat *h)
     const uint64_t cells = clique_cells(&clique, d);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(model_marginal(h->r->model, &clique, counts, h->r->log));
+    TRY(report_counts(h->r, &clique, counts));
     TRY(memory_new(&h->cell, h->across.slots.count * h->down.slots.count));
     TRY(memory_new(&h->codes, h->across.slots.count * h->down.slots.count));
     for (uint64_t i = 0; i < cells; i++) {

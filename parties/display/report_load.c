@@ -22,7 +22,7 @@ enum err report_read_json(json_t **json, const char *folder, const char *name, s
 /* A measurement of fewer rows, before an owner joined, is scaled to the model's. */
 static void scale(struct measurement *m, const struct report *r)
 {
-    double by = model_total(r->model) / m->total;
+    double by = r->total / m->total;
     m->sigma *= by;
     for (uint64_t i = 0; i < clique_cells(&m->clique, r->domain); i++)
         m->y[i] *= by;
@@ -64,12 +64,31 @@ static enum err check(const struct report *r, const char *folder)
                     r->study->name);
 }
 
+static enum err load_copula(struct report *r, const char *path)
+{
+    TRY(copula_load(&r->copula, &r->domain, path, r->log));
+    r->total = r->copula->total;
+    return copula_densities(&r->inside, r->copula);
+}
+
+static enum err load_model(struct report *r, const char *path)
+{
+    TRY(model_load(&r->model, &r->domain, path, MODEL_FILE_CELLS, r->log));
+    r->total = model_total(r->model);
+    return model_densities(&r->inside, r->model, r->log);
+}
+
+enum err report_counts(const struct report *r, const struct clique *c, double *counts)
+{
+    return r->copula != NULL ? copula_marginal(r->copula, c->attribute, c->n, counts)
+                             : model_marginal(r->model, c, counts, r->log);
+}
+
 enum err report_load(struct report *r, const char *folder)
 {
     char path[FILE_PATH];
     TRY(file_path(path, r->log, "%s/model", folder));
-    TRY(model_load(&r->model, &r->domain, path, MODEL_FILE_CELLS, r->log));
-    TRY(model_densities(&r->inside, r->model, r->log));
+    TRY(copula_is_file(path) ? load_copula(r, path) : load_model(r, path));
     TRY(load_measurements(r, folder));
     TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
     return check(r, folder);
@@ -86,6 +105,7 @@ void report_unload(struct report *r)
     json_decref(r->stats);
     densities_clear(&r->inside);
     model_free(&r->model);
+    copula_free(&r->copula);
     domain_free(&r->domain);
 }
 

@@ -65,8 +65,14 @@ static enum err find_measured(struct pairs *p)
             for (unsigned j = 0; j < k; j++)
                 note(p, i, c->attribute[j], c->attribute[k]);
     }
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
+        struct report_pair *pair = &p->pair[i];
+        if (p->r->copula != NULL) { /* one number, and no cells, whose noise would be known */
+            pair->times = pair->alone = 1;
+            pair->first = pair->last = 1;
+        }
         p->measured += p->pair[i].times > 0;
+    }
     return ERR_OK;
 }
 
@@ -105,10 +111,11 @@ static enum err associate(const struct pairs *p, struct report_pair *pair)
     const struct clique clique = {2, {pair->x, pair->y}};
     const uint64_t cells = clique_cells(&clique, r->domain);
     double *counts CLEAN(memory_release) = NULL;
-    if (cells > PAIR_CELLS_MOST || model_marginal_cells(r->model, &clique) > PAIR_CELLS_MOST)
+    if (cells > PAIR_CELLS_MOST ||
+        (r->model != NULL && model_marginal_cells(r->model, &clique) > PAIR_CELLS_MOST))
         return ERR_OK;
     TRY(memory_new(&counts, cells));
-    TRY(model_marginal(r->model, &clique, counts, r->log));
+    TRY(report_counts(r, &clique, counts));
     TRY(association_of(&pair->association, r->domain, pair->x, pair->y, counts, pair->sigma,
                        &r->inside));
     pair->known = true;
@@ -174,9 +181,9 @@ static void put_row(const struct report *r, const struct report_pair *p)
     text_put(r->out, "<small>");
     report_known_from(r, p);
     text_put(r->out, "</small></th><td class=\"b\">");
-    report_chart_bar(r->out, fabs(a->value), p->times > 0 ? a->alone : -1, 1);
+    report_chart_bar(r->out, fabs(a->value), p->sigma > 0 ? a->alone : -1, 1);
     text_put(r->out, "</td><td class=\"n\">%s %.2f", association_word(a->kind), a->value);
-    if (p->times > 0)
+    if (p->sigma > 0)
         text_put(r->out, " &plusmn; %.2f", REPORT_BAND * a->error);
     text_put(r->out, "</td></tr>\n");
 }
@@ -230,9 +237,31 @@ static enum err put_pictures(const struct pairs *p)
     return ERR_OK;
 }
 
+static const char what_strengths_are[] =
+    "r is the correlation of two columns of numbers, -1 to 1; eta, how much labels explain of "
+    "numbers, and V (Cram&eacute;r's) of two columns of labels go from 0 to 1. ";
+
+static void say_what_of_copula(const struct pairs *p)
+{
+    struct bytes *out = p->r->out;
+    const double sigma = report_number(report_round(p->r, 1), "sigma");
+    text_put(
+        out,
+        "<h2>Pairs of attributes</h2>\n<p>Of each of %zu pairs one number was measured: the "
+        "sum over all rows of the product of two scores, with noise of deviation %.4g. From it "
+        "follows one correlation of the normal variables that stand for the two, and the "
+        "tables here are those of such variables, cut at the shares of the values. How else "
+        "two attributes depend on each other was not measured.</p>\n<p>%s</p>\n",
+        p->count, sigma, what_strengths_are);
+}
+
 static void say_what(const struct pairs *p)
 {
     struct bytes *out = p->r->out;
+    if (p->r->copula != NULL) {
+        say_what_of_copula(p);
+        return;
+    }
     text_put(out, "<h2>Pairs of attributes</h2>\n<p>%zu of %zu pairs were measured together",
              p->measured, p->count);
     text_put(out, p->measured == 0
@@ -244,12 +273,12 @@ static void say_what(const struct pairs *p)
     if (p->measured == 0)
         return;
     text_put(out,
-             "<p>r is the correlation of two columns of numbers, -1 to 1; eta, how much labels "
-             "explain of numbers, and V (Cram&eacute;r's) of two columns of labels go from 0 to 1. "
+             "<p>%s"
              "&plusmn; is twice the standard deviation that the noise of the measured pair gives, "
              "which covers the truth in about 95 of 100; not what bins leave out, nor how rows "
              "happened to be sampled. The mark in a bar is what such noise would show where there "
-             "is nothing.</p>\n");
+             "is nothing.</p>\n",
+             what_strengths_are);
 }
 
 enum err report_pairs(const struct report *r)

@@ -3,6 +3,7 @@
 #define TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 
 #include "aim/association.h"
+#include "aim/copula_model.h"
 #include "aim/model.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"
@@ -14,6 +15,8 @@ struct report {
     const struct report_truth *truth;
     struct domain *domain;
     struct model *model;
+    struct copula *copula;   /* in its place, with method: copula */
+    double total;            /* rows, as either has them */
     struct densities inside; /* bins, by the model's counts */
     size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
@@ -27,6 +30,9 @@ struct report {
 /* Takes in the three files; report_unload() also after a failure. */
 enum err report_load(struct report *r, const char *folder) MUST_CHECK;
 void report_unload(struct report *r);
+
+/* Counts as the model has them; of a copula one attribute or two. */
+enum err report_counts(const struct report *r, const struct clique *c, double *counts) MUST_CHECK;
 
 #define REPORT_PHASES 6
 struct report_phase {
