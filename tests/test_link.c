@@ -8,6 +8,7 @@
 #include "mpc/order.h"
 #include "protocols/lanes.h"
 #include "protocols/merge.h"
+#include "tests/support_check.h"
 #include "tests/test_link.h"
 
 #define INNER SIZE_MAX
@@ -364,6 +365,40 @@ TEST(lanes_and_a_check_change_nothing)
         execute(&l, 3 - k % 2);
         expect_right(&l);
     }
+}
+
+/* --- a server that lies ----------------------------------------------------------------------- */
+
+static enum err bound_two(struct party *p, struct play *play)
+{
+    struct tables t = {.owners = 0};
+    struct planes table[2] = {0}, out CLEAN(planes_free) = {0};
+    uint64_t seed = 2;
+    bool sorted[2] = {false};
+    enum err e = ERR_OK;
+    for (size_t o = 0; o < 2; o++)
+        tables_fill(&t, o, 60, 2, 50, &seed);
+    for (size_t o = 0; e == ERR_OK && o < 2; o++)
+        e = tables_share(p, &t, o, &table[o]);
+    if (e == ERR_OK)
+        e = planes_new(&out, 3, link_rows(table, 2));
+    if (e == ERR_OK)
+        e = link_bound(p, &out, table, 2, 1, sorted);
+    if (e == ERR_OK)
+        bytes_put(&play->opened[p->index], sorted, sizeof sorted);
+    if (e == ERR_OK)
+        e = play_open(p, play, &out);
+    for (size_t o = 0; o < 2; o++)
+        planes_free(&table[o]);
+    tables_free(&t);
+    return e;
+}
+
+TEST(a_server_that_lies_moves_no_row)
+{
+    static const struct check_limits limits;
+    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 97};
+    play_sweep("persons bounded", &model, false);
 }
 
 /* --- costs ------------------------------------------------------------------------------------ */
