@@ -23,9 +23,8 @@ static enum err make_ride(const struct flush *f)
 static enum err weigh(struct flush *f)
 {
     size_t groups = 0, chunks = 0;
-    struct prg *weights;
+    struct prg *weights CLEAN(prg_free) = NULL;
     uint64_t rho[CHECK_DIGITS];
-    enum err e;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
         const size_t n = check_log_groups(&f->c->log, l);
         groups += n;
@@ -35,14 +34,10 @@ static enum err weigh(struct flush *f)
     TRY(scratch_array(f->p->scratch, &f->sigma, groups * KERNEL_COLUMNS));
     TRY(scratch_array(f->p->scratch, &f->stretch, chunks));
     TRY(check_coin(f->p, &weights));
-    e = prg_fill(weights, rho, sizeof rho);
-    if (e == ERR_OK)
-        e = prg_fill(weights, f->sigma, groups * KERNEL_COLUMNS * sizeof *f->sigma);
-    if (e == ERR_OK)
-        e = numbers_claim(&f->numbers, weights, &f->beside);
-    prg_free(&weights);
+    TRY(prg_fill(weights, rho, sizeof rho));
+    TRY(prg_fill(weights, f->sigma, groups * KERNEL_COLUMNS * sizeof *f->sigma));
     check_row_weights(f->tau, rho);
-    return e;
+    return numbers_claim(&f->numbers, weights, &f->beside);
 }
 
 /* Of a chunk: what z adds to the remainder, weighed by rows, then by columns. */

@@ -51,15 +51,11 @@ struct pair flush_sum_of_rows(const struct sums sums[2], const uint64_t weight[K
 
 enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS])
 {
-    struct prg *weights;
-    enum err e;
+    struct prg *weights CLEAN(prg_free) = NULL;
     TRY(check_coin(f->p, &weights));
-    e = prg_fill(weights, r, CHECK_DIGITS * sizeof *r);
-    if (e == ERR_OK)
-        e = numbers_coin(&f->numbers, weights);
-    prg_free(&weights);
+    TRY(prg_fill(weights, r, CHECK_DIGITS * sizeof *r));
     check_row_weights(weight, r);
-    return e;
+    return numbers_coin(&f->numbers, weights);
 }
 
 /* --- elements --------------------------------------------------------------------------------- */
@@ -281,19 +277,14 @@ static bool holds(const struct flush *f, const uint64_t *opened, const struct co
 static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS],
                           uint64_t *zeta)
 {
-    struct prg *weights;
-    enum err e;
+    struct prg *weights CLEAN(prg_free) = NULL;
     TRY(check_coin(f->p, &weights));
-    e = prg_fill(weights, r, CHECK_DIGITS * sizeof *r);
-    do {
-        if (e == ERR_OK)
-            e = prg_fill(weights, zeta, sizeof *zeta);
-    } while (e == ERR_OK && *zeta == 0);
-    if (e == ERR_OK)
-        e = numbers_coin(&f->numbers, weights);
-    prg_free(&weights);
+    TRY(prg_fill(weights, r, CHECK_DIGITS * sizeof *r));
+    do
+        TRY(prg_fill(weights, zeta, sizeof *zeta));
+    while (*zeta == 0);
     check_row_weights(weight, r);
-    return e;
+    return numbers_coin(&f->numbers, weights);
 }
 
 /* One component: what is of bits, then what is of numbers. */

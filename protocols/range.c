@@ -30,18 +30,24 @@ static enum err make_reel(struct tape *range, unsigned kind, size_t n)
     return n > 0 ? share64_new(&range->reel[kind].samples, n) : ERR_OK;
 }
 
+static enum err hand_over(struct tape *to, struct tape *from)
+{
+    *to = *from;
+    *from = (struct tape){0};
+    return ERR_OK;
+}
+
 enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS], struct tape *range)
 {
-    enum err e = ERR_OK;
-    tape_start(range, tape->id, tape->noise);
-    for (unsigned k = 0; e == ERR_OK && k < TAPE_KINDS; k++) {
-        e = make_reel(range, k, count[k]);
-        if (e == ERR_OK && count[k] > 0)
-            e = tape_take(tape, (enum tape_kind)k, range->reel[k].samples);
+    struct tape cut CLEAN(tape_free);
+    *range = (struct tape){0};
+    tape_start(&cut, tape->id, tape->noise);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        TRY(make_reel(&cut, k, count[k]));
+        if (count[k] > 0)
+            TRY(tape_take(tape, (enum tape_kind)k, cut.reel[k].samples));
     }
-    if (e != ERR_OK)
-        tape_free(range);
-    return e;
+    return hand_over(range, &cut);
 }
 
 enum err range_return(struct tape *tape, struct tape *range)
@@ -78,24 +84,19 @@ enum err range_read(struct tape *range, const struct range_place *place, enum ta
                     const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);
-    enum err e = ERR_OK;
-    tape_start(range, place->tape, noise);
-    for (unsigned k = 0; e == ERR_OK && k < TAPE_KINDS; k++) {
-        uint64_t n = reader_u64(&r);
+    struct tape read CLEAN(tape_free);
+    *range = (struct tape){0};
+    tape_start(&read, place->tape, noise);
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        const uint64_t n = reader_u64(&r);
         if (r.failed || n != place->count[k] || n > r.left / (2 * sizeof(uint64_t)))
-            e = ERR_FORMAT;
-        if (e == ERR_OK)
-            e = make_reel(range, k, (size_t)n);
-        if (e == ERR_OK) {
-            reader_copy(&r, range->reel[k].samples.a, (size_t)n * sizeof(uint64_t));
-            reader_copy(&r, range->reel[k].samples.b, (size_t)n * sizeof(uint64_t));
-        }
+            return ERR_FORMAT;
+        TRY(make_reel(&read, k, (size_t)n));
+        reader_copy(&r, read.reel[k].samples.a, (size_t)n * sizeof(uint64_t));
+        reader_copy(&r, read.reel[k].samples.b, (size_t)n * sizeof(uint64_t));
     }
-    if (e == ERR_OK)
-        e = reader_done(&r);
-    if (e != ERR_OK)
-        tape_free(range);
-    return e;
+    TRY(reader_done(&r));
+    return hand_over(range, &read);
 }
 
 /* By libcrypto, which uses the processor's instructions for it: a range may have tens of MB. */

@@ -18,14 +18,21 @@ static const struct maker {
     enum err (*make)(struct party *p, struct share64 out);
     struct tape_cost cost;
     bool opens; /* so it is lane 0 that makes them, and shares out what it can */
-} gumbels = {gumbel_sample, {65536, {GUMBEL_ROUNDS, 833}, {103, 874}}, false},
-  makers[] = {
-      [TAPE_BOX_MULLER] = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {133, 703}}, false},
-      [TAPE_DISCRETE] = {discrete_sample, {36864, {DISCRETE_ROUNDS, 983}, {82, 993}}, true}};
+} gumbel = {gumbel_sample, {65536, {GUMBEL_ROUNDS, 833}, {103, 874}}, false},
+  box_muller = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {133, 703}}, false},
+  discrete = {discrete_sample, {36864, {DISCRETE_ROUNDS, 983}, {82, 993}}, true};
 
 static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
 {
-    return kind == TAPE_GUMBEL ? &gumbels : &makers[noise];
+    if (kind == TAPE_GUMBEL)
+        return &gumbel;
+    switch (noise) {
+    case TAPE_BOX_MULLER:
+        return &box_muller;
+    case TAPE_DISCRETE:
+        break;
+    }
+    return &discrete;
 }
 
 const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind)
