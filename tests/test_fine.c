@@ -1,9 +1,14 @@
-/* parties/study/fine: which columns and marginals are finer than noise lets anybody see. */
+/*
+ * parties/study/fine: which columns and marginals are finer than noise lets anybody see;
+ * parties/study/rounds: how many rounds there should be.
+ */
 #include "tests/support_cmocka.h"
 
 #include "parties/study/fine.h"
+#include "parties/study/rounds.h"
 #include "tests/support_study.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +67,8 @@ TEST(columns_that_are_too_fine_are_named)
     /* 0.8 * 20 * 63 * 100 is more than 5000, and 0.8 * 20 * 200 is less */
     expect(text,
            "  3 of 6 marginals of the workload have an error of 1 or more of noise alone;\n"
-           "    the finest, age x size, has 6300 cells for 5000 rows\n",
+           "    the finest, age x size, has 6300 cells for 5000 rows.\n"
+           "    Pairs of columns of 8 bins each would have 0.25, and do better\n",
            true);
     free(text);
     text = said(2000, 20);
@@ -78,4 +84,49 @@ TEST(columns_that_are_too_fine_are_named)
     expect(text, "+-", false);
     expect(text, " marginals of the workload", false);
     free(text);
+}
+
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+struct made {
+    double factor;
+    unsigned columns, most; /* rounds that the budget goes with */
+};
+
+static bool noise_made(const void *self, unsigned rounds, double *noise)
+{
+    const struct made *m = self;
+    *noise = m->factor * sqrt((double)rounds + m->columns);
+    return rounds <= m->most;
+}
+
+static double error_at(const struct made *m, unsigned rounds, double dependence, double reach)
+{
+    const double noise = m->factor * sqrt((double)rounds + m->columns);
+    return dependence * exp(-(double)rounds / reach) + 0.25 * noise / (1 + noise / 2);
+}
+
+/* Errors there are within a thousandth of those at the best of all numbers. */
+static void expect_best(const struct made *m, unsigned rounds, double dependence, double reach)
+{
+    double least = INFINITY;
+    for (unsigned t = 1; t <= m->most; t++)
+        least = fmin(least, error_at(m, t, dependence, reach));
+    assert_true(error_at(m, rounds, dependence, reach) <= least * 1.001);
+}
+
+TEST(rounds_are_advised_where_errors_are_least)
+{
+    /* adult, nursery and mushroom at epsilon 1; body, whose pairs are large */
+    static const struct made made[] = {
+        {0.0237, 14, 1000}, {0.0033, 9, 1000}, {0.0149, 22, 60}, {0.53, 12, 1000}};
+    struct rounds_advice a;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+        const struct made *m = &made[i];
+        assert_true(rounds_advise(&a, &(struct rounds_noise){noise_made, m}, m->columns));
+        assert_true(a.least <= a.about && a.about <= a.most && a.most <= m->most);
+        expect_best(m, a.least, 0.05, 0.6 * m->columns);
+        expect_best(m, a.most, 0.5, 1.2 * m->columns);
+    }
+    assert_false(rounds_advise(&a, &(struct rounds_noise){noise_made, &(struct made){1, 5, 0}}, 5));
 }

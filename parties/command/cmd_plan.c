@@ -6,10 +6,10 @@
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
 #include "parties/command/plan_copula.h"
+#include "parties/command/plan_noise.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 #include "parties/study/expect.h"
-#include "parties/study/fine.h"
 #include "parties/study/method.h"
 #include "parties/study/study.h"
 
@@ -241,108 +241,6 @@ static void print_noise(const struct plan *p)
 
 /* --- what comes out -------------------------------------------------------------------------- */
 
-struct noise_made {
-    double rho, sigma, epsilon; /* of the run; of a cell; of a selection */
-    double one_ways, workload;  /* means */
-};
-
-/*
- * Expected L1 error of a marginal that is measured once: sqrt(2/pi) sigma cells / rows, at most 2.
- */
-static double noise_error(const struct plan *p, double sigma, uint64_t cells)
-{
-    return fmin(2, sqrt(2 / M_PI) * sigma * (double)cells / fmax(1, (double)p->rows));
-}
-
-/* Of the study as it is but for its budget and rounds; false where they do not go with it. */
-static bool errors_of(const struct plan *p, double epsilon, unsigned rounds, struct noise_made *x)
-{
-    const struct workload *w = p->study->workload;
-    struct study other = *p->study;
-    struct aim_options o = p->options;
-    uint64_t multiplier;
-    *x = (struct noise_made){0};
-    other.epsilon = epsilon;
-    if (!p->study->annealed)
-        other.rounds = o.rounds = rounds;
-    if (price_limits(&other, &o.limits, NULL) != ERR_OK ||
-        measure_multiplier(aim_sigma(&o), &multiplier, NULL) != ERR_OK || !(aim_epsilon(&o) > 0))
-        return false;
-    x->rho = o.limits.rho;
-    x->epsilon = aim_epsilon(&o);
-    x->sigma = measure_sigma(multiplier);
-    for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
-    for (size_t i = 0; i < w->cliques; i++)
-        x->workload += noise_error(p, x->sigma, clique_cells(&w->clique[i], p->study->domain)) /
-                       (double)w->cliques;
-    return true;
-}
-
-static void print_epsilon(const struct plan *p, double epsilon)
-{
-    struct noise_made x;
-    if (!errors_of(p, epsilon, p->study->rounds, &x))
-        printf("  %7.3g  does not fit this study\n", epsilon);
-    else
-        printf("  %7.3g  %10.4g  %8.4g  %12.4g  %14.4f  %14.4f\n", epsilon, x.rho, x.sigma,
-               x.epsilon, x.one_ways, x.workload);
-}
-
-/*
- * More rounds measure more marginals, each with more noise. How much a marginal that is not
- * measured is off depends on the data, so what is told is what noise makes.
- */
-static void print_rounds(const struct plan *p)
-{
-    static const double times[] = {0.25, 0.5, 1, 2, 4};
-    const struct workload *w = p->study->workload;
-    unsigned before = 0;
-    if (p->study->annealed || p->study->rounds == 0)
-        return;
-    printf("noise by rounds, at epsilon %g:\n"
-           "   rounds     sigma  one-ways, mean  workload, mean  marginals measured, at most\n",
-           p->study->epsilon);
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
-        const double rounds = fmin(STUDY_ROUNDS_MAX, ceil(p->study->rounds * times[i]));
-        const size_t others = w->queries - w->one_ways;
-        struct noise_made x;
-        if ((unsigned)rounds == before || !errors_of(p, p->study->epsilon, (unsigned)rounds, &x))
-            continue;
-        before = (unsigned)rounds;
-        printf("  %7u  %8.4g  %14.4f  %14.4f  %zu of %zu%s\n", before, x.sigma, x.one_ways,
-               x.workload, before < others ? before : others, others,
-               before == p->study->rounds ? "  (this study)" : "");
-    }
-}
-
-static void print_bins(const struct plan *p)
-{
-    struct noise_made x;
-    if (errors_of(p, p->study->epsilon, p->study->rounds, &x))
-        fine_print(stdout, p->study, (double)p->rows, x.sigma);
-}
-
-static void print_errors(const struct plan *p)
-{
-    static const double epsilon[] = {0.5, 1, 2, 4};
-    bool own = false;
-    printf("noise by epsilon (delta %g), and the L1 error to expect of a measured\n"
-           "marginal where all owners have max_rows rows (fewer: more, in proportion):\n",
-           p->study->delta);
-    printf("  epsilon         rho     sigma  eps of round  one-ways, mean  workload, mean\n");
-    for (size_t i = 0; i < sizeof epsilon / sizeof epsilon[0]; i++) {
-        own |= fabs(epsilon[i] - p->study->epsilon) < 1e-9;
-        print_epsilon(p, epsilon[i]);
-    }
-    if (!own) {
-        print_epsilon(p, p->study->epsilon);
-        printf("  (the last line is the study's own)\n");
-    }
-    printf("An error of 2 means that nothing but noise would come out. The model shares what\n"
-           "it measures among marginals, so that most come out better than measured alone.\n");
-}
-
 static enum err print_questions(const struct plan *p)
 {
     struct expect *list CLEAN(memory_release) = NULL;
@@ -419,9 +317,7 @@ static enum err plan(struct plan *p, const char *path)
     TRY(print_model(p));
     print_uploads(p);
     print_noise(p);
-    print_errors(p);
-    print_rounds(p);
-    print_bins(p);
+    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows});
     return print_questions(p);
 }
 

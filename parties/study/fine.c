@@ -11,6 +11,12 @@ uint32_t fine_values_most(double rows, double sigma)
     return most < 2 ? 2 : most < DOMAIN_SIZE_MAX ? (uint32_t)most : DOMAIN_SIZE_MAX;
 }
 
+uint32_t fine_pair_values(double rows, double sigma)
+{
+    const double most = floor(sqrt(FINE_PAIR_NOISE * rows / (sqrt(2 / M_PI) * sigma)));
+    return most < 2 ? 2 : most < DOMAIN_SIZE_MAX ? (uint32_t)most : DOMAIN_SIZE_MAX;
+}
+
 static void print_column(FILE *out, const struct domain_attribute *a, double rows, double sigma)
 {
     const double each = rows / a->values, noise = BAND * sigma;
@@ -45,9 +51,11 @@ static void print_marginals(FILE *out, const struct study *s, double rows, doubl
         fprintf(
             out,
             "  %zu of %zu marginals of the workload have an error of 1 or more of noise alone;\n"
-            "    the finest, %s, has %" PRIu64 " cells for %.0f rows\n",
+            "    the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
+            "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
             noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
-            clique_cells(&w->clique[finest], s->domain), rows);
+            clique_cells(&w->clique[finest], s->domain), rows, fine_pair_values(rows, sigma),
+            FINE_PAIR_NOISE);
 }
 
 void fine_print(FILE *out, const struct study *s, double rows, double sigma)
