@@ -908,6 +908,10 @@ TEST(trefoil_aim_makes_a_copula)
     support_says(o.err, "the likelihood of rows is left out");
     TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "other"));
     assert_int_not_equal(o.code, EXIT_OK);
+    TREFOIL("refit", support_path(&s, "result"), "--out", support_path(&s, "again"));
+    assert_int_equal(o.code, EXIT_BAD_DATA);
+    support_says(o.err, "nothing to fit again");
+    assert_int_not_equal(access(support_path(&s, "again"), F_OK), 0);
     TREFOIL("check", s.path);
     support_says(o.out, "a Gaussian copula");
     unlink(support_path(&s, "more.csv"));

@@ -5,7 +5,8 @@
  * stored, no upload is lost, ledgers are equal, audit logs hold together; and each fault took one
  * attempt at one round, so that no round came near to being lost.
  *
- * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs.
+ * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. Studies whose
+ * servers prove what they compute are played as well, and copulas.
  */
 #include "tests/support_cmocka.h"
 
@@ -40,7 +41,11 @@ struct stage {
     pid_t pid[PEOPLE];
     char ledger[4096]; /* the text of the last entry of an undisturbed run */
     long syncs[PEOPLE], writes[PEOPLE];
-    bool proves; /* security: abort */
+    enum kind {
+        AIM,
+        PROVED, /* security: abort */
+        COPULA  /* method: copula */
+    } kind;
 };
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
@@ -240,6 +245,36 @@ static void query(sqlite3 *db, const char *sql, char *out, size_t size)
     sqlite3_finalize(row);
 }
 
+/* The next round's values; how many bytes. All owners are counted, and then they come. */
+static size_t next_values(sqlite3_stmt *row)
+{
+    int64_t owners;
+    size_t n;
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    n = (size_t)sqlite3_column_bytes(row, 0);
+    assert_true(n > sizeof owners);
+    memcpy(&owners, sqlite3_column_blob(row, 0), sizeof owners);
+    assert_int_equal(owners, OWNERS);
+    return n;
+}
+
+/* The forms of a copula, whose noise has a deviation of 2^20 where they are integers. */
+static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
+{
+    const double kappa = 0x1p20 / json_number_value(json_object_get(copula, "sigma"));
+    const size_t n = next_values(row) / sizeof(int64_t);
+    json_t *form;
+    size_t k;
+    assert_int_equal(json_array_size(json_object_get(copula, "forms")), n - 1);
+    json_array_foreach(json_object_get(copula, "forms"), k, form)
+    {
+        int64_t stored;
+        memcpy(&stored, (const int64_t *)sqlite3_column_blob(row, 0) + 1 + k, sizeof stored);
+        assert_true(fabs(json_number_value(json_object_get(form, "value")) * kappa -
+                         (double)stored) < 1e-9 * fabs((double)stored) + 1e-9);
+    }
+}
+
 /* The released noisy counts are those that a server has stored, over its multiplier. */
 static void released_is_stored(const struct stage *c, sqlite3 *db)
 {
@@ -257,19 +292,18 @@ static void released_is_stored(const struct stage *c, sqlite3 *db)
         {
             int64_t stored;
             if (at == n) {
-                assert_int_equal(sqlite3_step(row), SQLITE_ROW);
-                n = (size_t)sqlite3_column_bytes(row, 0);
+                n = next_values(row);
                 at = sizeof stored;
-                assert_true(n > at);
-                memcpy(&stored, sqlite3_column_blob(row, 0), sizeof stored);
-                assert_int_equal(stored, OWNERS); /* are counted, and then come the cells */
             }
             memcpy(&stored, (const uint8_t *)sqlite3_column_blob(row, 0) + at, sizeof stored);
             at += sizeof stored;
             assert_true(json_number_value(v) == (double)stored / multiplier);
         }
     }
-    assert_true(at == n && sqlite3_step(row) == SQLITE_DONE);
+    assert_true(at == n);
+    if (c->kind == COPULA)
+        forms_are_stored(json_object_get(doc, "copula"), row);
+    assert_int_equal(sqlite3_step(row), SQLITE_DONE);
     sqlite3_finalize(row);
     json_decref(doc);
 }
@@ -288,18 +322,19 @@ static void check(struct stage *c)
         "SELECT hex(head) FROM ledger UNION ALL"
         " SELECT hex(request) || standing || ifnull(selected, '') || hex(opened) FROM rounds";
     static char first[1 << 18], other[1 << 18];
+    const char *const all = c->kind == COPULA ? "2|" : "3|";
     char text[4096];
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         sqlite3 *db = open_store(c, i);
         query(db, "SELECT COUNT(*) FROM ledger", text, sizeof text);
-        assert_string_equal(text, "3|");
+        assert_string_equal(text, all);
         query(db, "SELECT COUNT(*) FROM rounds WHERE standing = 5", text, sizeof text);
-        assert_string_equal(text, "3|");
+        assert_string_equal(text, all);
         query(db, "SELECT MIN(attempts) > 0, SUM(attempts) <= 3 + 2, COUNT(entry) FROM rounds",
               text, sizeof text);
-        assert_string_equal(text, c->proves ? "0|1|0|" : "1|1|0|");
+        assert_string_equal(text, c->kind == PROVED ? "0|1|0|" : "1|1|0|");
         query(db, "SELECT begun > 0, tries <= 2 * 3, failed FROM guard", text, sizeof text);
-        assert_string_equal(text, c->proves ? "1|1|0|" : "0|1|0|");
+        assert_string_equal(text, c->kind == PROVED ? "1|1|0|" : "0|1|0|");
         query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
         assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
@@ -307,7 +342,8 @@ static void check(struct stage *c)
         query(db,
               "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
               text, sizeof text);
-        if (c->ledger[0] == '\0')
+        /* what the forms of a copula cost follows from the counts before: of one run alone */
+        if (c->ledger[0] == '\0' || (c->kind == COPULA && i == 0))
             memcpy(c->ledger, text, sizeof text);
         assert_string_equal(text, c->ledger);
         query(db, rounds, i == 0 ? first : other, sizeof first);
@@ -358,13 +394,15 @@ static void take_count(struct stage *c)
                   c->syncs[1], c->syncs[2], c->syncs[3], c->writes[0], c->writes[1], c->writes[2]);
 }
 
-static int stage_of(void **state, bool proves)
+static int stage_of(void **state, enum kind kind)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .rounds = ROUNDS, .more = proves ? "security: abort\n" : NULL};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = ROUNDS,
+                                      .copula = kind == COPULA ? "method: copula\n" : NULL,
+                                      .more = kind == PROVED ? "security: abort\n" : NULL};
     struct stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
-    c->proves = proves;
+    c->kind = kind;
     *state = c;
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -389,12 +427,17 @@ static int stage_of(void **state, bool proves)
 
 static int stage_new(void **state)
 {
-    return stage_of(state, false);
+    return stage_of(state, AIM);
 }
 
 static int proving_stage_new(void **state)
 {
-    return stage_of(state, true);
+    return stage_of(state, PROVED);
+}
+
+static int copula_stage_new(void **state)
+{
+    return stage_of(state, COPULA);
 }
 
 static int stage_free(void **state)
@@ -498,13 +541,27 @@ static void whoever_proves_is_killed_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
+/* The two rounds of a copula, a step of each. The long tests play all of the above so. */
+static void a_copula_goes_on_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = 5 + 3 * (long)who; at <= c->syncs[who]; at += 15)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest proving[] = {
         cmocka_unit_test(whoever_proves_is_killed_at_each_step),
     };
+    const struct CMUnitTest copula[] = {
+        cmocka_unit_test(a_copula_goes_on_at_each_step),
+    };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return support_run_tests(stage_new, stage_free) +
-           (is_long() ? support_run_tests(proving_stage_new, stage_free)
-                      : cmocka_run_group_tests(proving, proving_stage_new, stage_free));
+           (is_long() ? support_run_tests(proving_stage_new, stage_free) +
+                            support_run_tests(copula_stage_new, stage_free)
+                      : cmocka_run_group_tests(proving, proving_stage_new, stage_free) +
+                            cmocka_run_group_tests(copula, copula_stage_new, stage_free));
 }

@@ -1,5 +1,6 @@
 #include "parties/analyst/refit.h"
 
+#include "aim/copula_model.h"
 #include "aim/model_file.h"
 #include "aim/output.h"
 #include "base/file.h"
@@ -13,6 +14,11 @@ static enum err load_model(struct refit *f, const char *folder, uint64_t *bytes,
     struct model *model CLEAN(model_free) = NULL;
     char path[FILE_PATH];
     TRY(file_path(path, log, "%s/model", folder));
+    if (copula_is_file(path))
+        return log_fail(log, ERR_DATA,
+                        "%s is a copula, which follows from its measurements in one step: there is "
+                        "nothing to fit again. trefoil synth draws other rows of it",
+                        path);
     TRY(memory_new(&f->study, 1));
     TRY(model_load(&model, &f->study->domain, path, MODEL_FILE_CELLS, log));
     *bytes = model_cells(model) * sizeof(double);
