@@ -48,6 +48,8 @@ static const struct wrong {
     {"SELECT !AVERAGE(Age) FROM t", "there is no aggregate AVERAGE"},
     {"SELECT !medain(Age) FROM t", "did you mean MEDIAN?"},
     {"SELECT AVG(!Agee) FROM t", "there is no column \"Agee\"; did you mean \"Age\"?"},
+    {"SELECT AVG(!pm2.5) FROM t",
+     "no column \"pm2\"; if PM2.5 is meant, it stands in double quotes"},
     {"SELECT AVG(!\"age\") FROM t", "did you mean \"Age\"?"},
     {"SELECT AVG(!'Age') FROM t", "columns stand in double quotes"},
     {"SELECT AVG(!sex) FROM t", "sex has labels: COUNT and MODE"},

@@ -103,12 +103,30 @@ static bool is_keyword(const struct lexer *l)
     return false;
 }
 
+/* The column whose name stands here without its quotes: that goes on behind the word. */
+static const char *unquoted(const struct parser *p)
+{
+    const struct token *t = &p->lexer.token;
+    for (size_t i = 0; t->kind == TOKEN_WORD && i < p->domain->attributes; i++) {
+        const char *name = p->domain->attribute[i].name;
+        const size_t size = strlen(name);
+        if (size >= t->size && strncasecmp(p->lexer.text + t->at, name, size) == 0)
+            return name;
+    }
+    return NULL;
+}
+
 static enum err no_such_column(const struct parser *p)
 {
     const char *known[DOMAIN_ATTRIBUTES_MAX];
     const struct domain *d = p->domain;
     const struct token *t = &p->lexer.token;
+    const char *whole = unquoted(p);
     size_t hit;
+    if (whole != NULL)
+        return lexer_fail(&p->lexer, t->at,
+                          "there is no column \"%s\"; if %s is meant, it stands in double quotes",
+                          t->text, whole);
     for (size_t i = 0; i < d->attributes; i++)
         known[i] = d->attribute[i].name;
     hit = nearest(t->text, known, d->attributes);
