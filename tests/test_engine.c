@@ -7,11 +7,11 @@
  * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
  * kind of data, of noise and of score.
  */
-#include "tests/test_engine.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_marks.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
+#include "tests/support_whole.h"
 
 #include "aim/loop.h"
 #include "aim/plaintext.h"

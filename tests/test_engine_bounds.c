@@ -6,7 +6,7 @@
 #include "tests/support_marks.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
-#include "tests/test_engine.h"
+#include "tests/support_whole.h"
 
 #include "aim/loop.h"
 #include "aim/plaintext.h"

@@ -2,7 +2,7 @@
  * parties/server/engine.c and forms: a copula's run on three parties equals the plaintext one on
  * the same noise; what forms cost is what a row can move; what is refused.
  */
-#include "tests/test_engine.h"
+#include "tests/support_whole.h"
 
 #include "aim/copula_run.h"
 #include "aim/forms.h"

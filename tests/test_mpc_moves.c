@@ -5,7 +5,9 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "tests/test_mpc_all.h"
+#include "mpc/argmax.h"
+#include "mpc/open.h"
+#include "tests/support_all.h"
 
 #include <string.h>
 

@@ -7,8 +7,11 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/check.h"
+#include "mpc/convert.h"
+#include "mpc/open.h"
+#include "mpc/ring.h"
+#include "tests/support_all.h"
 #include "tests/support_marks.h"
-#include "tests/test_mpc_all.h"
 
 #define N 130
 

@@ -9,8 +9,9 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/ring.h"
+#include "tests/support_all.h"
 #include "tests/support_session.h"
-#include "tests/test_mpc_all.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,13 +6,14 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "mpc/open.h"
 #include "protocols/answers.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "tests/support_all.h"
+#include "tests/support_whole.h"
 #include "tests/support_wire.h"
-#include "tests/test_engine.h"
-#include "tests/test_mpc_all.h"
 
 #include <stdlib.h>
 #include <string.h>

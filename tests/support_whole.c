@@ -1,60 +1,6 @@
-/*
- * tests/test_engine.h - three parties with engines: owners, a backend of the AIM loop, a run of all
- * that.
- */
-#ifndef TREFOIL_TESTS_TEST_ENGINE_H
-#define TREFOIL_TESTS_TEST_ENGINE_H
+#include "tests/support_whole.h"
 
-#include "tests/support_cmocka.h"
-#include "tests/support_marks.h"
-#include "tests/support_study.h"
-#include "tests/support_three.h"
-
-#include "aim/loop.h"
-#include "aim/plaintext.h"
-#include "base/memory.h"
-#include "parties/analyst/central.h"
-#include "parties/analyst/release.h"
-#include "parties/exchange/upload.h"
-#include "parties/owner/pack.h"
-#include "parties/server/engine.h"
-#include "parties/server/round.h"
-
-#include <string.h>
-
-#define OWNERS 3
-
-#define NOISE_MAX 200000
-
-/* What all three parties and the harness see. */
-struct whole {
-    struct support_study s;
-    struct bounds *bounds;
-    struct table *all;
-    struct upload parts[OWNERS][3];
-    uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
-    size_t used[2][3];
-    bool twice; /* every request is made again, with the same noise */
-    struct aim_result *result[3];
-    uint32_t selected[3][64];
-    size_t selections[3];
-    enum coming {
-        AT_ONCE,
-        ONE_BY_ONE,
-        BETWEEN_ROUNDS
-    } coming;                    /* uploads, before or during a run */
-    struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
-    struct again {
-        struct whole *w;
-        struct party *p;
-    } again[3]; /* who reads uploads again */
-};
-
-/*
- * Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of
- * them.
- */
-static inline enum err rows_of(const struct whole *w, unsigned o, struct table **t)
+enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
     unsigned first = (unsigned)w->s.study->owner[o].batch;
     enum err e = support_table(t, w->s.study->domain, 300 + 500 * first, first);
@@ -64,8 +10,8 @@ static inline enum err rows_of(const struct whole *w, unsigned o, struct table *
 }
 
 /* The columns of `all` that owner o holds. */
-static inline enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
-                                  struct domain **own, struct table **t)
+static enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
+                           struct domain **own, struct table **t)
 {
     const struct study_owner *owner = &w->s.study->owner[o];
     uint16_t codes[DOMAIN_ATTRIBUTES_MAX];
@@ -79,9 +25,8 @@ static inline enum err columns_of(const struct whole *w, unsigned o, const struc
     return ERR_OK;
 }
 
-/* `changed`: without the last row. */
-static inline enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
-                                 struct log *log)
+enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
+                   struct log *log)
 {
     struct table *all = NULL, *t = NULL;
     struct domain *own = NULL;
@@ -121,7 +66,7 @@ static inline enum err share_one(struct whole *w, unsigned o, int changed, struc
     return e;
 }
 
-static inline enum err share_all(struct whole *w, struct log *log)
+static enum err share_all(struct whole *w, struct log *log)
 {
     enum err e = table_new(&w->all, w->s.study->domain, 0);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
@@ -134,14 +79,7 @@ static inline enum err share_all(struct whole *w, struct log *log)
     return e;
 }
 
-struct seat {
-    struct whole *w;
-    struct engine *engine;
-    unsigned index;
-    unsigned requests;
-};
-
-static inline enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
+enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 {
     TRY(tally_add(g->party, &g->tally, uploads, count));
     TRY(engine_finish(g));
@@ -149,14 +87,14 @@ static inline enum err count_all(struct engine *g, const struct upload *uploads,
 }
 
 /* Seeds and vectors are secret. */
-static inline void mark_upload(struct upload *u)
+static void mark_upload(struct upload *u)
 {
     marks_secret(u->seed, sizeof u->seed);
     marks_secret(u->vector.data, u->vector.size);
 }
 
 /* Adds the uploads of the first `owners` owners. */
-static inline enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
+static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
 {
     const bool marked = g->party->watch != NULL; /* by marks_begin() */
     struct upload held[OWNERS];
@@ -172,10 +110,9 @@ static inline enum err add_uploads(struct whole *w, struct engine *g, unsigned o
     return ERR_OK;
 }
 
-/* For struct engine_uploads: one owner's, then the others'. */
-static inline enum err
-read_again(void *self, enum err (*take)(void *taker, const struct upload *uploads, size_t count),
-           void *taker)
+enum err read_again(void *self,
+                    enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+                    void *taker)
 {
     const struct again *a = self;
     struct upload held[OWNERS];
@@ -194,7 +131,7 @@ read_again(void *self, enum err (*take)(void *taker, const struct upload *upload
  * Where uploads come between rounds: at the first request one owner's are there, then each time one
  * more.
  */
-static inline enum err next_request(struct seat *s, uint64_t *population)
+static enum err next_request(struct seat *s, uint64_t *population)
 {
     unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
     if (s->w->coming == BETWEEN_ROUNDS)
@@ -204,7 +141,7 @@ static inline enum err next_request(struct seat *s, uint64_t *population)
 }
 
 /* Remembers the samples of a range, before they are used and wiped. */
-static inline enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
+static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
 {
     const struct share64 *samples = &range->reel[kind].samples;
     size_t *used = &s->w->used[kind][s->index];
@@ -221,12 +158,9 @@ static inline enum err remember(struct seat *s, const struct tape *range, enum t
     return ERR_OK;
 }
 
-/* Exchanges of a round, those around it included, but for what is made of the tape. */
-#define ROUNDS_MAX 20
-
 /* Opens what a step asks for, with a range of noise that is wiped then. */
-static inline enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
-                                 size_t *selected, int64_t *values, size_t *measured)
+static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
+                          size_t *selected, int64_t *values, size_t *measured)
 {
     const struct round_statement statement = {.verdict = ERR_OK};
     struct net *net = s->engine->party->net;
@@ -246,9 +180,9 @@ static inline enum err open_step(struct seat *s, struct engine_step *step, struc
 }
 
 /* The same request, with the range as it was kept: other masks, the same values. */
-static inline enum err open_again(struct seat *s, struct engine_step *step,
-                                  const struct bytes *kept, const struct range_place *place,
-                                  const size_t *selected, const int64_t *values, size_t measured)
+static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
+                           const struct range_place *place, const size_t *selected,
+                           const int64_t *values, size_t measured)
 {
     int64_t *again = memory_array(step->cells, sizeof *again);
     size_t selected_again = 0, measured_again = 0;
@@ -268,7 +202,7 @@ static inline enum err open_again(struct seat *s, struct engine_step *step,
     return e;
 }
 
-static inline enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
 {
     struct engine_step step;
     struct range_place place;
@@ -305,7 +239,7 @@ static inline enum err perform(struct seat *s, struct request *r, size_t *select
     return e;
 }
 
-static inline enum err measure(void *self, const struct aim_measure *m)
+enum err measure(void *self, const struct aim_measure *m)
 {
     struct seat *s = self;
     struct request r = {.kind = REQUEST_MEASURE,
@@ -321,7 +255,7 @@ static inline enum err measure(void *self, const struct aim_measure *m)
     return e;
 }
 
-static inline enum err select_worst(void *self, struct aim_select *a)
+static enum err select_worst(void *self, struct aim_select *a)
 {
     struct seat *s = self;
     struct request r = {.kind = REQUEST_SELECT,
@@ -344,7 +278,7 @@ static inline enum err select_worst(void *self, struct aim_select *a)
     return e;
 }
 
-static inline enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
+enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const struct check_guard nobody;
@@ -362,7 +296,7 @@ static inline enum err load_engine(struct whole *w, struct party *p, struct engi
     return e;
 }
 
-static inline enum err run_mpc(struct party *p, void *shared)
+enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
     struct seat seat = {.w = w, .index = p->index};
@@ -379,7 +313,7 @@ static inline enum err run_mpc(struct party *p, void *shared)
     return e;
 }
 
-static inline void whole_new(struct whole *w, const struct support_options *o)
+void whole_new(struct whole *w, const struct support_options *o)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     memset(w, 0, sizeof *w);
@@ -393,7 +327,7 @@ static inline void whole_new(struct whole *w, const struct support_options *o)
         }
 }
 
-static inline void whole_free(struct whole *w)
+void whole_free(struct whole *w)
 {
     for (unsigned i = 0; i < 3; i++) {
         aim_result_free(&w->result[i]);
@@ -409,14 +343,7 @@ static inline void whole_free(struct whole *w)
     support_study_free(&w->s);
 }
 
-/* --- the plaintext twin: the noise that all three used, opened -------------------------------- */
-
-struct replay {
-    struct whole *w;
-    size_t next[2];
-};
-
-static inline enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
+static enum err next_samples(struct replay *r, enum tape_kind kind, size_t n, int64_t *out)
 {
     if (r->next[kind] + n > r->w->used[kind][0])
         return ERR_RANGE;
@@ -430,23 +357,12 @@ static inline enum err next_samples(struct replay *r, enum tape_kind kind, size_
     return ERR_OK;
 }
 
-static inline enum err replay_gauss(void *self, size_t n, int64_t *out)
+enum err replay_gauss(void *self, size_t n, int64_t *out)
 {
     return next_samples(self, TAPE_GAUSS, n, out);
 }
 
-static inline enum err replay_gumbel(void *self, size_t n, int64_t *out)
+enum err replay_gumbel(void *self, size_t n, int64_t *out)
 {
     return next_samples(self, TAPE_GUMBEL, n, out);
 }
-
-static const char wide_domain[] = "domain:\n"
-                                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
-                                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
-                                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
-                                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n";
-
-static const char wide_workload[] =
-    "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
-
-#endif

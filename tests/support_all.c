@@ -1,10 +1,6 @@
-/*
- * tests/test_mpc_all.h - every protocol of mpc/ once, and some of protocols/, on the same secrets:
- * for tests of what the servers receive and of what their control flow depends on.
- */
-#ifndef TREFOIL_TESTS_TEST_MPC_ALL_H
-#define TREFOIL_TESTS_TEST_MPC_ALL_H
+#include "tests/support_all.h"
 
+#include "base/memory.h"
 #include "mpc/argmax.h"
 #include "mpc/below.h"
 #include "mpc/cached.h"
@@ -19,25 +15,13 @@
 #include "protocols/forms.h"
 #include "protocols/link.h"
 #include "protocols/records.h"
-#include "tests/support_three.h"
-
-#include "base/memory.h"
 
 #include <string.h>
 
-#define ALL_BITS 12 /* of the secrets' planes */
+#define ALL_CELLS 60           /* of the marginal whose forms these are */
+#define ALL_ROWS ((size_t)200) /* of a table, at most */
 
-struct secrets {
-    size_t n;
-    struct share64 x, y, out;
-    struct share128 wide;
-    struct share32 x32, out32;
-    struct share16 x16, y16, out16;
-    struct planes bits, more; /* x and y modulo 2^ALL_BITS */
-    uint64_t *values;
-};
-
-static inline void secrets_free(struct secrets *s)
+void secrets_free(struct secrets *s)
 {
     share64_free(&s->x);
     share64_free(&s->y);
@@ -53,9 +37,8 @@ static inline void secrets_free(struct secrets *s)
     memory_free(&s->values);
 }
 
-/* Shares of values[] and of their complements; what needs a bound takes the low ALL_BITS bits. */
-static inline enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *values,
-                                   size_t n, uint64_t seed)
+enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *values, size_t n,
+                     uint64_t seed)
 {
     s->n = n;
     s->values = memory_array(n, sizeof *s->values);
@@ -89,7 +72,7 @@ static inline enum err secrets_new(const struct party *p, struct secrets *s, con
     return ERR_OK;
 }
 
-static inline enum err all_multiply(struct party *p, struct secrets *s)
+static enum err all_multiply(struct party *p, struct secrets *s)
 {
     const struct move_term product = {
         .out = OPERAND(s->out16), .x = OPERAND(s->x16), .y = OPERAND(s->y16), .words = s->n};
@@ -99,7 +82,7 @@ static inline enum err all_multiply(struct party *p, struct secrets *s)
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */
 }
 
-static inline enum err all_inner(struct party *p, struct secrets *s)
+static enum err all_inner(struct party *p, struct secrets *s)
 {
     size_t *start = memory_array(s->n + 1, sizeof *start);
     enum err e = start == NULL ? ERR_NOMEM : ERR_OK;
@@ -120,7 +103,7 @@ static inline enum err all_inner(struct party *p, struct secrets *s)
     return move_settle(p, RING_16, OPERAND(s->out16), s->out16.a, s->n, NULL);
 }
 
-static inline enum err all_choose(struct party *p, struct secrets *s)
+static enum err all_choose(struct party *p, struct secrets *s)
 {
     const size_t start[] = {0, 3, 3, s->n}, each = s->n;
     TRY(move_choose(p, share64_view(s->out, 0, 3), planes_plane(&s->bits, 0), s->x, start));
@@ -129,7 +112,7 @@ static inline enum err all_choose(struct party *p, struct secrets *s)
                                   (const size_t[]){0, each});
 }
 
-static inline enum err all_and(struct party *p, struct secrets *s)
+enum err all_and(struct party *p, struct secrets *s)
 {
     struct planes half = planes_view(&s->bits, 0, ALL_BITS / 2);
     TRY(bits_and(p, planes_flat(&s->more), planes_flat(&s->more), planes_flat(&s->bits)));
@@ -137,7 +120,7 @@ static inline enum err all_and(struct party *p, struct secrets *s)
     return adder_add(p, s->more, &s->bits, &s->more, false);
 }
 
-static inline enum err all_compare(struct party *p, struct secrets *s)
+enum err all_compare(struct party *p, struct secrets *s)
 {
     static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are looked at */
     struct planes one = planes_view(&s->more, 0, 1);
@@ -147,13 +130,13 @@ static inline enum err all_compare(struct party *p, struct secrets *s)
     return compare_top_bit(p, out, s->y, 33);
 }
 
-static inline enum err all_convert(struct party *p, struct secrets *s)
+static enum err all_convert(struct party *p, struct secrets *s)
 {
     TRY(convert_to_bits(p, &s->more, s->x));
     return convert_to_ring64(p, s->out, &s->bits);
 }
 
-static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
+static enum err all_bits_to_numbers(struct party *p, struct secrets *s)
 {
     struct bits bit = planes_plane(&s->bits, 0);
     TRY(convert_bit16(p, s->out16, bit));
@@ -161,7 +144,7 @@ static inline enum err all_bits_to_numbers(struct party *p, struct secrets *s)
     return convert_bit128(p, s->wide, bit);
 }
 
-static inline enum err all_truncate(struct party *p, struct secrets *s)
+static enum err all_truncate(struct party *p, struct secrets *s)
 {
     static const int64_t c[] = {1, 2, 3};
     TRY(truncate_signed_ring64(p, s->out, s->x, 5));
@@ -172,7 +155,7 @@ static inline enum err all_truncate(struct party *p, struct secrets *s)
     return fixed_polynomial64(p, s->out, s->x, 12, c, 2);
 }
 
-static inline enum err all_elementary(struct party *p, struct secrets *s)
+static enum err all_elementary(struct party *p, struct secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct planes segment = planes_view(&s->bits, 0, 3);
@@ -187,7 +170,7 @@ static inline enum err all_elementary(struct party *p, struct secrets *s)
     return elementary_root(p, sine, s->wide, &segment);
 }
 
-static inline enum err all_cached(struct party *p, struct secrets *s)
+static enum err all_cached(struct party *p, struct secrets *s)
 {
     struct cached *cached = NULL;
     uint64_t *c = memory_array(s->n, sizeof *c);
@@ -203,18 +186,16 @@ static inline enum err all_cached(struct party *p, struct secrets *s)
     return e;
 }
 
-static inline enum err all_argmax(struct party *p, struct secrets *s)
+enum err all_argmax(struct party *p, struct secrets *s)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1, 2, 3};
     size_t index;
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
-#define ALL_CELLS 60 /* of the marginal whose forms these are */
-
 /* Many forms of the first of x. Noise is a fresh random share, as what a tape gives. */
-static inline enum err forms_of(struct party *p, struct secrets *s, const struct counts *counts,
-                                struct tape *tape)
+static enum err forms_of(struct party *p, struct secrets *s, const struct counts *counts,
+                         struct tape *tape)
 {
     static const uint64_t total = ALL_CELLS << ALL_BITS;
     const size_t forms = s->n - s->n % 2;
@@ -236,7 +217,7 @@ static inline enum err forms_of(struct party *p, struct secrets *s, const struct
     return e;
 }
 
-static inline enum err all_forms(struct party *p, struct secrets *s)
+static enum err all_forms(struct party *p, struct secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
     static const uint64_t cells = ALL_CELLS;
@@ -252,10 +233,8 @@ static inline enum err all_forms(struct party *p, struct secrets *s)
     return e;
 }
 
-#define ALL_ROWS ((size_t)200) /* of a table, at most */
-
 /* A table of some of x: valid rows whose key is a public place above secret bits, so sorted. */
-static inline enum err all_table(struct party *p, const struct secrets *s, struct planes *table)
+static enum err all_table(struct party *p, const struct secrets *s, struct planes *table)
 {
     const size_t n = s->n < ALL_ROWS ? s->n : ALL_ROWS;
     TRY(party_planes(p, table, LINK_FRONT + ALL_BITS / 2, n));
@@ -274,7 +253,7 @@ static inline enum err all_table(struct party *p, const struct secrets *s, struc
 }
 
 /* Tables of which the second's owner is kept, then bounded to one row a key. */
-static inline enum err all_link(struct party *p, struct secrets *s)
+static enum err all_link(struct party *p, struct secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes table[3], out;
@@ -290,7 +269,7 @@ static inline enum err all_link(struct party *p, struct secrets *s)
 }
 
 /* Of n records, whose uploads are any components. */
-static inline enum err all_moments(struct party *p, struct secrets *s)
+static enum err all_moments(struct party *p, struct secrets *s)
 {
     static const uint32_t size[] = {5, 2, 16, 3};
     static const int64_t of_five[] = {-9, -2, 1, 4, 7}, of_two[] = {-8, 3},
@@ -309,10 +288,7 @@ static inline enum err all_moments(struct party *p, struct secrets *s)
     return records_moments(p, &shape, &batch, 1, score, share64_view(s->out, 0, 6));
 }
 
-static const struct {
-    const char *name;
-    enum err (*run)(struct party *p, struct secrets *s);
-} all_protocols[] = {
+const struct all_protocol all_protocols[] = {
     {"multiply", all_multiply},
     {"AND, adder", all_and},
     {"inner and matrix products", all_inner},
@@ -328,6 +304,4 @@ static const struct {
     {"persons linked and bounded", all_link},
     {"moments", all_moments},
 };
-#define ALL_PROTOCOLS (sizeof all_protocols / sizeof *all_protocols)
-
-#endif
+const size_t all_protocols_count = sizeof all_protocols / sizeof *all_protocols;

@@ -1,0 +1,106 @@
+/*
+ * tests/support_whole.h - three parties with engines: owners, a backend of the AIM loop, a run of
+ * all that.
+ */
+#ifndef TREFOIL_TESTS_SUPPORT_WHOLE_H
+#define TREFOIL_TESTS_SUPPORT_WHOLE_H
+
+#include "tests/support_cmocka.h"
+#include "tests/support_marks.h"
+#include "tests/support_study.h"
+#include "tests/support_three.h"
+
+#include "aim/loop.h"
+#include "aim/plaintext.h"
+#include "base/memory.h"
+#include "parties/analyst/central.h"
+#include "parties/analyst/release.h"
+#include "parties/exchange/upload.h"
+#include "parties/owner/pack.h"
+#include "parties/server/engine.h"
+#include "parties/server/round.h"
+
+#include <string.h>
+
+#define OWNERS 3
+
+#define NOISE_MAX 200000
+
+/* What all three parties and the harness see. */
+struct whole {
+    struct support_study s;
+    struct bounds *bounds;
+    struct table *all;
+    struct upload parts[OWNERS][3];
+    uint64_t *noise[2][3]; /* kind, component: samples in the order in which they were used */
+    size_t used[2][3];
+    bool twice; /* every request is made again, with the same noise */
+    struct aim_result *result[3];
+    uint32_t selected[3][64];
+    size_t selections[3];
+    enum coming {
+        AT_ONCE,
+        ONE_BY_ONE,
+        BETWEEN_ROUNDS
+    } coming;                    /* uploads, before or during a run */
+    struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
+    struct again {
+        struct whole *w;
+        struct party *p;
+    } again[3]; /* who reads uploads again */
+};
+
+/*
+ * Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of
+ * them.
+ */
+enum err rows_of(const struct whole *w, unsigned o, struct table **t);
+
+/* `changed`: without the last row. */
+enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts[3],
+                   struct log *log);
+
+struct seat {
+    struct whole *w;
+    struct engine *engine;
+    unsigned index;
+    unsigned requests;
+};
+
+enum err count_all(struct engine *g, const struct upload *uploads, size_t count);
+
+/* For struct engine_uploads: one owner's, then the others'. */
+enum err read_again(void *self,
+                    enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+                    void *taker);
+
+/* Exchanges of a round, those around it included, but for what is made of the tape. */
+#define ROUNDS_MAX 20
+
+enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values);
+enum err measure(void *self, const struct aim_measure *m);
+enum err load_engine(struct whole *w, struct party *p, struct engine **engine);
+enum err run_mpc(struct party *p, void *shared);
+void whole_new(struct whole *w, const struct support_options *o);
+void whole_free(struct whole *w);
+
+/* --- the plaintext twin: the noise that all three used, opened -------------------------------- */
+
+struct replay {
+    struct whole *w;
+    size_t next[2];
+};
+
+enum err replay_gauss(void *self, size_t n, int64_t *out);
+enum err replay_gumbel(void *self, size_t n, int64_t *out);
+
+static const char wide_domain[] = "domain:\n"
+                                  "  - {name: age, kind: integer, min: 0, max: 62}\n"
+                                  "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                  "  - {name: ward, kind: integer, min: 1, max: 19}\n"
+                                  "  - {name: dose, kind: numeric, min: 0, max: 1, bins: 6}\n";
+
+static const char wide_workload[] =
+    "\n  - {attributes: [age, sex, ward]}\n  - {attributes: [age, dose]}\n";
+
+#endif
