@@ -93,7 +93,7 @@ static enum err make_study(struct support_study *s, const struct bench *b, const
     codes = data_json(path, log);
     if (codes == NULL)
         return ERR_FORMAT;
-    study_text_codes(codes, &domain);
+    study_text_codes(codes, true, &domain);
     json_decref(codes);
     TRY(bytes_ok(&domain));
     o.domain = (const char *)domain.data;

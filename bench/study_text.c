@@ -33,7 +33,7 @@ static void put_json(struct bytes *text, const char *key, const json_t *value)
     free(list);
 }
 
-void study_text_codes(const json_t *codes, struct bytes *text)
+void study_text_codes(const json_t *codes, bool steps, struct bytes *text)
 {
     const char *name;
     json_t *c;
@@ -54,7 +54,8 @@ void study_text_codes(const json_t *codes, struct bytes *text)
             put_json(text, "max", json_object_get(c, "max"));
         } else {
             put_json(text, "edges", json_object_get(c, "edges"));
-            text_put(text, ", step: %s", strcmp(name, "TEMP") == 0 ? "0.1" : "1");
+            if (steps)
+                text_put(text, ", step: %s", strcmp(name, "TEMP") == 0 ? "0.1" : "1");
         }
         if (json_object_get(c, "outside") != NULL)
             text_put(text, ", outside: %s", json_string_value(json_object_get(c, "outside")));

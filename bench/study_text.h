@@ -9,8 +9,11 @@
 
 /* `domain:` and its lines; every value is a code. Both end with a NUL. */
 void study_text_domain(const struct domain *d, struct bytes *text);
-/* `domain:` of a table's codes.json: labels, integers, bins with a step of 1 (0.1 of TEMP). */
-void study_text_codes(const json_t *codes, struct bytes *text);
+/*
+ * `domain:` of a table's codes.json: labels, integers, bins; with `steps` these have a step of 1
+ * (0.1 of TEMP).
+ */
+void study_text_codes(const json_t *codes, bool steps, struct bytes *text);
 /* What follows `workload:`, a list of the cliques as they were given. */
 void study_text_workload(const struct workload *w, const struct domain *d, struct bytes *text);
 

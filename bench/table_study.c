@@ -21,12 +21,21 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     struct bytes domain CLEAN(bytes_clear) = {0}, workload CLEAN(bytes_clear) = {0};
     char rows[64];
     const char *part[OWNERS];
-    struct support_options o = {
-        .owners = OWNERS, .rounds = t->rounds, .round_s = 300, .part = part, .more = t->more};
-    TRY(bench_data_terms(&data, t->table, log));
-    snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n", TABLE_STUDY_ROWS, t->as);
+    struct support_options o = {.owners = OWNERS,
+                                .domain = t->domain,
+                                .rounds = t->rounds,
+                                .copula = t->copula,
+                                .delta = t->delta,
+                                .round_s = 300,
+                                .part = part,
+                                .more = t->more};
+    snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n",
+             t->most > 0 ? t->most : TABLE_STUDY_ROWS, t->as);
     for (unsigned i = 0; i < OWNERS; i++)
         part[i] = rows;
+    if (t->domain != NULL)
+        return support_study_new(&c->s, &o, log);
+    TRY(bench_data_terms(&data, t->table, log));
     study_text_domain(data.domain, &domain);
     study_text_workload(data.workload, data.domain, &workload);
     TRY(bytes_ok(&domain));
@@ -36,12 +45,15 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     return support_study_new(&c->s, &o, log);
 }
 
-static enum err split(const struct scene *c, const char *name, struct log *log)
+static enum err split(const struct scene *c, const struct table_study *t, struct log *log)
 {
     char path[4096], line[4096];
     FILE *in, *out[OWNERS] = {NULL};
     enum err e = ERR_OK;
-    snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
+    if (t->rows != NULL)
+        snprintf(path, sizeof path, "%s", t->rows);
+    else
+        snprintf(path, sizeof path, "%s/%s.csv", data_folder(), t->table);
     in = fopen(path, "r");
     for (unsigned i = 0; i < OWNERS; i++) {
         out[i] = fopen(support_path(&c->s, "o%u.csv", i), "w");
@@ -80,7 +92,19 @@ static enum err start_servers(struct scene *c, struct log *log)
     return ERR_OK;
 }
 
-static enum err share_all(struct scene *c, struct log *log)
+/* What the first owner's upload took. */
+static enum err read_sent(const struct scene *c, struct table_study_figures *f, struct log *log)
+{
+    json_t *stats = data_json(support_path(&c->s, "share.json"), log);
+    if (stats == NULL)
+        return ERR_FORMAT;
+    f->sent = json_number_value(json_object_get(stats, "bytes_sent"));
+    f->packed = json_number_value(json_object_get(stats, "bytes"));
+    json_decref(stats);
+    return f->packed > 0 ? ERR_OK : ERR_FORMAT;
+}
+
+static enum err share_all(struct scene *c, struct table_study_figures *f, struct log *log)
 {
     for (unsigned i = 0; i < OWNERS; i++) {
         const char *const a[] = {"share",
@@ -88,11 +112,13 @@ static enum err share_all(struct scene *c, struct log *log)
                                  support_path(&c->s, "o%u.csv", i),
                                  "--key",
                                  support_path(&c->s, "o%u.key", i),
+                                 i == 0 ? "--stats" : NULL,
+                                 support_path(&c->s, "share.json"),
                                  NULL};
         TRY(ran(c, support_run(support_path(&c->s, "share%u.log", i), PATIENCE_S, a),
                 "trefoil share", log));
     }
-    return ERR_OK;
+    return read_sent(c, f, log);
 }
 
 static double cpu_of_servers(const struct scene *c)
@@ -107,9 +133,9 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
                      struct log *log)
 {
     TRY(make_study(c, t, log));
-    TRY(split(c, t->table, log));
+    TRY(split(c, t, log));
     TRY(start_servers(c, log));
-    TRY(share_all(c, log));
+    TRY(share_all(c, f, log));
     f->records = c->s.study->owner[0].records;
     f->cpu_s = -cpu_of_servers(c);
     const char *const a[] = {"run",   c->s.path,
@@ -119,7 +145,9 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
     TRY(ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run", log));
     f->cpu_s += cpu_of_servers(c);
     f->stats = data_json(support_path(&c->s, "result/stats.json"), log);
-    return f->stats != NULL ? ERR_OK : ERR_FORMAT;
+    if (f->stats == NULL)
+        return ERR_FORMAT;
+    return t->look != NULL ? t->look(t->self, &c->s, log) : ERR_OK;
 }
 
 /* Of this build, unless $TREFOIL names another. */

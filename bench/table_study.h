@@ -14,17 +14,28 @@
 #define TABLE_STUDY_OWNERS 5
 #define TABLE_STUDY_ROWS 16383u /* at most, of each owner */
 
+struct support_study;
+
 struct table_study {
-    const char *table; /* in data_folder() */
-    const char *as;    /* what owners send: auto, counts or records */
-    const char *more;  /* lines of the study file more, or NULL */
+    const char *table;  /* in data_folder(); or in its place */
+    const char *domain; /* lines of the study file, and */
+    const char *rows;   /* a CSV file */
+    const char *as;     /* what owners send: auto, counts or records */
+    const char *more;   /* lines of the study file more, or NULL */
     unsigned rounds;
+    const char *copula; /* in their place: the lines of method: copula */
+    double delta;       /* 0: as studies of tests have it */
+    unsigned most;      /* rows of an owner; 0: TABLE_STUDY_ROWS */
+    /* looks at what came out, in the folder `result`; or NULL */
+    enum err (*look)(void *self, const struct support_study *s, struct log *log);
+    void *self;
 };
 
 struct table_study_figures {
-    json_t *stats; /* stats.json; the caller's */
-    bool records;  /* what owners sent */
-    double cpu_s;  /* of the three servers, from before the run to its end */
+    json_t *stats;       /* stats.json; the caller's */
+    bool records;        /* what owners sent */
+    double cpu_s;        /* of the three servers, from before the run to its end */
+    double sent, packed; /* bytes of the first owner's upload: all messages; of it the rows */
 };
 
 enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,

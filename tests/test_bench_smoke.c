@@ -30,6 +30,10 @@ static const struct smoke {
      "adult_answers_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra "
      "records_count_ratio adult_records_ratio adult_records_seconds_ratio records_bytes_ratio",
      "wan_ratio wan_selection_ratio"},
+    {"copula",
+     "body.jsd body.wd body.accuracy adult.l1 wide.error wide.factors wide.cpu_s "
+     "wide.upload_ratio",
+     ""},
     {"data",
      "mean_error.age mean_error.hours-per-week mean_error.capital-gain deviation_error.age "
      "deviation_error.hours-per-week deviation_error.capital-gain",
@@ -141,6 +145,21 @@ static void invent(const char *name)
     assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
 }
 
+/* What bench_copula takes: a table with numbers, whose last column is a class. */
+static void invent_body(void)
+{
+    FILE *f = create("data/body", ".codes.json");
+    fputs("{\"a\": {\"kind\": \"bins\", \"edges\": [0, 2, 4]},"
+          " \"b\": {\"kind\": \"uniform_bins\", \"edges\": [0, 1, 2, 3]},"
+          " \"c\": {\"kind\": \"categorical\", \"values\": [\"0\", \"1\", \"2\", \"3\", \"4\"]},"
+          " \"d\": {\"kind\": \"categorical\", \"values\": [\"0\", \"1\"]},"
+          " \"e\": {\"kind\": \"categorical\","
+          "       \"values\": [\"0\", \"1\", \"2\", \"3\", \"4\", \"5\"]}}\n",
+          f);
+    fclose(f);
+    invent("data/body");
+}
+
 /* What bench_query takes: columns of a table, questions about it, what bins could answer. */
 static void invent_questions(void)
 {
@@ -181,6 +200,7 @@ static int prepare(void **state)
     invent("data/adult");
     invent("data/adult_pgm");
     invent("data/nursery");
+    invent_body();
     /* bench_pgm's case is looked for beside the tables */
     path_of(path, "reference", "");
     assert_int_equal(mkdir(path, 0700), 0);
