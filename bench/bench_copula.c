@@ -474,6 +474,8 @@ int main(int argc, char **argv)
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
     b.out = json_object();
+    if (b.smoke)
+        json_object_set_new(b.out, "smoke", json_true());
     e = measure(&b);
     if (e == ERR_OK && json != NULL && json_dump_file(b.out, json, JSON_INDENT(2)) != 0)
         e = ERR_SYSTEM;

@@ -291,7 +291,7 @@ TEST(a_name_that_does_not_exist_is_refused)
     snprintf(command, sizeof command, "ONLY=nothing bench/run.sh build/gcc >%s 2>&1", said);
     assert_int_not_equal(system(command), 0);
     assert_true(support_contains(said, "there is no bench/bench_nothing.c"));
-    assert_true(support_contains(said, "abort data dp e2e engine"));
+    assert_true(support_contains(said, "abort copula data dp e2e engine"));
 }
 
 /* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */

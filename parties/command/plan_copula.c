@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #define ROUND_EXCHANGES 3
+#define BLOCK_EXCHANGES 15 /* trees of codes, numbers, tiles, sums: of a block of records */
 
 static uint64_t codes_of(const struct study *s)
 {
@@ -34,6 +35,10 @@ void plan_copula_size(const struct study *s, uint64_t rows)
            " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
            "  security: abort\n",
            codes, products_count(d), ROUND_EXCHANGES);
+    if (!study_counts_pairs(s))
+        printf("  for the second they read the records again, in some %u exchanges for each\n"
+               "  16,383 rows\n",
+               BLOCK_EXCHANGES);
     printf("model: %s; the analyst's program about %s\n", words_bytes(model).text,
            words_bytes((uint64_t)program).text);
 }
