@@ -176,12 +176,14 @@ static enum err write_study(struct support_study *s, const struct support_option
 enum err support_study_new(struct support_study *s, const struct support_options *o,
                            struct log *log)
 {
+    const char *folders = getenv("TREFOIL_FOLDERS");
     FILE *f;
     enum err e;
     *s = (struct support_study){.owners = o->owners > 0 ? o->owners : 3,
                                 .host = o->host != NULL ? o->host : "127.0.0.1"};
     TRY(secret_start());
-    snprintf(s->folder, sizeof s->folder, "/tmp/trefoil-study-XXXXXX");
+    snprintf(s->folder, sizeof s->folder, "%s/trefoil-study-XXXXXX",
+             folders != NULL ? folders : "/tmp");
     if (mkdtemp(s->folder) == NULL)
         return ERR_SYSTEM;
     s->port = support_ports(STUDY_SERVERS * ports_of(o));

@@ -40,7 +40,8 @@ struct support_options {
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
 
-/* Makes folder, keys (s0.key .. s2.key, o0.key .., a.key), study.yaml, and loads it. */
+/* Makes the folder, in $TREFOIL_FOLDERS or /tmp; keys (s0.key .. s2.key, o0.key .., a.key) and
+ * study.yaml in it; and loads that. */
 enum err support_study_new(struct support_study *s, const struct support_options *o,
                            struct log *log) MUST_CHECK;
 /* Removes the folder. */
