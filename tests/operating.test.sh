@@ -8,7 +8,7 @@ tests/commands.sh docs/operating.md >"$folder/blocks"
 sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
     -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/study \&\& cd $folder/study|" \
     -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" "$folder/blocks" >"$folder/commands"
-timeout 200 bash -e "$folder/commands" >"$folder/output" 2>&1
+timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
 result $status "the commands run, one after another"

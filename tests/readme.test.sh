@@ -12,7 +12,7 @@ tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
         -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
 result $? "README has a study's commands"
-timeout 120 bash -e "$folder/commands" >"$folder/output" 2>&1
+timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
 result $status "they run, one after another"

@@ -40,8 +40,10 @@ struct support_options {
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
 
-/* Makes the folder, in $TREFOIL_FOLDERS or /tmp; keys (s0.key .. s2.key, o0.key .., a.key) and
- * study.yaml in it; and loads that. */
+/*
+ * Makes the folder, in $TREFOIL_FOLDERS or /tmp; in it keys (s0.key .. s2.key, o0.key .., a.key)
+ * and study.yaml, which it loads.
+ */
 enum err support_study_new(struct support_study *s, const struct support_options *o,
                            struct log *log) MUST_CHECK;
 /* Removes the folder. */
