@@ -1,5 +1,6 @@
 #include "aim/factor.h"
 
+#include "aim/sweep.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -17,109 +18,179 @@ void factor_clear(struct factor *f)
     f->cells = 0;
 }
 
-/* Takes an attribute out of a walk and returns its step: it becomes a run. */
-static uint64_t take_out(struct scope_walk *w, unsigned attribute)
-{
-    uint64_t step = w->n > 0 ? w->step[attribute] : 0;
-    for (unsigned i = attribute; i + 1 < w->n; i++) {
-        w->size[i] = w->size[i + 1];
-        w->step[i] = w->step[i + 1];
-    }
-    w->n -= w->n > 0;
-    return step;
-}
-
 void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
                 const struct domain *d, double *out)
 {
-    const uint64_t n = scope_cells(scope, d);
-    uint32_t run = scope->n > 0 ? d->attribute[scope->attribute[scope->n - 1]].size : 1;
-    uint64_t step;
+    const double *end = cells + scope_cells(scope, d);
     struct scope_walk w;
+    uint64_t step;
+    uint32_t run;
     memset(out, 0, scope_cells(keep, d) * sizeof *out);
     scope_walk_start(&w, scope, keep, d);
-    step = take_out(&w, scope->n - 1U);
-    for (uint64_t i = 0; i < n; i += run, scope_walk_next(&w)) {
+    run = scope_walk_inner(&w, &step);
+    for (; cells < end; cells += run, scope_walk_next(&w)) {
         double *to = out + w.place, sum = *to;
-        if (step == 1) {
-            for (uint32_t k = 0; k < run; k++)
-                to[k] += cells[i + k];
+        if (step > 0) {
+            for (uint32_t i = 0; i < run; i++)
+                to[i * step] += cells[i];
             continue;
         }
-        for (uint32_t k = 0; k < run; k++)
-            sum += cells[i + k];
+        for (uint32_t i = 0; i < run; i++)
+            sum += cells[i];
         *to = sum;
     }
 }
 
-/* One run over an attribute's values; `step` is how far one moves in each table. */
-static void contract_run(double *out, const double *f, const double *g, uint32_t size,
-                         const uint64_t step[3])
+/* Sums f onto what `keep` has of its scope. */
+static enum err narrow(struct factor *f, const struct scope *keep, const struct domain *d)
 {
-    if (step[0] == 0) {
-        double sum = 0;
-        for (uint32_t i = 0; i < size; i++)
-            sum += f[i * step[1]] * g[i * step[2]];
-        *out += sum;
-    } else {
-        for (uint32_t i = 0; i < size; i++)
-            out[i * step[0]] += f[i * step[1]] * g[i * step[2]];
-    }
-}
-
-/* The attribute of most values: its runs are the longest. */
-static unsigned longest_run(const struct scope *s, const struct domain *d, uint32_t *size)
-{
-    unsigned best = 0;
-    *size = 1;
-    for (unsigned i = 0; i < s->n; i++)
-        if (d->attribute[s->attribute[i]].size >= *size) {
-            *size = d->attribute[s->attribute[i]].size;
-            best = i;
-        }
-    return best;
-}
-
-enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
-                         const struct domain *d)
-{
-    struct scope both = scope_union(&f->scope, &g->scope), kept = scope_intersect(&both, keep);
-    uint32_t size;
-    unsigned inner = longest_run(&both, d, &size);
-    uint64_t cells = scope_cells(&both, d), step[3];
-    struct scope_walk in_out, in_f, in_g;
-    struct factor out;
+    const struct scope kept = scope_intersect(&f->scope, keep);
+    struct factor out = {0};
+    if (kept.n == f->scope.n)
+        return ERR_OK;
     TRY(factor_new(&out, &kept, d));
-    scope_walk_start(&in_out, &both, &kept, d);
-    scope_walk_start(&in_f, &both, &f->scope, d);
-    scope_walk_start(&in_g, &both, &g->scope, d);
-    step[0] = take_out(&in_out, inner);
-    step[1] = take_out(&in_f, inner);
-    step[2] = take_out(&in_g, inner);
-    for (uint64_t i = 0; i < cells; i += size) {
-        contract_run(out.value + in_out.place, f->value + in_f.place, g->value + in_g.place, size,
-                     step);
-        scope_walk_next(&in_out);
-        scope_walk_next(&in_f);
-        scope_walk_next(&in_g);
-    }
+    factor_sum(&f->scope, f->value, &kept, d, out.value);
     factor_clear(f);
     *f = out;
     return ERR_OK;
 }
 
+static struct scope without(const struct scope *a, const struct scope *b)
+{
+    struct scope s = {0};
+    for (unsigned i = 0; i < a->n; i++)
+        if (!scope_has(b, a->attribute[i]))
+            s.attribute[s.n++] = a->attribute[i];
+    return s;
+}
+
+/* Where the cells of a table over `scope` fall in one over `part`: NULL if there is no memory. */
+static uint64_t *places(const struct scope *scope, const struct scope *part, const struct domain *d)
+{
+    const uint64_t cells = scope_cells(scope, d);
+    uint64_t *place = memory_array(cells, sizeof *place);
+    struct scope_walk w;
+    scope_walk_start(&w, scope, part, d);
+    for (uint64_t i = 0; place != NULL && i < cells; i++, scope_walk_next(&w))
+        place[i] = w.place;
+    return place;
+}
+
+/*
+ * A product that is summed on the way: for each cell of `batch`, the attributes that both have and
+ * that stay, a matrix of f times one of g. g's is copied into rows over what g alone has, `run`
+ * numbers and zeros up to `width`; f's numbers are taken where they are.
+ */
+struct product {
+    const struct factor *f, *g;
+    struct factor *out;
+    struct scope batch, sum, own, rest; /* own: g's; rest: of out, without them */
+    size_t sums, run, width;
+    double *rows, *line; /* of g; of out */
+    uint64_t *from, *to; /* where `sum` falls in f, and `own` in out */
+};
+
+static void product_clear(struct product *p)
+{
+    memory_free(&p->rows);
+    memory_free(&p->line);
+    memory_free(&p->from);
+    memory_free(&p->to);
+}
+
+static enum err product_new(struct product *p, const struct domain *d)
+{
+    const struct scope both = scope_intersect(&p->f->scope, &p->g->scope);
+    p->batch = scope_intersect(&both, &p->out->scope);
+    p->sum = without(&both, &p->batch);
+    p->own = without(&p->g->scope, &both);
+    p->rest = without(&p->out->scope, &p->own);
+    p->sums = scope_cells(&p->sum, d);
+    p->run = scope_cells(&p->own, d);
+    p->width = (p->run + SWEEP_LANES - 1) / SWEEP_LANES * SWEEP_LANES;
+    p->from = places(&p->sum, &p->f->scope, d);
+    p->to = places(&p->own, &p->out->scope, d);
+    TRY(memory_new(&p->line, p->width));
+    TRY(memory_new(&p->rows, scope_cells(&both, d) * p->width));
+    return p->from != NULL && p->to != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+static void product_lay_out(struct product *p, const struct domain *d)
+{
+    struct scope order = p->batch;
+    struct scope_walk w;
+    double *row = p->rows;
+    for (unsigned i = 0; i < p->sum.n; i++)
+        order.attribute[order.n++] = p->sum.attribute[i];
+    for (unsigned i = 0; i < p->own.n; i++)
+        order.attribute[order.n++] = p->own.attribute[i];
+    scope_walk_start(&w, &order, &p->g->scope, d);
+    for (uint64_t left = p->g->cells; left > 0; left -= p->run, row += p->width)
+        for (size_t i = 0; i < p->run; i++, scope_walk_next(&w))
+            row[i] = p->g->value[w.place];
+}
+
+static void product_sum(const struct product *p, const struct domain *d)
+{
+    const struct sweep *sweep = sweep_best();
+    struct scope_walk in, out, batch;
+    scope_walk_start(&in, &p->rest, &p->f->scope, d);
+    scope_walk_start(&out, &p->rest, &p->out->scope, d);
+    scope_walk_start(&batch, &p->rest, &p->batch, d);
+    for (uint64_t left = p->out->cells; left > 0; left -= p->run) {
+        sweep->combine(p->line, p->f->value + in.place, p->from,
+                       p->rows + batch.place * p->sums * p->width, p->sums, p->width);
+        for (size_t i = 0; i < p->run; i++)
+            p->out->value[out.place + p->to[i]] = p->line[i];
+        scope_walk_next(&in);
+        scope_walk_next(&out);
+        scope_walk_next(&batch);
+    }
+}
+
+static enum err multiply(const struct factor *f, const struct factor *g, struct factor *out,
+                         const struct domain *d)
+{
+    struct product p CLEAN(product_clear) = {.f = f, .g = g, .out = out};
+    TRY(product_new(&p, d));
+    product_lay_out(&p, d);
+    product_sum(&p, d);
+    return ERR_OK;
+}
+
+enum err factor_contract(struct factor *f, struct factor *g, const struct scope *keep,
+                         const struct domain *d)
+{
+    struct scope both = scope_union(&f->scope, keep), kept;
+    struct factor out CLEAN(factor_clear) = {0}, old;
+    TRY(narrow(g, &both, d));
+    both = scope_union(&g->scope, keep);
+    TRY(narrow(f, &both, d));
+    both = scope_union(&f->scope, &g->scope);
+    kept = scope_intersect(&both, keep);
+    TRY(factor_new(&out, &kept, d));
+    if (f->cells > g->cells)
+        TRY(multiply(f, g, &out, d));
+    else
+        TRY(multiply(g, f, &out, d));
+    old = *f;
+    *f = out;
+    out = old;
+    return ERR_OK;
+}
+
 void factor_divide(struct factor *f, const struct factor *by, const struct domain *d)
 {
-    const struct scope *s = &f->scope;
-    const uint32_t run = s->n > 0 ? d->attribute[s->attribute[s->n - 1]].size : 1;
+    double *cell = f->value;
     struct scope_walk w;
     uint64_t step;
-    scope_walk_start(&w, s, &by->scope, d);
-    step = take_out(&w, s->n - 1U);
-    for (uint64_t i = 0; i < f->cells; i += run, scope_walk_next(&w))
-        for (uint32_t k = 0; k < run; k++) { /* no reciprocals: those of the least are infinite */
-            double x = by->value[w.place + k * step];
-            f->value[i + k] = x > 0 ? f->value[i + k] / x : 0;
+    uint32_t run;
+    scope_walk_start(&w, &f->scope, &by->scope, d);
+    run = scope_walk_inner(&w, &step);
+    for (; cell < f->value + f->cells; cell += run, scope_walk_next(&w))
+        for (uint32_t i = 0; i < run; i++) { /* no reciprocals: those of the least are infinite */
+            const double x = by->value[w.place + i * step];
+            cell[i] = x > 0 ? cell[i] / x : 0;
         }
 }
 

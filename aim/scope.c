@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define RUN_MOST (UINT32_C(1) << 31)
+
 struct scope scope_of(const struct clique *c)
 {
     struct scope s = {.n = c->n};
@@ -73,21 +75,34 @@ void scope_name(const struct scope *s, const struct domain *d, char *text, size_
     }
 }
 
+/* How far one value of an attribute moves in a table over s; 0 if it is not there. */
+static uint64_t step_of(const struct scope *s, uint16_t attribute, const struct domain *d)
+{
+    uint64_t stride = 1;
+    for (unsigned i = s->n; i-- > 0;) {
+        if (s->attribute[i] == attribute)
+            return stride;
+        stride *= d->attribute[s->attribute[i]].size;
+    }
+    return 0;
+}
+
 void scope_walk_start(struct scope_walk *w, const struct scope *whole, const struct scope *part,
                       const struct domain *d)
 {
-    uint64_t stride = 1;
-    unsigned j = part->n;
     w->place = 0;
-    w->n = whole->n;
-    for (unsigned i = whole->n; i-- > 0;) {
-        w->size[i] = d->attribute[whole->attribute[i]].size;
-        w->at[i] = 0;
-        w->step[i] = 0;
-        if (j > 0 && part->attribute[j - 1] == whole->attribute[i]) {
-            w->step[i] = stride;
-            stride *= w->size[i];
-            j--;
+    w->n = 0;
+    for (unsigned i = 0; i < whole->n; i++) {
+        const uint32_t size = d->attribute[whole->attribute[i]].size;
+        const uint64_t step = step_of(part, whole->attribute[i], d);
+        const unsigned last = w->n - 1;
+        if (w->n > 0 && w->step[last] == step * size && w->size[last] <= RUN_MOST / size) {
+            w->size[last] *= size; /* one run with the attribute before */
+            w->step[last] = step;
+            continue;
         }
+        w->size[w->n] = size;
+        w->at[w->n] = 0;
+        w->step[w->n++] = step;
     }
 }

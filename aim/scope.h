@@ -32,7 +32,7 @@ struct scope_walk {
     uint64_t step[DOMAIN_ATTRIBUTES_MAX];
 };
 
-/* Every attribute of `part` is one of `whole`. */
+/* Attributes that only one of the two has move nothing. Neither scope need ascend here. */
 void scope_walk_start(struct scope_walk *w, const struct scope *whole, const struct scope *part,
                       const struct domain *d);
 
@@ -45,6 +45,13 @@ static inline void scope_walk_next(struct scope_walk *w)
         w->at[i] = 0;
         w->place -= w->step[i] * w->size[i];
     }
+}
+
+/* Takes the innermost run out of a walk that starts: its length, and its step in `part`. */
+static inline uint32_t scope_walk_inner(struct scope_walk *w, uint64_t *step)
+{
+    *step = w->n > 0 ? w->step[w->n - 1] : 0;
+    return w->n > 0 ? w->size[--w->n] : 1;
 }
 
 #endif

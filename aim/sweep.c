@@ -1,9 +1,8 @@
 #include "aim/sweep.h"
 
-#include <stdint.h>
 #include <string.h>
 
-#define LANES 8
+#define LANES SWEEP_LANES
 #define ROUNDER 0x1.8p52
 
 typedef double vector __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));

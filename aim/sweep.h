@@ -14,7 +14,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#define SWEEP_LANES 8 /* numbers of a vector */
 #define STRIP_RUNS 18 /* chunks have at most 16 attributes of two or more values */
 
 struct strip {
@@ -43,6 +45,9 @@ struct sweep {
     /* sum of (a factor - b)^2 */
     double (*square_off)(const double *a, double factor, const double *b, size_t n);
     void (*add)(double *to, double factor, const float *a, size_t n); /* to += factor a */
+    /* to[i] = the sum over k < count of x[place[k]] row[k n + i], n a multiple of SWEEP_LANES */
+    void (*combine)(double *to, const double *x, const uint64_t *place, const double *row,
+                    size_t count, size_t n);
 };
 
 /* The fastest that this processor runs, and each of the three (NULL: it cannot). */

@@ -3,6 +3,7 @@
 #include "tests/support_domain.h"
 #include "tests/support_model.h"
 
+#include "aim/factor.h"
 #include "aim/model_private.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -133,6 +134,7 @@ TEST(strips_follow_the_walk)
 
 TEST(sums_are_the_same_on_all)
 {
+    static const uint64_t place[] = {5, 0, 9};
     static float a[CELLS], b[CELLS];
     static double x[CELLS], y[CELLS], z[CELLS];
     struct random r;
@@ -164,7 +166,79 @@ TEST(sums_are_the_same_on_all)
             s->add(z, 2, a, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(z[i] == x[i] + 2 * (double)a[i]);
+            s->combine(z, y, place, x, 3, SWEEP_LANES);
+            for (size_t i = 0; i < SWEEP_LANES; i++)
+                assert_true(z[i] == y[5] * x[i] + y[0] * x[SWEEP_LANES + i] +
+                                        y[9] * x[2 * SWEEP_LANES + i]);
         }
+}
+
+static struct scope some_of(struct random *r, unsigned attributes)
+{
+    struct scope s = {0};
+    for (unsigned a = 0; a < attributes; a++)
+        if (random_below(r, 3) > 0)
+            s.attribute[s.n++] = (uint16_t)a;
+    return s;
+}
+
+static void fill(struct factor *f, const struct scope *s, const struct domain *d, struct random *r)
+{
+    assert_int_equal(factor_new(f, s, d), ERR_OK);
+    for (uint64_t i = 0; i < f->cells; i++)
+        f->value[i] = (double)random_below(r, 100); /* whole numbers: sums are exact */
+}
+
+/* Where the values `at` of all attributes stand in a table. */
+static uint64_t cell_of(const struct scope *s, const struct domain *d, const uint32_t *at)
+{
+    uint64_t cell = 0;
+    for (unsigned i = 0; i < s->n; i++)
+        cell = cell * d->attribute[s->attribute[i]].size + at[s->attribute[i]];
+    return cell;
+}
+
+/* Adds f times g to `out` cell by cell; each pair of cells is met once for each value of others. */
+static void multiply_plainly(const struct factor *f, const struct factor *g, struct factor *out,
+                             const struct domain *d)
+{
+    const struct scope all = scope_union(&f->scope, &g->scope);
+    const uint64_t cells = scope_cells(&all, d);
+    for (uint64_t i = 0; i < cells; i++) {
+        uint32_t at[16] = {0};
+        uint64_t rest = i;
+        for (unsigned k = all.n; k-- > 0;) {
+            at[all.attribute[k]] = (uint32_t)(rest % d->attribute[all.attribute[k]].size);
+            rest /= d->attribute[all.attribute[k]].size;
+        }
+        out->value[cell_of(&out->scope, d, at)] += f->value[cell_of(&f->scope, d, at)] *
+                                                   g->value[cell_of(&g->scope, d, at)];
+    }
+}
+
+TEST(products_of_tables_are_those_of_their_cells)
+{
+    struct random r;
+    random_seed_u64(&r, 5);
+    for (int run = 0; run < 300; run++) {
+        struct shape s;
+        struct factor f CLEAN(factor_clear), g CLEAN(factor_clear), out CLEAN(factor_clear);
+        struct scope all, keep;
+        shape_new(&s, &r, 5, run % 4 == 0 ? 9 : 4);
+        all = some_of(&r, 5);
+        fill(&f, &all, s.domain, &r);
+        all = some_of(&r, 5);
+        fill(&g, &all, s.domain, &r);
+        all = scope_union(&f.scope, &g.scope);
+        keep = some_of(&r, 5);
+        all = scope_intersect(&all, &keep);
+        assert_int_equal(factor_new(&out, &all, s.domain), ERR_OK);
+        multiply_plainly(&f, &g, &out, s.domain);
+        assert_int_equal(factor_contract(&f, &g, &keep, s.domain), ERR_OK);
+        assert_memory_equal(&f.scope, &out.scope, sizeof f.scope);
+        assert_memory_equal(f.value, out.value, out.cells * sizeof *out.value);
+        domain_free(&s.domain);
+    }
 }
 
 /* A chain of three-ways: beliefs must be the same to the last bit on every kernel. */
