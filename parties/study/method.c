@@ -24,20 +24,22 @@ void method_print(FILE *out, const struct study *s, double rows, double rho)
     fprintf(out, "method: %s; expected to be better for this study: %s\n",
             study_method_word(s->method), study_method_word(m.better));
     fprintf(out,
-            "  a table of two attributes has %.0f cells on average; one of them, with all of the\n"
-            "  budget, would have an error of %.2g of noise alone",
+            "  a table of two attributes has %.0f cells on average; with all of the budget\n"
+            "  one of them would have an error of %.2g of noise alone",
             m.cells, m.error);
     if (m.error > METHOD_PAIR_ERROR)
-        fputs(": more than there is to see, so\n"
-              "  that one number a pair (method: copula) tells more. Coarser bins help AIM\n",
+        fputs(": more than there is\n"
+              "  to see, so that one number a pair (method: copula) tells more. Coarser\n"
+              "  bins help AIM\n",
               out);
     else if (m.better == STUDY_COPULA)
         fprintf(out,
-                ", but of the pairs of %zu\n"
-                "  attributes a model of AIM can hold few; a copula has a number of each\n",
+                ", but of the\n"
+                "  pairs of %zu attributes a model of AIM can hold few; a copula has a number\n"
+                "  of each\n",
                 s->domain->attributes);
     else
-        fputs(", so that tables (method: aim)\n"
-              "  tell more than one number a pair\n",
+        fputs(", so that tables\n"
+              "  (method: aim) tell more than one number a pair\n",
               out);
 }
