@@ -236,6 +236,49 @@ TEST(records_are_counted_by_all_lanes)
     three_result_free(&r->out);
 }
 
+/* --- an attribute of one value ---------------------------------------------------------------- */
+
+struct narrow {
+    uint8_t seed[2][ANSWERS_SEED_SIZE], vector[6 * 8];
+    struct three_result out;
+};
+
+static enum err sum_narrow(struct party *p, void *shared)
+{
+    static const uint32_t values[] = {32, 1};
+    static const uint16_t column[] = {0, 1};
+    static const int64_t wide[32] = {[31] = 7}, one[1] = {3}, *const score[] = {wide, one};
+    const struct records_shape shape = {2, values};
+    struct narrow *r = shared;
+    struct records_part part = {.attributes = 2, .attribute = column, .vector = r->vector};
+    const struct records_batch batch = {64, 1, &part};
+    struct share64 out CLEAN(share64_free) = {0};
+    for (unsigned k = 0; k < 2; k++)
+        part.seed[k] = (p->index + k) % 3 == 2 ? NULL : r->seed[(p->index + k) % 3];
+    TRY(share64_new(&out, 1));
+    TRY(records_moments(p, &shape, &batch, 1, score, out));
+    three_put64(&r->out, p, out);
+    return ERR_OK;
+}
+
+/* The last lane has it alone, and no tree to grow: 64 records of the values 31 and 0. */
+TEST(a_lane_may_have_an_attribute_of_one_value_alone)
+{
+    struct narrow *r CLEAN(memory_release) = memory_array(1, sizeof *r);
+    memset(r->vector, 0xff, sizeof r->vector);
+    for (unsigned k = 0; k < 2; k++) {
+        r->seed[k][0] = (uint8_t)(k + 1);
+        assert_int_equal(prg_xor_once(r->seed[k], r->vector, sizeof r->vector), ERR_OK);
+    }
+    assert_int_equal(three_result_new(&r->out, 1), ERR_OK);
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(three_run_lanes(13, lane_counts[k], 8, sum_narrow, r, NULL, NULL), ERR_OK);
+        assert_true(three_replicated(&r->out, 64));
+        assert_int_equal(three_sum64(&r->out, 0), 64 * 7 * 3);
+    }
+    three_result_free(&r->out);
+}
+
 /* --- noise ------------------------------------------------------------------------------------ */
 
 #define SAMPLES 1280
