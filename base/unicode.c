@@ -46,23 +46,25 @@ static enum err look(const char *text, bool *ascii)
     return ERR_OK;
 }
 
+/* Spaces go first: what they kept apart may be one letter. */
 enum err unicode_put(struct bytes *out, const char *text, struct unicode_form form)
 {
-    struct bytes mapped CLEAN(bytes_clear) = {0};
+    struct bytes spaceless CLEAN(bytes_clear) = {0};
     bool ascii;
     TRY(look(text, &ascii));
+    if (form.spaceless) {
+        put_spaceless(&spaceless, text);
+        bytes_put_u8(&spaceless, 0);
+        TRY(bytes_ok(&spaceless));
+        text = (const char *)spaceless.data;
+        TRY(look(text, &ascii));
+    }
     if (ascii && form.caseless)
         for (; *text != '\0'; text++)
-            bytes_put_u8(&mapped, (uint8_t)(*text + (*text >= 'A' && *text <= 'Z' ? 32 : 0)));
+            bytes_put_u8(out, (uint8_t)(*text + (*text >= 'A' && *text <= 'Z' ? 32 : 0)));
     else if (!ascii && (form.composed || form.caseless))
-        TRY(unicode_map(&mapped, text, form));
+        TRY(unicode_map(out, text, form));
     else
-        bytes_put_text(&mapped, text);
-    bytes_put_u8(&mapped, 0);
-    TRY(bytes_ok(&mapped));
-    if (form.spaceless)
-        put_spaceless(out, (const char *)mapped.data);
-    else
-        bytes_put_text(out, (const char *)mapped.data);
+        bytes_put_text(out, text);
     return bytes_ok(out);
 }

@@ -10,7 +10,7 @@
 struct unicode_form {
     bool composed;  /* the form NFC */
     bool caseless;  /* full case folding: letters that differ in case alone are alike */
-    bool spaceless; /* without white space, and without characters that have no width */
+    bool spaceless; /* without white space, also that of no width */
 };
 
 /*

@@ -69,6 +69,14 @@ TEST(texts_that_people_take_for_the_same_are_the_same)
          "strasse", true},
         {CASE, "\xc3\x89\xce\xa3", "\xc3\xa9\xcf\x83", true},
         {NFC | CASE | SPACES, "E\xcc\x81 \xc3\x89", "\xc3\xa9\xc3\xa9", true},
+        {NFC | SPACES, "e\xe2\x80\x8b\xcc\x81", "\xc3\xa9", true}, /* a space before the accent */
+        {NFC | CASE, "\xce\x91\xcc\x93\xcd\x85", "\xe1\xbc\x80\xce\xb9", true}, /* an iota */
+        {NFC | CASE, "\xce\x91\xcd\x85\xcc\x93", "\xe1\xbc\x80\xce\xb9", true}, /* that is an */
+        {NFC | CASE, "\xe1\xbe\x88", "\xe1\xbc\x80\xce\xb9", true}, /* accent, and folds to one */
+        {NFC | CASE | SPACES,
+         "A\xc2\xa0"
+         "B",
+         "ab", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes b CLEAN(bytes_clear) = {0};

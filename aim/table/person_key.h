@@ -1,6 +1,6 @@
 /*
  * aim/table/person_key.h - the key of a row: whose row it is, as 64 bits that all owners of a study
- * make alike, and nobody else can tell from others.
+ * make alike. Whoever has the study and knows the fields can make it too, so only shares are sent.
  *
  * The fields of some columns, in the order of the rule, each made uniform (base/unicode.h), are
  * hashed with BLAKE2b under a key that belongs to the study:

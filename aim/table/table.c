@@ -1,6 +1,7 @@
 #include "aim/table/table.h"
 
 #include "base/memory.h"
+#include "base/secret.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ void table_free(struct table **t)
 {
     if (*t == NULL)
         return;
-    memory_wipe_free(&(*t)->key, (*t)->rows * sizeof *(*t)->key);
+    memory_wipe_free(&(*t)->key, (*t)->capacity * sizeof *(*t)->key);
     for (size_t a = 0; (*t)->column != NULL && a < (*t)->domain->attributes; a++)
         memory_free(&(*t)->column[a]);
     for (size_t a = 0; (*t)->number != NULL && a < (*t)->domain->attributes; a++)
@@ -119,6 +120,7 @@ enum err table_sort(struct table *t, size_t most, size_t *surplus)
     *surplus = 0;
     for (size_t i = most; i < t->rows; i++)
         *surplus += t->key[i] == t->key[i - most];
+    secret_wipe(order, t->rows * sizeof *order);
     return ERR_OK;
 }
 
