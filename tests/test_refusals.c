@@ -5,6 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "aim/forms.h"
 #include "aim/score.h"
 #include "base/clock.h"
 #include "base/memory.h"
@@ -33,11 +34,10 @@ struct scene {
 
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
-static void scene_new(struct scene *c)
+static void scene_new(struct scene *c, const struct support_options *o)
 {
-    const struct support_options o = {.owners = 2, .rounds = 3};
     memset(c, 0, sizeof *c);
-    assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
+    assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         c->server[i] = support_serve(&c->s, i, c->s.path);
         assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
@@ -291,10 +291,78 @@ static void the_budget_ends(struct scene *c)
 TEST(servers_refuse_what_they_should)
 {
     struct scene c CLEAN(scene_free);
-    scene_new(&c);
+    scene_new(&c, &(const struct support_options){.owners = 2, .rounds = 3});
     what_the_study_does_not_permit_is_refused(&c);
     the_price_is_the_servers_own(&c);
     a_bound_round_has_one_request(&c);
     a_request_that_is_another_at_one_server_opens_nothing(&c);
     the_budget_ends(&c);
+}
+
+/* --- forms ------------------------------------------------------------------------------------ */
+
+/* A factor for all codes, with the sign of their number's last bit. */
+static struct request products(struct scene *c, uint32_t sequence, int64_t factor)
+{
+    struct request r = {.kind = REQUEST_FORMS,
+                        .sequence = sequence,
+                        .weights = products_codes(c->s.study->workload)};
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    for (size_t k = 0; k < r.weights; k++)
+        r.weight[k] = k % 2 == 0 ? factor : -factor;
+    return r;
+}
+
+static void forms_that_do_not_fit_are_refused(struct scene *c)
+{
+    const struct workload *w = c->s.study->workload;
+    struct request r CLEAN(request_clear) = products(c, 0, FORMS_FACTOR_MAX);
+    refused(c, &r, ERR_BUDGET);
+    r.weight[3] = INT64_MIN;
+    refused(c, &r, ERR_REFUSED);
+    r.weights--;
+    refused(c, &r, ERR_FORMAT);
+    request_clear(&r);
+    r = (struct request){
+        .kind = REQUEST_FORMS, .queries = 1, .weights = w->query[w->one_ways].cells};
+    r.query = memory_array(1, sizeof *r.query);
+    r.weight = memory_array(r.weights, sizeof *r.weight);
+    r.query[0] = (uint32_t)w->one_ways; /* nobody has counted a pair */
+    refused(c, &r, ERR_REFUSED);
+}
+
+/* The price of what is asked for; the same again, and nothing else, for nothing. */
+static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
+{
+    const double pairs = (double)products_count(c->s.study->workload->one_ways);
+    const double whole = remaining(c), u = (double)factor;
+    struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
+    struct request r CLEAN(request_clear) = products(c, sequence, factor);
+    assert_int_equal(ask(c, &r, &first), ERR_OK);
+    assert_true(fabs(whole - remaining(c) - pairs * u * u * u * u / 0x1p41) < 1e-12);
+    r.weight[0]++;
+    refused(c, &r, ERR_REFUSED);
+    r.weight[0]--;
+    remaining(c);
+    assert_int_equal(ask(c, &r, &again), ERR_OK);
+    assert_int_equal(first.size, again.size);
+    assert_memory_equal(first.data, again.data, first.size);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(openings(c, i), sequence + 1);
+}
+
+/* Of records, which are read again for each request; and without any one-ways. */
+TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
+{
+    static const char *const records[] = {"    max_rows: 500\n    as: records\n",
+                                          "    max_rows: 500\n    as: records\n"};
+    struct scene c CLEAN(scene_free);
+    struct request zero CLEAN(request_clear) = {0};
+    scene_new(&c, &(const struct support_options){
+                      .owners = 2, .copula = "method: copula\n", .part = records});
+    forms_that_do_not_fit_are_refused(&c);
+    forms_are_bound(&c, 0, 0);
+    forms_are_bound(&c, 1, 100);
+    zero = products(&c, 2, 0); /* what it takes of delta is spent */
+    refused(&c, &zero, ERR_BUDGET);
 }
