@@ -226,7 +226,7 @@ static enum err one_hot_part(void *self, struct party *lane, size_t part)
     t.row = part == 0 ? 0 : t.first < b->shape->attributes ? b->row[t.first] : b->rows;
     t.rows = (t.end < b->shape->attributes ? b->row[t.end] : b->rows) - t.row;
     /* an attribute of one value has no tree, but may have a score */
-    return t.rows > 0 || t.first < t.end ? one_hot(lane, &t) : ERR_OK;
+    return t.rows > 0 || (b->scores != NULL && t.first < t.end) ? one_hot(lane, &t) : ERR_OK;
 }
 
 enum err records_one_hot(struct party *p, struct records_block *b)

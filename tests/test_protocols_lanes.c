@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
+#include "mpc/check.h"
 #include "protocols/answers.h"
 #include "protocols/answers_pack.h"
 #include "protocols/records.h"
@@ -240,6 +241,7 @@ TEST(records_are_counted_by_all_lanes)
 
 struct narrow {
     uint8_t seed[2][ANSWERS_SEED_SIZE], vector[6 * 8];
+    bool checked;
     struct three_result out;
 };
 
@@ -252,9 +254,12 @@ static enum err sum_narrow(struct party *p, void *shared)
     struct narrow *r = shared;
     struct records_part part = {.attributes = 2, .attribute = column, .vector = r->vector};
     const struct records_batch batch = {64, 1, &part};
+    static const struct check_limits limits;
     struct share64 out CLEAN(share64_free) = {0};
     for (unsigned k = 0; k < 2; k++)
         part.seed[k] = (p->index + k) % 3 == 2 ? NULL : r->seed[(p->index + k) % 3];
+    if (r->checked)
+        TRY(check_new(p, &limits));
     TRY(share64_new(&out, 1));
     TRY(records_moments(p, &shape, &batch, 1, score, out));
     three_put64(&r->out, p, out);
@@ -271,8 +276,10 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
         assert_int_equal(prg_xor_once(r->seed[k], r->vector, sizeof r->vector), ERR_OK);
     }
     assert_int_equal(three_result_new(&r->out, 1), ERR_OK);
-    for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(three_run_lanes(13, lane_counts[k], 8, sum_narrow, r, NULL, NULL), ERR_OK);
+    for (size_t k = 0; k < 6; k++) {
+        r->checked = k >= 3;
+        assert_int_equal(three_run_lanes(13, lane_counts[k % 3], 8, sum_narrow, r, NULL, NULL),
+                         ERR_OK);
         assert_true(three_replicated(&r->out, 64));
         assert_int_equal(three_sum64(&r->out, 0), 64 * 7 * 3);
     }
