@@ -299,6 +299,18 @@ TEST(an_upload_has_sorted_keys_and_is_that_of_the_same_rows_in_sql)
     support_study_free(&s);
 }
 
+TEST(a_column_of_ones_own_makes_a_key_once)
+{
+    const struct study study = {.person = {.columns = 3}};
+    struct person_rule rule;
+    char words[200] = "", twice[] = "pid, born,pid", once[] = "pid, born,name";
+    struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
+    assert_int_equal(study_person_rule(&study, twice, &rule, &log), ERR_USAGE);
+    assert_non_null(strstr(words, "--person names pid twice"));
+    assert_int_equal(study_person_rule(&study, once, &rule, &log), ERR_OK);
+    assert_string_equal(rule.column[1], "born");
+}
+
 /* --- the study -------------------------------------------------------------------------------- */
 
 TEST(a_study_says_what_goes_with_keys)

@@ -104,7 +104,12 @@ enum err study_person_rule(const struct study *study, char *names, struct person
                         "--person names %zu %s, and the study says whose a row is by %zu: name as "
                         "many columns of your own, in the study's order, with commas between them",
                         given, given == 1 ? "column" : "columns", p->columns);
-    for (size_t k = 0; k < p->columns; k++)
+    for (size_t k = 0; k < p->columns; k++) {
         rule->column[k] = names != NULL ? next_name(&names) : p->column[k];
+        for (size_t i = 0; i < k; i++)
+            if (strcmp(rule->column[i], rule->column[k]) == 0)
+                return log_fail(log, ERR_USAGE, "--person names %s twice; name each column once",
+                                rule->column[k]);
+    }
     return ERR_OK;
 }
