@@ -591,6 +591,36 @@ TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
     scene_end(&c, 1);
 }
 
+/*
+ * A lie in the sums of products, which servers make of records once these are paid for: nothing is
+ * opened but the one-ways. The same round is answered when the servers may go on, on two lanes.
+ */
+TEST(sums_of_products_are_not_opened_where_a_check_fails)
+{
+    static const struct lie lie = {ANYWHERE, NET_MEASURE, NET_NEXT, 0};
+    static const char *const records[] = {"    max_rows: 1000\n    as: records\n",
+                                          "    max_rows: 2000\n    as: records\n",
+                                          "    max_rows: 4000\n    as: records\n"};
+    const struct support_options o = {.owners = OWNERS,
+                                      .copula = "method: copula\n",
+                                      .part = records,
+                                      .lanes = LANES,
+                                      .more = "security: abort\n"};
+    struct scene c = scene_new(&o);
+    const char *const a[] = {"run",   c.s.path,         "--key", file(&c, "a.key"),
+                             "--out", file(&c, "out0"), NULL};
+    start_cheat(&c, 2, &lie);
+    share_everything(&c);
+    expect_code(support_run(file(&c, "run0.log"), 60, a), 7, file(&c, "run0.log"));
+    expect_lies(&c, 2, "sums of products");
+    assert_int_equal(access(file(&c, "out0/loop.state"), F_OK), 0); /* has the one-ways */
+    expect_lines(&c, 2, NET_MEASURE, 1, 1, true);
+    resume_all(&c, 2);
+    expect_code(support_run(file(&c, "run0.log"), 60, a), 0, file(&c, "run0.log"));
+    expect_lines(&c, 2, NET_MEASURE, 2, 2, true);
+    scene_end(&c, 2);
+}
+
 /* On two lanes a server; uploads that come late are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
