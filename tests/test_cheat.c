@@ -546,17 +546,23 @@ static int run_to(struct scene *c, const char *rounds)
     return support_run(file(c, "run0.log"), 60, a);
 }
 
+#define JOIN "security: abort\nmin_owners: 2\nlate_uploads: join\n"
+
+/* A study to which all but the last owner have sent. */
+static struct scene scene_but_one(const struct support_options *o)
+{
+    struct scene c = scene_new(o);
+    for (unsigned i = 0; i < OWNERS - 1; i++)
+        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    return c;
+}
+
 /* Rows that come late stay uncounted where what counts them is wrong, until that is looked into. */
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 2,
-                                      .more = "security: abort\nmin_owners: 2\n"
-                                              "late_uploads: join\n"};
-    struct scene c = scene_new(&o);
-    for (unsigned i = 0; i < OWNERS - 1; i++)
-        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
+    struct scene c = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     start_cheat(&c, 1, &lie);
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
@@ -574,13 +580,8 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
 TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
-    const struct support_options o = {.owners = OWNERS,
-                                      .rounds = 2,
-                                      .more = "security: abort\nmin_owners: 2\n"
-                                              "late_uploads: join\n"};
-    struct scene c = scene_new(&o);
-    for (unsigned i = 0; i < OWNERS - 1; i++)
-        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = JOIN};
+    struct scene c = scene_but_one(&o);
     late = &c;
     start_cheat(&c, 1, &lie);
     late = NULL;
@@ -624,15 +625,8 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
 /* On two lanes a server; uploads that come late are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .annealed = true,
-                                      .lanes = 2,
-                                      .more = "security: abort\nmin_owners: 2\n"
-                                              "late_uploads: join\n"};
-    struct scene c;
-    c = scene_new(&o);
-    for (unsigned i = 0; i < OWNERS - 1; i++)
-        expect_code(share_own(&c, i), 0, file(&c, "share%u.log", i));
+    const struct support_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};
+    struct scene c = scene_but_one(&o);
     expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
     expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
     expect_code(run_to(&c, "3"), 0, file(&c, "run0.log"));
