@@ -418,12 +418,19 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
     const struct support_options o = {.owners = OWNERS, .rounds = 12};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     bool debited = false;
+    int code;
     share_everything(&c);
     assert_int_equal(support_stop(&c.server[2]), 0);
     copy_folder(&c, "server2", "backup");
     for (unsigned n = 3; n < 20 && !debited; n++) { /* before, it is not ready */
         start_doomed(&c, 2, n);
-        expect_code(support_wait(start_run(&c, "out", "--wait=0"), 30), 4, file(&c, "out.log"));
+        /*
+         * One server alone may have debited the round before: recovery takes only what both have,
+         * which they do from the next session on, in which the restored server is refused.
+         */
+        code = support_wait(start_run(&c, "out", "--wait=0"), 30);
+        if (!support_contains(file(&c, "out.log"), "which server 2 has not prepared"))
+            expect_code(code, 4, file(&c, "out.log"));
         support_kill(&c.server[2]);
         copy_folder(&c, "backup", "server2");
         unlink(file(&c, "recover.log"));
