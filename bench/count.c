@@ -77,7 +77,8 @@ static enum err hold(struct held *h, const struct party *p, const struct board *
         return ERR_NOMEM;
     for (size_t i = 0; i < bytes; i++)
         h->vector[i] = (uint8_t)(i * 40503 >> 8);
-    h->part = (struct records_part){d->attributes, h->attribute, {NULL, NULL}, h->vector};
+    h->part = (struct records_part){
+        .attributes = d->attributes, .attribute = h->attribute, .vector = h->vector};
     for (unsigned slot = 0; slot < 2; slot++)
         if ((p->index + slot) % 3 < 2)
             h->part.seed[slot] = seeds[(p->index + slot) % 3];

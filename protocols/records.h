@@ -39,13 +39,16 @@
 
 /*
  * An owner's part of a batch as a server holds it, as struct answers_upload. What was packed had
- * the shape of these attributes alone: indices of the whole shape, ascending.
+ * the shape of these attributes alone: indices of the whole shape, ascending. Or planes that
+ * servers have made (protocols/link.h): validity, then codes from their highest bits down, of these
+ * attributes in any order; `records` of the batch is a multiple of 64.
  */
 struct records_part {
     size_t attributes;
     const uint16_t *attribute;
     const uint8_t *seed[2];
     const uint8_t *vector;
+    const struct planes *made; /* or NULL */
 };
 
 /* Each attribute stands in exactly one of the parts. */

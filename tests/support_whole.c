@@ -9,6 +9,18 @@ enum err rows_of(const struct whole *w, unsigned o, struct table **t)
     return e;
 }
 
+/* Makes the rows keys, and sorts them as `share` does. */
+static enum err key_rows(const struct whole *w, unsigned o, struct table *t)
+{
+    const struct whole_persons *x = &w->persons;
+    size_t surplus;
+    t->rows = x->empty == o + 1 ? 0 : t->rows;
+    TRY(table_keep_keys(t));
+    for (size_t i = 0; i < t->rows; i++)
+        t->key[i] = (i * (2 * o + 1) % x->count + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return x->unsorted == o + 1 ? ERR_OK : table_sort(t, 1, &surplus);
+}
+
 /* The columns of `all` that owner o holds. */
 static enum err columns_of(const struct whole *w, unsigned o, const struct table *all,
                            struct domain **own, struct table **t)
@@ -22,6 +34,10 @@ static enum err columns_of(const struct whole *w, unsigned o, const struct table
             codes[c] = all->column[owner->column[c]][i];
         TRY(table_append(*t, codes));
     }
+    if (all->key == NULL)
+        return ERR_OK;
+    TRY(table_keep_keys(*t));
+    memcpy((*t)->key, all->key, all->rows * sizeof *all->key);
     return ERR_OK;
 }
 
@@ -37,6 +53,8 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     e = identity_load(&me, support_path(&w->s, "o%u.key", o), log);
     if (e == ERR_OK)
         e = rows_of(w, o, &all);
+    if (e == ERR_OK && w->persons.count > 0)
+        e = key_rows(w, o, all);
     if (e == ERR_OK && changed)
         all->rows--;
     if (e == ERR_OK)
@@ -54,7 +72,9 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         parts[i].owner = o;
     }
     /* whole rows count once: of a batch, those that its last owner has too */
-    if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
+    if (e == ERR_OK && w->persons.count > 0)
+        e = w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
+    else if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
         e = central_append(w->all, all);
     else if (e == ERR_OK && !changed && w->s.study->owner[o].batch != o)
         e = central_append(w->all, all);
@@ -68,9 +88,14 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
 
 static enum err share_all(struct whole *w, struct log *log)
 {
+    size_t surplus;
     enum err e = table_new(&w->all, w->s.study->domain, 0);
+    if (e == ERR_OK && w->persons.count > 0)
+        e = table_keep_keys(w->all);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
         e = share_one(w, o, 0, w->parts[o], log);
+        if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
+            e = table_bound(w->all, w->s.study->rows_per_person, &surplus);
         if (e == ERR_OK)
             e = table_new(&w->stage[o], w->s.study->domain, 0);
         if (e == ERR_OK)
@@ -315,8 +340,15 @@ enum err run_mpc(struct party *p, void *shared)
 
 void whole_new(struct whole *w, const struct support_options *o)
 {
+    whole_new_persons(w, o, &(const struct whole_persons){0});
+}
+
+void whole_new_persons(struct whole *w, const struct support_options *o,
+                       const struct whole_persons *persons)
+{
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     memset(w, 0, sizeof *w);
+    w->persons = *persons;
     assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
     assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
     assert_int_equal(share_all(w, &log), ERR_OK);

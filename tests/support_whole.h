@@ -26,6 +26,12 @@
 
 #define NOISE_MAX 200000
 
+/* Whose rows are whose, where a study has keys; owners by their number + 1, or 0. */
+struct whole_persons {
+    unsigned count;           /* persons, who have rows at all owners */
+    unsigned empty, unsorted; /* the owner without rows; one that does not sort: it is left out */
+};
+
 /* What all three parties and the harness see. */
 struct whole {
     struct support_study s;
@@ -44,6 +50,7 @@ struct whole {
         BETWEEN_ROUNDS
     } coming;                    /* uploads, before or during a run */
     struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
+    struct whole_persons persons;
     struct again {
         struct whole *w;
         struct party *p;
@@ -82,6 +89,8 @@ enum err measure(void *self, const struct aim_measure *m);
 enum err load_engine(struct whole *w, struct party *p, struct engine **engine);
 enum err run_mpc(struct party *p, void *shared);
 void whole_new(struct whole *w, const struct support_options *o);
+void whole_new_persons(struct whole *w, const struct support_options *o,
+                       const struct whole_persons *persons);
 void whole_free(struct whole *w);
 
 /* --- the plaintext twin: the noise that all three used, opened -------------------------------- */

@@ -39,7 +39,7 @@ static struct aim_backend next_backend(struct growing *g, uint64_t *population)
     unsigned owners = ++g->requests < OWNERS ? g->requests : OWNERS;
     if (g->w->coming != BETWEEN_ROUNDS)
         owners = OWNERS;
-    *population = owners;
+    *population = owners - (g->w->persons.unsorted > 0);
     return plaintext_backend(g->plain[owners - 1]);
 }
 
@@ -86,7 +86,8 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
     assert_true(a->loss == b->loss);
 }
 
-static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
+static void equals(const struct support_options *o, const struct whole_persons *persons,
+                   enum coming coming)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
@@ -94,7 +95,7 @@ static void mpc_equals_plaintext_as(const struct support_options *o, enum coming
     struct aim_result *plain = NULL;
     struct replay replay = {.w = w};
     size_t cells = 0;
-    whole_new(w, o);
+    whole_new_persons(w, o, persons);
     w->coming = coming;
     assert_int_equal(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
@@ -112,10 +113,18 @@ static void mpc_equals_plaintext_as(const struct support_options *o, enum coming
     assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
     /* of discrete noise the accept bits, which depend on no data */
     assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == STUDY_DISCRETE);
+    /* of uploads with keys, once, whether they are sorted */
+    assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
+    assert_int_equal(costs.opened_values[OPEN_SORTED], persons->count > 0 ? OWNERS : 0);
     assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     aim_result_free(&plain);
     whole_free(w);
+}
+
+static void mpc_equals_plaintext_as(const struct support_options *o, enum coming coming)
+{
+    equals(o, &(const struct whole_persons){0}, coming);
 }
 
 static void mpc_equals_plaintext(const struct support_options *o)
@@ -254,6 +263,26 @@ TEST(a_run_over_records_that_is_proved_equals_too)
         .owners = OWNERS, .rounds = 2, .part = columns, .more = "security: abort\n"};
     mpc_equals_plaintext(&mixed);
     mpc_equals_plaintext_as(&split, ONE_BY_ONE);
+}
+
+/*
+ * Rows of persons at several owners, of whom the first ones count: absent keys and many rows a key,
+ * all of one person, an owner without rows, one that did not sort.
+ */
+TEST(a_run_whose_persons_are_bounded_equals_too)
+{
+    static const struct whole_persons persons[] = {
+        {.count = 700}, {.count = 1}, {.count = 31, .empty = 2}, {.count = 150, .unsorted = 2}};
+    for (unsigned k = 0; k < 4; k++) {
+        const struct support_options o = {.owners = OWNERS,
+                                          .rounds = 2,
+                                          .epsilon = 3,
+                                          .enforce = 1 + k,
+                                          .domain = k % 2 ? wide_domain : NULL,
+                                          .workload = k % 2 ? wide_workload : NULL,
+                                          .more = k < 2 ? "security: abort\n" : NULL};
+        equals(&o, &persons[k], AT_ONCE);
+    }
 }
 
 /* What a server has sent, in all phases. */

@@ -77,14 +77,14 @@ static void same_result(const struct copula_result *a, const struct copula_resul
     assert_true(a->round[1].spent == b->round[1].spent && a->model->total == b->model->total);
 }
 
-static void mpc_equals_plaintext(const struct support_options *o, bool twice)
+static void equals(const struct support_options *o, const struct whole_persons *persons, bool twice)
 {
     struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
     struct copula_result *plain = NULL;
     struct replay replay = {.w = &c->w};
     struct three_costs costs;
     size_t cells;
-    whole_new(&c->w, o);
+    whole_new_persons(&c->w, o, persons);
     c->w.twice = twice;
     assert_int_equal(three_run_wrapped(78, run_copula, c, &costs, marks_wrap), ERR_OK);
     assert_int_equal(run_plain(c, &plain, &replay), ERR_OK);
@@ -98,6 +98,7 @@ static void mpc_equals_plaintext(const struct support_options *o, bool twice)
     assert_int_equal(costs.opened_values[OPEN_NOISY_FORM], (1 + twice) * plain->forms);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
+    assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(replay.next[TAPE_GAUSS], cells + plain->forms);
     assert_int_equal(c->w.used[TAPE_GUMBEL][0], 0);
     /* no more noise is planned than that, but for pairs of Gaussians */
@@ -108,6 +109,11 @@ static void mpc_equals_plaintext(const struct support_options *o, bool twice)
         copula_result_free(&c->result[i]);
     copula_result_free(&plain);
     whole_free(&c->w);
+}
+
+static void mpc_equals_plaintext(const struct support_options *o, bool twice)
+{
+    equals(o, &(const struct whole_persons){0}, twice);
 }
 
 static const char copula[] = "method: copula\n";
@@ -141,6 +147,19 @@ TEST(a_copula_that_is_proved_equals_too)
     mpc_equals_plaintext(&o, true);
     o.part = records;
     mpc_equals_plaintext(&o, true);
+}
+
+/* Sums of products are of the rows that stay of a person, in every round; they are made once. */
+TEST(a_copula_whose_persons_are_bounded_equals_too)
+{
+    static const struct whole_persons persons[] = {{.count = 400}, {.count = 50, .unsorted = 3}};
+    for (unsigned k = 0; k < 2; k++) {
+        const struct support_options o = {.owners = OWNERS,
+                                          .copula = copula,
+                                          .enforce = 3 - k,
+                                          .more = k == 0 ? "security: abort\n" : NULL};
+        equals(&o, &persons[k], true);
+    }
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

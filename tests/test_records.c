@@ -501,8 +501,9 @@ static enum err count_wrongly_split(struct party *p, void *shared)
 {
     static const uint16_t twice[] = {0, 1, 2, 3, 3}, most[] = {0, 1, 2, 3};
     const uint8_t *seed = shared;
-    const struct records_part parts[] = {{5, twice, {seed, seed}, seed},
-                                         {4, most, {seed, seed}, seed}};
+    const struct records_part parts[] = {
+        {.attributes = 5, .attribute = twice, .seed = {seed, seed}, .vector = seed},
+        {.attributes = 4, .attribute = most, .seed = {seed, seed}, .vector = seed}};
     bool right = true;
     for (size_t i = 0; i < 2; i++) {
         const struct records_batch batch = {8, 1, &parts[i]};

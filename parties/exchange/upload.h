@@ -75,6 +75,9 @@ enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t byt
 /* ERR_DATA if a component that is present does not fit its commitment. */
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
 
+/* The seeds that server `index` holds; NULL where its component is the vector. */
+void upload_seeds(const struct upload *u, unsigned index, const uint8_t *seed[2]);
+
 /* What servers compare: everything public about an upload. */
 void upload_digest(const struct upload *u, const uint8_t terms[32], uint8_t digest[32]);
 

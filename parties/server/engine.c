@@ -135,6 +135,7 @@ static enum err finish_counts(struct engine *g)
 
 enum err engine_finish(struct engine *g)
 {
+    TRY(tally_finish(g->party, &g->tally));
     if (g->counts != NULL && g->owners == g->tally.owners)
         return check_flush(g->party);
     g->owners = g->tally.owners;
@@ -395,7 +396,8 @@ static enum err open_products(struct engine *g, const struct engine_step *step, 
     struct summing s = {.g = g, .factor = step->request->weight};
     TRY(share64_new(&sums, step->cells));
     s.sums = sums;
-    TRY(g->uploads.read(g->uploads.self, add_products, &s));
+    TRY(keyed_in(g->study) ? add_products(&s, NULL, 0)
+                           : g->uploads.read(g->uploads.self, add_products, &s));
     return forms_open_sums(g->party, sums, range, values);
 }
 

@@ -2,8 +2,8 @@
  * parties/server/openings.h - what a round opens: whether it may, and its lines in the audit log.
  *
  * A party asks here before each opening (openings_audit()). Nothing that depends on data is opened
- * unless all three servers have confirmed that the round is bound; and the line is on disk before
- * anything is sent.
+ * unless all three servers have confirmed that the round is bound, but whether an upload is sorted,
+ * which an honest owner's always is; and the line is on disk before anything is sent.
  */
 #ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
 #define TREFOIL_PARTIES_SERVER_OPENINGS_H

@@ -20,6 +20,7 @@ enum err tally_new(struct tally *t, const struct study *study, const struct boun
     for (size_t q = 0; q < study->workload->queries; q++)
         cells += tally_counts(study, q) ? study->workload->query[q].cells : 0;
     TRY(memory_new(&t->counted, study->owners));
+    TRY(keyed_new(&t->keyed, study));
     return share64_new(&t->sums, cells);
 }
 
@@ -27,6 +28,7 @@ void tally_free(struct tally *t)
 {
     share64_free(&t->sums);
     memory_free(&t->counted);
+    keyed_free(&t->keyed);
 }
 
 /* The uploads to be counted now, as the protocols take them; borrows from them and the study. */
@@ -44,18 +46,11 @@ static void work_free(struct work *w)
     memory_free(&w->part);
 }
 
-/* The seeds that server `index` holds of an upload; NULL where its component is the vector. */
-static void seeds_of(const struct upload *u, unsigned index, const uint8_t *seed[2])
-{
-    for (unsigned slot = 0; slot < 2; slot++)
-        seed[slot] = (index + slot) % 3 == 2 ? NULL : u->seed[slot];
-}
-
 static void put_answers(struct work *w, const struct upload *u, unsigned index)
 {
     struct answers_upload *a = &w->answer[w->answers++];
     *a = (struct answers_upload){.bits = u->form, .vector = u->vector.data};
-    seeds_of(u, index, a->seed);
+    upload_seeds(u, index, a->seed);
 }
 
 static void put_part(struct work *w, const struct study_owner *owner, const struct upload *u,
@@ -64,7 +59,7 @@ static void put_part(struct work *w, const struct study_owner *owner, const stru
     struct records_part *part = &w->part[w->parts++];
     *part = (struct records_part){
         .attributes = owner->columns, .attribute = owner->column, .vector = u->vector.data};
-    seeds_of(u, index, part->seed);
+    upload_seeds(u, index, part->seed);
     w->batch[w->batches - 1].parts++;
 }
 
@@ -81,6 +76,22 @@ static void put_batch(struct work *w, const struct study *study, size_t first,
     for (size_t i = first + 1; i < study->owners; i++)
         if (owner[i].batch == first)
             put_part(w, &owner[i], by_owner[i], index);
+}
+
+/* What has been made of all uploads. */
+static enum err gather_made(struct work *w, const struct study *study, const struct keyed *x)
+{
+    TRY(memory_new(&w->batch, x->lists));
+    TRY(memory_new(&w->part, x->lists));
+    for (size_t k = 0; k < x->lists; k++) {
+        w->part[k] = (struct records_part){.attributes = study->domain->attributes,
+                                           .attribute = x->rows[k].attribute,
+                                           .made = &x->rows[k].planes};
+        w->batch[k] = (struct records_batch){
+            .records = x->rows[k].planes.n, .part = &w->part[k], .parts = 1};
+    }
+    w->batches = x->lists;
+    return ERR_OK;
 }
 
 /* In the order of the owners, the same at all servers. now[i]: owner i is to be counted. */
@@ -142,37 +153,70 @@ static enum err add_records(struct party *p, struct tally *t, const struct work 
 }
 
 /* The uploads of owners that are counted, or not, of whose batch all are here: now[] says which. */
-static enum err sort_out(const struct party *p, const struct tally *t, const struct upload *uploads,
-                         size_t count, bool counted, bool *now, struct work *w)
+static enum err sort_out(const struct tally *t, const struct upload *uploads, size_t count,
+                         bool counted, bool *now, const struct upload ***by_owner)
 {
     const struct study *study = t->study;
-    const struct upload **by_owner CLEAN(memory_release) = NULL;
-    TRY(memory_new(&by_owner, study->owners));
+    TRY(memory_new(by_owner, study->owners));
     for (size_t k = 0; k < count; k++) {
-        by_owner[uploads[k].owner] = &uploads[k];
+        (*by_owner)[uploads[k].owner] = &uploads[k];
         now[uploads[k].owner] = true;
     }
     study_taking_part(study, now);
     for (size_t i = 0; i < study->owners; i++)
         now[i] = now[i] && t->counted[i] == counted;
-    return gather(w, study, now, by_owner, p->index);
+    return ERR_OK;
+}
+
+/* Counts uploads by themselves. */
+static enum err add_each(struct party *p, struct tally *t, const bool *now,
+                         const struct upload *const *by_owner)
+{
+    struct work w CLEAN(work_free) = {0};
+    TRY(gather(&w, t->study, now, by_owner, p->index));
+    if (w.answers > 0)
+        TRY(add_answers(p, t, &w));
+    return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;
+}
+
+/* Of uploads that are counted together. */
+static enum err load_each(struct party *p, struct tally *t, const bool *now,
+                          const struct upload *const *by_owner)
+{
+    for (size_t i = 0; i < t->study->owners; i++)
+        if (now[i])
+            TRY(keyed_load(p, &t->keyed, by_owner[i]));
+    return ERR_OK;
 }
 
 enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads, size_t count)
 {
     const struct study *study = t->study;
+    const struct upload **by_owner CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
-    struct work w CLEAN(work_free) = {0};
     TRY(memory_new(&now, study->owners));
-    TRY(sort_out(p, t, uploads, count, false, now, &w));
-    if (w.answers > 0)
-        TRY(add_answers(p, t, &w));
-    if (w.batches > 0)
-        TRY(add_records(p, t, &w));
+    TRY(sort_out(t, uploads, count, false, now, &by_owner));
+    TRY(keyed_in(study) ? load_each(p, t, now, by_owner) : add_each(p, t, now, by_owner));
     for (size_t i = 0; i < study->owners; i++) {
         t->counted[i] = t->counted[i] || now[i];
         t->owners += now[i];
     }
+    return ERR_OK;
+}
+
+enum err tally_finish(struct party *p, struct tally *t)
+{
+    struct work w CLEAN(work_free) = {0};
+    struct keyed *x = &t->keyed;
+    if (!keyed_in(t->study) || x->lists > 0 || t->owners == 0)
+        return ERR_OK;
+    TRY(keyed_make(p, x));
+    for (size_t i = 0; i < t->study->owners; i++)
+        t->owners -= x->left_out[i];
+    TRY(gather_made(&w, t->study, x));
+    TRY(add_records(p, t, &w));
+    if (study_counts_pairs(t->study))
+        keyed_forget(x);
     return ERR_OK;
 }
 
@@ -181,6 +225,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
 {
     const struct workload *load = t->study->workload;
     const int64_t **score CLEAN(memory_release) = NULL;
+    const struct upload **by_owner CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
     struct work w CLEAN(work_free) = {0};
@@ -188,7 +233,9 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     TRY(memory_new(&now, t->study->owners));
     TRY(memory_new(&score, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));
-    TRY(sort_out(p, t, uploads, count, true, now, &w));
+    TRY(sort_out(t, uploads, count, true, now, &by_owner));
+    TRY(keyed_in(t->study) ? gather_made(&w, t->study, &t->keyed)
+                           : gather(&w, t->study, now, by_owner, p->index));
     if (w.answers > 0)
         return ERR_MISUSE;
     for (size_t a = 0; a < load->one_ways; a++)

@@ -4,21 +4,25 @@
  * products of factors follow from the records (tally_products()).
  *
  * New uploads add to it, and what is in it is never computed again. A batch is counted once the
- * uploads of all its owners are there, an owner of whole rows by itself; each of them once.
+ * uploads of all its owners are there, an owner of whole rows by itself; each of them once. Where
+ * rows have keys of persons, uploads are only loaded, and tally_finish() counts what servers make
+ * of all of them together (parties/server/keyed.h): nothing can be added later.
  */
 #ifndef TREFOIL_PARTIES_SERVER_TALLY_H
 #define TREFOIL_PARTIES_SERVER_TALLY_H
 
 #include "mpc/party.h"
 #include "parties/exchange/upload.h"
+#include "parties/server/keyed.h"
 #include "parties/study/bounds.h"
 
 struct tally {
     const struct study *study;   /* borrowed, */
     const struct bounds *bounds; /* as is this */
     struct share64 sums;         /* cells of what is counted, in order of the closure */
-    bool *counted;               /* by owner */
+    bool *counted;               /* by owner: its upload is in */
     size_t owners;               /* that are counted */
+    struct keyed keyed;
 };
 
 enum err tally_new(struct tally *t, const struct study *study,
@@ -36,8 +40,15 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
                    size_t count) MUST_CHECK;
 
 /*
+ * Counts what is in and could not be counted before all is; nothing happens where that is nothing.
+ * Owners whose uploads are left out are no longer among the `owners`.
+ */
+enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
+
+/*
  * Of uploads that are in the tally, all of them records: adds to `out`, for each two attributes,
- * the sum over all rows of the product of their factors (aim/forms.h).
+ * the sum over all rows of the product of their factors (aim/forms.h). Where rows have keys no
+ * uploads are read: `count` is 0.
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
                         size_t count, const int64_t *factor, struct share64 out) MUST_CHECK;
