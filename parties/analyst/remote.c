@@ -76,13 +76,14 @@ static bool may_pass(enum err e)
 /* Whether to try once more after a failure: says so, waits, and connects anew. */
 static bool try_again(struct remote *r, enum err e, int64_t deadline, int64_t *pause)
 {
-    if (!may_pass(e) || clock_left_ms(deadline) == 0)
+    const int64_t left = clock_left_ms(deadline), now = *pause < left ? *pause : left;
+    if (!may_pass(e) || left == 0)
         return false;
     log_warn(r->log,
              "trying again in %.1f s, for %lld s at most; the run can also be stopped, and "
              "continued by the same command",
-             (double)*pause / 1000, (long long)clock_left_ms(deadline) / 1000);
-    clock_pause(*pause);
+             (double)now / 1000, (long long)(left + 999) / 1000);
+    clock_pause(now);
     *pause = 2 * *pause < PAUSE_MOST_MS ? 2 * *pause : PAUSE_MOST_MS;
     return client_reconnect(r->client) == ERR_OK;
 }
