@@ -135,11 +135,12 @@ static enum err write_study(struct support_study *s, const struct support_option
     fprintf(f, "budget: {epsilon: %g, delta: %g", o->epsilon > 0 ? o->epsilon : 1.0,
             o->delta > 0 ? o->delta : 1e-6);
     if (o->enforce > 0)
-        fprintf(f,
-                ", rows_per_person: %u, enforce_person: true}\n"
-                "person: {columns: [who], normalise: [nfc, case, spaces]",
-                o->enforce);
+        fprintf(f, ", rows_per_person: %u, enforce_person: true", o->enforce);
     fprintf(f, "}\n");
+    if (o->enforce > 0 || o->link != NULL)
+        fprintf(f, "person: {columns: [who], normalise: [nfc, case, spaces]}\n");
+    if (o->link != NULL)
+        fprintf(f, "link: %s\n", o->link);
     if (o->copula != NULL)
         fprintf(f, "%s", o->copula);
     else if (o->annealed)

@@ -32,6 +32,7 @@ struct support_options {
     double epsilon, delta;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
     unsigned enforce; /* rows of a person that servers count, by the column "who"; 0: they do not */
+    const char *link; /* what stands behind "link:", of persons by the column "who"; or NULL */
     const char *noise;
     const char *more; /* top-level keys more */
     const char *host; /* default 127.0.0.1 */

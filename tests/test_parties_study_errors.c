@@ -17,6 +17,7 @@
 #define TEN "abcdefghij"
 #define WORKLOAD                                                                                   \
     "workload:\n  - {attributes: [age, ward], weight: 2}\n  - {attributes: [bmi, dose]}\n"
+#define PERSON "rounds: 4\nperson: {columns: [who]}\n"
 #define BIG                                                                                        \
     "  - {name: big, kind: integer, min: 0, max: 65534}\n"                                         \
     "  - {name: huge, kind: integer, min: 0, max: 65534}\n"
@@ -201,7 +202,7 @@ static const struct mistake mistakes[] = {
     {"epsilon: 1", "epsilon: ^one", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: 1\n  enforce_person: ^true", "add person: {columns: [..]}"},
     {"epsilon: 1", "epsilon: 1\n  enforce_person: ^yes", "enforce_person is \"yes\""},
-    {"rounds: 4", "rounds: 4\nperson: ^{columns: [who]}", "add enforce_person: true to the budget"},
+    {"rounds: 4", "rounds: 4\nperson: ^{columns: [who]}", "or enforce_person: true to the budget"},
     {"rounds: 4", "rounds: 4\nperson: {columns: ^[]}", "has 0 items"},
     {"rounds: 4", "rounds: 4\nperson: ^{normalise: [nfc]}", "lacks the key \"columns\""},
     {"rounds: 4", "rounds: 4\nperson: {columns: [who, ^who]}", "who comes twice"},
@@ -209,6 +210,16 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nperson: {columns: [^\" a\"]}", "without spaces around it"},
     {"rounds: 4", "rounds: 4\nperson: {columns: [a], normalise: [^nfd]}", "did you mean \"nfc\""},
     {"rounds: 4", "rounds: 4\nperson: {columns: [a], normalise: [case, ^case]}", "comes twice"},
+    /* link */
+    {"rounds: 4", "rounds: 4\nlink: ^true", "add person: {columns: [..]}"},
+    {"rounds: 4", "rounds: 4\nlink: ^yes", "link is \"yes\""},
+    {"rounds: 4", "rounds: 4\nlink: {^kep: o0}", "did you mean \"keep\""},
+    {"rounds: 4", "rounds: 4\nlink: {min_linked: ^0}", "from 1 to"},
+    {"rounds: 4", "rounds: 4\nlink: {look: ^0.1}", "where min_linked is given"},
+    {"rounds: 4", "rounds: 4\nlink: {min_linked: 9, look: ^0.6}", "from 0.0001 to 0.5"},
+    {"rounds: 4", "rounds: 4\nlink: true\nlate_uploads: ^join", "joined once, before the run"},
+    {"rounds: 4", PERSON "link: ^true", "nobody is to be linked"},
+    {"rounds: 4", "rounds: 4\nlink: false\nperson: ^{columns: [who]}", "add link for the"},
     {"epsilon: 1", "epsilon: ^1e", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: ^.", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: ^-1", "should be from"},

@@ -1,6 +1,7 @@
 #include "parties/analyst/central.h"
 
 #include "aim/plaintext.h"
+#include "aim/table/join.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
@@ -36,6 +37,32 @@ enum err central_copula(struct copula_result **result, const struct study *study
     TRY(plaintext_new(&plaintext, study->workload, table, NULL, log));
     backend = plaintext_backend(plaintext);
     return copula_run(result, &options, &backend, log);
+}
+
+enum err central_link(struct table *all, const struct study *study, struct table *const *table,
+                      size_t *linked, size_t *surplus)
+{
+    struct join_part *part CLEAN(memory_release) = NULL;
+    TRY(memory_new(&part, study->owners));
+    *linked = *surplus = 0;
+    for (size_t first = 0; first < study->owners; first++) {
+        size_t parts = 0, keep = study->owners, found, more;
+        if (study->owner[first].batch != first)
+            continue;
+        if (!study_linked(study, first)) {
+            TRY(central_append(all, table[first]));
+            continue;
+        }
+        for (size_t i = first; i < study->owners; i++)
+            if (study->owner[i].batch == first) {
+                keep = study->link.keep == i ? parts : keep;
+                part[parts++] = (struct join_part){table[i], study->owner[i].column};
+            }
+        TRY(table_join(all, part, parts, keep, &found, &more));
+        *linked += found;
+        *surplus += more;
+    }
+    return ERR_OK;
 }
 
 enum err central_append(struct table *to, const struct table *from)

@@ -23,6 +23,14 @@ enum err central_run(struct aim_result **result, const struct study *study,
 enum err central_copula(struct copula_result **result, const struct study *study,
                         const struct table *table, struct log *log) MUST_CHECK;
 
+/*
+ * The rows of a study with `link`, which servers would make of these tables, one for each owner, of
+ * its columns (pack_domain()); they keep keys, where the owner's upload does. *linked: how many
+ * rows all owners of their batch had; *surplus: rows of a person beyond the first.
+ */
+enum err central_link(struct table *all, const struct study *study, struct table *const *table,
+                      size_t *linked, size_t *surplus) MUST_CHECK;
+
 /* Appends all rows of `from` (of the same domain) to `to`. */
 enum err central_append(struct table *to, const struct table *from) MUST_CHECK;
 

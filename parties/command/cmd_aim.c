@@ -1,11 +1,13 @@
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
 #include "parties/display/progress.h"
 #include "parties/exchange/price.h"
+#include "parties/owner/pack.h"
 
 static const char help[] =
     "usage: trefoil aim STUDY DATA.csv [DATA.csv ...] --out DIR [--rows N] [--seed N]\n"
@@ -19,7 +21,8 @@ static const char help[] =
     "copula makes a Gaussian copula instead, of each column and each pair. Writes\n"
     "measurements.json, model, errors (how far off its answers may be; not of a\n"
     "copula) and synthetic.csv into DIR. Reads at most 64 files; - is the standard\n"
-    "input.\n"
+    "input. In a study with link the files are the owners' own, in the order in which\n"
+    "the study has them, each with its columns and those of person.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
@@ -62,6 +65,52 @@ static enum err bound_persons(const struct study *study, struct table *all, stru
     return ERR_OK;
 }
 
+/* A table of each owner, of its columns. */
+struct owned {
+    size_t owners;
+    struct domain **columns;
+    struct table **table;
+};
+
+static void owned_clear(struct owned *o)
+{
+    for (size_t i = 0; i < o->owners && o->table != NULL; i++) {
+        table_free(&o->table[i]);
+        domain_free(&o->columns[i]);
+    }
+    memory_free(&o->table);
+    memory_free(&o->columns);
+}
+
+static enum err link_owners(const struct study *study, struct sources *from, struct table *all,
+                            struct log *log)
+{
+    struct owned owned CLEAN(owned_clear) = {.owners = study->owners};
+    struct person_rule rule;
+    size_t linked, surplus;
+    if (from->sql.connection != NULL || from->count != 1 + study->owners)
+        return log_fail(
+            log, ERR_USAGE,
+            "this study links the rows of owners: name a CSV file for each of them, %zu "
+            "in all, in the order in which the study has the owners",
+            study->owners);
+    TRY(study_person_rule(study, NULL, &rule, log));
+    TRY(memory_new(&owned.columns, study->owners));
+    TRY(memory_new(&owned.table, study->owners));
+    for (size_t i = 0; i < study->owners; i++) {
+        from->csv.rows.key = study_sends_keys(study, i) ? &rule : NULL;
+        TRY(pack_domain(&owned.columns[i], study, i));
+        TRY(table_read_csv(&owned.table[i], owned.columns[i], from->files[1 + i], &from->csv, log));
+    }
+    TRY(central_link(all, study, owned.table, &linked, &surplus));
+    log_info(log, "rows that are linked: %zu", linked);
+    if (surplus > 0)
+        log_warn(log,
+                 "rows beyond the first of their person at an owner, which are not linked: %zu",
+                 surplus);
+    return ERR_OK;
+}
+
 static enum err read_all(const struct study *study, struct sources *from, struct table **all,
                          struct log *log)
 {
@@ -69,6 +118,8 @@ static enum err read_all(const struct study *study, struct sources *from, struct
     struct person_rule rule;
     progress_read_on(&reading, &from->csv.rows, log);
     TRY(table_new(all, study->domain, 0));
+    if (study->link.on)
+        return link_owners(study, from, *all, log);
     if (study->person.columns > 0) {
         TRY(study_person_rule(study, NULL, &rule, log));
         TRY(table_keep_keys(*all));

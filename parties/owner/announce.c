@@ -9,6 +9,13 @@ static void say_persons(const struct announce *a)
 {
     unsigned most = a->study->rows_per_person;
     const char *rows = most == 1 ? "row" : "rows";
+    if (study_linked(a->study, a->owner)) {
+        puts("Rows are sorted by a hash of who they are about, which goes along, shared: the\n"
+             "servers join them with the rows that the batch's other owners have of the same\n"
+             "person, and nobody learns which those are. Numbers and orders of rows need not\n"
+             "agree; the columns of `person`, written alike, have to.");
+        return;
+    }
     if (a->study->enforce_person) {
         printf("Rows are sorted by a hash of who they are about, which goes along, shared: the\n"
                "servers count no more than %u %s of a person, at all owners together.\n",
@@ -25,6 +32,22 @@ static void say_persons(const struct announce *a)
     puts("A person's rows at other owners count too, which no owner can check.");
 }
 
+/* Which of the batch's rows belong together, where they are joined by position. */
+static void say_batch(const struct announce *a)
+{
+    const struct study_owner *owner = &a->study->owner[a->owner];
+    if (study_linked(a->study, a->owner))
+        return;
+    puts("Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
+         "have it.");
+    if (owner->rows > 0)
+        printf("Each of them must have %u rows, as this table has.\n", owner->rows);
+    else
+        printf("Each of them must have %zu rows, as this table has: ask them. The study does\n"
+               "not say how many (`rows`), so nothing checks it.\n",
+               a->rows);
+}
+
 void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = &a->study->owner[a->owner];
@@ -39,16 +62,9 @@ void announce_upload(const struct announce *a)
     }
     if (owner->columns < a->study->domain->attributes) {
         printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
-               " bytes.\n"
-               "Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
-               "have it.\n",
+               " bytes.\n",
                owner->name, a->rows, owner->columns, owner->pad_to, records);
-        if (owner->rows > 0)
-            printf("Each of them must have %u rows, as this table has.\n", owner->rows);
-        else
-            printf("Each of them must have %zu rows, as this table has: ask them. The study does\n"
-                   "not say how many (`rows`), so nothing checks it.\n",
-                   a->rows);
+        say_batch(a);
     } else if (a->form == UPLOAD_RECORDS)
         printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
                " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",

@@ -44,7 +44,7 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
     for (size_t a = 0; a < d->attributes; a++)
         size[a] = d->attribute[a].size;
     TRY(records_pack(&shape, t->column, t->rows, records, out));
-    if (study->person.columns > 0)
+    if (study_sends_keys(study, owner))
         records_pack_keys(t->key, t->rows, records, out + records_bytes(&shape, records));
     return ERR_OK;
 }
@@ -55,7 +55,7 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
     uint8_t *out;
     if (t->rows > study->owner[owner].max_rows)
         return ERR_DATA;
-    if (study->person.columns > 0 && (form != UPLOAD_RECORDS || t->key == NULL))
+    if (study_sends_keys(study, owner) && (form != UPLOAD_RECORDS || t->key == NULL))
         return ERR_MISUSE;
     out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, form));
     if (out == NULL)

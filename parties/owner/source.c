@@ -85,9 +85,11 @@ static enum err load(struct source *s, const struct study *study, unsigned form,
  * The same where rows have keys: they are made, and rows sorted by them. `person` then names the
  * columns; the servers see to rows_per_person.
  */
-static enum err load_keyed(struct source *s, const struct study *study, unsigned form,
+static enum err load_keyed(struct source *s, const struct study *study, size_t owner, unsigned form,
                            struct source_options *o, struct log *log)
 {
+    const bool linked = study_linked(study, owner);
+    const unsigned most = linked ? 1 : study->rows_per_person;
     char *names CLEAN(memory_release) = NULL;
     struct person_rule rule;
     size_t surplus;
@@ -97,12 +99,17 @@ static enum err load_keyed(struct source *s, const struct study *study, unsigned
     o->options.rows.person = NULL;
     o->options.rows.key = &rule;
     TRY(load(s, study, form, o, log));
-    TRY(table_sort(s->table, study->rows_per_person, &surplus));
-    if (surplus > 0)
+    TRY(table_sort(s->table, most, &surplus));
+    if (surplus > 0 && linked)
+        log_warn(log,
+                 "%s: of %zu rows %zu are of a person who has a row before; they are sent, and the "
+                 "servers link the first one alone: leave one row of each person in the table",
+                 s->name, s->rows, surplus);
+    else if (surplus > 0)
         log_warn(log,
                  "%s: of %zu rows %zu are beyond the first %u of their person; they are sent, and "
                  "the servers do not count them",
-                 s->name, s->rows, surplus, study->rows_per_person);
+                 s->name, s->rows, surplus, most);
     return ERR_OK;
 }
 
@@ -114,13 +121,13 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     bool database = o.sql.connection != NULL;
     o.options.rows.max = who->max_rows;
     o.options.rows.per_person = study->rows_per_person;
-    o.sql.ordered = who->columns < study->domain->attributes;
+    o.sql.ordered = who->columns < study->domain->attributes && !study_linked(study, owner);
     TRY(pack_domain(&s->columns, study, owner));
     if (o.look)
         TRY(memory_new(&s->moments, s->columns->attributes));
     o.options.rows.moments = s->moments;
-    TRY(study->person.columns > 0 ? load_keyed(s, study, form, &o, log)
-                                  : load(s, study, form, &o, log));
+    TRY(study_sends_keys(study, owner) ? load_keyed(s, study, owner, form, &o, log)
+                                       : load(s, study, form, &o, log));
     if (s->rows == 0)
         log_warn(log, "%s has %s: is it the right %s?", s->name,
                  database ? "no rows" : "a header and no rows", database ? "one" : "file");

@@ -15,7 +15,7 @@ static struct most most_of(const struct study *study)
         if (!o->records)
             m.cell += ((uint64_t)1 << o->bits) - 1;
         else if (o->batch == i)
-            m.rows += o->pad_to;
+            m.rows += study_batch_rows(study, i);
     }
     return m;
 }

@@ -12,7 +12,8 @@
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
-static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person)
+static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person,
+                            const yaml_node_t *link)
 {
     struct study *s = r->study;
     const yaml_node_t *epsilon, *delta, *rows, *enforce;
@@ -21,7 +22,7 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
                                     {"rows_per_person", false, &rows},
                                     {"enforce_person", false, &enforce}};
     TRY(yaml_mapping(r->file, node, "budget", keys, 4));
-    TRY(study_read_person(r, person, enforce));
+    TRY(study_read_person(r, person, enforce, link));
     TRY(yaml_number(r->file, epsilon, "epsilon", 1e-4, STUDY_EPSILON_MAX, &s->epsilon));
     TRY(yaml_number(r->file, delta, "delta", 1e-15, 0.01, &s->delta));
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
@@ -180,7 +181,7 @@ static enum err read_study(struct reading *r)
     const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
                       *noise, *score, *method, *copula, *rounds, *security, *servers, *owners,
                       *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
-                      *signatures, *person;
+                      *signatures, *person, *link;
     const struct yaml_key keys[] = {
         {"study", true, &name},
         {"domain", true, &domain},
@@ -188,6 +189,7 @@ static enum err read_study(struct reading *r)
         {"workload", false, &workload},
         {"budget", true, &budget},
         {"person", false, &person},
+        {"link", false, &link},
         {"noise", false, &noise},
         {"score", false, &score},
         {"method", false, &method},
@@ -214,14 +216,15 @@ static enum err read_study(struct reading *r)
     TRY(study_read_domain(r, domain));
     TRY(study_read_impossible(r, impossible));
     TRY(read_method(r, method, workload));
-    TRY(read_budget(r, budget, person));
     TRY(read_kinds(r, noise, score, security, late));
+    TRY(study_read_link(r, link, late));
+    TRY(read_budget(r, budget, person, link));
     TRY(read_course(r, rounds, copula, score, late, impossible));
     if (s->enforce_person && s->late_join)
         return yaml_error(r->file, late,
                           "which of a person's rows count must not change during a run, as it may "
                           "where rows come late; with enforce_person write wait");
-    TRY(study_read_people(r, servers, owners, analysts));
+    TRY(study_read_people(r, servers, owners, link, analysts));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
     s->min_owners = (unsigned)s->owners;
     TRY(study_read_unsigned(r, least, "min_owners", 1, s->min_owners, &s->min_owners));
@@ -273,9 +276,15 @@ enum err study_load(struct study **study, const char *path, struct log *log)
 enum err study_load_served(struct study **study, const char *path, struct log *log)
 {
     TRY(study_load(study, path, log));
-    if (!(*study)->enforce_person)
+    const bool linked = (*study)->link.on;
+    if (!(*study)->enforce_person && !linked)
         return ERR_OK;
     study_free(study);
+    if (linked)
+        return log_fail(log, ERR_STUDY,
+                        "%s has link, which servers do not know yet: trefoil aim joins the owners' "
+                        "tables, for whoever may see all rows",
+                        path);
     return log_fail(log, ERR_STUDY,
                     "%s has enforce_person: true, which servers do not know yet: trefoil aim keeps "
                     "to it, for whoever may see all rows; for a study between servers leave it and "

@@ -103,6 +103,14 @@ struct study_person {
     struct unicode_form form;
 };
 
+/* How the owners of batches find each other's rows: by person (protocols/link.h), or position. */
+struct study_link {
+    bool on;
+    size_t keep;         /* the owner whose rows stay where others lack the person, or `owners` */
+    unsigned min_linked; /* a run with fewer stops after a look; 0: there is no look */
+    double look;         /* the share of the budget that it takes */
+};
+
 struct study_analyst {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
@@ -120,6 +128,7 @@ struct study {
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers see to rows_per_person, over all owners */
+    struct study_link link;
     enum study_noise noise;
     enum aim_score score;
     enum study_method method;
@@ -199,6 +208,13 @@ uint64_t study_records_bytes(const struct study *study,
  * counted; returns how many are left.
  */
 size_t study_taking_part(const struct study *study, bool *has);
+/*
+ * Whether an owner's columns are joined to others' by person; whether its records have keys; and
+ * how many rows the batch of this first owner has at most, joined one way or the other.
+ */
+bool study_linked(const struct study *study, size_t owner);
+bool study_sends_keys(const struct study *study, size_t owner);
+uint32_t study_batch_rows(const struct study *study, size_t first);
 /* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
 int64_t study_purge_due(const struct study *study, int64_t last);
 /* The form that the study bounds the owner by (parties/exchange/upload.h), and its bytes. */

@@ -41,6 +41,11 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
                           "%s has a key \"rows\" without \"batch\"; only owners of columns of the "
                           "same rows agree on their number, others have min_rows and max_rows",
                           o->name);
+    if (r->study->link.on && part->rows != NULL)
+        return yaml_error(r->file, part->rows,
+                          "%s is linked by person, so that the owners of a batch need not have the "
+                          "same number of rows; leave this out (min_rows may say more)",
+                          o->name);
     if (part->batch == NULL && part->columns == NULL)
         return ERR_OK;
     if (part->batch == NULL || part->columns == NULL)
@@ -59,7 +64,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
                                  &o->columns);
 }
 
-/* The first owner of the batch; two of a batch hold the same number of rows. */
+/* The first owner of the batch; where they are not linked, two of a batch hold as many rows. */
 static enum err find_batch(struct reading *r, const struct batch_part *parts, size_t i)
 {
     struct study_owner *owner = r->study->owner;
@@ -68,6 +73,8 @@ static enum err find_batch(struct reading *r, const struct batch_part *parts, si
         if (parts[k].name == NULL || strcmp(parts[k].name, parts[i].name) != 0)
             continue;
         owner[i].batch = owner[k].batch;
+        if (r->study->link.on)
+            break;
         if (owner[k].max_rows != owner[i].max_rows || owner[k].pad_to != owner[i].pad_to)
             return yaml_error(
                 r->file, parts[i].node,

@@ -15,7 +15,8 @@ struct reading {
     const char *path; /* of the study file, beside which others lie */
     struct log *log;
     struct study *study;
-    char note[768]; /* what aim/ said about a part, to be told again with its place */
+    const yaml_node_t *keep; /* of `link`, until the owners are known */
+    char note[768];          /* what aim/ said about a part, to be told again with its place */
     struct log quiet;
 };
 
@@ -51,9 +52,14 @@ enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CH
 
 /* --- whose rows are whose: study_person.c ----------------------------------------------------- */
 
-/* The keys `person`, and `enforce_person` of the budget. */
-enum err study_read_person(struct reading *r, const yaml_node_t *person,
-                           const yaml_node_t *enforce) MUST_CHECK;
+/* The keys `person`, and `enforce_person` of the budget; after `link`. */
+enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,
+                           const yaml_node_t *link) MUST_CHECK;
+/* The key `link`, after late_uploads; and what of it is known with the owners (study_link.c). */
+enum err study_read_link(struct reading *r, const yaml_node_t *node,
+                         const yaml_node_t *late) MUST_CHECK;
+enum err study_check_link(struct reading *r, const yaml_node_t *node,
+                          const yaml_node_t *owners) MUST_CHECK;
 
 /* --- who takes part, after the workload: study_people.c --------------------------------------- */
 
@@ -71,7 +77,7 @@ struct people {
 };
 
 enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
-                           const yaml_node_t *analysts) MUST_CHECK;
+                           const yaml_node_t *link, const yaml_node_t *analysts) MUST_CHECK;
 /* As many as the study has `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;

@@ -126,7 +126,7 @@ static enum err check_unique(struct reading *r, struct people *people)
 }
 
 enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
-                           const yaml_node_t *analysts)
+                           const yaml_node_t *link, const yaml_node_t *analysts)
 {
     struct study *s = r->study;
     struct person *persons CLEAN(memory_release) = NULL;
@@ -144,6 +144,7 @@ enum err study_read_people(struct reading *r, const yaml_node_t *servers, const 
     TRY(study_read_owners(r, owners, &people));
     TRY(read_analysts(r, analysts, &people));
     TRY(check_unique(r, &people));
+    TRY(study_check_link(r, link, owners));
     TRY(study_choose_forms(r, owners));
     return study_find_count_bits(r, owners);
 }

@@ -54,7 +54,8 @@ static enum err read_normalise(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce)
+enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,
+                           const yaml_node_t *link)
 {
     static const char *const words[] = {"false", "true"};
     const yaml_node_t *columns, *normalise;
@@ -66,15 +67,20 @@ enum err study_read_person(struct reading *r, const yaml_node_t *person, const y
         return yaml_error(r->file, enforce,
                           "servers can bound a person's rows only where the study says whose a row "
                           "is; add person: {columns: [..]}");
+    if (person == NULL && r->study->link.on)
+        return yaml_error(r->file, link,
+                          "owners are linked by whose their rows are, and the study does not say "
+                          "it; add person: {columns: [..]}");
     if (person == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, person, "person", keys, 2));
     TRY(read_columns(r, columns));
     TRY(read_normalise(r, normalise));
-    if (enforced == 0)
+    if (enforced == 0 && !r->study->link.on)
         return yaml_error(r->file, person,
-                          "nothing in the study needs to know whose a row is: add enforce_person: "
-                          "true to the budget, or leave this out");
+                          "nothing in the study needs to know whose a row is: add link for the "
+                          "owners of a batch, or enforce_person: true to the budget; or leave this "
+                          "out");
     return ERR_OK;
 }
 

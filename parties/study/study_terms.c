@@ -133,6 +133,11 @@ static void put_bounds(const struct study *s, struct bytes *b)
     }
     bytes_put_u32(b, s->min_owners);
     bytes_put_u8(b, s->late_join);
+    if (!s->link.on)
+        return; /* studies from before the key keep their terms */
+    bytes_put_u64(b, s->link.keep);
+    bytes_put_u32(b, s->link.min_linked);
+    bytes_put_double(b, s->link.look);
 }
 
 static void put_servers(const struct study *s, struct bytes *b)
@@ -157,7 +162,7 @@ static const struct part {
     {"noise", put_noise, NULL},
     {"rounds", put_rounds, "rounds, score, method, copula"},
     {"bounds", put_bounds,
-     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), "
+     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), link, "
      "min_owners, late_uploads"},
     {"servers", put_servers, "servers (names, signing keys), security"},
 };

@@ -204,6 +204,16 @@ static void describe_persons(FILE *out, const struct study *s)
     fputs("  Whose a row is, say", out);
     for (size_t k = 0; k < s->person.columns; k++)
         wrap(out, &at, s->person.column[k], k + 1 < s->person.columns ? "," : ";");
+    if (s->link.on) {
+        fputs("\n  owners of a batch send a hash of it, shared, and nobody sees it.\n", out);
+        if (s->enforce_person)
+            fputs("  Linked owners have one row of a person together, whatever they send.\n", out);
+        fputs("  Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
+              "  Servers do not know this yet: serve, share, run and plan refuse the study, and\n"
+              "  trefoil aim keeps to it.\n",
+              out);
+        return;
+    }
     fprintf(out,
             "\n  owners send a hash of it, shared, and nobody sees it. The servers count no more\n"
             "  than %u %s of a person, at all owners together, whatever owners send: the\n"
@@ -221,8 +231,10 @@ static void describe_guarantee(FILE *out, const struct study *s)
     fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
             s->epsilon, s->delta,
             s->rows_per_person == 1 && !s->enforce_person ? "one row" : "all rows of one person");
-    if (s->enforce_person)
+    if (s->person.columns > 0)
         describe_persons(out, s);
+    if (s->enforce_person)
+        ;
     else if (s->rows_per_person == 1)
         fputs("  The protected unit is one row. A person with j rows is protected less: what\n"
               "  costs one row rho costs them j^2 rho.\n",
@@ -242,6 +254,21 @@ static void describe_guarantee(FILE *out, const struct study *s)
           out);
 }
 
+/* How the rows of a batch are linked. */
+static void describe_link(FILE *out, const struct study *s, size_t batch)
+{
+    const size_t keep = s->link.keep;
+    fputs("  Persons whose columns are at several owners: rows of one person are joined,\n"
+          "  and a person's rows at one owner beyond the first are not counted.\n",
+          out);
+    if (keep < s->owners && s->owner[keep].batch == batch)
+        fprintf(out, "  All persons of %s count; what others lack of them is missing.\n",
+                s->owner[keep].name);
+    else
+        fputs("  Persons count whom all these owners have.\n", out);
+    fputs("  Nobody learns who that is, nor how many but by noisy counts.\n", out);
+}
+
 /* What an owner of some columns holds, and who holds the others. */
 static void describe_columns(FILE *out, const struct study *s, size_t i)
 {
@@ -259,7 +286,9 @@ static void describe_columns(FILE *out, const struct study *s, size_t i)
     fputs("\n", out);
     for (size_t k = i + 1; k < s->owners; k++)
         others += s->owner[k].batch == o->batch;
-    if (others == 0) { /* the last of its batch */
+    if (others == 0 && study_linked(s, i)) {
+        describe_link(out, s, o->batch);
+    } else if (others == 0) { /* the last of its batch */
         fputs("  Rows whose columns are at several owners:\n"
               "  row i of one belongs to row i of the others, and counts if all have it.\n",
               out);
@@ -315,6 +344,11 @@ static void describe_people(FILE *out, const struct study *s)
     if (s->min_owners < s->owners)
         fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
                 s->owners);
+    if (s->link.min_linked > 0)
+        fprintf(out,
+                "  A run first measures how many rows were linked, for %g of the budget, and\n"
+                "  stops if they seem to be fewer than %u.\n",
+                s->link.look, s->link.min_linked);
     if (s->late_join)
         fputs("  Rows that come while a run is on are counted from its next round on. They\n"
               "  pay no more than those that were there, and are seen in fewer marginals.\n",

@@ -13,7 +13,7 @@ uint64_t study_answers_bytes(const struct study *study, size_t owner)
 unsigned study_record_bits(const struct study *study, size_t owner)
 {
     const struct study_owner *o = &study->owner[owner];
-    unsigned bits = 1 + (study->person.columns > 0 ? RECORDS_KEY_BITS : 0);
+    unsigned bits = 1 + (study_sends_keys(study, owner) ? RECORDS_KEY_BITS : 0);
     for (size_t c = 0; c < o->columns; c++)
         for (uint32_t k = 1; k < study->domain->attribute[o->column[c]].size; k *= 2)
             bits++;
@@ -82,17 +82,19 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
                               "%s cannot send records, since a marginal has more than %d "
                               "attributes; use as: counts",
                               o->name, RECORDS_ORDER_MAX);
-        if (o->as == STUDY_COUNTS && s->person.columns > 0)
+        const bool keys = study_sends_keys(s, i);
+        if (o->as == STUDY_COUNTS && keys)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "%s cannot send counts, since the study has keys of persons, and "
                               "counts have no rows to keep them; leave out as: counts",
                               o->name);
-        if (s->person.columns > 0 && o->columns < s->domain->attributes)
+        if (keys && o->columns < s->domain->attributes && !s->link.on)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "%s holds some of the columns, and rows that are joined by position "
-                              "cannot be bounded by person yet; leave out person, or columns",
+                              "cannot be bounded by person; add link: true, which joins them by "
+                              "person",
                               o->name);
-        if (s->person.columns > 0 && records == UINT64_MAX)
+        if (keys && records == UINT64_MAX)
             return yaml_error(r->file, yaml_item(r->file, node, i),
                               "keys of persons go with records, which %s cannot send, since a "
                               "marginal has more than %d attributes",
@@ -102,18 +104,18 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
                               "%s holds some of the columns, and so cannot count marginals; leave "
                               "out as: counts",
                               o->name);
-        o->records = o->as == STUDY_RECORDS || s->person.columns > 0 ||
-                     o->columns < s->domain->attributes ||
+        o->records = o->as == STUDY_RECORDS || keys || o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
     }
     return ERR_OK;
 }
 
-/* What one owner can add to a cell, whichever form it sends. */
-static uint64_t largest_count(const struct study_owner *o)
+/* What one owner, or the first for its batch, can add to a cell, whichever form it sends. */
+static uint64_t largest_count(const struct study *s, size_t owner)
 {
-    uint64_t answers = ((uint64_t)1 << o->bits) - 1;
-    return o->records && o->pad_to > answers ? o->pad_to : answers;
+    const struct study_owner *o = &s->owner[owner];
+    uint64_t answers = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner);
+    return o->records && rows > answers ? rows : answers;
 }
 
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
@@ -121,7 +123,7 @@ enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
     struct study *s = r->study;
     uint64_t sum = 0;
     for (size_t i = 0; i < s->owners; i++)
-        sum += s->owner[i].batch == i ? largest_count(&s->owner[i]) : 0;
+        sum += s->owner[i].batch == i ? largest_count(s, i) : 0;
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)

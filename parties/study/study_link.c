@@ -1,0 +1,169 @@
+/* How the owners of a batch find each other's rows: by position, or by person (the key `link`). */
+#include "parties/study/study_parse.h"
+#include "protocols/link.h"
+
+#include <string.h>
+
+#define LOOK_SHARE 0.01 /* of the budget, by default: studies that say it keep their terms */
+
+bool study_linked(const struct study *study, size_t owner)
+{
+    return study->link.on && study->owner[owner].columns < study->domain->attributes;
+}
+
+bool study_sends_keys(const struct study *study, size_t owner)
+{
+    return study->enforce_person || study_linked(study, owner);
+}
+
+uint32_t study_batch_rows(const struct study *study, size_t first)
+{
+    const struct study_owner *o = study->owner;
+    const size_t keep = study->link.keep;
+    uint32_t rows = o[first].pad_to;
+    if (!study_linked(study, first))
+        return rows;
+    if (keep < study->owners && o[keep].batch == first)
+        return o[keep].pad_to;
+    for (size_t i = first + 1; i < study->owners; i++)
+        if (o[i].batch == first && o[i].pad_to < rows)
+            rows = o[i].pad_to;
+    return rows;
+}
+
+/* --- the key ---------------------------------------------------------------------------------- */
+
+static enum err read_mapping(struct reading *r, const yaml_node_t *node)
+{
+    struct study_link *link = &r->study->link;
+    const yaml_node_t *least, *look;
+    const struct yaml_key keys[] = {
+        {"keep", false, &r->keep}, {"min_linked", false, &least}, {"look", false, &look}};
+    TRY(yaml_mapping(r->file, node, "link", keys, sizeof keys / sizeof *keys));
+    TRY(study_read_unsigned(r, least, "min_linked", 1, INT32_MAX, &link->min_linked));
+    if (look == NULL)
+        return ERR_OK;
+    if (link->min_linked == 0)
+        return yaml_error(r->file, look,
+                          "this is the share of the budget for a look at how many rows were "
+                          "linked, which is taken where min_linked is given; add that, or leave "
+                          "this out");
+    return yaml_number(r->file, look, "look", 0.0001, 0.5, &link->look);
+}
+
+enum err study_read_link(struct reading *r, const yaml_node_t *node, const yaml_node_t *late)
+{
+    static const char *const words[] = {"false", "true"};
+    struct study *s = r->study;
+    size_t on = 0;
+    s->link.look = LOOK_SHARE;
+    if (node != NULL && yaml_is_mapping(node)) {
+        TRY(read_mapping(r, node));
+        on = 1;
+    } else {
+        TRY(yaml_choice(r->file, node, "link", words, 2, &on));
+    }
+    s->link.on = on == 1;
+    if (s->link.on && s->late_join)
+        return yaml_error(r->file, late,
+                          "with link the owners of a batch are joined once, before the run; write "
+                          "wait");
+    return ERR_OK;
+}
+
+/* --- what goes with it ------------------------------------------------------------------------ */
+
+static enum err find_kept(struct reading *r, const yaml_node_t *owners)
+{
+    struct study *s = r->study;
+    const char *name;
+    size_t i = 0;
+    TRY(yaml_text(r->file, r->keep, "keep", &name));
+    while (i < s->owners && strcmp(s->owner[i].name, name) != 0)
+        i++;
+    if (i == s->owners || !study_linked(s, i))
+        return yaml_error(r->file, r->keep,
+                          "keep is \"%.64s\"; it should name one of the owners that have a batch: "
+                          "all its rows stay, with the others' columns missing where they lack "
+                          "the person",
+                          name);
+    s->link.keep = i;
+    for (size_t k = 0; k < s->owners; k++)
+        for (size_t c = 0; s->owner[k].batch == s->owner[i].batch && c < s->owner[k].columns; c++) {
+            const struct domain_attribute *a = &s->domain->attribute[s->owner[k].column[c]];
+            if (k != i && a->missing == NULL)
+                return yaml_error(r->file, yaml_item(r->file, owners, k),
+                                  "rows of %s are kept where %s lacks the person, and the column "
+                                  "%.64s has no value for that; give it `missing` in the domain",
+                                  name, s->owner[k].name, a->name);
+        }
+    return ERR_OK;
+}
+
+/* Whether all rows of the study are those of one batch. */
+static bool one_batch(const struct study *s)
+{
+    for (size_t i = 0; i < s->owners; i++)
+        if (s->owner[i].batch != 0)
+            return false;
+    return study_linked(s, 0);
+}
+
+static enum err check_persons(struct reading *r, const yaml_node_t *node)
+{
+    struct study *s = r->study;
+    if (one_batch(s) && s->rows_per_person > 1)
+        return yaml_error(r->file, node,
+                          "owners that are linked have one row of a person together, and there are "
+                          "no others; leave out rows_per_person, which costs budget");
+    if (one_batch(s))
+        s->enforce_person = true;
+    else if (s->enforce_person)
+        return yaml_error(r->file, node,
+                          "rows that are linked and rows of other owners or batches cannot be "
+                          "bounded together; leave out enforce_person, or have one batch alone");
+    return ERR_OK;
+}
+
+/* Of the batch that begins here. */
+static enum err check_owners(struct reading *r, const yaml_node_t *owners, size_t first)
+{
+    const struct study *s = r->study;
+    size_t count = 0;
+    for (size_t i = first; i < s->owners; i++)
+        count += s->owner[i].batch == first;
+    return count <= LINK_OWNERS_MAX
+               ? ERR_OK
+               : yaml_error(r->file, yaml_item(r->file, owners, first),
+                            "the batch of %s has %zu owners, of which at most %d can be linked",
+                            s->owner[first].name, count, LINK_OWNERS_MAX);
+}
+
+enum err study_check_link(struct reading *r, const yaml_node_t *node, const yaml_node_t *owners)
+{
+    struct study *s = r->study;
+    uint64_t most = 0;
+    size_t linked = 0;
+    s->link.keep = s->owners;
+    if (!s->link.on)
+        return ERR_OK;
+    for (size_t i = 0; i < s->owners; i++)
+        if (s->owner[i].batch == i && study_linked(s, i)) {
+            TRY(check_owners(r, owners, i));
+            linked++;
+        }
+    if (linked == 0)
+        return yaml_error(r->file, node,
+                          "nobody is to be linked: give the owners that hold different columns of "
+                          "the same persons a common batch, and say which columns each has");
+    if (r->keep != NULL)
+        TRY(find_kept(r, owners));
+    for (size_t i = 0; i < s->owners; i++)
+        most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_rows(s, i) : 0;
+    if (s->link.min_linked > most)
+        return yaml_error(r->file, node,
+                          "min_linked is %u, and by the owners' max_rows at most %llu rows can be "
+                          "linked",
+                          s->link.min_linked, (unsigned long long)most);
+    return check_persons(r, node);
+}
