@@ -1,5 +1,7 @@
 #include "tests/support_scene.h"
 
+#include "parties/exchange/lines.h"
+
 void start_server(struct scene *c, unsigned i, const char *study)
 {
     c->server[i] = support_serve(&c->s, i, study);
@@ -163,4 +165,24 @@ void share_everything(struct scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++)
         expect_code(share_own(c, i), 0, file(c, "share%u.log", i));
+}
+
+enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
+                    const struct upload *part)
+{
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct dial *dial CLEAN(dial_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply = {0};
+    const int64_t wait_ms = server == 2 ? 500 : 10000;
+    enum err e;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    assert_int_equal(lines_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    bytes_put_u8(&message, MESSAGE_UPLOAD);
+    bytes_put(&message, c->s.study->terms.digest, 32);
+    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
+    e = lines_ask(dial, &message, &reply, wait_ms, wait_ms);
+    if (e == ERR_OK)
+        e = reply.status;
+    return e;
 }

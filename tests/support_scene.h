@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/audit/audit_file.h"
+#include "parties/exchange/upload.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -50,5 +51,9 @@ void check_audit(struct scene *c, unsigned selections, unsigned measurements);
 void leave_out(struct scene *c, unsigned owner);
 
 void share_everything(struct scene *c);
+
+/* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
+enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
+                    const struct upload *part);
 
 #endif

@@ -375,6 +375,11 @@ TEST(every_word_of_a_line_is_checked)
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what \033[2J",
         "1 now open run " RUN " round 1" REQUEST " cost 1 spent 1 what - more",
+        "1 now left-out run " RUN,
+        "1 now left-out run " RUN " owner",
+        "1 now left-out run " RUN " owner a-name-of-more-than-thirty-one-letters",
+        "1 now left-out run " RUN " owner Ward*",
+        "1 now left-out run " RUN " owner ward more",
         "1 now caught run " RUN " round 1 phase noise",
         "1 now caught run " RUN " round 1 phase a-phase-of-letters check 3",
         "1 now caught run " RUN " round 1 check 3 phase noise",
@@ -629,6 +634,27 @@ TEST(a_check_that_failed_is_listed)
     assert_int_equal(audit_caught(b.audit[0], &caught), ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+/* An owner that did not sort, told once where all three say so. */
+TEST(an_upload_that_was_left_out_is_listed)
+{
+    const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
+    static const char told[] = "the upload of ward-2 was left out: it is not sorted by person";
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(audit_left_out(b.audit[1], &left_out), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "tells the same"), 1);
+    assert_int_equal(audit_left_out(b.audit[0], &left_out), ERR_OK);
+    assert_int_equal(audit_left_out(b.audit[2], &left_out), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "tells the same"), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
     bench_free(&b);
 }

@@ -8,7 +8,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "parties/analyst/central.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/request.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
 
@@ -516,27 +516,6 @@ static void make_upload(struct scene *c, size_t rows, struct identity **me, stru
                      ERR_OK);
 }
 
-/* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
-static enum err send_upload(struct scene *c, const struct identity *me, unsigned server,
-                            const struct upload *part)
-{
-    struct netio *netio CLEAN(netio_free) = NULL;
-    struct dial *dial CLEAN(dial_free) = NULL;
-    struct bytes message CLEAN(bytes_clear) = {0};
-    struct reply reply = {0};
-    const int64_t wait_ms = server == 2 ? 500 : 10000;
-    enum err e;
-    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
-    assert_int_equal(lines_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
-    bytes_put_u8(&message, MESSAGE_UPLOAD);
-    bytes_put(&message, c->s.study->terms.digest, 32);
-    assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
-    e = lines_ask(dial, &message, &reply, wait_ms, wait_ms);
-    if (e == ERR_OK)
-        e = reply.status;
-    return e;
-}
-
 static void parts_clear(struct upload parts[3], struct identity **me)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -551,15 +530,15 @@ static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
     struct identity *me = NULL;
     make_upload(c, 100, &me, parts);
     bytes_put_u8(&parts[1].vector, 0); /* too long */
-    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_FORMAT);
     parts[1].vector.size -= 2; /* too short */
-    assert_int_equal(send_upload(c, me, 1, &parts[1]), ERR_FORMAT);
+    assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_FORMAT);
     assert_true(support_contains(file(c, "server1.log"), "upload of o1: the upload does not have"));
     parts[0].form++; /* as many bits a cell more */
-    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_FORMAT);
+    assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_FORMAT);
     parts[0].form--;
     parts[0].seed[0][3] ^= 1;
-    assert_int_equal(send_upload(c, me, 0, &parts[0]), ERR_DATA);
+    assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_DATA);
     assert_true(support_contains(file(c, "server0.log"), "upload of o1: the upload does not fit"));
     parts_clear(parts, &me);
 }
@@ -572,9 +551,9 @@ static void two_uploads_under_one_id(struct scene *c)
     make_upload(c, 100, &me, one);
     make_upload(c, 900, &again, other);
     take_on_id(other, c->s.study->terms.digest, one[0].id);
-    assert_int_equal(send_upload(c, me, 0, &other[0]), ERR_OK);
-    assert_int_equal(send_upload(c, me, 1, &one[1]), ERR_OK);
-    send_upload(c, me, 2, &one[2]); /* stored; answered when the vector has come */
+    assert_int_equal(scene_send(c, me, 0, &other[0]), ERR_OK);
+    assert_int_equal(scene_send(c, me, 1, &one[1]), ERR_OK);
+    scene_send(c, me, 2, &one[2]); /* stored; answered when the vector has come */
     assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
     parts_clear(one, &me);
     parts_clear(other, &again);

@@ -158,6 +158,21 @@ TEST(owners_are_named_with_what_is_here)
         if (at == NULL)
             fail_msg("%s is not in its place in:\n%s", words, (char *)r.text.data);
     }
+    /* one that is left out, until there is another */
+    atomic_store(&r.status.owner[4].left_out, true);
+    for (unsigned again = 0; again < 2; again++) {
+        static const char *const number[] = {"trefoil_uploads_left_out 1\n",
+                                             "trefoil_uploads_left_out 0\n"};
+        assert_int_equal(strstr(made(&r, status_page),
+                                "<span class=\"bad\">&#10007; here, left out: not sorted by "
+                                "person</span>") != NULL,
+                         again == 0);
+        assert_non_null(strstr(made(&r, status_metrics), number[again]));
+        status_note_owners(&r.status, held);
+        assert_non_null(strstr(made(&r, status_metrics), number[again]));
+        held[4].time++;
+        status_note_owners(&r.status, held);
+    }
     bytes_clear(&r.text);
 }
 

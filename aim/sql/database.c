@@ -72,7 +72,7 @@ enum err database_begin(struct database *db, bool *able)
 /* --- the source ------------------------------------------------------------------------------- */
 
 /* ORDER BY, as words; where it stands is for the database to know. */
-static bool has_order(const char *query)
+bool database_orders(const char *query)
 {
     for (const char *p = query; (p = strcasestr(p, "order")) != NULL; p += 5) {
         const char *by = p + 5 + strspn(p + 5, " \t\r\n");
@@ -85,7 +85,7 @@ static bool has_order(const char *query)
 
 static enum err check_source(const struct database_source *s, struct log *log)
 {
-    if (s->ordered && (s->query == NULL || !has_order(s->query)))
+    if (s->ordered && (s->query == NULL || !database_orders(s->query)))
         return log_fail(log, ERR_USAGE,
                         "row i belongs to row i of the batch's other owners, so the rows need an "
                         "order on which all of them agree: give --query with an ORDER BY");

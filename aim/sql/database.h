@@ -30,6 +30,9 @@ enum err database_open(struct database **db, const struct domain *d,
                        struct log *log) MUST_CHECK;
 void database_close(struct database **db);
 
+/* Whether a query has an ORDER BY. */
+bool database_orders(const char *query);
+
 /* What messages call it: "table visits", "the query". Good while the source is. */
 const char *database_name(const struct database *db);
 

@@ -204,6 +204,16 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
     return end(a, &line, true);
 }
 
+enum err audit_left_out(struct audit *a, const struct audit_left_out *l)
+{
+    struct bytes line CLEAN(bytes_clear) = {0};
+    begin(a, &line);
+    text_put(&line, "left-out run ");
+    text_put_hex(&line, l->run, sizeof l->run);
+    text_put(&line, " owner %s", l->owner);
+    return end(a, &line, true);
+}
+
 enum err audit_caught(struct audit *a, const struct audit_caught *c)
 {
     struct bytes line CLEAN(bytes_clear) = {0};

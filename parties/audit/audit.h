@@ -25,6 +25,7 @@ void audit_close(struct audit **audit);
 /* Appends one line, on disk when this returns. ERR_DATA, logged, if somebody has cut the file. */
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
+enum err audit_left_out(struct audit *audit, const struct audit_left_out *left_out) MUST_CHECK;
 enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;
 enum err audit_resumed(struct audit *audit, const struct audit_checks *checks) MUST_CHECK;
 

@@ -50,6 +50,12 @@ static bool same_opening(const struct audit_opening *a, const struct audit_openi
            strcmp(a->reason, b->reason) == 0;
 }
 
+/* What may be opened again of a request with other numbers, and costs nothing. */
+static bool may_differ(const struct audit_opening *o)
+{
+    return strcmp(o->reason, "REJECT_BIT") == 0 || strcmp(o->reason, "SORTED") == 0;
+}
+
 static bool same_story(const struct audit_opening *a, const struct audit_opening *b)
 {
     return a->values == b->values && a->cost == b->cost && a->spent == b->spent &&
@@ -65,6 +71,16 @@ static const struct audit_entry *look_up(const struct audit_file *f, const struc
             (!alike || same_story(&f->entry[k].opening, o)))
             return &f->entry[k];
     return NULL;
+}
+
+static bool tells_left_out(const struct audit_file *f, const struct audit_left_out *l)
+{
+    for (size_t k = 0; k < f->entries; k++)
+        if (f->entry[k].kind == AUDIT_LEFT_OUT &&
+            memcmp(f->entry[k].left_out.run, l->run, sizeof l->run) == 0 &&
+            strcmp(f->entry[k].left_out.owner, l->owner) == 0)
+            return true;
+    return false;
 }
 
 static void describe_head(const struct audit_file *f, FILE *out)
@@ -118,6 +134,10 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     e->time, e->caught.round, e->caught.check, e->caught.phase);
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
+        else if (e->kind == AUDIT_LEFT_OUT &&
+                 (before == NULL || !tells_left_out(before, &e->left_out)))
+            fprintf(out, "  %s  the upload of %s was left out: it is not sorted by person\n",
+                    e->time, e->left_out.owner);
         else if (e->kind == AUDIT_OPEN &&
                  (before == NULL || look_up(before, &e->opening, true) == NULL))
             describe_opening(e, out);
@@ -128,7 +148,8 @@ static bool tells_all(const struct audit_file *f, const struct audit_file *of)
 {
     for (size_t k = 0; k < of->entries; k++)
         if (of->entry[k].kind >= AUDIT_RECOVERED ||
-            (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL))
+            (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL) ||
+            (of->entry[k].kind == AUDIT_LEFT_OUT && !tells_left_out(f, &of->entry[k].left_out)))
             return false;
     return true;
 }
@@ -265,7 +286,7 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
     for (size_t k = 0; k < a->entries; k++) {
         const struct audit_opening *o = &a->entry[k].opening;
         const struct audit_entry *own, *other;
-        if (a->entry[k].kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0)
+        if (a->entry[k].kind != AUDIT_OPEN || may_differ(o))
             continue;
         own = look_up(a, o, false);
         other = look_up(b, o, false);
@@ -290,8 +311,8 @@ static void note_gaps(struct audit_file *const *files, size_t count, size_t of, 
             const struct audit_entry *e = &files[i]->entry[k];
             const struct audit_opening *o = &e->opening;
             bool counted = false; /* at a log before this one */
-            if (e->kind != AUDIT_OPEN || strcmp(o->reason, "REJECT_BIT") == 0 ||
-                look_up(files[i], o, false) != e || look_up(files[of], o, false) != NULL)
+            if (e->kind != AUDIT_OPEN || may_differ(o) || look_up(files[i], o, false) != e ||
+                look_up(files[of], o, false) != NULL)
                 continue;
             for (size_t j = 0; j < i; j++)
                 counted |= look_up(files[j], o, false) != NULL;

@@ -162,6 +162,14 @@ static void read_head(struct audit_entry *entry, struct words *w)
         hex(w, "signature", entry->signature, sizeof entry->signature);
 }
 
+static void read_left_out(struct audit_left_out *l, struct words *w)
+{
+    hex(w, "run", l->run, sizeof l->run);
+    expect(w, "owner");
+    copy(w, word(w), l->owner, sizeof l->owner);
+    w->failed = w->failed || !study_good_name(l->owner);
+}
+
 static void read_caught(struct audit_caught *c, struct words *w)
 {
     hex(w, "run", c->run, sizeof c->run);
@@ -171,8 +179,8 @@ static void read_caught(struct audit_caught *c, struct words *w)
     c->check = number(w, "check", UINT64_MAX);
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log",       "open",   "seen",   "signed",
-                                               "recovered", "caught", "resumed"};
+static const char *const kinds[AUDIT_KINDS] = {"log",      "open",      "seen",   "signed",
+                                               "left-out", "recovered", "caught", "resumed"};
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
@@ -198,6 +206,9 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
     case AUDIT_SEEN:
     case AUDIT_SIGNED:
         read_head(entry, &w);
+        break;
+    case AUDIT_LEFT_OUT:
+        read_left_out(&entry->left_out, &w);
         break;
     case AUDIT_CAUGHT:
         read_caught(&entry->caught, &w);

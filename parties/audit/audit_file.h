@@ -17,6 +17,7 @@ enum audit_kind {
     AUDIT_OPEN,
     AUDIT_SEEN,
     AUDIT_SIGNED,
+    AUDIT_LEFT_OUT,
     AUDIT_RECOVERED,
     AUDIT_CAUGHT,
     AUDIT_RESUMED,
@@ -48,6 +49,12 @@ struct audit_caught {
     uint64_t check;
 };
 
+/* An upload that no round of a session counts: its rows are not sorted by person. */
+struct audit_left_out {
+    uint8_t run[AUDIT_RUN_SIZE];
+    char owner[STUDY_NAME_SIZE];
+};
+
 /* Checks, as a server counts them. */
 struct audit_checks {
     uint64_t begun, left;
@@ -64,6 +71,7 @@ struct audit_entry {
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
+    struct audit_left_out left_out;
     struct audit_checks checks; /* resumed */
     uint8_t hash[32];           /* of the chain after this line */
 };

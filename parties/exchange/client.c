@@ -346,6 +346,20 @@ static enum err check_terms(struct client *c, const uint8_t terms[32], bool othe
     return ERR_MISMATCH;
 }
 
+/* Owners whose uploads the servers do not count. */
+static enum err name_left_out(const struct client *c, struct reader *in)
+{
+    for (uint32_t left = reader_u32(in); left > 0 && !in->failed; left--) {
+        const uint32_t owner = reader_u32(in);
+        if (!in->failed && owner < c->study->owners)
+            log_warn(c->log,
+                     "the upload of %s is not sorted by person, and is left out: whoever sent it "
+                     "did not use trefoil share, or altered it",
+                     c->study->owner[owner].name);
+    }
+    return reader_done(in);
+}
+
 enum err client_open(struct client *c, struct client_opened *opened)
 {
     struct bytes request CLEAN(bytes_clear) = {0};
@@ -369,7 +383,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
     reader_copy(&in, terms, sizeof terms);
     opened->rounds = reader_u32(&in);
     reader_copy(&in, opened->last, sizeof opened->last);
-    TRY(reader_done(&in));
+    TRY(name_left_out(c, &in));
     return check_terms(c, terms, other);
 }
 

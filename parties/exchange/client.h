@@ -47,7 +47,7 @@ struct client_opened {
 
 /*
  * Starts a session: the servers check that enough uploads are there, and add them up. Errors, here
- * and below, are logged in the words of the server that gave them.
+ * and below, are logged in the words of the server that gave them; so is who is left out.
  */
 enum err client_open(struct client *client, struct client_opened *opened) MUST_CHECK;
 /* Sends a request once; `result` is what server 0 answers, confirmed by the two others. */

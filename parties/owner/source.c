@@ -81,6 +81,20 @@ static enum err load(struct source *s, const struct study *study, unsigned form,
     return o->sql.connection != NULL ? load_sql(s, study, form, o, log) : load_csv(s, o, log);
 }
 
+/* Rows of a person stay in the order in which they come, which a table of SQL has not. */
+static void say_order(const struct source *s, const struct database_source *sql, size_t repeated,
+                      unsigned most, struct log *log)
+{
+    if (sql->connection == NULL || repeated == 0 ||
+        (sql->query != NULL && database_orders(sql->query)))
+        return;
+    log_warn(log,
+             "%s: %zu rows are of a person who has another row before, and the database may give "
+             "them in any order. The same rows can then make another upload, and of a person with "
+             "more than %u others count; give --query with an ORDER BY",
+             s->name, repeated, most);
+}
+
 /*
  * The same where rows have keys: they are made, and rows sorted by them. `person` then names the
  * columns; the servers see to rows_per_person.
@@ -92,13 +106,15 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
     const unsigned most = linked ? 1 : study->rows_per_person;
     char *names CLEAN(memory_release) = NULL;
     struct person_rule rule;
-    size_t surplus;
+    size_t repeated, surplus;
     if (o->options.rows.person != NULL && (names = memory_string(o->options.rows.person)) == NULL)
         return ERR_NOMEM;
     TRY(study_person_rule(study, names, &rule, log));
     o->options.rows.person = NULL;
     o->options.rows.key = &rule;
     TRY(load(s, study, form, o, log));
+    TRY(table_sort(s->table, 1, &repeated));
+    say_order(s, &o->sql, repeated, most, log);
     TRY(table_sort(s->table, most, &surplus));
     if (surplus > 0 && linked)
         log_warn(log,
@@ -121,7 +137,9 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
     bool database = o.sql.connection != NULL;
     o.options.rows.max = who->max_rows;
     o.options.rows.per_person = study->rows_per_person;
-    o.sql.ordered = who->columns < study->domain->attributes && !study_linked(study, owner);
+    o.sql.ordered = (who->columns < study->domain->attributes && !study_linked(study, owner)) ||
+                    (study->person.columns > 0 && o.sql.query != NULL &&
+                     database_orders(o.sql.query));
     TRY(pack_domain(&s->columns, study, owner));
     if (o.look)
         TRY(memory_new(&s->moments, s->columns->attributes));

@@ -155,6 +155,7 @@ static enum err load_batch(const struct play *p, const struct upload_name *const
 /* Takes groups, and how much has been taken, by bytes of vectors. */
 struct meter {
     enum err (*take)(void *taker, const struct upload *uploads, size_t count);
+    enum err (*finish)(void *taker); /* once all are taken; or NULL */
     void *taker;
     atomic_uint *adding;
     uint64_t before, now, all; /* groups that are done; the one in hand; everything */
@@ -167,13 +168,14 @@ static void show(void *self, uint64_t done, uint64_t all)
     atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
 }
 
-static enum err take_group(struct group *group, struct meter *m)
+static enum err take_group(struct group *group, bool keyed, struct meter *m)
 {
     enum err e;
-    m->now = group->bytes;
+    if (!keyed) /* else they are loaded, and counted by finish() */
+        m->now = group->bytes;
     show(m, 0, 1);
     e = m->take(m->taker, group->upload, group->count);
-    m->before += group->bytes;
+    m->before += m->now;
     empty(group);
     return e;
 }
@@ -183,15 +185,18 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
                             bool counted, struct meter *m)
 {
     const struct study *study = p->study;
+    const bool keyed = keyed_in(study);
     struct group group CLEAN(empty) = {0};
     for (size_t i = 0; i < study->owners; i++) {
         if (study->owner[i].batch != i || p->engine->tally.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
         if (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
-            TRY(take_group(&group, m));
+            TRY(take_group(&group, keyed, m));
     }
-    return group.count > 0 ? take_group(&group, m) : ERR_OK;
+    TRY(group.count > 0 ? take_group(&group, keyed, m) : ERR_OK);
+    m->now = keyed ? m->all : 0;
+    return ERR_OK;
 }
 
 static enum err take_all(const struct play *p, const struct upload_name *name, size_t names,
@@ -212,6 +217,8 @@ static enum err take_all(const struct play *p, const struct upload_name *name, s
     party->progress = show;
     party->progress_self = m;
     e = take_groups(p, by_owner, counted, m);
+    if (e == ERR_OK && m->finish != NULL)
+        e = m->finish(m->taker);
     party->progress = NULL;
     atomic_store(p->adding, 0);
     return e;
@@ -223,14 +230,18 @@ static enum err add_group(void *self, const struct upload *uploads, size_t count
     return tally_add(p->engine->party, &p->engine->tally, uploads, count);
 }
 
+static enum err finish(void *self)
+{
+    const struct play *p = self;
+    return engine_finish(p->engine);
+}
+
 static enum err add_all(struct play *p, const struct round_uploads *u)
 {
-    struct meter m = {.take = add_group, .taker = p};
+    struct meter m = {.take = add_group, .finish = finish, .taker = p};
     enum err e;
     net_enter(p->net, NET_COMPUTE);
     e = take_all(p, u->upload, u->kept, false, &m);
-    if (e == ERR_OK)
-        e = engine_finish(p->engine);
     net_enter(p->net, NET_OTHER);
     return e;
 }
@@ -271,6 +282,17 @@ static void clear(struct round_uploads *u)
     bytes_clear(&u->lacking);
 }
 
+/* Those that are not sorted by person are not counted: what is left has to be enough. */
+static enum err enough_are_sorted(const struct play *p)
+{
+    const size_t left = p->engine->tally.owners;
+    if (left >= p->study->min_owners)
+        return ERR_OK;
+    return log_fail(p->log, ERR_AGAIN,
+                    "of the uploads that are here %zu are sorted by person; a run needs %u", left,
+                    p->study->min_owners);
+}
+
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
 {
     struct round_uploads u CLEAN(clear) = {.study = p->study};
@@ -290,5 +312,6 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     if (!late)
         TRY(enough_have_uploaded(p, &u));
     TRY(count_alike(p));
-    return add_all(p, &u);
+    TRY(add_all(p, &u));
+    return keyed_in(p->study) ? enough_are_sorted(p) : ERR_OK;
 }

@@ -48,7 +48,8 @@ void status_note_owners(struct status *s, const struct upload_entry *entry)
 {
     for (size_t i = 0; i < s->study->owners; i++) {
         atomic_store(&s->owner[i].state, (int)entry[i].state);
-        atomic_store(&s->owner[i].time, entry[i].time);
+        if (atomic_exchange(&s->owner[i].time, entry[i].time) != entry[i].time)
+            atomic_store(&s->owner[i].left_out, false); /* it is another upload */
         atomic_store(&s->owner[i].bytes, entry[i].bytes);
     }
 }
@@ -89,6 +90,14 @@ static void number(struct bytes *out, const char *name, const char *help, double
     text_put(out, "%s %.12g\n", name, v);
 }
 
+static uint64_t left_out(const struct status *s)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; s->owner != NULL && i < s->study->owners; i++)
+        n += atomic_load(&s->owner[i].left_out);
+    return n;
+}
+
 static void of_front(const struct status *s, struct bytes *out)
 {
     count(out, "trefoil_owners", "gauge", "Owners in the study file.", s->study->owners);
@@ -97,6 +106,9 @@ static void of_front(const struct status *s, struct bytes *out)
              atomic_load(&s->uploads));
     text_put(out, "trefoil_uploads{state=\"partial\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads_partial));
+    count(out, "trefoil_uploads_left_out", "gauge",
+          "Uploads that the last session left out, since they are not sorted by person.",
+          left_out(s));
     count(out, "trefoil_purge_due_timestamp_seconds", "gauge",
           "When the uploads are to be purged, as the study says; 0 if it does not.",
           (uint64_t)atomic_load(&s->purge_due));

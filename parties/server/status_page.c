@@ -178,7 +178,8 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
 {
     const enum upload_state state = (enum upload_state)atomic_load(&s->owner[i].state);
     const struct phrase time = date_text(atomic_load(&s->owner[i].time));
-    const enum mood mood = state == UPLOAD_COMPLETE ? GOOD : WAITING;
+    const bool left_out = atomic_load(&s->owner[i].left_out);
+    const enum mood mood = left_out ? BAD : state == UPLOAD_COMPLETE ? GOOD : WAITING;
     text_put(out, "<tr><th scope=\"row\">");
     html_text(out, s->study->owner[i].name);
     text_put(out, "</th><td><span class=\"%s\">", moods[mood].class);
@@ -190,7 +191,8 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
         text_put(out, "&hellip; in part, %s", words_bytes(atomic_load(&s->owner[i].bytes)).text);
         break;
     case UPLOAD_COMPLETE:
-        text_put(out, "%s here", moods[GOOD].sign);
+        text_put(out, "%s here%s", moods[mood].sign,
+                 left_out ? ", left out: not sorted by person" : "");
         break;
     case UPLOAD_WITHDRAWN:
         text_put(out, "&ndash; withdrawn");

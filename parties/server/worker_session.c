@@ -275,12 +275,66 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     return bytes_ok(result);
 }
 
+/* What the audit log says of openings that come before the first round of a session. */
+static enum err begin_openings(struct worker *w, const uint8_t open[32])
+{
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
+    struct audit_opening *o = &w->play.openings.common;
+    struct store_head head;
+    TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
+    *o = (struct audit_opening){.spent = ledger_spent(ledger)};
+    memcpy(o->run, w->run, sizeof o->run);
+    memcpy(o->request, open, sizeof o->request);
+    return store_run(w->site->store, w->run, &o->round, NULL);
+}
+
+/* Names owners whose uploads are not sorted by person: in the log, the audit log, the status. */
+static enum err name_left_out(struct worker *w)
+{
+    const struct study *study = w->site->study;
+    const bool *left_out = w->engine->tally.keyed.left_out;
+    for (size_t i = 0; left_out != NULL && i < study->owners; i++) {
+        struct audit_left_out line = {{0}, {0}};
+        atomic_store(&w->site->status.owner[i].left_out, left_out[i]);
+        if (!left_out[i])
+            continue;
+        log_warn(&w->log,
+                 "the upload of %s is not sorted by person, and is left out; it should run "
+                 "trefoil share --replace, before a run has paid for anything",
+                 study->owner[i].name);
+        memcpy(line.run, w->run, sizeof line.run);
+        memcpy(line.owner, study->owner[i].name, sizeof line.owner);
+        TRY(audit_left_out(w->site->audit, &line));
+    }
+    return ERR_OK;
+}
+
+/* The same to the analyst: how many, and which. */
+static void tell_left_out(const struct worker *w, struct bytes *result)
+{
+    const struct study *study = w->site->study;
+    const bool *left_out = w->engine->tally.keyed.left_out;
+    uint32_t count = 0;
+    for (size_t i = 0; left_out != NULL && i < study->owners; i++)
+        count += left_out[i];
+    bytes_put_u32(result, count);
+    for (uint32_t i = 0; count > 0 && i < study->owners; i++)
+        if (left_out[i])
+            bytes_put_u32(result, i);
+}
+
 static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
 {
+    enum err loaded;
     TRY(agree_on_ledger(w, digest));
     TRY(new_engine(w));
-    TRY(load_uploads(w, false));
-    return tell_budget(w, result);
+    TRY(begin_openings(w, digest));
+    loaded = load_uploads(w, false);
+    TRY(name_left_out(w)); /* also where too few are left */
+    TRY(loaded);
+    TRY(tell_budget(w, result));
+    tell_left_out(w, result);
+    return bytes_ok(result);
 }
 
 static enum err handle_close(struct worker *w, struct bytes *result)

@@ -276,19 +276,12 @@ enum err study_load(struct study **study, const char *path, struct log *log)
 enum err study_load_served(struct study **study, const char *path, struct log *log)
 {
     TRY(study_load(study, path, log));
-    const bool linked = (*study)->link.on;
-    if (!(*study)->enforce_person && !linked)
+    if (!(*study)->link.on)
         return ERR_OK;
     study_free(study);
-    if (linked)
-        return log_fail(log, ERR_STUDY,
-                        "%s has link, which servers do not know yet: trefoil aim joins the owners' "
-                        "tables, for whoever may see all rows",
-                        path);
     return log_fail(log, ERR_STUDY,
-                    "%s has enforce_person: true, which servers do not know yet: trefoil aim keeps "
-                    "to it, for whoever may see all rows; for a study between servers leave it and "
-                    "person out, and have owners use share --person",
+                    "%s has link, which servers do not know yet: trefoil aim joins the owners' "
+                    "tables, for whoever may see all rows",
                     path);
 }
 

@@ -220,8 +220,8 @@ static void describe_persons(FILE *out, const struct study *s)
             "  first ones, in the order of the owners. What costs one row rho is charged as\n"
             "  %u rho. An owner that knows of a person can so crowd out what later owners have\n"
             "  of them. Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
-            "  Servers do not know this yet: serve, share, run and plan refuse the study, and\n"
-            "  trefoil aim keeps to it.\n",
+            "  Servers see which uploads are sorted by that hash, and leave out and name those\n"
+            "  that are not. trefoil share sorts.\n",
             s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
             s->rows_per_person * s->rows_per_person);
 }

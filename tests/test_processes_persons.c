@@ -1,0 +1,150 @@
+/*
+ * Persons over real processes: rows of one person at several owners are bounded, also after a
+ * server was killed; an owner that does not sort is named by all and left out.
+ */
+#include "tests/support_cmocka.h"
+#include "tests/support_scene.h"
+
+#include "parties/owner/pack.h"
+
+#include <unistd.h>
+
+#define PERSONS 300
+
+/* Row i of an owner is of this person, whom its table calls "P 0017" or so. */
+static size_t person_of(unsigned owner, size_t row)
+{
+    return row * (2 * owner + 1) % PERSONS;
+}
+
+static struct table *rows_of(const struct scene *c, unsigned owner)
+{
+    struct table *t = NULL;
+    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
+    assert_int_equal(table_keep_keys(t), ERR_OK);
+    for (size_t i = 0; i < t->rows; i++)
+        t->key[i] = person_of(owner, i);
+    return t;
+}
+
+/* Puts a column before the owner's file, which scene_new() wrote of the same rows. */
+static void add_column(struct scene *c, unsigned owner)
+{
+    struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
+    const char *line;
+    size_t i = 0;
+    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
+    bytes_put_u8(&from, 0);
+    line = (const char *)from.data;
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
+        char name[40] = "who,";
+        if (i > 0)
+            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person_of(owner, i - 1));
+        bytes_put_text(&to, name);
+        bytes_put(&to, line, (size_t)(end + 1 - line));
+    }
+    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
+}
+
+/* What should be counted: the first rows of each person at these owners. */
+static void bound(struct scene *c, unsigned without)
+{
+    size_t surplus;
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    assert_int_equal(table_keep_keys(c->all), ERR_OK);
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t CLEAN(table_free) = rows_of(c, o);
+        if (o != without)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+    }
+    assert_int_equal(table_bound(c->all, c->s.study->rows_per_person, &surplus), ERR_OK);
+    assert_true(surplus > 0);
+}
+
+/* Owner 1's rows as they come, each under its key. */
+static void send_unsorted(struct scene *c)
+{
+    struct table *t CLEAN(table_free) = rows_of(c, 1);
+    struct bytes packed CLEAN(bytes_clear) = {0};
+    struct identity *me CLEAN(identity_free) = NULL;
+    struct upload parts[3];
+    assert_int_equal(identity_load(&me, file(c, "o1.key"), &quiet), ERR_OK);
+    assert_int_equal(pack_table(c->s.study, 1, UPLOAD_RECORDS, t, &packed), ERR_OK);
+    assert_int_equal(upload_make(parts, me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                                 c->s.study->terms.digest, UPLOAD_RECORDS, &packed),
+                     ERR_OK);
+    assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_OK);
+    assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_OK);
+    (void)!scene_send(c, me, 2, &parts[2]); /* stored; answered when the vector has come */
+    assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
+    for (unsigned i = 0; i < 3; i++)
+        upload_clear(&parts[i]);
+}
+
+/* The run's folder, and how many opened what is sorted; the logs name the owner, or do not. */
+static void check_persons(struct scene *c, bool named)
+{
+    check_logs(c);
+    assert_true(support_contains(file(c, "audit.txt"), "which of 3 uploads are sorted by key"));
+    assert_int_equal(support_contains(file(c, "audit.txt"),
+                                      "the upload of o1 was left out: it is not sorted by person"),
+                     named);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_contains(file(c, "server%u/audit.log", i), " left-out run "),
+                         named);
+        assert_int_equal(support_contains(file(c, "server%u.log", i),
+                                          "the upload of o1 is not sorted by person"),
+                         named);
+    }
+}
+
+TEST(an_owner_that_does_not_sort_is_named_by_all)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 2, .epsilon = 8, .enforce = 2, .more = "min_owners: 2\n"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    for (unsigned i = 0; i < OWNERS; i++)
+        add_column(&c, i);
+    send_unsorted(&c);
+    assert_int_equal(share_own(&c, 0), 0);
+    /* too few are left: nothing is paid, and another owner may come */
+    expect_code(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0));
+    assert_true(support_contains(file(&c, "run%u.log", 0), "the upload of o1 is not sorted"));
+    assert_true(support_contains(file(&c, "run%u.log", 0), "1 are sorted by person"));
+    expect_code(share_own(&c, 2), 0, file(&c, "share%u.log", 2));
+    expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
+    assert_true(support_contains(file(&c, "run%u.log", 1),
+                                 "the upload of o1 is not sorted by person, and is left out"));
+    bound(&c, 1);
+    check_measurements(&c, file(&c, "out%u/measurements.json", 1),
+                       c.s.study->workload->one_ways + 2);
+    check_persons(&c, true);
+}
+
+/* Bounded again in the session that goes on: the same rows, of which the same is opened. */
+TEST(persons_are_bounded_again_after_a_server_was_killed)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 16,
+                                      .epsilon = 8,
+                                      .enforce = 3,
+                                      .lanes = 2,
+                                      .more = "security: abort\n"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
+                             "--out", file(&c, "out"), NULL};
+    pid_t run;
+    for (unsigned i = 0; i < OWNERS; i++)
+        add_column(&c, i);
+    share_everything(&c);
+    run = support_start(file(&c, "out.log"), a);
+    assert_true(support_wait_for(file(&c, "out.log"), "\n2/16 ", 20));
+    support_kill(&c.server[1]);
+    unlink(file(&c, "server%u.log", 1));
+    start_server(&c, 1, c.s.path);
+    expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
+    bound(&c, OWNERS);
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 16);
+    check_persons(&c, false);
+}
