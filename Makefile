@@ -15,6 +15,7 @@ WERROR ?= 0
 COVERAGE ?= 0
 PREFIX ?= /usr/local
 DESTDIR ?=
+LIBDIR ?= $(PREFIX)/lib
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -64,6 +65,11 @@ SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 LIBRARY := $(OUT)/product.a
+# For other programs, of the estimator and its questions alone; what it is made of is position independent and hidden.
+SHARED := $(OUT)/libtrefoil.so.0
+SHARED_LINK := $(OUT)/libtrefoil.so
+SHARED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard library/*.c))
+SHARED_PACKAGES := libsodium jansson
 MAIN_OBJECT := $(patsubst %.c,$(OUT)/%.o,$(MAIN))
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(OUT)/tests/support.a
@@ -100,14 +106,14 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(OUT)/trefoil
+all: $(OUT)/trefoil $(SHARED_LINK)
 
 list:
-	@echo 'all        build $(OUT)/trefoil'
+	@echo 'all        build $(OUT)/trefoil and $(SHARED)'
 	@echo 'demo       install what is missing, build, run three servers and five hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
@@ -130,7 +136,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
+programs: $(OUT)/trefoil $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
 
 # Drivers of two databases, and a PostgreSQL that tests start where it is installed.
 test:
@@ -191,12 +197,21 @@ man:
 SHARE = $(DESTDIR)$(PREFIX)/share
 BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
 ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_trefoil
+PC = $(DESTDIR)$(LIBDIR)/pkgconfig/trefoil.pc
 UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/trefoil@.service
 
+# The library, its header and what pkg-config reads.
+install-library: $(SHARED_LINK)
+	install -D -m 0644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED_LINK))
+	install -D -m 0644 library/trefoil.h $(DESTDIR)$(PREFIX)/include/trefoil.h
+	install -d $(dir $(PC))
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' library/trefoil.pc.in >$(PC)
+
 # The manual is left out, aloud, where scdoc is absent and cannot be installed.
-install: all
+install: all install-library
 	install -D -m 0755 $(OUT)/trefoil $(DESTDIR)$(PREFIX)/bin/trefoil
-	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
+	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man3 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
 		$(dir $(ZSH_COMPLETION))
 	install -m 0644 README.md docs/*.md $(SHARE)/doc/trefoil
 	install -d $(dir $(UNIT))
@@ -205,12 +220,14 @@ install: all
 	$(OUT)/trefoil complete zsh >$(ZSH_COMPLETION)
 	@if $(MAKE) --no-print-directory man; then \
 		install -m 0644 $(OUT)/man/*.1 $(SHARE)/man/man1 && \
+		install -m 0644 $(OUT)/man/*.3 $(SHARE)/man/man3 && \
 		install -m 0644 $(OUT)/man/*.5 $(SHARE)/man/man5; \
 	else echo 'no manual pages were installed: install scdoc, then run make install again'; fi
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil $(BASH_COMPLETION) $(ZSH_COMPLETION)
-	rm -f $(SHARE)/man/man1/trefoil.1 $(SHARE)/man/man1/trefoil-*.1 $(SHARE)/man/man5/trefoil-study.5
+	rm -f $(SHARE)/man/man1/trefoil.1 $(SHARE)/man/man1/trefoil-*.1 $(SHARE)/man/man3/libtrefoil.3 $(SHARE)/man/man5/trefoil-study.5
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(SHARED) $(SHARED_LINK))) $(DESTDIR)$(PREFIX)/include/trefoil.h $(PC)
 	rm -f $(UNIT)
 	rm -rf $(SHARE)/doc/trefoil
 
@@ -226,6 +243,8 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
+$(OUT)/base/%.o $(OUT)/aim/%.o $(OUT)/library/%.o: FLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
+
 # Texts that objects carry (base/embed.h).
 TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_text.o): parties/study/example.yaml
@@ -235,6 +254,16 @@ $(TREES:%=%/parties/server/status.o): parties/server/status.css
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+
+# Sanitizers bring what they need with the program.
+$(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
+		-Wl,--gc-sections,-z,relro,-z,now $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(filter %.o %.a,$^) -o $@ \
+		-Wl,--as-needed $(shell pkg-config --libs $(SHARED_PACKAGES)) -lm
+
+$(SHARED_LINK): $(SHARED)
+	$(Q)ln -sf $(<F) $@
 
 $(RELAY): $(OUT)/tests/relay.o
 	$(say) LINK $@
@@ -263,6 +292,11 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
+
+# Its product is the shared library alone.
+$(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_LINK)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
 
 # One of its servers alters what it sends or says in these, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits move_known \

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#define LEAST_ROWS 0.5
 #define ERRORS_OUT 3 /* standard errors of the count that MIN and MAX leave out */
 
 /* --- parts of codes --------------------------------------------------------------------------- */
@@ -165,6 +166,23 @@ static enum err answering_start(struct answering *w, struct model_sums *m, struc
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
+
+bool answer_is_shown(const struct answer *a, size_t line)
+{
+    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
+}
+
+size_t answer_left_out(const struct answer *a, double *rows)
+{
+    size_t groups = 0;
+    *rows = 0;
+    for (size_t line = 0; line < a->lines; line++)
+        if (!answer_is_shown(a, line)) {
+            groups++;
+            *rows += a->rows[line];
+        }
+    return groups;
+}
 
 uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 {

@@ -21,6 +21,14 @@ enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ..
     return log_fail(log, ERR_SYSTEM, "this path is too long: %s", path);
 }
 
+enum err file_in(char path[FILE_PATH], const char *given, const char *name, struct log *log)
+{
+    struct stat st;
+    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode))
+        return file_path(path, log, "%s/%s", given, name);
+    return file_path(path, log, "%s", given);
+}
+
 static enum err too_large(const char *path, size_t limit, struct log *log)
 {
     return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);

@@ -13,6 +13,12 @@ enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 
 /*
+ * `given` is a file, or a folder, whose file `name` is meant then. `path` becomes that file's.
+ */
+enum err file_in(char path[FILE_PATH], const char *given, const char *name,
+                 struct log *log) MUST_CHECK;
+
+/*
  * Reads all of `path` into `out` (cleared first). A file above `limit` bytes is ERR_RANGE before
  * any of it is read; a pipe or a device may give FILE_STREAM_MAX bytes.
  */

@@ -48,7 +48,7 @@ if command -v scdoc >/dev/null; then
     done
     result $status "each command has a page with all of its options"
     if command -v groff >/dev/null; then
-        for page in "$folder"/man/*.[15]; do
+        for page in "$folder"/man/*.[135]; do
             groff -man -Tutf8 -ww -z "$page" 2>&1 | grep -v 'cannot adjust\|break' | head -n 3
         done >"$folder/warnings"
         sed 's/^/# /' "$folder/warnings"
@@ -86,7 +86,7 @@ for text in README.md CHANGELOG.md docs/*.md bench/README.md; do
     done < <(grep -oE '\]\([^)#][^)]*\)' "$text" | sed 's/^](//; s/)$//' | grep -v '://')
     while read -r target; do
         [ -e "$target" ] || { echo "# $text: there is no $target"; status=1; }
-    done < <(grep -oE '`(aim|base|bench|docs|mpc|netio|parties|protocols|tests|tools)/[a-z0-9_/]+\.(c|h|sh|md|inc)`' "$text" | tr -d '`')
+    done < <(grep -oE '`(aim|base|bench|docs|library|mpc|netio|parties|protocols|tests|tools)/[a-z0-9_/]+\.(c|h|sh|md|inc)`' "$text" | tr -d '`')
 done
 result $status "links and files that texts name are there"
 
@@ -121,7 +121,7 @@ result $status "commands, options and targets that texts name are there"
 
 # --- functions and types that texts name, and where they say that those are
 
-sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* aim/*/*.[ch] parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
+sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* aim/*/*.[ch] library/*.[ch] parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
 status=0
 for text in README.md docs/*.md; do
     while read -r name; do

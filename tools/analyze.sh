@@ -7,7 +7,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # shellcheck disable=SC2206
-folders=(${FOLDERS:-base netio mpc protocols aim parties})
+folders=(${FOLDERS:-base netio mpc protocols aim parties library})
 tools=${TOOLS:-cppcheck tidy gcc}
 out=build/analyze
 found=0

@@ -11,7 +11,7 @@ set -u
 [ $# -ge 1 ] && [ -d "$1" ] || { echo "usage: $0 TREE [-v | -m]" >&2; exit 2; }
 tree=$1
 verbose=${2:-}
-folders="base netio mpc protocols aim parties"
+folders="base netio mpc protocols aim parties library"
 
 notes=$(for f in $folders; do find "$tree/$f" -name '*.gcno' 2>/dev/null; done)
 [ -n "$notes" ] || { echo "$0: no coverage data in $tree; run make cov" >&2; exit 1; }

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 failures=() skips=()
-folders=(base netio mpc protocols aim parties)
+folders=(base netio mpc protocols aim parties library)
 
 # What a folder may include, itself aside: the dependency order of the design. bench and tests see all.
 declare -A allowed=(
@@ -15,6 +15,7 @@ declare -A allowed=(
     [protocols]="mpc netio base"
     [aim]="base"
     [parties]="protocols mpc netio aim base"
+    [library]="aim base"
 )
 # And within aim/ and parties/, where files of a room may include those of its own and of these; what
 # has no room, such as main.c, sees all.

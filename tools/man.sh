@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Manual pages, from the program's own help: one for each command, and trefoil.1 from docs/trefoil.1.scd with
-# the list of commands put in. Needs scdoc.
+# the list of commands put in; libtrefoil.3 from the library's header. Needs scdoc.
 #
 #   tools/man.sh build/gcc/trefoil FOLDER
 set -eu
@@ -54,6 +54,8 @@ rm "$out/commands"
     printf 'trefoil-study(5) "" "Trefoil %s"\n\n# NAME\n\ntrefoil-study - the file on which everybody of a study agrees\n\n# DESCRIPTION\n' "$version"
     tools/markdown-scd.awk docs/study.md
 } >"$out/trefoil-study.5.scd"
+
+awk -v version="$version" -f tools/header-scd.awk library/trefoil.h >"$out/libtrefoil.3.scd"
 
 for f in "$out"/*.scd; do
     scdoc <"$f" >"${f%.scd}.tmp" || { echo "$f: scdoc refuses it" >&2; exit 1; }

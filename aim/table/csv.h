@@ -11,6 +11,7 @@
 
 #include "aim/table/density.h"
 #include "aim/table/rows.h"
+#include "base/random.h"
 
 struct table_csv_options {
     char delimiter; /* 0: a comma; any byte but quotes, ends of line, letters and digits */
@@ -31,6 +32,11 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
  */
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
                          uint64_t seed, struct log *log) MUST_CHECK;
+
+/* The number that a row has whose numeric code is this: drawn, and as short as it is written. */
+#define CSV_NUMBER 400
+void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
+              const struct density *density, uint16_t code, struct random *r);
 
 /* A field, in quotes where `quote` says so or its text needs them. */
 void csv_put(struct bytes *out, const char *text, bool quote);

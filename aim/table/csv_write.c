@@ -1,7 +1,6 @@
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/file.h"
-#include "base/random.h"
 
 #include <errno.h>
 #include <math.h>
@@ -43,18 +42,16 @@ static int decimals_of(const struct domain_attribute *a, const struct density *d
 }
 
 /* A number that the rounded text of moves out of its bin is drawn again, then written in full. */
-static void put_numeric(struct bytes *out, const struct domain_attribute *a,
-                        const struct density *density, uint16_t code, struct random *r)
+void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
+              const struct density *density, uint16_t code, struct random *r)
 {
     int decimals = decimals_of(a, density, code);
-    char text[400];
     for (int trial = 0; trial < 8; trial++) {
         double x = density_draw(density, code, trial < 7 ? random_double(r) : 0.5);
-        number_print(text, sizeof text, x, trial < 6 ? decimals : -1);
+        number_print(text, CSV_NUMBER, x, trial < 6 ? decimals : -1);
         if (domain_code(a, text) == code)
             break;
     }
-    bytes_put_text(out, text);
 }
 
 static void put_cell(struct bytes *out, const struct table *t, const struct densities *densities,
@@ -63,7 +60,7 @@ static void put_cell(struct bytes *out, const struct table *t, const struct dens
     const struct domain_attribute *a = &t->domain->attribute[attribute];
     uint16_t code = t->column[attribute][row];
     bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
-    char text[32];
+    char text[CSV_NUMBER];
     if (code >= a->values) {
         put_text(out, a->missing, alone);
         return;
@@ -77,7 +74,8 @@ static void put_cell(struct bytes *out, const struct table *t, const struct dens
         bytes_put_text(out, text);
         break;
     case DOMAIN_NUMERIC:
-        put_numeric(out, a, densities->of[attribute], code, r);
+        csv_draw(text, a, densities->of[attribute], code, r);
+        bytes_put_text(out, text);
         break;
     }
 }

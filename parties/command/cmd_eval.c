@@ -1,7 +1,5 @@
-#include "aim/copula_model.h"
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
 #include "aim/question/questions.h"
+#include "aim/released.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
@@ -59,11 +57,7 @@ struct evaluating {
     int64_t worst;
 
     struct study *study;
-    struct domain *domain; /* the model's */
-    struct model *fitted;  /* NULL: there is none, or a copula */
-    struct copula *copula;
-    struct model_sums *sums; /* of it */
-    struct densities inside; /* its bins */
+    struct released released; /* all NULL if there is none */
     struct evaluation shown;
     struct progress progress;
     struct log *log;
@@ -75,11 +69,7 @@ static void evaluating_clear(struct evaluating *e)
     if (e->log->self == &e->progress)
         e->log->before = NULL;
     evaluation_clear(&e->shown);
-    densities_clear(&e->inside);
-    model_sums_free(&e->sums);
-    model_free(&e->fitted);
-    copula_free(&e->copula);
-    domain_free(&e->domain);
+    released_clear(&e->released);
     study_free(&e->study);
 }
 
@@ -104,27 +94,22 @@ static enum err read_model(struct evaluating *e, const char *given)
 {
     char path[FILE_PATH];
     bool same = false;
-    TRY(command_result(path, given, "model", e->log));
-    TRY(copula_is_file(path) ? copula_load(&e->copula, &e->domain, path, e->log)
-                             : model_load(&e->fitted, &e->domain, path, MODEL_FILE_CELLS, e->log));
-    TRY(domain_compare(e->domain, e->study->domain, &same));
+    TRY(file_in(path, given, "model", e->log));
+    TRY(released_load(&e->released, path, e->log));
+    TRY(domain_compare(e->released.domain, e->study->domain, &same));
     if (!same)
         return log_fail(e->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
                         path);
-    if (e->copula != NULL) {
+    e->shown.model = e->released.model != NULL;
+    if (!e->shown.model)
         log_warn(e->log, "%s is of a copula: the likelihood of rows is left out", path);
-        TRY(copula_sums(&e->sums, e->copula, e->log));
-        return copula_densities(&e->inside, e->copula);
-    }
-    e->shown.model = true;
-    TRY(model_sums_new(&e->sums, e->fitted));
-    return model_densities(&e->inside, e->fitted, e->log);
+    return released_sums(&e->released, e->log);
 }
 
 static enum err read_all(struct evaluating *e)
 {
     char path[FILE_PATH];
-    TRY(command_result(path, e->synthetic, "synthetic.csv", e->log));
+    TRY(file_in(path, e->synthetic, "synthetic.csv", e->log));
     if (e->model != NULL || strcmp(path, e->synthetic) != 0)
         TRY(read_model(e, e->model != NULL ? e->model : e->synthetic));
     TRY(read_rows(e, &e->shown.real, e->sql.connection != NULL ? &e->sql : NULL, e->real, e->csv));
@@ -176,11 +161,11 @@ static enum err find_likelihood(struct evaluating *e)
     struct evaluation *s = &e->shown;
     struct densities own CLEAN(densities_clear) = {0};
     double codes;
-    if (e->fitted == NULL)
+    if (e->released.model == NULL)
         return ERR_OK;
-    TRY(evaluate_likelihood(e->fitted, s->real, &codes, &s->impossible));
+    TRY(evaluate_likelihood(e->released.model, s->real, &codes, &s->impossible));
     s->likelihood.codes = -codes;
-    s->likelihood.numbers = evaluate_inside(s->real, &e->inside) - codes;
+    s->likelihood.numbers = evaluate_inside(s->real, &e->released.inside) - codes;
     TRY(evaluate_alone(s->real, &codes));
     TRY(evaluate_densities(s->real, &own));
     s->alone.codes = -codes;
@@ -201,11 +186,11 @@ static enum err ask(struct evaluating *e, const struct question *q)
         TRY(evaluate_rows_answer(&s->answers[i], truth, other,
                                  rows / fmax(1, (double)s->side[i]->rows)));
     }
-    if (e->sums == NULL)
+    if (e->released.sums == NULL)
         return ERR_OK;
-    TRY(answer_new(&answer, e->sums, &e->inside, q, e->log));
+    TRY(answer_new(&answer, e->released.sums, &e->released.inside, q, e->log));
     return evaluate_model_answer(&s->answers[SIDE_MODEL], truth, answer,
-                                 rows / model_sums_total(e->sums));
+                                 rows / model_sums_total(e->released.sums));
 }
 
 static enum err compare_answers(struct evaluating *e, struct questions *q)

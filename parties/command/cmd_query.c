@@ -1,8 +1,5 @@
-#include "aim/copula_model.h"
-#include "aim/errors_file.h"
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
 #include "aim/question/questions.h"
+#include "aim/released.h"
 #include "aim/table/number.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -52,13 +49,8 @@ struct asked {
 };
 
 struct asking {
-    struct domain *domain;
-    struct model *model; /* NULL: a copula, of which rows have been drawn */
-    struct copula *copula;
-    struct model_sums *sums; /* of it */
-    struct densities inside;
-    struct errors *errors; /* NULL: no intervals */
-    double level;          /* 0: none are wanted */
+    struct released model;
+    double level; /* 0: none are wanted */
     enum form form;
     size_t asked;
     struct asked *one;
@@ -78,51 +70,38 @@ static void asking_clear(struct asking *k)
         bytes_clear(&k->one[i].text);
     }
     memory_free(&k->one);
-    errors_free(&k->errors);
-    densities_clear(&k->inside);
-    model_sums_free(&k->sums);
-    model_free(&k->model);
-    copula_free(&k->copula);
-    domain_free(&k->domain);
+    released_clear(&k->model);
     json_decref(k->list);
     bytes_clear(&k->out);
 }
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-/* The file errors beside the model, where there is one. */
-static enum err load_errors(struct asking *k, const char *path)
-{
-    const char *slash;
-    char model[FILE_PATH], file[FILE_PATH];
-    if (k->level == 0)
-        return ERR_OK;
-    if (k->model == NULL) {
-        log_warn(k->log, "no intervals: %s is of a copula, whose errors are not known", path);
-        return ERR_OK;
-    }
-    TRY(command_result(model, path, "model", k->log));
-    slash = strrchr(model, '/');
-    TRY(file_path(file, k->log, "%.*serrors", slash != NULL ? (int)(slash - model) + 1 : 0, model));
-    if (file_is_there(file))
-        return errors_load(&k->errors, k->model, file, k->log);
-    log_warn(k->log, "no intervals: there is no %s; trefoil refit makes a result with one", file);
-    return ERR_OK;
-}
-
 static enum err load(struct asking *k, const char *path)
 {
     char file[FILE_PATH];
-    TRY(command_result(file, path, "model", k->log));
-    if (copula_is_file(file)) {
-        TRY(copula_load(&k->copula, &k->domain, file, k->log));
+    TRY(file_in(file, path, "model", k->log));
+    TRY(released_load(&k->model, file, k->log));
+    if (k->model.copula != NULL)
         progress_wait(&k->progress, "drawing rows of the copula");
-        TRY(copula_sums(&k->sums, k->copula, k->log));
-        return copula_densities(&k->inside, k->copula);
+    return released_sums(&k->model, k->log);
+}
+
+static enum err load_errors(struct asking *k, const char *path)
+{
+    char model[FILE_PATH], file[FILE_PATH];
+    if (k->level == 0)
+        return ERR_OK;
+    if (k->model.copula != NULL) {
+        log_warn(k->log, "no intervals: %s is of a copula, whose errors are not known", path);
+        return ERR_OK;
     }
-    TRY(model_load(&k->model, &k->domain, file, MODEL_FILE_CELLS, k->log));
-    TRY(model_sums_new(&k->sums, k->model));
-    return model_densities(&k->inside, k->model, k->log);
+    TRY(file_in(model, path, "model", k->log));
+    TRY(released_errors(&k->model, model, file, k->log));
+    if (k->model.errors == NULL)
+        log_warn(k->log, "no intervals: there is no %s; trefoil refit makes a result with one",
+                 file);
+    return ERR_OK;
 }
 
 static void print_column(const struct domain_attribute *a)
@@ -148,17 +127,6 @@ static void print_column(const struct domain_attribute *a)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-/* Of a copula no marginal of several columns was measured. */
-static bool all_together(const struct asking *k, const struct question *q)
-{
-    for (size_t i = 0; i < q->items; i++) {
-        struct scope s = answer_columns(q, i);
-        if (k->model == NULL ? s.n > 1 : s.n > 0 && !model_holds_together(k->model, &s))
-            return false;
-    }
-    return true;
-}
-
 static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 {
     size_t left_out;
@@ -167,7 +135,7 @@ static enum err put(struct asking *k, const struct answers_entry *e, bool first)
     case FORM_JSON:
         return answers_json(k->list, e);
     case FORM_CSV:
-        left_out = answers_left_out(e->answer, &rows);
+        left_out = answer_left_out(e->answer, &rows);
         if (left_out > 0)
             log_warn(k->log,
                      "%zu groups of less than half a row, %.2g rows together, are left out "
@@ -194,21 +162,21 @@ static enum err answer_one(struct asking *k, struct questions_next *next)
     next->question = NULL;
     bytes_put(&one->text, next->text, next->size);
     TRY(bytes_ok(&one->text));
-    return answer_new(&one->answer, k->sums, &k->inside, one->question, k->log);
+    return answer_new(&one->answer, k->model.sums, &k->model.inside, one->question, k->log);
 }
 
 /* Of all answers together: each refit is made once. */
 static enum err find_intervals(struct asking *k)
 {
-    const struct answer_terms terms = {.model = k->sums,
-                                       .inside = &k->inside,
-                                       .errors = k->errors,
+    const struct answer_terms terms = {.model = k->model.sums,
+                                       .inside = &k->model.inside,
+                                       .errors = k->model.errors,
                                        .level = k->level,
                                        .begun = progress_intervals,
                                        .show = &k->progress,
                                        .log = k->log};
     struct answer **list CLEAN(memory_release) = NULL;
-    if (k->errors == NULL)
+    if (k->model.errors == NULL)
         return ERR_OK;
     TRY(memory_new(&list, k->asked));
     for (size_t i = 0; i < k->asked; i++)
@@ -223,10 +191,11 @@ static enum err put_all(struct asking *k)
         const struct answers_entry e = {.text = (const char *)one->text.data,
                                         .size = one->text.size,
                                         .answer = one->answer,
-                                        .together = all_together(k, one->question),
-                                        .level = k->errors != NULL ? k->level : 0,
-                                        .copula = k->model == NULL,
-                                        .learned = k->errors != NULL && k->errors->learned};
+                                        .together = released_together(&k->model, one->question),
+                                        .level = k->model.errors != NULL ? k->level : 0,
+                                        .copula = k->model.copula != NULL,
+                                        .learned = k->model.errors != NULL &&
+                                                   k->model.errors->learned};
         TRY(put(k, &e, i == 0));
     }
     return ERR_OK;
@@ -246,7 +215,7 @@ static enum err answer_all(struct asking *k, struct questions *q)
 
 static enum err answer(struct asking *k, const char *text, const char *file)
 {
-    struct questions q CLEAN(questions_clear) = {.domain = k->domain, .log = k->log};
+    struct questions q CLEAN(questions_clear) = {.domain = k->model.domain, .log = k->log};
     TRY(file != NULL ? questions_file(&q, file) : questions_text(&q, text));
     return answer_all(k, &q);
 }
@@ -278,8 +247,8 @@ static enum err execute(const char *const *given, size_t count, const char *file
     k.list = json_array();
     if (k.list == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; columns && i < k.domain->attributes; i++)
-        print_column(&k.domain->attribute[i]);
+    for (size_t i = 0; columns && i < k.model.domain->attributes; i++)
+        print_column(&k.model.domain->attribute[i]);
     for (size_t i = 1; i < count; i++)
         TRY(answer(&k, given[i], NULL));
     if (file != NULL)

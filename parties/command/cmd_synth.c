@@ -1,11 +1,7 @@
-#include "aim/copula_model.h"
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
-#include "aim/sample.h"
+#include "aim/released.h"
 #include "aim/table/csv.h"
 #include "parties/command/command.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char help[] =
@@ -25,80 +21,38 @@ static const char help[] =
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
 
-struct drawing {
-    const char *path, *out;
-    size_t rows;
-    uint64_t seed;
-    bool rounded, independent; /* as asked for */
-    struct domain *domain;
-    struct table *table;
-    struct densities inside;
-    struct log *log;
-};
-
-static void drawing_clear(struct drawing *w)
+static enum err execute(const char *path, const char *out, size_t rows, uint64_t seed,
+                        enum sampling how, struct log *log)
 {
-    densities_clear(&w->inside);
-    table_free(&w->table);
-    domain_free(&w->domain);
-}
-
-static size_t rows_of(const struct drawing *w, double total)
-{
-    return w->rows != 0 ? w->rows : (size_t)fmax(1, round(total));
-}
-
-static enum err draw_copula(struct drawing *w)
-{
-    struct copula *c CLEAN(copula_free) = NULL;
-    if (w->rounded)
-        return log_fail(w->log, ERR_USAGE,
-                        "%s is a copula, whose rows are drawn by themselves: --sampling rounded "
-                        "is for other models",
-                        w->path);
-    TRY(copula_load(&c, &w->domain, w->path, w->log));
-    TRY(copula_rows(&w->table, c, rows_of(w, c->total), w->seed, w->log));
-    return copula_densities(&w->inside, c);
-}
-
-static enum err draw_model(struct drawing *w)
-{
-    struct model *m CLEAN(model_free) = NULL;
-    TRY(model_load(&m, &w->domain, w->path, MODEL_FILE_CELLS, w->log));
-    TRY((w->independent ? sample_independent
-                        : sample_rows)(&w->table, m, rows_of(w, model_total(m)), w->seed, w->log));
-    return model_densities(&w->inside, m, w->log);
-}
-
-static enum err execute(struct drawing *w)
-{
-    TRY(copula_is_file(w->path) ? draw_copula(w) : draw_model(w));
-    TRY(table_write_csv(w->out, w->table, &w->inside, w->seed, w->log));
-    if (strcmp(w->out, "-") != 0)
-        printf("wrote %zu rows of %zu attributes to %s\n", w->table->rows, w->domain->attributes,
-               w->out);
+    struct released model CLEAN(released_clear) = {0};
+    struct table *t CLEAN(table_free) = NULL;
+    TRY(released_load(&model, path, log));
+    TRY(released_rows(&t, &model, rows, seed, how, log));
+    TRY(table_write_csv(out, t, &model.inside, seed, log));
+    if (strcmp(out, "-") != 0)
+        printf("wrote %zu rows of %zu attributes to %s\n", t->rows, t->domain->attributes, out);
     return ERR_OK;
 }
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    struct drawing w CLEAN(drawing_clear) = {.log = log};
-    const char *sampling = "";
+    const char *path, *out = NULL, *sampling = NULL;
+    enum sampling how = SAMPLING_ANY;
     int64_t rows = 0, seed = 1;
     const struct command_option options[] = {
-        {.name = "out", .value = &w.out, .needed = "FILE"},
+        {.name = "out", .value = &out, .needed = "FILE"},
         {.name = "rows", .number = &rows, .least = 1, .most = COMMAND_ROWS_MAX},
         {.name = "seed", .number = &seed, .most = INT64_MAX},
         {.name = "sampling", .value = &sampling},
     };
-    TRY(command_options(argc, argv, options, 4, &w.path, 1, 1, NULL, log));
-    w.independent = strcmp(sampling, "independent") == 0;
-    w.rounded = strcmp(sampling, "rounded") == 0;
-    if (!w.independent && !w.rounded && sampling[0] != '\0')
+    TRY(command_options(argc, argv, options, 4, &path, 1, 1, NULL, log));
+    if (sampling != NULL && strcmp(sampling, "independent") == 0)
+        how = SAMPLING_INDEPENDENT;
+    else if (sampling != NULL && strcmp(sampling, "rounded") == 0)
+        how = SAMPLING_ROUNDED;
+    else if (sampling != NULL)
         return log_fail(log, ERR_USAGE, "--sampling is rounded or independent, not %s", sampling);
-    w.rows = (size_t)rows;
-    w.seed = (uint64_t)seed;
-    return execute(&w);
+    return execute(path, out, (size_t)rows, (uint64_t)seed, how, log);
 }
 
 const struct command cmd_synth = {"synth", "synthetic rows from a released model", help, run};

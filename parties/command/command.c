@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <yaml.h>
 
 #define OPTIONS_MAX 32
@@ -208,14 +207,6 @@ enum err command_csv(const char *delimiter, const char *decimal, bool files,
     csv->delimiter = delimiter[0];
     csv->rows.decimal = decimal[0];
     return ERR_OK;
-}
-
-enum err command_result(char *path, const char *given, const char *name, struct log *log)
-{
-    struct stat st;
-    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode))
-        return file_path(path, log, "%s/%s", given, name);
-    return file_path(path, log, "%s", given);
 }
 
 enum err command_sql(const struct database_source *source, struct log *log)

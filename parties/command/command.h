@@ -87,13 +87,6 @@ struct table_csv_options;
 enum err command_csv(const char *delimiter, const char *decimal, bool files,
                      struct table_csv_options *csv, struct log *log) MUST_CHECK;
 
-/*
- * A file of a result: `given` is the file itself, or the folder of a result, in which it is called
- * `name`. `path` has room for FILE_PATH bytes.
- */
-enum err command_result(char *path, const char *given, const char *name,
-                        struct log *log) MUST_CHECK;
-
 /* --sql with --table or --query, or none of the three. */
 struct database_source;
 enum err command_sql(const struct database_source *source, struct log *log) MUST_CHECK;

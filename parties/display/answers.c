@@ -12,7 +12,6 @@
 
 #define NAME 300
 #define CELL 600
-#define LEAST_ROWS 0.5
 
 /* --- one value -------------------------------------------------------------------------------- */
 
@@ -64,23 +63,6 @@ static const struct domain_attribute *column_of(const struct question *q, size_t
 static const struct answer_value *value_of(const struct answer *a, size_t line, size_t item)
 {
     return &a->value[line * a->question->items + item];
-}
-
-static bool is_shown(const struct answer *a, size_t line)
-{
-    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
-}
-
-size_t answers_left_out(const struct answer *a, double *rows)
-{
-    size_t groups = 0;
-    *rows = 0;
-    for (size_t line = 0; line < a->lines; line++)
-        if (!is_shown(a, line)) {
-            groups++;
-            *rows += a->rows[line];
-        }
-    return groups;
 }
 
 static bool may_lack(const struct question *q, size_t item)
@@ -213,7 +195,7 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     const struct question *q = e->answer->question;
     bool approximate = false;
     double rows;
-    size_t hidden = answers_left_out(e->answer, &rows);
+    size_t hidden = answer_left_out(e->answer, &rows);
     for (size_t i = 0; i < q->items; i++)
         approximate |= is_approximate(&q->item[i]);
     if (hidden > 0)
@@ -243,7 +225,7 @@ void answers_text(struct bytes *out, const struct answers_entry *e)
     for (int pass = 0; pass < 2; pass++, g.measuring = false) {
         put_head(&g, e);
         for (size_t line = 0; line < e->answer->lines; line++)
-            if (is_shown(e->answer, line))
+            if (answer_is_shown(e->answer, line))
                 put_line(&g, e, line);
     }
     put_notes(out, e);
@@ -346,7 +328,7 @@ void answers_csv(struct bytes *out, const struct answers_entry *e)
 {
     csv_head(out, e);
     for (size_t line = 0; line < e->answer->lines; line++)
-        if (is_shown(e->answer, line))
+        if (answer_is_shown(e->answer, line))
             csv_line(out, e, line);
 }
 
@@ -427,11 +409,11 @@ static json_t *line_json(const struct answers_entry *e, size_t line)
 enum err answers_json(json_t *list, const struct answers_entry *e)
 {
     double rows;
-    const size_t left_out = answers_left_out(e->answer, &rows);
+    const size_t left_out = answer_left_out(e->answer, &rows);
     json_t *o = json_object(), *lines = json_array();
     int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
     for (size_t line = 0; line < e->answer->lines; line++)
-        if (is_shown(e->answer, line))
+        if (answer_is_shown(e->answer, line))
             failed |= json_array_append_new(lines, line_json(e, line));
     if (e->level > 0)
         failed |= json_object_set_new(o, "level", json_real(e->level));

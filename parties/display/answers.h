@@ -35,9 +35,6 @@ struct answers_entry {
     bool learned; /* what they are where columns were not measured together */
 };
 
-/* Groups of less than half a row; and their rows, all together. */
-size_t answers_left_out(const struct answer *a, double *rows);
-
 void answers_text(struct bytes *out, const struct answers_entry *e);
 void answers_csv(struct bytes *out, const struct answers_entry *e);
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;

@@ -1,0 +1,15 @@
+/* library/private.h - an open model, as the files of the library share it. */
+#ifndef TREFOIL_LIBRARY_PRIVATE_H
+#define TREFOIL_LIBRARY_PRIVATE_H
+
+#include "aim/released.h"
+#include "base/file.h"
+#include "library/keep.h"
+
+struct trefoil {
+    struct released released;
+    char path[FILE_PATH]; /* of the file model */
+    struct trefoil_column *column;
+};
+
+#endif

@@ -1,0 +1,247 @@
+/* Questions and their answers. */
+#include "aim/answer.h"
+#include "aim/question/questions.h"
+#include "base/memory.h"
+#include "library/private.h"
+
+#include <math.h>
+#include <string.h>
+
+struct asked {
+    struct question *question;
+    struct answer *answer;
+    struct trefoil_answer *made; /* of the result */
+};
+
+/* What is given away, and the memory of all of it; `given` comes first. */
+struct result {
+    struct trefoil_answers given;
+    struct keep keep;
+    const struct trefoil_answer **list;
+};
+
+struct asking {
+    struct trefoil *model;
+    double level; /* 0: no intervals */
+    size_t count, room;
+    struct asked *one;
+    struct result *result;
+    struct log *log;
+};
+
+void trefoil_answers_free(struct trefoil_answers **answers)
+{
+    struct result *r = (struct result *)*answers;
+    if (r == NULL)
+        return;
+    keep_clear(&r->keep);
+    memory_free(&r->list);
+    memory_free(answers);
+}
+
+static void asking_clear(struct asking *k)
+{
+    struct trefoil_answers *unfinished = (struct trefoil_answers *)k->result;
+    for (size_t i = 0; i < k->count; i++) {
+        answer_free(&k->one[i].answer);
+        question_free(&k->one[i].question);
+    }
+    memory_free(&k->one);
+    trefoil_answers_free(&unfinished);
+}
+
+/* --- one answer ------------------------------------------------------------------------------- */
+
+/* An answer in the making: what the caller reads as constant is written here. */
+struct draft {
+    const struct answer *from;
+    struct trefoil_answer *to;
+    uint32_t *code;
+    double *count, *value, *low, *high, *agreed, *rows;
+};
+
+/* MODE of numbers is a number; of labels it stays a code. */
+static double number_of(const struct question *q, size_t item, double v)
+{
+    const struct domain_attribute *a = &q->domain->attribute[q->item[item].column];
+    if (q->item[item].aggregate != AGGREGATE_MODE || a->kind == DOMAIN_CATEGORICAL)
+        return v;
+    return a->kind == DOMAIN_INTEGER ? (double)a->min + v : a->edges[(uint32_t)v];
+}
+
+static void put_value(struct draft *d, size_t at, size_t item, const struct answer_value *v)
+{
+    const struct question *q = d->from->question;
+    const bool bounded = v->known && v->bounded;
+    const bool mode = q->item[item].aggregate == AGGREGATE_MODE;
+    d->value[at] = v->known ? number_of(q, item, v->number) : NAN;
+    d->low[at] = bounded ? number_of(q, item, v->low) : NAN;
+    d->high[at] = bounded ? number_of(q, item, v->high) : NAN;
+    d->agreed[at] = mode && v->known && d->to->level > 0 ? v->agreed : NAN;
+    d->rows[at] = v->rows;
+}
+
+static void put_lines(struct draft *d)
+{
+    const struct answer *a = d->from;
+    const size_t items = a->question->items, groups = a->question->groups;
+    size_t to = 0;
+    for (size_t line = 0; line < a->lines; line++) {
+        if (!answer_is_shown(a, line))
+            continue;
+        for (size_t g = 0; g < groups; g++)
+            d->code[to * groups + g] = answer_code(a, line, g);
+        for (size_t i = 0; i < items; i++)
+            put_value(d, to * items + i, i, &a->value[line * items + i]);
+        d->count[to++] = a->rows[line];
+    }
+}
+
+static enum err make_lines(struct keep *k, struct draft *d)
+{
+    struct trefoil_answer *to = d->to;
+    const size_t values = to->lines * to->items;
+    double **const each[] = {&d->value, &d->low, &d->high, &d->agreed, &d->rows};
+    TRY(keep_new(k, &d->code, to->lines * to->groups));
+    TRY(keep_new(k, &d->count, to->lines));
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        TRY(keep_new(k, each[i], values));
+    put_lines(d);
+    to->code = d->code;
+    to->count = d->count;
+    to->value = d->value;
+    to->low = d->low;
+    to->high = d->high;
+    to->agreed = d->agreed;
+    to->rows = d->rows;
+    return ERR_OK;
+}
+
+static enum err make_items(struct keep *k, const struct question *q, struct trefoil_answer *to)
+{
+    char name[300];
+    uint32_t *group, *coded;
+    uint8_t *rough;
+    const char **item;
+    TRY(keep_new(k, &group, q->groups));
+    TRY(keep_new(k, &item, q->items));
+    TRY(keep_new(k, &coded, q->items));
+    TRY(keep_new(k, &rough, q->items));
+    for (size_t i = 0; i < q->groups; i++)
+        group[i] = q->group[i];
+    for (size_t i = 0; i < q->items; i++) {
+        const enum aggregate a = q->item[i].aggregate;
+        const uint16_t column = q->item[i].column;
+        bool labels = a == AGGREGATE_MODE &&
+                      q->domain->attribute[column].kind == DOMAIN_CATEGORICAL;
+        coded[i] = labels ? column : TREFOIL_NONE;
+        rough[i] = a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
+        question_item_name(q, i, name, sizeof name);
+        TRY(keep_string(k, &item[i], name, strlen(name)));
+    }
+    to->group = group;
+    to->item = item;
+    to->coded = coded;
+    to->rough = rough;
+    return ERR_OK;
+}
+
+static enum err make_answer(struct asking *k, size_t i)
+{
+    const struct answer *a = k->one[i].answer;
+    struct trefoil_answer *to = k->one[i].made;
+    struct draft d = {.from = a, .to = to};
+    to->level = k->model->released.errors != NULL ? k->level : 0;
+    to->together = released_together(&k->model->released, a->question);
+    to->groups = (uint32_t)a->question->groups;
+    to->items = (uint32_t)a->question->items;
+    to->left_out = answer_left_out(a, &to->left_out_rows);
+    to->lines = a->lines - to->left_out;
+    TRY(make_items(&k->result->keep, a->question, to));
+    return make_lines(&k->result->keep, &d);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+/* Takes over the question. */
+static enum err answer_one(struct asking *k, struct questions_next *next)
+{
+    struct released *r = &k->model->released;
+    struct asked *one;
+    TRY(memory_room(&k->one, &k->room, k->count + 1));
+    one = &k->one[k->count++];
+    *one = (struct asked){.question = next->question};
+    next->question = NULL;
+    TRY(memory_extend(&k->result->list, k->count));
+    TRY(keep_new(&k->result->keep, &one->made, 1));
+    k->result->list[k->count - 1] = one->made;
+    TRY(keep_string(&k->result->keep, &one->made->question, next->text, next->size));
+    return answer_new(&one->answer, r->sums, &r->inside, one->question, k->log);
+}
+
+static enum err answer_all(struct asking *k, const char *sql)
+{
+    struct questions q CLEAN(questions_clear) = {.domain = k->model->released.domain,
+                                                 .log = k->log};
+    if (strlen(sql) > QUESTION_TEXT_MAX)
+        return log_fail(k->log, ERR_RANGE, "more than %zu bytes of questions; ask in parts",
+                        QUESTION_TEXT_MAX);
+    TRY(questions_text(&q, sql));
+    for (;;) {
+        struct questions_next next CLEAN(questions_next_clear) = {0};
+        TRY(questions_next(&q, &next));
+        if (next.question == NULL)
+            break;
+        TRY(answer_one(k, &next));
+    }
+    if (k->count == 0)
+        return log_fail(k->log, ERR_QUESTION, "there is no question");
+    return ERR_OK;
+}
+
+static enum err find_intervals(struct asking *k)
+{
+    struct released *r = &k->model->released;
+    char path[FILE_PATH];
+    struct answer **list CLEAN(memory_release) = NULL;
+    struct answer_terms terms = {
+        .model = r->sums, .inside = &r->inside, .level = k->level, .log = k->log};
+    if (k->level == 0)
+        return ERR_OK;
+    TRY(released_errors(r, k->model->path, path, k->log));
+    terms.errors = r->errors;
+    if (terms.errors == NULL)
+        return ERR_OK;
+    TRY(memory_new(&list, k->count));
+    for (size_t i = 0; i < k->count; i++)
+        list[i] = k->one[i].answer;
+    return answer_intervals(list, k->count, &terms);
+}
+
+static enum err query(struct trefoil *model, const char *sql, double level,
+                      struct trefoil_answers **answers, struct log *log)
+{
+    struct asking k CLEAN(asking_clear) = {.model = model, .level = level, .log = log};
+    if (level != 0 && !(level >= 0.5 && level <= 0.9999))
+        return log_fail(log, ERR_USAGE,
+                        "a level is a number from 0.5 to 0.9999, or 0 for no intervals; not %.10g",
+                        level);
+    TRY(memory_new(&k.result, 1));
+    TRY(released_sums(&model->released, log));
+    TRY(answer_all(&k, sql));
+    TRY(find_intervals(&k));
+    for (size_t i = 0; i < k.count; i++)
+        TRY(make_answer(&k, i));
+    k.result->given = (struct trefoil_answers){.count = k.count, .answer = k.result->list};
+    *answers = &k.result->given;
+    k.result = NULL;
+    return ERR_OK;
+}
+
+enum trefoil_status trefoil_query(struct trefoil *model, const char *sql, double level,
+                                  struct trefoil_answers **answers, struct trefoil_error *error)
+{
+    struct log log = failure_log(error);
+    *answers = NULL;
+    return failure_status(error, query(model, sql, level, answers, &log));
+}

@@ -1,0 +1,203 @@
+/* Synthetic rows, and marginals. */
+#include "aim/table/csv.h"
+#include "aim/table/number.h"
+#include "base/memory.h"
+#include "library/private.h"
+
+#include <math.h>
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+struct drawn {
+    struct trefoil_rows given;
+    struct keep keep;
+};
+
+void trefoil_rows_free(struct trefoil_rows **rows)
+{
+    struct drawn *d = (struct drawn *)*rows;
+    if (d == NULL)
+        return;
+    keep_clear(&d->keep);
+    memory_free(rows);
+}
+
+/* The numbers that table_write_csv() would write, in its order. */
+static void draw_numbers(const struct table *t, const struct densities *inside, uint64_t seed,
+                         double *const *number)
+{
+    char text[CSV_NUMBER];
+    struct random r;
+    random_seed_u64(&r, seed);
+    for (size_t row = 0; row < t->rows; row++)
+        for (size_t i = 0; i < t->domain->attributes; i++) {
+            const struct domain_attribute *a = &t->domain->attribute[i];
+            const uint16_t code = t->column[i][row];
+            if (a->kind == DOMAIN_CATEGORICAL)
+                continue;
+            number[i][row] = code >= a->values ? NAN : (double)(a->min + code);
+            if (code >= a->values || a->kind != DOMAIN_NUMERIC)
+                continue;
+            csv_draw(text, a, inside->of[i], code, &r);
+            if (!number_double(text, &number[i][row]))
+                number[i][row] = NAN;
+        }
+}
+
+static enum err give(struct drawn *d, struct table *t, const struct densities *inside,
+                     uint64_t seed)
+{
+    const size_t columns = t->domain->attributes;
+    const uint16_t **code;
+    double **number;
+    TRY(keep_new(&d->keep, &code, columns));
+    TRY(keep_new(&d->keep, &number, columns));
+    for (size_t i = 0; i < columns; i++)
+        if (t->domain->attribute[i].kind != DOMAIN_CATEGORICAL)
+            TRY(keep_new(&d->keep, &number[i], t->rows));
+    draw_numbers(t, inside, seed, number);
+    for (size_t i = 0; i < columns; i++) {
+        code[i] = t->column[i];
+        TRY(keep_adopt(&d->keep, &t->column[i]));
+    }
+    d->given = (struct trefoil_rows){.rows = t->rows,
+                                     .columns = (uint32_t)columns,
+                                     .code = code,
+                                     .number = (const double *const *)number};
+    return ERR_OK;
+}
+
+static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
+                       enum trefoil_sampling sampling, struct trefoil_rows **out, struct log *log)
+{
+    static const enum sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
+                                        [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
+                                        [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
+    struct trefoil_rows *made CLEAN(trefoil_rows_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    struct drawn *d;
+    if ((unsigned)sampling > TREFOIL_INDEPENDENT)
+        return log_fail(log, ERR_USAGE, "there is no way %d of sampling", (int)sampling);
+    if (rows > TABLE_ROWS_MAX)
+        return log_fail(log, ERR_RANGE, "%zu rows are too many; ask for fewer", rows);
+    TRY(memory_new(&d, 1));
+    made = &d->given;
+    TRY(released_rows(&t, &model->released, rows, seed, how[sampling], log));
+    TRY(give(d, t, &model->released.inside, seed));
+    return memory_hand_over(out, &made);
+}
+
+enum trefoil_status trefoil_sample(const struct trefoil *model, size_t rows, uint64_t seed,
+                                   enum trefoil_sampling sampling, struct trefoil_rows **drawn,
+                                   struct trefoil_error *error)
+{
+    struct log log = failure_log(error);
+    *drawn = NULL;
+    return failure_status(error, sample(model, rows, seed, sampling, drawn, &log));
+}
+
+/* --- marginals -------------------------------------------------------------------------------- */
+
+#define CELLS_MAX (UINT64_C(1) << 26)
+
+struct counted {
+    struct trefoil_counts given;
+    struct keep keep;
+};
+
+void trefoil_counts_free(struct trefoil_counts **counts)
+{
+    struct counted *c = (struct counted *)*counts;
+    if (c == NULL)
+        return;
+    keep_clear(&c->keep);
+    memory_free(counts);
+}
+
+/* In the order asked for; and `c`, the same ascending. */
+static enum err find_columns(const struct domain *d, const char *const *names, uint32_t n,
+                             struct scope *asked, struct clique *c, struct log *log)
+{
+    if (n == 0 || n > CLIQUE_MAX)
+        return log_fail(log, ERR_RANGE, "a marginal is of one to %d columns, not of %u", CLIQUE_MAX,
+                        n);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t column = domain_find(d, names[i]);
+        unsigned at = c->n;
+        if (column == DOMAIN_NO_CODE)
+            return log_fail(log, ERR_QUESTION, "there is no column %s", names[i]);
+        for (; at > 0 && c->attribute[at - 1] >= column; at--)
+            c->attribute[at] = c->attribute[at - 1];
+        if (at < c->n && c->attribute[at + 1] == column)
+            return log_fail(log, ERR_QUESTION, "column %s is named twice", names[i]);
+        c->attribute[at] = (uint16_t)column;
+        c->n++;
+        asked->attribute[asked->n++] = (uint16_t)column;
+    }
+    return ERR_OK;
+}
+
+static enum err count(struct trefoil *model, const struct clique *c, const struct scope *asked,
+                      double *to, struct log *log)
+{
+    const struct domain *d = model->released.domain;
+    const struct scope ascending = scope_of(c);
+    const uint64_t cells = clique_cells(c, d);
+    double *counts CLEAN(memory_release) = NULL;
+    struct scope_walk w;
+    TRY(memory_new(&counts, cells));
+    TRY(released_marginal(&model->released, c, counts, log));
+    scope_walk_start(&w, asked, &ascending, d);
+    for (uint64_t i = 0; i < cells; i++, scope_walk_next(&w))
+        to[i] = counts[w.place];
+    return ERR_OK;
+}
+
+static enum err describe(struct counted *k, const struct domain *d, const struct scope *asked)
+{
+    uint32_t *column, *codes;
+    TRY(keep_new(&k->keep, &column, asked->n));
+    TRY(keep_new(&k->keep, &codes, asked->n));
+    for (unsigned i = 0; i < asked->n; i++) {
+        column[i] = asked->attribute[i];
+        codes[i] = d->attribute[asked->attribute[i]].size;
+    }
+    k->given.columns = asked->n;
+    k->given.column = column;
+    k->given.codes = codes;
+    return ERR_OK;
+}
+
+static enum err marginal(struct trefoil *model, const char *const *names, uint32_t n,
+                         struct trefoil_counts **out, struct log *log)
+{
+    struct trefoil_counts *made CLEAN(trefoil_counts_free) = NULL;
+    const struct domain *d = model->released.domain;
+    struct scope asked = {0};
+    struct clique c = {0};
+    struct counted *k;
+    double *counts;
+    TRY(find_columns(d, names, n, &asked, &c, log));
+    if (clique_cells(&c, d) > CELLS_MAX)
+        return log_fail(log, ERR_RANGE,
+                        "the marginal of %s has more than %llu cells; name fewer columns",
+                        clique_name(&c, d).text, (unsigned long long)CELLS_MAX);
+    if (trefoil_kind(model) == TREFOIL_COPULA && n > 2)
+        TRY(released_sums(&model->released, log));
+    TRY(memory_new(&k, 1));
+    made = &k->given;
+    TRY(describe(k, d, &asked));
+    made->cells = (size_t)clique_cells(&c, d);
+    TRY(keep_new(&k->keep, &counts, made->cells));
+    TRY(count(model, &c, &asked, counts, log));
+    made->count = counts;
+    return memory_hand_over(out, &made);
+}
+
+enum trefoil_status trefoil_marginal(struct trefoil *model, const char *const *names, uint32_t n,
+                                     struct trefoil_counts **counts, struct trefoil_error *error)
+{
+    struct log log = failure_log(error);
+    *counts = NULL;
+    return failure_status(error, marginal(model, names, n, counts, &log));
+}

@@ -1,0 +1,230 @@
+/*
+ * libtrefoil - ask and draw from released models of Trefoil
+ *
+ * A model is what a study releases: a differentially private distribution over all columns of a
+ * table. The library opens its file, answers questions in SQL, draws synthetic rows, and gives
+ * marginals and the measurements that the model was fitted to. It reads released files alone:
+ * whatever is asked, however often, costs no privacy.
+ *
+ * Link with pkg-config --cflags --libs trefoil.
+ */
+#ifndef TREFOIL_LIBRARY_TREFOIL_H
+#define TREFOIL_LIBRARY_TREFOIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/*
+ * # FAILURES
+ *
+ * What can fail returns a status: TREFOIL_OK is 0. The error, which may be NULL, then has the same
+ * status and says what is wrong and what to do, in UTF-8. Of a question it has further lines: the
+ * text, and a ^ below the place. A result that is not made is NULL.
+ */
+enum trefoil_status {
+    TREFOIL_OK = 0,
+    TREFOIL_SYSTEM = 1,   /* a file that is not there or cannot be read, no more threads */
+    TREFOIL_MEMORY = 2,   /* no memory */
+    TREFOIL_FORMAT = 3,   /* a file that is cut, altered, of another kind or a later version */
+    TREFOIL_QUESTION = 4, /* a question, or the name of a column, that is wrong in itself */
+    TREFOIL_RANGE = 5,    /* too large an answer */
+    TREFOIL_USAGE = 6     /* another argument that does not fit */
+};
+
+#define TREFOIL_TEXT 1020
+struct trefoil_error {
+    int32_t status; /* enum trefoil_status */
+    char text[TREFOIL_TEXT];
+};
+
+/*
+ * # MODELS
+ *
+ * trefoil_open() takes the folder of a result or its file model. The model is a tree of marginals
+ * or a copula. trefoil_close() frees it and sets the pointer to NULL, as all functions do that
+ * free; results stay valid. trefoil_total() is the noisy number of rows that the model stands for.
+ */
+struct trefoil;
+
+enum trefoil_kind { TREFOIL_TREE = 0, TREFOIL_COPULA = 1 };
+
+enum trefoil_status trefoil_open(struct trefoil **model, const char *path,
+                                 struct trefoil_error *error);
+void trefoil_close(struct trefoil **model);
+enum trefoil_kind trefoil_kind(const struct trefoil *model);
+double trefoil_total(const struct trefoil *model);
+
+/* The version of the library, such as "1.2.0". */
+const char *trefoil_version(void);
+
+/*
+ * # COLUMNS
+ *
+ * Columns are numbered from 0 in the study's order. Values of a column have codes: labels and
+ * whole numbers in their order, numbers in bins those of their bins. Where a value may be missing
+ * that has the last code. trefoil_column() is NULL for a number that is too large; what it points
+ * to lives as long as the model. trefoil_find() gives the number of a column, or TREFOIL_NONE.
+ */
+#define TREFOIL_NONE UINT32_MAX
+
+enum trefoil_values { TREFOIL_LABELS = 0, TREFOIL_WHOLE = 1, TREFOIL_BINS = 2 };
+
+struct trefoil_column {
+    const char *name;
+    int32_t kind;              /* enum trefoil_values */
+    uint32_t codes;            /* how many, that of missing values included */
+    uint32_t values;           /* without it */
+    const char *const *labels; /* TREFOIL_LABELS: one for each value; else NULL */
+    int64_t min, max;          /* TREFOIL_WHOLE: code 0 stands for min */
+    const double *edges;       /* TREFOIL_BINS: values + 1; one that stands twice is a bin alone */
+    double step;               /* TREFOIL_BINS: numbers are multiples of it; 0: any numbers */
+    const char *missing;       /* how a missing value is written; NULL: none is missing */
+};
+
+uint32_t trefoil_columns(const struct trefoil *model);
+const struct trefoil_column *trefoil_column(const struct trefoil *model, uint32_t column);
+uint32_t trefoil_find(const struct trefoil *model, const char *name);
+
+/*
+ * # QUESTIONS
+ *
+ * trefoil_query() answers questions as trefoil-query(1) takes them, with a ; between two:
+ *
+ *     SELECT AVG(age), COUNT(*) FROM t WHERE sex = 'f' GROUP BY ward
+ *
+ * Answers are the model's own: no rows are drawn, except of a copula. An interval holds the truth
+ * as often as level says, from 0.5 to 0.9999; 0 asks for none. Intervals need the file errors
+ * beside the model, which a copula does not have. They take thirty times as long as answers, once
+ * for all questions that are asked together. NAN stands for what is not known: a value of no rows,
+ * an interval that there is not.
+ *
+ * Each answer has lines, one for each group, or one line alone. Groups of less than half a row are
+ * left out. A line has a value for each item. Arrays of lines and items have the items of a line
+ * side by side: value[line * items + item].
+ */
+struct trefoil_answer {
+    const char *question;
+    double level;            /* of the intervals; 0: there are none */
+    int32_t together;        /* 0: no measured marginal holds all columns of the question */
+    uint32_t groups;         /* columns behind GROUP BY */
+    const uint32_t *group;   /* their numbers */
+    uint32_t items;          /* what was asked for, columns behind GROUP BY left out */
+    const char *const *item; /* such as "AVG(age)" */
+    const uint32_t *coded;   /* the column of whose labels the values are codes; TREFOIL_NONE */
+    const uint8_t *rough;    /* 1: approximate, as MIN, MAX and RANGE are */
+    size_t lines;
+    const uint32_t *code;     /* of each line and group */
+    const double *count;      /* of each line: its rows */
+    const double *value;      /* of each line and item */
+    const double *low, *high; /* its interval */
+    const double *agreed;     /* of MODE: the share of refits that have the same one */
+    const double *rows;       /* rows that it is of: those that have the column */
+    size_t left_out;          /* groups */
+    double left_out_rows;
+};
+
+struct trefoil_answers {
+    size_t count;
+    const struct trefoil_answer *const *answer;
+};
+
+enum trefoil_status trefoil_query(struct trefoil *model, const char *sql, double level,
+                                  struct trefoil_answers **answers, struct trefoil_error *error);
+void trefoil_answers_free(struct trefoil_answers **answers);
+
+/*
+ * # ROWS
+ *
+ * trefoil_sample() draws synthetic rows; 0 rows are as many as the model stands for. The same seed
+ * gives the same rows, those of trefoil-synth(1). Rounded: marginals are as near to the model's as
+ * so many rows can be. Independent: each row is drawn by itself, as if from a population. Rows of
+ * a copula are independent; of a tree they are rounded unless you say otherwise.
+ */
+enum trefoil_sampling { TREFOIL_USUAL = 0, TREFOIL_ROUNDED = 1, TREFOIL_INDEPENDENT = 2 };
+
+struct trefoil_rows {
+    size_t rows;
+    uint32_t columns;
+    const uint16_t *const *code; /* of each column, each row's */
+    const double *const *number; /* the same as numbers, NAN if missing; NULL for labels */
+};
+
+enum trefoil_status trefoil_sample(const struct trefoil *model, size_t rows, uint64_t seed,
+                                   enum trefoil_sampling sampling, struct trefoil_rows **drawn,
+                                   struct trefoil_error *error);
+void trefoil_rows_free(struct trefoil_rows **drawn);
+
+/*
+ * # MARGINALS
+ *
+ * trefoil_marginal() counts the rows of each combination of values of up to eight columns, in the
+ * order in which you name them: the last one runs fastest. Counts are no whole numbers, and add up
+ * to the total. Of more than two columns of a copula they are those of rows that are drawn.
+ */
+struct trefoil_counts {
+    uint32_t columns;
+    const uint32_t *column; /* their numbers */
+    const uint32_t *codes;  /* how many codes each has */
+    size_t cells;
+    const double *count;
+};
+
+enum trefoil_status trefoil_marginal(struct trefoil *model, const char *const *names, uint32_t n,
+                                     struct trefoil_counts **counts, struct trefoil_error *error);
+void trefoil_counts_free(struct trefoil_counts **counts);
+
+/*
+ * # MEASUREMENTS
+ *
+ * trefoil_measurements() reads measurements.json beside the model: what was released, and the
+ * guarantee under which it was. Counts are noisy, each with independent Gaussian noise of deviation
+ * sigma.
+ */
+struct trefoil_measurement {
+    uint32_t columns;
+    const uint32_t *column; /* ascending; the last one runs fastest */
+    size_t cells;
+    const double *count;
+    double sigma; /* 0: published totals that trefoil-refit(1) was given, in `known` */
+    double total; /* 0, or the noisy number of rows then, where others have joined the run since */
+};
+
+struct trefoil_measurements {
+    double epsilon, delta, rho;
+    uint32_t rows_per_person;
+    size_t count;
+    const struct trefoil_measurement *const *measurement;
+    size_t knowns;
+    const struct trefoil_measurement *const *known;
+};
+
+enum trefoil_status trefoil_measurements(const struct trefoil *model,
+                                         struct trefoil_measurements **measurements,
+                                         struct trefoil_error *error);
+void trefoil_measurements_free(struct trefoil_measurements **measurements);
+
+/*
+ * # THREADS
+ *
+ * The library has no state of its own, prints nothing and never ends the program. Threads may use
+ * different models at the same time; one model is for one thread at a time. Intervals are computed
+ * by a few threads, which have ended when trefoil_query() returns.
+ *
+ * # COMPATIBILITY
+ *
+ * As long as the library is called libtrefoil.so.0 no function changes or goes. Structures may get
+ * further members at their ends, and functions are added under symbol versions of their own: a
+ * program that was linked with an older library runs with a newer one. Leave it to the library to
+ * make results, and do not copy them by value.
+ */
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif
