@@ -72,7 +72,12 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         parts[i].owner = o;
     }
     /* whole rows count once: of a batch, those that its last owner has too */
-    if (e == ERR_OK && w->persons.count > 0)
+    if (e == ERR_OK && w->s.study->link.on) {
+        w->own[o] = t;
+        w->columns[o] = own;
+        t = NULL;
+        own = NULL;
+    } else if (e == ERR_OK && w->persons.count > 0)
         e = w->persons.unsorted == o + 1 ? ERR_OK : central_append(w->all, all);
     else if (e == ERR_OK && !changed && t->domain->attributes == w->s.study->domain->attributes)
         e = central_append(w->all, all);
@@ -86,6 +91,19 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     return e;
 }
 
+/* What the servers make of the owners' tables: of a batch of which one is not sorted, nothing. */
+static enum err link_all(struct whole *w)
+{
+    const struct study_owner *owner = w->s.study->owner;
+    size_t surplus;
+    for (unsigned o = 0; w->persons.unsorted > 0 && o < OWNERS; o++)
+        if (owner[o].batch == owner[w->persons.unsorted - 1].batch) {
+            w->own[o]->rows = 0;
+            w->lacking++;
+        }
+    return central_link(w->all, w->s.study, w->own, &w->linked, &surplus);
+}
+
 static enum err share_all(struct whole *w, struct log *log)
 {
     size_t surplus;
@@ -94,7 +112,9 @@ static enum err share_all(struct whole *w, struct log *log)
         e = table_keep_keys(w->all);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++) {
         e = share_one(w, o, 0, w->parts[o], log);
-        if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
+        if (e == ERR_OK && w->s.study->link.on && o == OWNERS - 1)
+            e = link_all(w);
+        else if (e == ERR_OK && w->persons.count > 0 && o == OWNERS - 1)
             e = table_bound(w->all, w->s.study->rows_per_person, &surplus);
         if (e == ERR_OK)
             e = table_new(&w->stage[o], w->s.study->domain, 0);
@@ -349,6 +369,7 @@ void whole_new_persons(struct whole *w, const struct support_options *o,
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
     memset(w, 0, sizeof *w);
     w->persons = *persons;
+    w->lacking = o->link == NULL && persons->unsorted > 0;
     assert_int_equal(support_study_new(&w->s, o, &log), ERR_OK);
     assert_int_equal(bounds_new(&w->bounds, w->s.study, &log), ERR_OK);
     assert_int_equal(share_all(w, &log), ERR_OK);
@@ -368,8 +389,11 @@ void whole_free(struct whole *w)
         for (unsigned o = 0; o < OWNERS; o++)
             upload_clear(&w->parts[o][i]);
     }
-    for (unsigned o = 0; o < OWNERS; o++)
+    for (unsigned o = 0; o < OWNERS; o++) {
         table_free(&w->stage[o]);
+        table_free(&w->own[o]);
+        domain_free(&w->columns[o]);
+    }
     table_free(&w->all);
     bounds_free(&w->bounds);
     support_study_free(&w->s);

@@ -51,6 +51,10 @@ struct whole {
     } coming;                    /* uploads, before or during a run */
     struct table *stage[OWNERS]; /* the first 1, 2 .. owners' rows */
     struct whole_persons persons;
+    struct domain *columns[OWNERS]; /* of owners that are linked, with their tables */
+    struct table *own[OWNERS];
+    size_t linked;    /* rows that all owners of a batch have */
+    unsigned lacking; /* owners that are not counted, since an upload is not sorted */
     struct again {
         struct whole *w;
         struct party *p;

@@ -39,7 +39,7 @@ static struct aim_backend next_backend(struct growing *g, uint64_t *population)
     unsigned owners = ++g->requests < OWNERS ? g->requests : OWNERS;
     if (g->w->coming != BETWEEN_ROUNDS)
         owners = OWNERS;
-    *population = owners - (g->w->persons.unsorted > 0);
+    *population = owners - g->w->lacking;
     return plaintext_backend(g->plain[owners - 1]);
 }
 
@@ -86,6 +86,15 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
     assert_true(a->loss == b->loss);
 }
 
+/* Owners whose rows have keys. */
+static unsigned with_keys(const struct whole *w)
+{
+    unsigned keys = 0;
+    for (unsigned o = 0; o < OWNERS; o++)
+        keys += study_sends_keys(w->s.study, o);
+    return keys;
+}
+
 static void equals(const struct support_options *o, const struct whole_persons *persons,
                    enum coming coming)
 {
@@ -115,7 +124,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == STUDY_DISCRETE);
     /* of uploads with keys, once, whether they are sorted */
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
-    assert_int_equal(costs.opened_values[OPEN_SORTED], persons->count > 0 ? OWNERS : 0);
+    assert_int_equal(costs.opened_values[OPEN_SORTED], with_keys(w));
     assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
     assert_int_equal(costs.opened_calls[OPEN_MASKED], 0);
     aim_result_free(&plain);
@@ -282,6 +291,56 @@ TEST(a_run_whose_persons_are_bounded_equals_too)
                                           .workload = k % 2 ? wide_workload : NULL,
                                           .more = k < 2 ? "security: abort\n" : NULL};
         equals(&o, &persons[k], AT_ONCE);
+    }
+}
+
+#define LINKED_DOMAIN                                                                              \
+    "domain:\n"                                                                                    \
+    "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
+    "  - {name: sex, kind: categorical, values: [f, m]}\n"                                         \
+    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"                  \
+    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], missing: \"\"}\n"               \
+    "  - {name: died, kind: categorical, values: [no, yes], missing: \"?\"}\n"
+
+/*
+ * Owners of different columns that are joined by person: all three, two of them beside one of whole
+ * rows; of whom all or one's stay; surplus rows, absent keys, all of one person, an owner without
+ * rows, one that did not sort.
+ */
+TEST(a_run_whose_owners_are_linked_equals_too)
+{
+    static const char *const all[] = {"    max_rows: 300\n    batch: x\n    columns: [bmi, age]\n",
+                                      "    max_rows: 301\n    batch: x\n    columns: [sex, ward]\n",
+                                      "    max_rows: 400\n    batch: x\n    columns: [died]\n"};
+    static const char *const two[] = {
+        "    max_rows: 2000\n", "    max_rows: 900\n    batch: x\n    columns: [age, sex, ward]\n",
+        "    max_rows: 800\n    batch: x\n    columns: [bmi, died]\n"};
+    static const char *const kept[] = {
+        "    max_rows: 300\n    batch: x\n    columns: [age, sex]\n",
+        "    max_rows: 300\n    batch: x\n    columns: [ward, bmi]\n",
+        "    max_rows: 400\n    batch: x\n    columns: [died]\n"};
+    static const struct {
+        const char *const *part;
+        const char *link;
+        struct whole_persons persons;
+        bool abort;
+    } cases[] = {{all, "true", {.count = 350}, false},
+                 {all, "true", {.count = 1}, true},
+                 {all, "true", {.count = 200, .empty = 2}, false},
+                 {all, "true", {.count = 290, .unsorted = 2}, true},
+                 {two, "{min_linked: 5}", {.count = 900}, true},
+                 {two, "true", {.count = 900, .unsorted = 3}, false},
+                 {kept, "{keep: o0, min_linked: 5}", {.count = 270}, true},
+                 {kept, "{keep: o0}", {.count = 350, .empty = 3}, false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const struct support_options o = {.owners = OWNERS,
+                                          .rounds = 2,
+                                          .epsilon = 3,
+                                          .domain = LINKED_DOMAIN,
+                                          .part = cases[k].part,
+                                          .link = cases[k].link,
+                                          .more = cases[k].abort ? "security: abort\n" : NULL};
+        equals(&o, &cases[k].persons, AT_ONCE);
     }
 }
 

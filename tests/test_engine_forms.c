@@ -162,6 +162,22 @@ TEST(a_copula_whose_persons_are_bounded_equals_too)
     }
 }
 
+/* The same of owners that are linked, beside one of whole records, which are read again. */
+TEST(a_copula_whose_owners_are_linked_equals_too)
+{
+    static const char *const part[] = {
+        "    max_rows: 900\n    batch: x\n    columns: [age, sex, ward]\n",
+        "    max_rows: 800\n    batch: x\n    columns: [bmi, died]\n", RECORDS};
+    for (unsigned k = 0; k < 2; k++) {
+        const struct support_options o = {.owners = OWNERS,
+                                          .copula = copula,
+                                          .part = part,
+                                          .link = "true",
+                                          .more = k == 0 ? "security: abort\n" : NULL};
+        equals(&o, &(const struct whole_persons){.count = 270}, k == 1);
+    }
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* A study's engine without anybody's rows, and requests that its server prepares. */

@@ -389,6 +389,15 @@ static enum err add_products(void *self, const struct upload *uploads, size_t co
     return tally_products(s->g->party, &s->g->tally, uploads, count, s->factor, s->sums);
 }
 
+/* Whether records of some owners are not among the rows that were made. */
+static bool reads_again(const struct study *study)
+{
+    for (size_t i = 0; i < study->owners; i++)
+        if (!study_sends_keys(study, i))
+            return true;
+    return false;
+}
+
 static enum err open_products(struct engine *g, const struct engine_step *step, struct tape *range,
                               int64_t *values)
 {
@@ -396,8 +405,10 @@ static enum err open_products(struct engine *g, const struct engine_step *step, 
     struct summing s = {.g = g, .factor = step->request->weight};
     TRY(share64_new(&sums, step->cells));
     s.sums = sums;
-    TRY(keyed_in(g->study) ? add_products(&s, NULL, 0)
-                           : g->uploads.read(g->uploads.self, add_products, &s));
+    if (keyed_in(g->study))
+        TRY(add_products(&s, NULL, 0));
+    if (reads_again(g->study))
+        TRY(g->uploads.read(g->uploads.self, add_products, &s));
     return forms_open_sums(g->party, sums, range, values);
 }
 

@@ -30,10 +30,18 @@ static void free_tables(struct keyed *x)
         planes_free(&x->table[i]);
 }
 
+static void free_rows(struct keyed_rows *rows)
+{
+    planes_free(&rows->whole);
+    planes_free(&rows->linked);
+    memory_free(&rows->attribute);
+}
+
 void keyed_forget(struct keyed *x)
 {
     for (size_t k = 0; k < x->lists; k++)
-        planes_free(&x->rows[k].planes);
+        free_rows(&x->rows[k]);
+    x->lists = 0;
 }
 
 void keyed_free(struct keyed *x)
@@ -43,7 +51,6 @@ void keyed_free(struct keyed *x)
     memory_free(&x->table);
     memory_free(&x->left_out);
     memory_free(&x->rows);
-    x->lists = 0;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -73,7 +80,7 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
     const unsigned bits = study_record_bits(x->study, u->owner);
     struct planes *table = &x->table[u->owner];
     const uint8_t *seed[2];
-    if (u->form != UPLOAD_RECORDS || table->width > 0 || x->lists > 0)
+    if (u->form != UPLOAD_RECORDS || table->width > 0 || x->made)
         return ERR_MISUSE;
     TRY(planes_new(table, bits, records));
     upload_seeds(u, p->index, seed);
@@ -88,36 +95,184 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* All tables that are here, in the order of their owners, as one that has `most` rows of a key. */
-static enum err bound(struct party *p, struct keyed *x, struct keyed_rows *rows)
+/* Tables that rows are made of together, in the order of their owners. */
+struct source {
+    size_t count;
+    size_t *owner;
+    struct planes *table; /* borrowed */
+    bool *sorted;         /* once they are made */
+    size_t attributes;    /* of all */
+    unsigned codes;       /* their planes */
+};
+
+static void source_clear(struct source *s)
+{
+    memory_free(&s->owner);
+    memory_free(&s->table);
+    memory_free(&s->sorted);
+}
+
+/* Those of a batch, or with `first` = owners of all. */
+static enum err gather(const struct keyed *x, size_t first, struct source *s)
 {
     const struct study *study = x->study;
-    struct planes *table CLEAN(memory_release) = NULL;
-    bool *sorted CLEAN(memory_release) = NULL;
-    size_t *owner CLEAN(memory_release) = NULL, count = 0;
-    unsigned width = LINK_FRONT;
-    TRY(memory_new(&table, study->owners));
-    TRY(memory_new(&sorted, study->owners));
-    TRY(memory_new(&owner, study->owners));
-    for (size_t i = 0; i < study->owners; i++)
-        if (x->table[i].width > 0) {
-            width = x->table[i].width;
-            owner[count] = i;
-            table[count++] = x->table[i];
-        }
-    rows->attribute = study->owner[0].column;
-    TRY(planes_new(&rows->planes, 1 + width - LINK_FRONT, link_rows(table, count)));
-    TRY(link_bound(p, &rows->planes, table, count, study->rows_per_person, sorted));
-    for (size_t k = 0; k < count; k++)
-        x->left_out[owner[k]] = !sorted[k];
+    TRY(memory_new(&s->owner, study->owners));
+    TRY(memory_new(&s->table, study->owners));
+    TRY(memory_new(&s->sorted, study->owners));
+    for (size_t i = 0; i < study->owners; i++) {
+        if (x->table[i].width == 0 || (first < study->owners && study->owner[i].batch != first))
+            continue;
+        s->owner[s->count] = i;
+        s->table[s->count++] = x->table[i];
+        s->attributes += study->owner[i].columns;
+        s->codes += x->table[i].width - LINK_FRONT;
+    }
+    return ERR_OK;
+}
+
+static void note_sorted(struct keyed *x, const struct source *s)
+{
+    for (size_t k = 0; k < s->count; k++)
+        x->left_out[s->owner[k]] = !s->sorted[k];
+}
+
+/* Which attributes the first `count` tables have, side by side. */
+static enum err name_attributes(const struct keyed *x, const struct source *s, size_t count,
+                                struct keyed_rows *rows)
+{
+    size_t at = 0;
+    TRY(memory_new(&rows->attribute, s->attributes));
+    for (size_t k = 0; k < count; k++) {
+        const struct study_owner *o = &x->study->owner[s->owner[k]];
+        memcpy(rows->attribute + at, o->column, o->columns * sizeof *o->column);
+        at += o->columns;
+    }
+    return ERR_OK;
+}
+
+/* All tables that are here as one that has at most so many rows of a key. */
+static enum err bound(struct party *p, struct keyed *x)
+{
+    struct source s CLEAN(source_clear) = {0};
+    struct keyed_rows *rows = &x->rows[x->lists];
+    TRY(gather(x, x->study->owners, &s));
+    if (s.count == 0)
+        return ERR_OK;
+    x->lists++;
+    TRY(name_attributes(x, &s, 1, rows));
+    TRY(planes_new(&rows->whole, 1 + s.table[0].width - LINK_FRONT, link_rows(s.table, s.count)));
+    rows->planes = rows->whole;
+    TRY(link_bound(p, &rows->whole, s.table, s.count, x->study->rows_per_person, s.sorted));
+    note_sorted(x, &s);
+    return ERR_OK;
+}
+
+/* --- joins ------------------------------------------------------------------------------------ */
+
+/* The codes of an owner's columns, from plane `at` on, become those of missing values in rows that
+ * it has not, where they are 0. */
+static enum err put_missing(struct party *p, const struct study *study, size_t owner,
+                            const struct keyed_rows *rows, unsigned at, struct bits has)
+{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+    const struct study_owner *o = &study->owner[owner];
+    struct bits lacks;
+    TRY(party_bits(p, &lacks, has.n));
+    bits_not(p, lacks, has);
+    for (size_t c = 0; c < o->columns; c++) {
+        const uint32_t size = study->domain->attribute[o->column[c]].size;
+        for (unsigned k = records_code_bits(size); k-- > 0; at++)
+            if (((size - 1) >> k & 1) != 0)
+                bits_xor(planes_plane(&rows->planes, at), planes_plane(&rows->planes, at), lacks);
+    }
+    return ERR_OK;
+}
+
+/* What a join that keeps the rows of table `keep` leaves to do; `has` tells who has a row. */
+static enum err finish_kept(struct party *p, const struct study *study, const struct source *s,
+                            size_t keep, const struct keyed_rows *rows, const struct planes *has)
+{
+    unsigned at = 1;
+    for (size_t k = 0; k < s->count; k++) {
+        if (k != keep)
+            TRY(put_missing(p, study, s->owner[k], rows, at, planes_plane(has, (unsigned)k)));
+        at += s->table[k].width - LINK_FRONT;
+    }
+    return ERR_OK;
+}
+
+/* Rows that all owners have, for a look at how many that are. */
+static enum err find_linked(struct party *p, struct keyed_rows *rows, struct planes *has)
+{
+    TRY(planes_new(&rows->linked, 1, rows->whole.n));
+    if (has->width > 0)
+        return bits_and_all(p, planes_plane(&rows->linked, 0), has);
+    bits_copy(planes_plane(&rows->linked, 0), planes_plane(&rows->planes, 0));
+    return ERR_OK;
+}
+
+static bool all_sorted(const struct source *s)
+{
+    bool all = true;
+    for (size_t k = 0; k < s->count; k++)
+        all = all && s->sorted[k];
+    return all;
+}
+
+/* The batch that begins with this owner. */
+static enum err join(struct party *p, struct keyed *x, size_t first)
+{
+    const struct study *study = x->study;
+    struct source s CLEAN(source_clear) = {0};
+    struct keyed_rows *rows = &x->rows[x->lists];
+    struct planes has;
+    size_t keep = 0;
+    TRY(gather(x, first, &s));
+    if (s.count == 0)
+        return ERR_OK;
+    x->lists++;
+    while (keep < s.count && s.owner[keep] != study->link.keep)
+        keep++;
+    TRY(name_attributes(x, &s, s.count, rows));
+    TRY(planes_new(&rows->whole, 1 + s.codes + (keep < s.count ? (unsigned)s.count : 0),
+                   link_rows(s.table, s.count)));
+    rows->planes = planes_view(&rows->whole, 0, 1 + s.codes);
+    has = planes_view(&rows->whole, 1 + s.codes, rows->whole.width - 1 - s.codes);
+    TRY(link_join(p, &rows->whole, s.table, s.count, keep, s.sorted));
+    note_sorted(x, &s);
+    if (!all_sorted(&s)) {
+        free_rows(&x->rows[--x->lists]);
+        return ERR_OK;
+    }
+    if (keep < s.count)
+        TRY(finish_kept(p, study, &s, keep, rows, &has));
+    return study->link.min_linked > 0 ? find_linked(p, rows, &has) : ERR_OK;
+}
+
+static enum err join_all(struct party *p, struct keyed *x)
+{
+    for (size_t i = 0; i < x->study->owners; i++)
+        if (x->study->owner[i].batch == i && study_linked(x->study, i))
+            TRY(join(p, x, i));
     return ERR_OK;
 }
 
 enum err keyed_make(struct party *p, struct keyed *x)
 {
-    TRY(memory_new(&x->rows, 1));
-    x->lists = 1;
-    TRY(bound(p, x, &x->rows[0]));
+    TRY(memory_new(&x->rows, x->study->owners));
+    x->made = true;
+    TRY(x->study->link.on ? join_all(p, x) : bound(p, x));
     free_tables(x);
     return ERR_OK;
+}
+
+bool keyed_lacks(const struct keyed *x, size_t owner)
+{
+    const struct study_owner *o = x->study->owner;
+    if (!study_linked(x->study, owner))
+        return x->left_out[owner];
+    for (size_t i = 0; i < x->study->owners; i++)
+        if (o[i].batch == o[owner].batch && x->left_out[i])
+            return true;
+    return false;
 }

@@ -3,7 +3,9 @@
  * of all owners' uploads together (protocols/link.h).
  *
  * An upload becomes a table when it comes; when all are there, rows are made of the tables, once,
- * and counted in the uploads' place. They are kept for as long as somebody may count them again.
+ * and counted in the uploads' place: with `link` a list of each batch, else one list of all owners.
+ * A batch of which one upload is not sorted has no rows. They are kept for as long as somebody may
+ * count them again.
  */
 #ifndef TREFOIL_PARTIES_SERVER_KEYED_H
 #define TREFOIL_PARTIES_SERVER_KEYED_H
@@ -15,7 +17,9 @@
 /* Rows as protocols/records.h takes them: validity, and codes of attributes in this order. */
 struct keyed_rows {
     struct planes planes;
-    const uint16_t *attribute; /* borrowed from the study */
+    uint16_t *attribute;
+    struct planes whole;  /* what `planes` borrows from */
+    struct planes linked; /* one plane, where a study looks at it: all owners have the row */
 };
 
 struct keyed {
@@ -23,7 +27,8 @@ struct keyed {
     struct planes *table;      /* of each owner; without planes where its upload is not here */
     bool *left_out;            /* by owner, once rows are made: the upload is not sorted */
     struct keyed_rows *rows;
-    size_t lists; /* of rows; 0 until they are made */
+    size_t lists; /* of rows */
+    bool made;
 };
 
 /* Whether a study's rows have keys. */
@@ -37,6 +42,9 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *uploa
 
 /* Makes the rows of all that is loaded; opens which uploads are sorted, and leaves out the rest. */
 enum err keyed_make(struct party *p, struct keyed *x) MUST_CHECK;
+
+/* Whether an owner's rows are in none of those made: an upload of its batch is left out. */
+bool keyed_lacks(const struct keyed *x, size_t owner);
 
 /* The rows, where nobody counts them again, but not that they were made. */
 void keyed_forget(struct keyed *x);

@@ -21,12 +21,14 @@ enum err tally_new(struct tally *t, const struct study *study, const struct boun
         cells += tally_counts(study, q) ? study->workload->query[q].cells : 0;
     TRY(memory_new(&t->counted, study->owners));
     TRY(keyed_new(&t->keyed, study));
+    TRY(share64_new(&t->linked, 1));
     return share64_new(&t->sums, cells);
 }
 
 void tally_free(struct tally *t)
 {
     share64_free(&t->sums);
+    share64_free(&t->linked);
     memory_free(&t->counted);
     keyed_free(&t->keyed);
 }
@@ -168,12 +170,23 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
     return ERR_OK;
 }
 
+/* Leaves in now[] the owners whose uploads have keys, or those whose have none. */
+static enum err pick(const struct tally *t, const bool *now, bool keys, bool **picked)
+{
+    TRY(memory_new(picked, t->study->owners));
+    for (size_t i = 0; i < t->study->owners; i++)
+        (*picked)[i] = now[i] && study_sends_keys(t->study, i) == keys;
+    return ERR_OK;
+}
+
 /* Counts uploads by themselves. */
 static enum err add_each(struct party *p, struct tally *t, const bool *now,
                          const struct upload *const *by_owner)
 {
     struct work w CLEAN(work_free) = {0};
-    TRY(gather(&w, t->study, now, by_owner, p->index));
+    bool *picked CLEAN(memory_release) = NULL;
+    TRY(pick(t, now, false, &picked));
+    TRY(gather(&w, t->study, picked, by_owner, p->index));
     if (w.answers > 0)
         TRY(add_answers(p, t, &w));
     return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;
@@ -183,8 +196,10 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
 static enum err load_each(struct party *p, struct tally *t, const bool *now,
                           const struct upload *const *by_owner)
 {
+    bool *picked CLEAN(memory_release) = NULL;
+    TRY(pick(t, now, true, &picked));
     for (size_t i = 0; i < t->study->owners; i++)
-        if (now[i])
+        if (picked[i])
             TRY(keyed_load(p, &t->keyed, by_owner[i]));
     return ERR_OK;
 }
@@ -196,7 +211,8 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
     bool *now CLEAN(memory_release) = NULL;
     TRY(memory_new(&now, study->owners));
     TRY(sort_out(t, uploads, count, false, now, &by_owner));
-    TRY(keyed_in(study) ? load_each(p, t, now, by_owner) : add_each(p, t, now, by_owner));
+    TRY(load_each(p, t, now, by_owner));
+    TRY(add_each(p, t, now, by_owner));
     for (size_t i = 0; i < study->owners; i++) {
         t->counted[i] = t->counted[i] || now[i];
         t->owners += now[i];
@@ -204,17 +220,41 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
     return ERR_OK;
 }
 
+/* How many rows all owners of their batch have. */
+static enum err count_linked(struct party *p, struct tally *t)
+{
+    static const uint32_t one = 1; /* an attribute of one value counts rows */
+    static const uint16_t attribute = 0;
+    struct records_query query = {.n = 1, .out = t->linked};
+    struct records_batch *batch CLEAN(memory_release) = NULL;
+    struct records_part *part CLEAN(memory_release) = NULL;
+    const struct records_shape shape = {1, &one};
+    const struct keyed *x = &t->keyed;
+    if (t->study->link.min_linked == 0 || x->lists == 0)
+        return ERR_OK;
+    TRY(memory_new(&batch, x->lists));
+    TRY(memory_new(&part, x->lists));
+    for (size_t k = 0; k < x->lists; k++) {
+        const struct planes *linked = &x->rows[k].linked;
+        part[k] = (struct records_part){.attributes = 1, .attribute = &attribute, .made = linked};
+        batch[k] = (struct records_batch){.records = linked->n, .part = &part[k], .parts = 1};
+    }
+    return records_count(p, &shape, batch, x->lists, &query, 1);
+}
+
 enum err tally_finish(struct party *p, struct tally *t)
 {
     struct work w CLEAN(work_free) = {0};
     struct keyed *x = &t->keyed;
-    if (!keyed_in(t->study) || x->lists > 0 || t->owners == 0)
+    if (!keyed_in(t->study) || x->made || t->owners == 0)
         return ERR_OK;
     TRY(keyed_make(p, x));
     for (size_t i = 0; i < t->study->owners; i++)
-        t->owners -= x->left_out[i];
+        t->owners -= t->counted[i] && keyed_lacks(x, i);
     TRY(gather_made(&w, t->study, x));
-    TRY(add_records(p, t, &w));
+    if (w.batches > 0)
+        TRY(add_records(p, t, &w));
+    TRY(count_linked(p, t));
     if (study_counts_pairs(t->study))
         keyed_forget(x);
     return ERR_OK;
@@ -227,17 +267,20 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     const int64_t **score CLEAN(memory_release) = NULL;
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
-    bool *now CLEAN(memory_release) = NULL;
+    bool *now CLEAN(memory_release) = NULL, *picked CLEAN(memory_release) = NULL;
     struct work w CLEAN(work_free) = {0};
     struct records_shape shape;
     TRY(memory_new(&now, t->study->owners));
     TRY(memory_new(&score, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
-    TRY(keyed_in(t->study) ? gather_made(&w, t->study, &t->keyed)
-                           : gather(&w, t->study, now, by_owner, p->index));
+    TRY(pick(t, now, false, &picked));
+    TRY(count == 0 ? gather_made(&w, t->study, &t->keyed)
+                   : gather(&w, t->study, picked, by_owner, p->index));
     if (w.answers > 0)
         return ERR_MISUSE;
+    if (w.batches == 0)
+        return ERR_OK;
     for (size_t a = 0; a < load->one_ways; a++)
         score[a] = factor + load->query[a].offset;
     return records_moments(p, &shape, w.batch, w.batches, score, out);

@@ -23,6 +23,7 @@ struct tally {
     bool *counted;               /* by owner: its upload is in */
     size_t owners;               /* that are counted */
     struct keyed keyed;
+    struct share64 linked; /* rows that all owners of their batch have, where the study looks */
 };
 
 enum err tally_new(struct tally *t, const struct study *study,
@@ -47,8 +48,8 @@ enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
  * Of uploads that are in the tally, all of them records: adds to `out`, for each two attributes,
- * the sum over all rows of the product of their factors (aim/forms.h). Where rows have keys no
- * uploads are read: `count` is 0.
+ * the sum over all rows of the product of their factors (aim/forms.h). Of rows that were made of
+ * uploads with keys no uploads are read: `count` is 0.
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
                         size_t count, const int64_t *factor, struct share64 out) MUST_CHECK;
