@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-/* Planes that number `count` things. */
-static unsigned bits_for(size_t count)
-{
-    unsigned bits = 0;
-    while (count > 1 && (count - 1) >> bits != 0)
-        bits++;
-    return bits;
-}
-
 /* 1 in the lanes below n of a vector's word `at`. */
 static uint64_t lanes_below(size_t n, size_t at)
 {
@@ -86,7 +77,7 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const size_t rows = link_rows(tables, owners);
     size_t longest = 0, *number;
-    unsigned place, owner = bits_for(owners);
+    unsigned place, owner = linked_bits(owners);
     struct linked l;
     if (most == 0 || out->width == 0 || out->n != rows)
         return ERR_RANGE;
@@ -95,7 +86,7 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
         number[o] = o;
         longest = bits_words(tables[o].n) > longest ? bits_words(tables[o].n) : longest;
     }
-    place = bits_for(64 * longest);
+    place = linked_bits(64 * longest);
     TRY(linked_load(p, &l, tables, owners, place + owner, out->width - 1));
     TRY(linked_sorted(p, &l, sorted));
     number_places(p, &l, place);
@@ -338,7 +329,7 @@ enum err link_join(struct party *p, const struct planes *out, const struct plane
                    size_t owners, size_t keep, bool *sorted)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    struct joining j = {.out = out, .owner = bits_for(owners), .keep = keep < owners};
+    struct joining j = {.out = out, .owner = linked_bits(owners), .keep = keep < owners};
     unsigned widest = 0, all = 1 + (j.keep ? (unsigned)owners : 0);
     if (owners == 0 || owners > LINK_OWNERS_MAX || out->n != link_rows(tables, owners))
         return ERR_RANGE;

@@ -27,6 +27,8 @@
 
 #include "mpc/bits.h"
 
+#include <stdbool.h>
+
 #define LINK_KEY 64               /* planes of a key */
 #define LINK_FRONT (1 + LINK_KEY) /* those of a table before its columns: validity, key */
 #define LINK_OWNERS_MAX 64        /* of a join */
@@ -49,5 +51,17 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
  */
 enum err link_join(struct party *p, const struct planes *out, const struct planes *tables,
                    size_t owners, size_t keep, bool *sorted) MUST_CHECK;
+
+/*
+ * What they take, on one lane without a check, of tables of so many rows and columns: words of 8
+ * bytes that each server sends, and rounds.
+ */
+struct link_cost {
+    uint64_t words, rounds;
+};
+enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owners,
+                         unsigned columns) MUST_CHECK;
+enum err link_join_cost(struct link_cost *cost, const size_t *rows, const unsigned *columns,
+                        size_t owners, size_t keep) MUST_CHECK;
 
 #endif

@@ -18,6 +18,15 @@ struct linked {
     size_t *words, *from; /* of each table: words of a plane, and the first */
 };
 
+/* Planes that number `count` things. */
+static inline unsigned linked_bits(size_t count)
+{
+    unsigned bits = 0;
+    while (count > 1 && (count - 1) >> bits != 0)
+        bits++;
+    return bits;
+}
+
 /* The tables' rows, in the party's scratch; planes below `low` are not yet anything. */
 enum err linked_load(struct party *p, struct linked *l, const struct planes *tables, size_t owners,
                      unsigned low, unsigned columns) MUST_CHECK;

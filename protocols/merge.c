@@ -206,3 +206,35 @@ enum err merge_rows(struct party *p, const struct planes *rows, unsigned order, 
     }
     return ERR_OK;
 }
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+static void layer_cost(unsigned order, unsigned width, uint64_t pairs, uint64_t *words,
+                       uint64_t *rounds)
+{
+    unsigned depth = 0;
+    while ((unsigned)1 << depth < order + 1)
+        depth++;
+    *words += pairs * (2 * order - depth + width);
+    *rounds += (pairs + MERGE_TILE / 64 - 1) / (MERGE_TILE / 64) * (depth + 1);
+}
+
+void merge_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
+                uint64_t *rounds)
+{
+    for (; lists > 1; lists = (lists + 1) / 2) {
+        size_t longest = 0;
+        for (size_t i = 0; i < lists / 2; i++) {
+            list[i] = list[2 * i] + list[2 * i + 1];
+            longest = list[i] > longest ? list[i] : longest;
+        }
+        for (size_t d = 1; d < 64 * longest; d *= 2) {
+            uint64_t pairs = 0;
+            for (size_t i = 0; i < lists / 2; i++)
+                pairs += pairs_of(list[i], d);
+            layer_cost(order, width, pairs, words, rounds);
+        }
+        if (lists % 2 != 0)
+            list[lists / 2] = list[lists - 1];
+    }
+}

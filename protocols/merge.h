@@ -32,4 +32,11 @@
 enum err merge_rows(struct party *p, const struct planes *rows, unsigned order, const size_t *words,
                     size_t lists) MUST_CHECK;
 
+/*
+ * Adds the words of 8 bytes that each server sends for that, and the rounds, on one lane without a
+ * check; `list` has each list's words of a plane, and is used up.
+ */
+void merge_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
+                uint64_t *rounds);
+
 #endif

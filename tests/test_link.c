@@ -403,78 +403,14 @@ TEST(a_server_that_lies_moves_no_row)
 
 /* --- costs ------------------------------------------------------------------------------------ */
 
-struct price {
-    uint64_t words, rounds;
-};
-
-/* Of ANDs of `words` words in each of `rounds` rounds, as they stand in the headers. */
-static void add(struct price *x, uint64_t words, uint64_t rounds)
+static struct link_cost cost_of(const struct linking *l)
 {
-    x->words += words;
-    x->rounds += rounds;
-}
-
-static void add_merge(struct price *x, const size_t *n, size_t lists, unsigned order,
-                      unsigned width)
-{
-    size_t words[OWNERS_MAX];
-    for (size_t k = 0; k < lists; k++)
-        words[k] = (n[k] + 63) / 64;
-    for (; lists > 1; lists = (lists + 1) / 2) {
-        size_t longest = 0;
-        for (size_t k = 0; k < lists / 2; k++) {
-            words[k] = words[2 * k] + words[2 * k + 1];
-            longest = words[k] > longest ? words[k] : longest;
-        }
-        for (size_t d = 1; d < 64 * longest; d *= 2) {
-            uint64_t pairs = 0; /* words of them, one by one */
-            for (size_t k = 0; k < lists / 2; k++)
-                if (d < 64)
-                    pairs += (words[k] + 1) / 2;
-                else
-                    for (size_t i = 0; i + d / 64 < words[k]; i++)
-                        pairs += (i & d / 64) == 0;
-            add(x, pairs * (2 * order - log2_ceil(order + 1) + width), log2_ceil(order + 1) + 1);
-        }
-        if (lists % 2 != 0)
-            words[lists / 2] = words[lists - 1];
-    }
-}
-
-static struct price price_of(const struct linking *l)
-{
-    const size_t owners = l->t.owners, words = l->rows / 64;
-    const unsigned owner = log2_ceil((unsigned)owners);
-    struct price x = {0, 1}; /* the opening */
-    size_t longest = 0;
-    unsigned widest = 0, all = 0;
-    for (size_t o = 0; o < owners; o++) {
-        const size_t n = (l->t.n[o] + 63) / 64;
-        longest = n > longest ? n : longest;
-        widest = l->t.columns[o] > widest ? l->t.columns[o] : widest;
-        all += o == l->keep ? 0 : l->t.columns[o];
-        x.words += n > 0 ? n - 1 : 0;
-    }
-    add(&x, words * (2 * LINK_FRONT - 7), 7);
-    add(&x, 6 * owners, log2_ceil((unsigned)longest) + 6);
-    if (l->most > 0) {
-        const unsigned order = LINK_FRONT + owner + log2_ceil((unsigned)(64 * longest));
-        add_merge(&x, l->t.n, owners, order, order + widest);
-        add(&x, words * LINK_KEY, 6 + 1);
-        return x;
-    }
-    add(&x, words * (LINK_KEY - 1), 6); /* surplus */
-    add_merge(&x, l->t.n, owners, LINK_FRONT + 1 + owner, LINK_FRONT + 1 + owner + widest);
-    if (l->keep >= owners) {
-        add(&x, words * LINK_FRONT, 7);
-    } else {
-        const size_t pairs = owners * (owners - 1) / 2;
-        add(&x, words * (owner + 1), log2_ceil(owner + 2));
-        add(&x, words * (owners - 1) * LINK_FRONT, 7);
-        add(&x, words * pairs * owner, log2_ceil(owner + 1));
-        add(&x, words * all, 1);
-    }
-    return x;
+    struct link_cost cost;
+    if (l->most > 0)
+        assert_int_equal(link_bound_cost(&cost, l->t.n, l->t.owners, l->t.columns[0]), ERR_OK);
+    else
+        assert_int_equal(link_join_cost(&cost, l->t.n, l->t.columns, l->t.owners, l->keep), ERR_OK);
+    return cost;
 }
 
 TEST(costs_are_those_of_the_formulas)
@@ -482,16 +418,31 @@ TEST(costs_are_those_of_the_formulas)
     static const size_t chosen[] = {2, 4, 7, 9};
     for (size_t k = 0; k < 12; k++) {
         struct linking l CLEAN(linking_free);
-        struct price price;
+        struct link_cost cost;
         make_case(&l, chosen[k / 3], k % 3 > 0);
         if (chosen[k / 3] == 4) /* whole tables of invalid rows in place of none */
             continue;
         l.most = k % 3 == 0 ? 3 : 0;
         l.keep = k % 3 == 1 ? INNER : 0;
         execute(&l, 1);
-        price = price_of(&l);
-        assert_int_equal(l.costs.rounds, price.rounds);
+        cost = cost_of(&l);
+        assert_int_equal(l.costs.rounds, cost.rounds);
         for (unsigned i = 0; i < 3; i++)
-            assert_int_equal(l.costs.sent[i], 8 * (price.words + (l.t.owners + 63) / 64));
+            assert_int_equal(l.costs.sent[i], 8 * cost.words);
     }
+}
+
+/* More rows than a tile has, and pairs of a layer. */
+TEST(costs_of_several_tiles_are_those_of_the_formulas)
+{
+    struct linking l CLEAN(linking_free) = {.most = 2};
+    struct link_cost cost;
+    uint64_t seed = 3;
+    tables_fill(&l.t, 0, 70000, 1, 60000, &seed);
+    tables_fill(&l.t, 1, 66000, 1, 60000, &seed);
+    execute(&l, 1);
+    cost = cost_of(&l);
+    assert_int_equal(l.costs.rounds, cost.rounds);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(l.costs.sent[i], 8 * cost.words);
 }
