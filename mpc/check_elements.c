@@ -17,25 +17,28 @@ struct filling {
 
 static void filled(struct filling *to)
 {
+    struct prime_view all;
     if (to->used == 0)
         return;
-    for (unsigned v = 0; v < 4; v++)
+    for (unsigned v = 0; v < 4; v++) {
         memset(to->block.x[v] + to->used, 0, (PRIME_BLOCK - to->used) * sizeof(uint64_t));
-    to->call(to->n, &to->block, PRIME_ALL, to->at++, to->arg);
+        all.x[v] = to->block.x[v];
+    }
+    to->call(to->n, &all, to->at++, to->arg);
     to->used = 0;
 }
 
-static void fill(struct filling *to, const struct prime_block *x, unsigned there, size_t n)
+static void fill(struct filling *to, const struct prime_view *view, size_t n)
 {
     if (n == PRIME_BLOCK) {
-        to->call(to->n, x, there, to->at++, to->arg);
+        to->call(to->n, view, to->at++, to->arg);
         return;
     }
     for (size_t i = 0, k; i < n; i += k) {
         k = PRIME_BLOCK - to->used < n - i ? PRIME_BLOCK - to->used : n - i;
         for (unsigned v = 0; v < 4; v++)
-            if ((there >> v & 1) != 0)
-                memcpy(to->block.x[v] + to->used, x->x[v] + i, k * sizeof(uint64_t));
+            if (view->x[v] != NULL)
+                memcpy(to->block.x[v] + to->used, view->x[v] + i, k * sizeof(uint64_t));
             else
                 memset(to->block.x[v] + to->used, 0, k * sizeof(uint64_t));
         to->used += k;
@@ -84,15 +87,16 @@ static void weighed_words(const struct weighing *w, enum ring ring, const void *
         out[i] = prime_scaled(f, x[i], w->w[i], w->over[i]);
 }
 
-static void plain_words(const struct prime *f, enum ring ring, const void *v, size_t at, size_t n,
-                        uint64_t *out)
+/* Words as they are, in `room` or where they stand. */
+static const uint64_t *plain_words(const struct prime *f, enum ring ring, const void *v, size_t at,
+                                   size_t n, uint64_t room[CLAIMS_TILE])
 {
-    uint64_t room[CLAIMS_TILE];
-    if (ring == RING_128)
-        for (size_t i = 0; i < n; i++)
-            out[i] = prime_wide(f, ((const word128 *)v)[at + i]);
-    else
-        memcpy(out, claims_words(ring, v, at, n, room), n * sizeof *out);
+    const uint64_t *x = (const uint64_t *)v + 2 * at;
+    if (ring != RING_128)
+        return claims_words(ring, v, at, n, room);
+    for (size_t i = 0; i < n; i++)
+        room[i] = prime_wide(f, (word128)x[2 * i + 1] << 64 | x[2 * i]);
+    return room;
 }
 
 /* The factor where a bit is 1, else 0. */
@@ -109,28 +113,25 @@ static bool is_kept(const struct check_record *r, unsigned l)
     return r->form[l] == CHECK_WORDS && (r->ring == RING_64 || r->ring == RING_128);
 }
 
-/* x is weighed. Elements take the room of words, or half of it: none is overwritten early. */
+/*
+ * x is weighed. Elements take the room of words, or the first half of it: what comes is read before
+ * it is overwritten.
+ */
 static void put_kept(struct filling *to, const struct weighing *w, const struct check_record *r,
                      unsigned l, size_t at, size_t n)
 {
-    const bool made = to->n->made;
-    struct prime_block out;
-    unsigned there = 0;
+    struct prime_view view = {{NULL}};
     for (unsigned v = 0; v < 4; v++) {
         uint64_t *vector = v < 2 ? r->x[l][v] : r->y[l][v - 2];
         if (vector == NULL)
             continue;
-        there |= 1u << v;
-        if (made)
-            memcpy(out.x[v], vector + at, n * sizeof *vector);
-        else if (v < 2)
-            weighed_words(w, r->ring, vector, at, n, out.x[v]);
-        else
-            plain_words(w->f, r->ring, vector, at, n, out.x[v]);
-        if (!made)
-            memcpy(vector + at, out.x[v], n * sizeof *vector);
+        if (!to->n->made && v < 2)
+            weighed_words(w, r->ring, vector, at, n, vector + at);
+        else if (!to->n->made)
+            (void)plain_words(w->f, r->ring, vector, at, n, vector + at);
+        view.x[v] = vector + at;
     }
-    fill(to, &out, there, n);
+    fill(to, &view, n);
 }
 
 /* Of bits both times a constant: that is of V where they choose nothing, else of the weights. */
@@ -139,16 +140,16 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
 {
     const struct prime *f = w->f;
     const uint64_t factor = prime_wide(f, r->factor[l]), over = prime_over(f, factor);
+    struct prime_view view = {{NULL}};
     struct prime_block out;
     uint64_t scaled[CLAIMS_TILE];
-    unsigned there = 0;
     for (size_t i = 0; i < n; i++)
         scaled[i] = r->form[l] == CHECK_CHOICE ? prime_scaled(f, w->w[i], factor, over) : factor;
     for (unsigned v = 0; v < 4; v++) {
         const void *from = v < 2 ? r->x[l][v] : r->y[l][v - 2];
         if (from == NULL)
             continue;
-        there |= 1u << v;
+        view.x[v] = out.x[v];
         if (r->form[l] == CHECK_WORDS && v < 2)
             weighed_words(w, r->ring, from, at, n, out.x[v]);
         else if (r->form[l] == CHECK_BOTH)
@@ -156,10 +157,10 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
         else if (v < 2)
             chosen(to->n, from, at, scaled, out.x[v], n);
         else
-            plain_words(f, r->form[l] == CHECK_WORDS ? r->ring : r->narrow[l], from, at, n,
-                        out.x[v]);
+            view.x[v] = plain_words(f, r->form[l] == CHECK_WORDS ? r->ring : r->narrow[l], from, at,
+                                    n, out.x[v]);
     }
-    fill(to, &out, there, n);
+    fill(to, &view, n);
 }
 
 /* Some words of a record, product by product. */
@@ -215,15 +216,24 @@ enum err numbers_columns(struct numbers *n)
     return ERR_OK;
 }
 
+static void call_with(struct numbers *n, const struct prime_block *block, size_t at,
+                      numbers_block_fn *call, void *arg)
+{
+    struct prime_view view;
+    for (unsigned v = 0; v < 4; v++)
+        view.x[v] = block->x[v];
+    call(n, &view, at, arg);
+}
+
 void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
 {
     struct filling to = {.n = n, .call = call, .arg = arg};
     struct check_place place = {0, 0};
     struct check_record r;
     for (size_t k = 0; n->block != NULL && k < n->blocks; k++)
-        call(n, &n->block[k], PRIME_ALL, k, arg);
+        call_with(n, &n->block[k], k, call, arg);
     for (; n->block == NULL && to.at < n->strips; to.at++)
-        call(n, &n->column[to.at], PRIME_ALL, to.at, arg);
+        call_with(n, &n->column[to.at], to.at, call, arg);
     while (n->block == NULL && check_numbers_next(n->log, &place, &r))
         for (size_t at = 0, k; at < r.words; at += k) {
             k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;

@@ -78,21 +78,21 @@ struct sides {
     uint64_t u[PRIME_BLOCK], v[PRIME_BLOCK];
 };
 
-static void make_sides(const struct numbers *n, const struct prime_block *block, unsigned there,
-                       struct sides *s)
+static void make_sides(const struct numbers *n, const struct prime_view *block, struct sides *s)
 {
     static const uint64_t zeros[PRIME_BLOCK];
     const uint64_t *x[4];
     for (unsigned v = 0; v < 4; v++)
-        x[v] = (there >> v & 1) != 0 ? block->x[v] : zeros;
+        x[v] = block->x[v] != NULL ? block->x[v] : zeros;
     make_side(n, x[0], x[1], PRIME_BLOCK, s->u);
     make_side(n, x[2], x[3], PRIME_BLOCK, s->v);
 }
 
 /* Whether neither side is zero. */
-static bool has_products(unsigned there)
+static bool has_products(const struct prime_view *block)
 {
-    return (there & 3) != 0 && (there >> 2) != 0;
+    return (block->x[0] != NULL || block->x[1] != NULL) &&
+           (block->x[2] != NULL || block->x[3] != NULL);
 }
 
 /* Sums at points as they add up, in three words. */
@@ -115,14 +115,13 @@ static void end_points(const struct numbers *n, const struct adding *to)
     }
 }
 
-static void sum_block(struct numbers *n, const struct prime_block *block, unsigned there, size_t at,
-                      void *to)
+static void sum_block(struct numbers *n, const struct prime_view *block, size_t at, void *to)
 {
     struct sides s;
     (void)at;
-    if (!has_products(there))
+    if (!has_products(block))
         return;
-    make_sides(n, block, there, &s);
+    make_sides(n, block, &s);
     add_points(n, &s, to);
 }
 
@@ -183,13 +182,12 @@ static void add_cross(struct numbers *n, const struct sides *x, size_t at, struc
     }
 }
 
-static void sum_last_block(struct numbers *n, const struct prime_block *block, unsigned there,
-                           size_t at, void *arg)
+static void sum_last_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
 {
     struct adding *to = arg;
     struct sides s;
-    make_sides(n, block, there, &s);
-    if (has_products(there))
+    make_sides(n, block, &s);
+    if (has_products(block))
         add_points(n, &s, to);
     add_cross(n, &s, at, to->sums);
 }
@@ -287,21 +285,20 @@ struct folding {
 };
 
 /* Rows of a vector of a block weighed, or zeros where it is not there. */
-static void fold_vector(const struct numbers *n, const struct prime_block *block, unsigned there,
-                        unsigned v, const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
+static void fold_vector(const struct numbers *n, const struct prime_view *block, unsigned v,
+                        const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
 {
-    if ((there >> v & 1) != 0)
+    if (block->x[v] != NULL)
         fold_rows(&n->field, block->x[v], weight, out);
     else
         memset(out, 0, PRIME_COLUMNS * sizeof *out);
 }
 
-static void fold_block(struct numbers *n, const struct prime_block *block, unsigned there,
-                       size_t at, void *arg)
+static void fold_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
 {
     const struct folding *g = arg;
     for (unsigned v = 0; v < 4; v++)
-        fold_vector(n, block, there, v, g->weight,
+        fold_vector(n, block, v, g->weight,
                     g->out[at / PRIME_ROWS].x[v] + at % PRIME_ROWS * PRIME_COLUMNS);
 }
 
@@ -340,8 +337,7 @@ struct starring {
     uint64_t weight[PRIME_ROWS], *out[2];
 };
 
-static void star_block(struct numbers *n, const struct prime_block *block, unsigned there,
-                       size_t at, void *arg)
+static void star_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
 {
     const struct prime *f = &n->field;
     const struct starring *g = arg;
@@ -349,7 +345,7 @@ static void star_block(struct numbers *n, const struct prime_block *block, unsig
         const size_t from = at * PRIME_COLUMNS;
         uint64_t *out = g->out[v % 2] + (v < 2 ? 0 : n->columns) + from;
         const uint64_t *m = n->mask[v / 2][v % 2] + from;
-        fold_vector(n, block, there, v, g->weight, out);
+        fold_vector(n, block, v, g->weight, out);
         for (size_t s = 0; s < PRIME_COLUMNS; s++)
             out[s] = prime_add(f, out[s], prime_times(f, n->zeta, m[s]));
     }

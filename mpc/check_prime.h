@@ -25,14 +25,15 @@ struct prime_sums {
 };
 
 /*
- * Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. The
- * protocol alone says which of the four vectors of a block are there: bit v of a mask. The others
- * are zero, and are not filled in.
+ * Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. A
+ * vector that is NULL is zero; the protocol alone says which are.
  */
 struct prime_block {
     uint64_t x[4][PRIME_BLOCK];
 };
-#define PRIME_ALL 15u
+struct prime_view {
+    const uint64_t *x[4];
+};
 
 struct numbers {
     struct party *p;
@@ -76,8 +77,8 @@ enum err numbers_fold(struct numbers *n) MUST_CHECK;
 enum err numbers_columns(struct numbers *n) MUST_CHECK;
 
 /* Calls with each block of elements, in order. */
-typedef void numbers_block_fn(struct numbers *n, const struct prime_block *block, unsigned there,
-                              size_t at, void *arg);
+typedef void numbers_block_fn(struct numbers *n, const struct prime_view *block, size_t at,
+                              void *arg);
 void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg);
 
 /*

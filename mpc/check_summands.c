@@ -156,17 +156,20 @@ static bool is_there(const struct check_record *r, unsigned l)
     return (x[0] != NULL && (y[0] != NULL || y[1] != NULL)) || (x[1] != NULL && y[0] != NULL);
 }
 
-static void add_minus_z(uint64_t (*sum)[SUM], const struct check_record *r, size_t at, size_t n)
+/* A tile begins with -z, or 0. */
+static void begin_tile(uint64_t (*sum)[SUM], const struct check_record *r, size_t at, size_t n)
 {
     uint64_t room[CLAIMS_TILE];
-    if (r->ring == RING_128) {
-        for (size_t i = 0; i < n; i++)
-            add_wide(sum[i], ((const word128 *)r->minus_z[0])[at + i], 0);
-        return;
+    const uint64_t *z = NULL;
+    if (r->has_z && r->ring == RING_128)
+        z = (const uint64_t *)r->minus_z[0] + 2 * at;
+    else if (r->has_z)
+        z = claims_words(r->ring, r->minus_z[0], at, n, room);
+    for (size_t i = 0; i < n; i++) {
+        sum[i][0] = z == NULL ? 0 : r->ring == RING_128 ? z[2 * i] : z[i];
+        sum[i][1] = z != NULL && r->ring == RING_128 ? z[2 * i + 1] : 0;
+        sum[i][2] = sum[i][3] = sum[i][4] = 0;
     }
-    const uint64_t *z = claims_words(r->ring, r->minus_z[0], at, n, room);
-    for (size_t i = 0; i < n; i++)
-        add_wide(sum[i], z[i], 0);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -196,12 +199,10 @@ static void add_tile(struct buckets *b, const uint64_t *weight, const struct che
                      size_t at, size_t n)
 {
     uint64_t sum[CLAIMS_TILE][SUM];
-    memset(sum, 0, n * sizeof *sum);
+    begin_tile(sum, r, at, n);
     for (unsigned l = 0; l < r->products; l++)
         if (is_there(r, l))
             add_summands(sum, r, l, at, n);
-    if (r->has_z)
-        add_minus_z(sum, r, at, n);
     for (size_t i = 1; r->one && i < n; i++)
         claims_add(sum[0], SUM, sum[i], SUM);
     if (b->lines + CLAIMS_TILE > LINES)
