@@ -7,8 +7,13 @@
 
 #include <stdlib.h>
 
-#define OWNERS TABLE_STUDY_OWNERS
+#define OWNERS_MAX TABLE_STUDY_OWNERS_MAX
 #define PATIENCE_S 600
+
+static unsigned owners_of(const struct table_study *t)
+{
+    return t->owners > 0 ? t->owners : TABLE_STUDY_OWNERS;
+}
 
 struct scene {
     struct support_study s;
@@ -20,8 +25,9 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     struct bench_data data CLEAN(bench_data_clear) = {0};
     struct bytes domain CLEAN(bytes_clear) = {0}, workload CLEAN(bytes_clear) = {0};
     char rows[64];
-    const char *part[OWNERS];
-    struct support_options o = {.owners = OWNERS,
+    const char *part[OWNERS_MAX];
+    struct support_options o = {.owners = owners_of(t),
+                                .enforce = t->enforce,
                                 .domain = t->domain,
                                 .rounds = t->rounds,
                                 .copula = t->copula,
@@ -31,7 +37,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
                                 .more = t->more};
     snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n",
              t->most > 0 ? t->most : TABLE_STUDY_ROWS, t->as);
-    for (unsigned i = 0; i < OWNERS; i++)
+    for (unsigned i = 0; i < owners_of(t); i++)
         part[i] = rows;
     if (t->domain != NULL)
         return support_study_new(&c->s, &o, log);
@@ -48,14 +54,15 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
 static enum err split(const struct scene *c, const struct table_study *t, struct log *log)
 {
     char path[4096], line[4096];
-    FILE *in, *out[OWNERS] = {NULL};
+    FILE *in, *out[OWNERS_MAX] = {NULL};
+    const unsigned owners = owners_of(t);
     enum err e = ERR_OK;
     if (t->rows != NULL)
         snprintf(path, sizeof path, "%s", t->rows);
     else
         snprintf(path, sizeof path, "%s/%s.csv", data_folder(), t->table);
     in = fopen(path, "r");
-    for (unsigned i = 0; i < OWNERS; i++) {
+    for (unsigned i = 0; i < owners; i++) {
         out[i] = fopen(support_path(&c->s, "o%u.csv", i), "w");
         if (out[i] == NULL)
             e = ERR_SYSTEM;
@@ -63,10 +70,13 @@ static enum err split(const struct scene *c, const struct table_study *t, struct
     if (in == NULL)
         e = log_fail(log, ERR_SYSTEM, "%s cannot be read", path);
     for (unsigned row = 0; e == ERR_OK && fgets(line, sizeof line, in) != NULL; row++)
-        for (unsigned i = 0; i < OWNERS; i++)
-            if (row == 0 || row % OWNERS == i)
+        for (unsigned i = 0; i < owners; i++)
+            if (row == 0 || row % owners == i) {
+                if (t->enforce > 0)
+                    fprintf(out[i], row == 0 ? "who," : "p%u,", row % TABLE_STUDY_PERSONS);
                 fputs(line, out[i]);
-    for (unsigned i = 0; i < OWNERS; i++)
+            }
+    for (unsigned i = 0; i < owners; i++)
         if (out[i] != NULL && fclose(out[i]) != 0)
             e = ERR_SYSTEM;
     if (in != NULL)
@@ -106,7 +116,7 @@ static enum err read_sent(const struct scene *c, struct table_study_figures *f, 
 
 static enum err share_all(struct scene *c, struct table_study_figures *f, struct log *log)
 {
-    for (unsigned i = 0; i < OWNERS; i++) {
+    for (unsigned i = 0; i < c->s.owners; i++) {
         const char *const a[] = {"share",
                                  c->s.path,
                                  support_path(&c->s, "o%u.csv", i),

@@ -1,6 +1,6 @@
 /*
- * bench/table_study.h - a whole study of a real table: three `trefoil serve`, five `trefoil share`
- * and one `trefoil run` on this machine. Every fifth row is an owner's.
+ * bench/table_study.h - a whole study of a real table: three `trefoil serve`, a `trefoil share` for
+ * each owner and one `trefoil run` on this machine. Of m owners each has every m-th row.
  */
 #ifndef TREFOIL_BENCH_TABLE_STUDY_H
 #define TREFOIL_BENCH_TABLE_STUDY_H
@@ -12,7 +12,9 @@
 #include <stdbool.h>
 
 #define TABLE_STUDY_OWNERS 5
-#define TABLE_STUDY_ROWS 16383u /* at most, of each owner */
+#define TABLE_STUDY_OWNERS_MAX 100
+#define TABLE_STUDY_PERSONS 30000 /* whose rows are, in turn, where the study has persons */
+#define TABLE_STUDY_ROWS 16383u   /* at most, of each owner */
 
 struct support_study;
 
@@ -26,6 +28,8 @@ struct table_study {
     const char *copula; /* in their place: the lines of method: copula */
     double delta;       /* 0: as studies of tests have it */
     unsigned most;      /* rows of an owner; 0: TABLE_STUDY_ROWS */
+    unsigned owners;    /* 0: TABLE_STUDY_OWNERS */
+    unsigned enforce;   /* rows of a person that count; 0: rows have no keys */
     /* looks at what came out, in the folder `result`; or NULL */
     enum err (*look)(void *self, const struct support_study *s, struct log *log);
     void *self;

@@ -77,6 +77,10 @@ static const struct smoke {
      "lan.annealed_adult_s lan.fixed10_adult_s lan.fixed10.noise.seconds lan.fixed10.noise.rounds "
      "lan.fixed10.noise.bytes wan.annealed_adult_s wan.annealed.selections wan.annealed.mpc_s "
      "wan.fixed10.estimate_s"},
+    {"persons",
+     "bound_adult_extra_s bound_adult_abort_extra_s count_adult_s count_adult_abort_s "
+     "bytes_per_row",
+     ""},
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
