@@ -85,8 +85,9 @@ static void lists_free(struct lists *l)
 /* The liar holds only one upload, and another for each neighbour, as round_uploads.c writes it. */
 static enum err lie(const struct lists *l, struct net *net)
 {
-    uint8_t card[8] = {0};
-    uint8_t list[2][UPLOAD_ID_SIZE + 32 + 4 + 2] = {{0}}, cards[2][8], lists[2][2][sizeof list[0]];
+    uint8_t card[4 + 4 + 32] = {0}; /* of a list that is like nobody's */
+    uint8_t list[2][UPLOAD_ID_SIZE + 32 + 4 + 2] = {{0}}, cards[2][sizeof card],
+                                              lists[2][2][sizeof list[0]];
     struct net_round r = {.send = {card, card},
                           .send_size = {sizeof card, sizeof card},
                           .receive = {cards[0], cards[1]},

@@ -4,6 +4,9 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "base/memory.h"
+#include "parties/server/branches.h"
+#include "parties/server/round.h"
 #include "parties/server/round_uploads.h"
 #include "tests/support_three.h"
 
@@ -174,5 +177,133 @@ TEST(what_came_later_is_counted_if_it_may)
         }
         run(&w);
         expect_kept(&w, begun && (!w.study.late_join || (again && !lost)));
+    }
+}
+
+/* --- branches --------------------------------------------------------------------------------- */
+
+#define ITEM 24
+
+/* Three lists, and what each server makes of its neighbours'. */
+struct lists {
+    uint8_t item[3][3000][ITEM];
+    size_t count[3];
+    bool lies; /* server 0, of its branches */
+    enum err result[3];
+};
+
+/* In order of k: keys that differ in their last bytes alone, or in the first. */
+static void put_item(uint8_t item[ITEM], unsigned k, bool crowded)
+{
+    uint8_t *key = item + (crowded ? BRANCH_KEY - 2 : 0);
+    memset(item, 0, ITEM);
+    key[0] = (uint8_t)(k >> 4);
+    key[1] = (uint8_t)(k << 4);
+}
+
+/* Every so-many-th item is missing at one, or another there. */
+static struct lists *make_lists(unsigned n, unsigned missing, unsigned altered, bool crowded)
+{
+    struct lists *l;
+    assert_int_equal(memory_new(&l, 1), ERR_OK);
+    for (unsigned k = 0; k < n; k++)
+        for (unsigned i = 0; i < 3; i++) {
+            uint8_t *item = l->item[i][l->count[i]];
+            if (missing > 0 && k % missing == 0 && k / missing % 3 == i)
+                continue;
+            put_item(item, k, crowded);
+            item[ITEM - 1] = altered > 0 && k % altered == 1 && k / altered % 3 == i;
+            l->count[i]++;
+        }
+    return l;
+}
+
+static enum err bring_together(struct party *p, void *shared)
+{
+    struct lists *l = shared;
+    const unsigned i = p->index;
+    struct branch_card card[2];
+    void *theirs[2] = {NULL, NULL};
+    uint8_t said[16 * 36] = {0}, came[2][sizeof said];
+    for (unsigned k = 0; k < 2; k++) {
+        const unsigned j = net_index_of(i, (enum net_peer)k);
+        card[k] = branch_card(l->item[j], l->count[j], ITEM);
+    }
+    l->result[i] = l->lies && i == 0
+                       ? round_broadcast(p->net, said, sizeof said, came[0], came[1])
+                       : branches_meet(p->net, l->item[i], l->count[i], ITEM, card, theirs);
+    for (unsigned k = 0; k < 2 && l->result[i] == ERR_OK && !l->lies; k++) {
+        const unsigned j = net_index_of(i, (enum net_peer)k);
+        if (memcmp(theirs[k], l->item[j], l->count[j] * ITEM) != 0)
+            l->result[i] = ERR_DATA;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        memory_free(&theirs[k]);
+    if (l->result[i] != ERR_OK)
+        net_abort(p->net);
+    return ERR_OK;
+}
+
+TEST(neighbours_lists_come_whole)
+{
+    static const struct {
+        unsigned n, missing, altered;
+    } cases[] = {{0, 1, 0},   {1, 1, 0},    {32, 5, 7},      {33, 5, 7},     {200, 1, 0},
+                 {200, 2, 3}, {3000, 1, 1}, {3000, 100, 37}, {3000, 2999, 0}};
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        const unsigned n = cases[k / 2].n;
+        struct lists *l CLEAN(memory_release) = make_lists(n, cases[k / 2].missing,
+                                                           cases[k / 2].altered, k % 2);
+        assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(l->result[i], ERR_OK);
+    }
+}
+
+/* Two differences in 3000 items: some branches and 200 items at most, not the lists. */
+TEST(what_is_alike_does_not_move)
+{
+    struct lists *l CLEAN(memory_release) = make_lists(3000, 2999, 0, false);
+    struct three_costs costs;
+    assert_int_equal(three_run(1, bring_together, l, &costs), ERR_OK);
+    assert_int_equal(costs.rounds, 3);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(costs.sent[i] < 2 * (3 * 16 * 36 + 32 * ITEM));
+}
+
+TEST(branches_have_to_add_up)
+{
+    struct lists *l CLEAN(memory_release) = make_lists(200, 3, 0, false);
+    l->lies = true;
+    assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+    for (unsigned i = 1; i < 3; i++)
+        assert_int_equal(l->result[i], ERR_FORMAT);
+}
+
+/* However many uploads there are: where all hold the same, one exchange of forty bytes. */
+static enum err hold_alike(struct party *p, void *shared)
+{
+    struct world *w = shared;
+    struct log log = {.buffer = w->words[p->index], .buffer_size = sizeof w->words[0]};
+    struct upload_name *names CLEAN(memory_release) = NULL;
+    struct round_uploads u = {.study = &w->study, .count = 5000};
+    TRY(memory_new(&names, u.count));
+    u.upload = names;
+    for (unsigned k = 0; k < u.count; k++)
+        for (unsigned i = 0; i < 4; i++)
+            names[k].id[12 + i] = (uint8_t)(k >> (24 - 8 * i));
+    TRY(round_uploads(p->net, &u, w->digest[p->index], &log));
+    return u.kept == u.count ? ERR_OK : ERR_DATA;
+}
+
+TEST(lists_that_are_alike_do_not_move)
+{
+    struct world w = empty_world();
+    struct three_costs costs;
+    assert_int_equal(three_run(1, hold_alike, &w, &costs), ERR_OK);
+    assert_int_equal(costs.rounds, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(costs.sent[i], 2 * 40);
+        assert_memory_equal(w.digest[i], w.digest[0], 32);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "parties/server/branches.h"
 #include "parties/server/round.h"
 
 #include <sodium.h>
@@ -9,11 +10,11 @@
 #include <string.h>
 
 struct card {
-    uint32_t count;
+    struct branch_card list;
     uint32_t last; /* enum standing */
 };
 
-#define CARD_SIZE 8
+#define CARD_SIZE (4 + 4 + 32)
 
 /* On the wire as it stands here: bytes alone. */
 struct entry {
@@ -26,13 +27,15 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == UPLOAD_ID_SIZE + 32 + 4 + 2, "nothing between");
 
-#define ENTRIES_MAX 100000
+_Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
+
+#define ENTRIES_MAX 2000000
 
 /* What the servers say, by their indices. */
 struct lists {
     unsigned own;
     struct card card[STUDY_SERVERS];
-    struct entry *entry[STUDY_SERVERS];
+    struct entry *entry[STUDY_SERVERS]; /* the own one, where all are alike */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -44,7 +47,8 @@ static int compare_ids(const void *a, const void *b)
 
 static struct entry *look_up(const struct lists *l, unsigned server, const uint8_t *id)
 {
-    return bsearch(id, l->entry[server], l->card[server].count, sizeof(struct entry), compare_ids);
+    return bsearch(id, l->entry[server], l->card[server].list.count, sizeof(struct entry),
+                   compare_ids);
 }
 
 static struct entry entry_of(const struct upload_name *u)
@@ -68,7 +72,7 @@ static enum err write_list(struct lists *l, const struct round_uploads *u)
     struct entry *list;
     TRY(memory_new(&list, u->count + counted));
     l->entry[l->own] = list;
-    l->card[l->own] = (struct card){.count = (uint32_t)u->count, .last = u->last};
+    l->card[l->own] = (struct card){.list.count = (uint32_t)u->count, .last = u->last};
     if (u->count + counted > ENTRIES_MAX)
         return ERR_RANGE;
     for (size_t i = 0; i < u->count; i++)
@@ -82,8 +86,8 @@ static enum err write_list(struct lists *l, const struct round_uploads *u)
         }
         e->counted = 1;
     }
-    l->card[l->own].count += (uint32_t)lost;
     qsort(list, u->count + lost, sizeof *list, compare_ids);
+    l->card[l->own].list = branch_card(list, u->count + lost, sizeof *list);
     return ERR_OK;
 }
 
@@ -91,35 +95,48 @@ static enum err write_list(struct lists *l, const struct round_uploads *u)
 static enum err check_list(const struct lists *l, unsigned server, const struct study *study)
 {
     const struct entry *e = l->entry[server];
-    for (uint32_t i = 0; i < l->card[server].count; i++)
+    for (uint32_t i = 0; i < l->card[server].list.count; i++)
         if ((i > 0 && compare_ids(e[i - 1].id, e[i].id) >= 0) || owner_of(&e[i]) >= study->owners)
             return ERR_FORMAT;
     return ERR_OK;
 }
 
+static void put_card(const struct card *card, uint8_t said[CARD_SIZE])
+{
+    uint8_t *to = integer_put(integer_put(said, card->list.count, 4), card->last, 4);
+    memcpy(to, card->list.digest, sizeof card->list.digest);
+}
+
+static enum err read_card(const uint8_t came[CARD_SIZE], struct card *card)
+{
+    card->list.count = (uint32_t)integer_get(came, 4);
+    card->last = (uint32_t)integer_get(came + 4, 4);
+    memcpy(card->list.digest, came + 8, sizeof card->list.digest);
+    return card->list.count <= ENTRIES_MAX && card->last <= STANDING_OPENED ? ERR_OK : ERR_FORMAT;
+}
+
+/* Where all hold the same, nothing is listed. */
 static enum err exchange_lists(struct net *net, struct lists *l)
 {
     const struct card *own = &l->card[l->own];
     uint8_t said[CARD_SIZE], came[2][CARD_SIZE];
-    struct net_round r = {0};
-    integer_put(integer_put(said, own->count, 4), own->last, 4);
+    struct branch_card card[2];
+    void *list[2] = {NULL, NULL};
+    bool alike = true;
+    enum err e = ERR_OK;
+    put_card(own, said);
     TRY(round_broadcast(net, said, sizeof said, came[NET_PREV], came[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++) {
-        unsigned server = net_index_of(l->own, (enum net_peer)p);
-        const struct card card = {(uint32_t)integer_get(came[p], 4),
-                                  (uint32_t)integer_get(came[p] + 4, 4)};
-        struct entry *list;
-        if (card.count > ENTRIES_MAX || card.last > STANDING_OPENED)
-            return ERR_FORMAT;
-        TRY(memory_new(&list, card.count));
-        l->card[server] = card;
-        l->entry[server] = list;
-        r.send[p] = l->entry[l->own];
-        r.send_size[p] = own->count * sizeof *list;
-        r.receive[p] = list;
-        r.receive_size[p] = card.count * sizeof *list;
+        struct card *theirs = &l->card[net_index_of(l->own, (enum net_peer)p)];
+        TRY(read_card(came[p], theirs));
+        card[p] = theirs->list;
+        alike = alike && branch_alike(&card[p], &own->list);
     }
-    return net_exchange(net, &r);
+    if (!alike)
+        e = branches_meet(net, l->entry[l->own], own->list.count, sizeof(struct entry), card, list);
+    for (unsigned p = 0; p < 2; p++)
+        l->entry[net_index_of(l->own, (enum net_peer)p)] = alike ? l->entry[l->own] : list[p];
+    return e;
 }
 
 /* --- what is counted -------------------------------------------------------------------------- */
@@ -246,7 +263,7 @@ static enum err check_all_counted(const struct lists *l, const struct study *stu
 {
     enum err e = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        for (uint32_t k = 0; k < l->card[i].count; k++) {
+        for (uint32_t k = 0; k < l->card[i].list.count; k++) {
             const struct entry *counted = &l->entry[i][k];
             if (counted->counted && !was_counted(l, i, counted->id)) {
                 enum err one = check_counted(l, study, counted->id, log);
@@ -273,7 +290,9 @@ void round_uploads_topic(const struct net *net, const uint8_t digest[32],
 static void free_lists(struct lists *l)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        memory_free(&l->entry[i]);
+        if (i != l->own && l->entry[i] != l->entry[l->own])
+            memory_free(&l->entry[i]);
+    memory_free(&l->entry[l->own]);
 }
 
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],

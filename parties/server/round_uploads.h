@@ -1,8 +1,10 @@
 /*
  * parties/server/round_uploads.h - the three servers agree on the uploads that a session counts.
  *
- *   all -> all   how many uploads each lists, and how far the run's last round is there
- *   all -> all   of each its id, owner and digest; whether it is counted; whether it is held
+ *   all -> all   how many uploads each lists, a digest of the list, and how far the run's last
+ *                round is there
+ *   all -> all   where lists differ, which branches of them do (branches.h); of each upload there
+ *                its id, owner and digest; whether it is counted; whether it is held
  *
  * Before a run's first round, and between rounds, what all three hold alike is counted. A run that
  * goes on in a new session counts at least what its last round did. What has come since
