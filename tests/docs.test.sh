@@ -121,7 +121,7 @@ result $status "commands, options and targets that texts name are there"
 
 # --- functions and types that texts name, and where they say that those are
 
-sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* aim/*/*.[ch] library/*.[ch] parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
+sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* aim/*/*.[ch] library/*.[ch] tools/python/*/*.py parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
 status=0
 for text in README.md docs/*.md; do
     while read -r name; do

@@ -1,0 +1,455 @@
+"""Ask and draw from released models of Trefoil.
+
+    >>> import trefoil
+    >>> with trefoil.Model("result") as model:
+    ...     answer = model.query("SELECT AVG(age) FROM t GROUP BY sex")
+    ...     for line in answer:
+    ...         print(line.group["sex"], line["AVG(age)"].value)
+    ...     rows = model.sample(1000)
+    ...     counts = model.marginal("sex", "ward")
+
+Models are released: whatever is asked of one, however often, costs no privacy. Results are lists
+and plain numbers; where pandas is installed, `sample()` gives a DataFrame, and answers and
+marginals have `frame()`.
+
+Text of a CSV file that stands for a missing value is None here, as it is NULL in questions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
+
+from . import _library as _c
+from ._library import library as _lib
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = [
+    "Answer", "Bin", "Column", "Error", "FileError", "FormatError", "Line", "Marginal", "Measurement", "Measurements",
+    "Model", "OutOfMemory", "QuestionError", "RangeError", "UsageError", "Value",
+]
+__version__: str = _lib.trefoil_version().decode()
+
+
+class Error(Exception):
+    """What the library refuses, in words that say what to do."""
+
+
+class FileError(Error, OSError):
+    """A file is not there or cannot be read."""
+
+
+class FormatError(Error, ValueError):
+    """A file is cut, altered, of another kind, or of a later version."""
+
+
+class QuestionError(Error, ValueError):
+    """A question, or the name of a column, is wrong. Further lines show the place."""
+
+
+class RangeError(Error, ValueError):
+    """The answer would be too large."""
+
+
+class UsageError(Error, ValueError):
+    """Another argument does not fit, or the model is closed."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """There is no memory for what was asked."""
+
+
+_ERRORS = {
+    _c.SYSTEM: FileError, _c.MEMORY: OutOfMemory, _c.FORMAT: FormatError, _c.QUESTION: QuestionError,
+    _c.RANGE: RangeError, _c.USAGE: UsageError,
+}
+
+
+class Bin(NamedTuple):
+    """Numbers from `low` up to, and without, `high`; where both are equal, that number alone."""
+
+    low: float
+    high: float
+
+
+Cell = Union[str, int, Bin, None]
+"""What one code of a column stands for: a label, a whole number, a bin, or None for missing."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the study: its name, and what it may hold."""
+
+    name: str
+    kind: str
+    """ "labels", "whole" (whole numbers) or "bins" (numbers in bins)"""
+    values: Tuple[Cell, ...]
+    """what its codes stand for, in their order; the last is None if values may be missing"""
+    step: Optional[float] = None
+    """of bins: numbers are multiples of it"""
+    missing: Optional[str] = None
+    """how CSV files write a missing value; None if none is missing"""
+
+
+class Value(NamedTuple):
+    """One value of an answer."""
+
+    value: Union[float, int, str, None]
+    """a number, for MODE of labels a label; None if it is of no rows"""
+    low: Optional[float]
+    """the interval around it; None where there is none"""
+    high: Optional[float]
+    agreed: Optional[float]
+    """of MODE: the share of the model's refits that have the same one"""
+    rows: float
+    """how many rows it is of: those in which the column is not missing"""
+    approximate: bool
+    """as MIN, MAX and RANGE are"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of an answer: `line["AVG(age)"]` or `line[0]` is a Value."""
+
+    group: Dict[str, Cell]
+    """the columns behind GROUP BY"""
+    rows: float
+    """COUNT(*) of the group"""
+    items: Tuple[str, ...] = field(repr=False)
+    values: Tuple[Value, ...]
+
+    def __getitem__(self, item: Union[str, int]) -> Value:
+        if isinstance(item, str) and item not in self.items:
+            raise KeyError(f"{item} was not asked for; this line has {', '.join(self.items)}")
+        return self.values[self.items.index(item) if isinstance(item, str) else item]
+
+
+@dataclass(frozen=True)
+class Answer(Sequence[Line]):
+    """The answer to a question: a sequence of lines, one for each group, or one line alone."""
+
+    question: str
+    items: Tuple[str, ...]
+    """what was asked for, such as "AVG(age)" """
+    groups: Tuple[str, ...]
+    lines: List[Line]
+    level: Optional[float]
+    """of the intervals; None: there are none"""
+    together: bool
+    """False: no measured marginal holds all these columns, and the answer rests on conditional independence"""
+    left_out: int
+    """groups of less than half a row, which are no lines"""
+    left_out_rows: float
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, line: Any) -> Any:
+        return self.lines[line]
+
+    @property
+    def value(self) -> Union[float, int, str, None]:
+        """The value of an answer that has one line with one item."""
+        if len(self.lines) != 1 or len(self.items) != 1:
+            raise UsageError(f"this answer has {len(self.lines)} lines of {len(self.items)} items; go through them")
+        return self.lines[0][0].value
+
+    def frame(self) -> pandas.DataFrame:
+        """A DataFrame: groups, then each item, with its interval where there are intervals; and rows."""
+        import pandas
+
+        columns: Dict[str, List[Any]] = {name: [line.group[name] for line in self.lines] for name in self.groups}
+        for i, name in enumerate(self.items):
+            columns[name] = [line[i].value for line in self.lines]
+            if self.level is not None:
+                columns[name + " low"] = [line[i].low for line in self.lines]
+                columns[name + " high"] = [line[i].high for line in self.lines]
+        columns["rows"] = [line.rows for line in self.lines]
+        return pandas.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """How many rows have each combination of values: `marginal["f", "lung"]`, or all by `items()`."""
+
+    columns: Tuple[Column, ...]
+    counts: List[float] = field(repr=False)
+    """of all combinations, the last column fastest"""
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return tuple(len(c.values) for c in self.columns)
+
+    def items(self) -> Iterator[Tuple[Tuple[Cell, ...], float]]:
+        """Every combination and its count."""
+        return zip(itertools.product(*(c.values for c in self.columns)), self.counts)
+
+    def __getitem__(self, values: Union[Cell, Tuple[Cell, ...]]) -> float:
+        asked = values if isinstance(values, tuple) and not isinstance(values, Bin) else (values,)
+        if len(asked) != len(self.columns):
+            raise KeyError(f"{len(self.columns)} values make a cell, not {len(asked)}")
+        place = 0
+        for column, value in zip(self.columns, asked):
+            if value not in column.values:
+                raise KeyError(f"{value!r} is no value of {column.name}")
+            place = place * len(column.values) + column.values.index(value)
+        return self.counts[place]
+
+    def frame(self) -> pandas.DataFrame:
+        """A DataFrame with a row for each combination, and `count`."""
+        import pandas
+
+        cells = list(itertools.product(*(c.values for c in self.columns)))
+        columns = {c.name: [cell[i] for cell in cells] for i, c in enumerate(self.columns)}
+        return pandas.DataFrame({**columns, "count": self.counts})
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy counts that were released, with Gaussian noise of deviation `sigma`; 0: published totals."""
+
+    columns: Tuple[str, ...]
+    counts: List[float] = field(repr=False)
+    sigma: float = 0.0
+    total: Optional[float] = None
+    """the noisy number of rows then, where others have joined the run since"""
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """All that was released, and the guarantee: (epsilon, delta) for `rows_per_person` rows of one person."""
+
+    epsilon: float
+    delta: float
+    rho: float
+    rows_per_person: int
+    measurements: List[Measurement]
+    known: List[Measurement]
+    """published totals that `trefoil refit` was given"""
+
+
+_T = TypeVar("_T")
+_SAMPLING: Dict[Optional[str], int] = {None: 0, "rounded": 1, "independent": 2}
+_KINDS = {_c.LABELS: "labels", _c.WHOLE: "whole", _c.BINS: "bins"}
+
+
+def _cells(c: _c.trefoil_column) -> Tuple[Cell, ...]:
+    cells: List[Cell]
+    if c.kind == _c.LABELS:
+        cells = [c.labels[i].decode() for i in range(c.values)]
+    elif c.kind == _c.WHOLE:
+        cells = list(range(c.min, c.min + c.values))
+    else:
+        cells = [Bin(c.edges[i], c.edges[i + 1]) for i in range(c.values)]
+    return tuple(cells + [None] * (c.codes - c.values))
+
+
+def _known(x: float) -> Optional[float]:
+    return None if math.isnan(x) else x
+
+
+def _have_pandas() -> bool:
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class Model:
+    """A released model: the folder of a result, or its file `model`.
+
+    A context manager, which closes it; a model that is forgotten is closed too. Threads may share
+    one: it does one thing at a time, and others wait.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """FileError and FormatError say what is wrong with the file."""
+        self._lock = threading.Lock()
+        self._handle = ctypes.c_void_p()
+        self.path = os.fspath(path)
+        error = _c.trefoil_error()
+        self._check(_lib.trefoil_open(self._handle, os.fsencode(path), error), error)
+        self.kind: str = "copula" if _lib.trefoil_kind(self._handle) == _c.COPULA else "tree"
+        self.total: float = _lib.trefoil_total(self._handle)
+        """the noisy number of rows"""
+        self.columns: Tuple[Column, ...] = tuple(
+            self._column(i) for i in range(_lib.trefoil_columns(self._handle)))
+
+    def __repr__(self) -> str:
+        return f"<trefoil.Model {self.path!r}: {self.kind} of {len(self.columns)} columns, {self.total:.0f} rows>"
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+    def close(self) -> None:
+        """Frees the model. Results stay as they are; nothing more can be asked."""
+        with self._lock:
+            _lib.trefoil_close(self._handle)
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        for c in self.columns:
+            if c.name == name:
+                return c
+        raise QuestionError(f"there is no column {name}")
+
+    def query(self, sql: str, level: Optional[float] = 0.95) -> Answer:
+        """The answer to one question in SQL; `level` is of its intervals, None for none.
+
+        Without the file `errors` beside the model, and of a copula, there are no intervals:
+        `answer.level` is None then.
+        """
+        answers = self.queries(sql, level)
+        if len(answers) != 1:
+            raise QuestionError(f"there are {len(answers)} questions here; queries() takes several")
+        return answers[0]
+
+    def queries(self, sql: str, level: Optional[float] = 0.95) -> List[Answer]:
+        """The answers to several questions, with a ; between two: quicker than one after the other."""
+        if level == 0:
+            raise UsageError("a level is a number from 0.5 to 0.9999, or None for no intervals; not 0")
+        text = sql.encode()
+        if b"\0" in text:
+            raise QuestionError("a question has no character of code 0")
+
+        def read(r: Any) -> List[Answer]:
+            return [self._answer(r.answer[i].contents) for i in range(r.count)]
+
+        return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
+                            text, 0.0 if level is None else level)
+
+    def sample(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None,
+               frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
+        """Synthetic rows: as many as asked for, or as the model stands for.
+
+        The same seed gives the same rows, those of `trefoil synth`. `sampling` is "rounded"
+        (marginals as near to the model's as so many rows can be; a copula has none) or
+        "independent" (each row by itself); by default a tree's rows are rounded.
+
+        `frame`: True gives a pandas DataFrame, False a dict of lists, by columns; None a DataFrame
+        where pandas is installed. A missing value is None in lists, NaN or NA in a DataFrame.
+        """
+        if rows is not None and rows < 1:
+            raise UsageError(f"rows must be 1 or more, not {rows}")
+        if not 0 <= seed < 1 << 63:
+            raise UsageError(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
+        if sampling not in _SAMPLING:
+            raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
+        read: Callable[[Any], Any]
+        as_frame = _have_pandas() if frame is None else frame
+        if as_frame and not _have_pandas():
+            raise UsageError("a DataFrame needs pandas, which is not installed; frame=False gives lists")
+        read = self._frame if as_frame else self._lists
+        drawn: Union[Dict[str, List[Any]], pandas.DataFrame] = self._result(
+            _lib.trefoil_sample, _lib.trefoil_rows_free, _c.trefoil_rows, read, rows or 0, seed, _SAMPLING[sampling])
+        return drawn
+
+    def marginal(self, *columns: str) -> Marginal:
+        """How many rows have each combination of values of one to eight columns, in this order."""
+        names = (ctypes.c_char_p * len(columns))(*(name.encode() for name in columns))
+
+        def read(r: Any) -> Marginal:
+            return Marginal(tuple(self.columns[r.column[i]] for i in range(r.columns)), r.count[:r.cells])
+
+        return self._result(_lib.trefoil_marginal, _lib.trefoil_counts_free, _c.trefoil_counts, read,
+                            names, len(columns))
+
+    def measurements(self) -> Measurements:
+        """All that was released, from measurements.json beside the model."""
+
+        def one(m: Any) -> Measurement:
+            names = tuple(self.columns[m.column[i]].name for i in range(m.columns))
+            return Measurement(names, m.count[:m.cells], m.sigma, m.total or None)
+
+        def read(r: Any) -> Measurements:
+            return Measurements(r.epsilon, r.delta, r.rho, r.rows_per_person,
+                                [one(r.measurement[i].contents) for i in range(r.count)],
+                                [one(r.known[i].contents) for i in range(r.knowns)])
+
+        return self._result(_lib.trefoil_measurements, _lib.trefoil_measurements_free, _c.trefoil_measurements, read)
+
+    # --- what the library gives, as Python has it ---
+
+    @staticmethod
+    def _check(status: int, error: _c.trefoil_error) -> None:
+        if status != _c.OK:
+            raise _ERRORS.get(status, Error)(error.text.decode(errors="replace"))
+
+    def _result(self, call: Callable[..., int], free: Callable[..., None], kind: Any,
+                read: Callable[[Any], _T], *arguments: Any) -> _T:
+        error, result = _c.trefoil_error(), ctypes.POINTER(kind)()
+        with self._lock:
+            if not self._handle:
+                raise UsageError("the model is closed")
+            self._check(call(self._handle, *arguments, result, error), error)
+        try:
+            return read(result.contents)
+        finally:
+            free(result)
+
+    def _column(self, i: int) -> Column:
+        c = _lib.trefoil_column(self._handle, i).contents
+        return Column(c.name.decode(), _KINDS[c.kind], _cells(c), c.step or None,
+                      None if c.missing is None else c.missing.decode())
+
+    def _answer(self, a: Any) -> Answer:
+        items = tuple(a.item[i].decode() for i in range(a.items))
+        groups = [self.columns[a.group[i]] for i in range(a.groups)]
+        lines = []
+        for line in range(a.lines):
+            codes = a.code[line * a.groups:(line + 1) * a.groups]
+            lines.append(Line({c.name: c.values[code] for c, code in zip(groups, codes)}, a.count[line], items,
+                              tuple(self._value(a, line, i) for i in range(len(items)))))
+        return Answer(a.question.decode(), items, tuple(c.name for c in groups), lines, a.level or None,
+                      bool(a.together), a.left_out, a.left_out_rows)
+
+    def _value(self, a: Any, line: int, item: int) -> Value:
+        at = line * a.items + item
+        value: Any = _known(a.value[at])
+        if value is not None and a.coded[item] != _c.NONE:
+            value = self.columns[a.coded[item]].values[int(value)]
+        return Value(value, _known(a.low[at]), _known(a.high[at]), _known(a.agreed[at]), a.rows[at],
+                     bool(a.rough[item]))
+
+    def _lists(self, r: Any) -> Dict[str, List[Any]]:
+        lists: Dict[str, List[Any]] = {}
+        for i, c in enumerate(self.columns):
+            if c.kind != "bins":
+                lists[c.name] = [c.values[code] for code in r.code[i][:r.rows]]
+                continue
+            kind = int if c.step is not None and c.step.is_integer() else float
+            lists[c.name] = [None if math.isnan(x) else kind(x) for x in r.number[i][:r.rows]]
+        return lists
+
+    def _frame(self, r: Any) -> pandas.DataFrame:
+        import numpy
+        import pandas
+
+        columns: Dict[str, Any] = {}
+        for i, c in enumerate(self.columns):
+            if c.kind == "labels":
+                labels = [v for v in c.values if v is not None]
+                codes = numpy.ctypeslib.as_array(r.code[i], (r.rows,)).astype(numpy.int32)
+                codes[codes == len(labels)] = -1
+                columns[c.name] = pandas.Categorical.from_codes(codes, labels)
+                continue
+            numbers = pandas.Series(numpy.ctypeslib.as_array(r.number[i], (r.rows,)).copy())
+            if c.kind == "whole" or (c.step is not None and c.step.is_integer()):
+                numbers = numbers.astype("int64" if c.missing is None else "Int64")
+            columns[c.name] = numbers
+        return pandas.DataFrame(columns)

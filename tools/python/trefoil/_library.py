@@ -1,0 +1,103 @@
+"""libtrefoil.so.0 as ctypes sees it: the structures and functions of trefoil.h, and nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import (
+    CDLL, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16,
+    c_uint32, c_uint64, c_void_p,
+)
+
+NONE = 0xFFFFFFFF
+LABELS, WHOLE, BINS = range(3)
+COPULA = 1
+OK, SYSTEM, MEMORY, FORMAT, QUESTION, RANGE, USAGE = range(7)
+
+
+class trefoil_error(Structure):
+    _fields_ = [("status", c_int32), ("text", c_char * 1020)]
+
+
+class trefoil_column(Structure):
+    _fields_ = [
+        ("name", c_char_p), ("kind", c_int32), ("codes", c_uint32), ("values", c_uint32), ("labels", POINTER(c_char_p)),
+        ("min", c_int64), ("max", c_int64), ("edges", POINTER(c_double)), ("step", c_double), ("missing", c_char_p),
+    ]
+
+
+class trefoil_answer(Structure):
+    _fields_ = [
+        ("question", c_char_p), ("level", c_double), ("together", c_int32), ("groups", c_uint32),
+        ("group", POINTER(c_uint32)), ("items", c_uint32), ("item", POINTER(c_char_p)), ("coded", POINTER(c_uint32)),
+        ("rough", POINTER(c_uint8)), ("lines", c_size_t), ("code", POINTER(c_uint32)), ("count", POINTER(c_double)),
+        ("value", POINTER(c_double)), ("low", POINTER(c_double)), ("high", POINTER(c_double)),
+        ("agreed", POINTER(c_double)), ("rows", POINTER(c_double)), ("left_out", c_size_t), ("left_out_rows", c_double),
+    ]
+
+
+class trefoil_answers(Structure):
+    _fields_ = [("count", c_size_t), ("answer", POINTER(POINTER(trefoil_answer)))]
+
+
+class trefoil_rows(Structure):
+    _fields_ = [
+        ("rows", c_size_t), ("columns", c_uint32), ("code", POINTER(POINTER(c_uint16))),
+        ("number", POINTER(POINTER(c_double))),
+    ]
+
+
+class trefoil_counts(Structure):
+    _fields_ = [
+        ("columns", c_uint32), ("column", POINTER(c_uint32)), ("codes", POINTER(c_uint32)), ("cells", c_size_t),
+        ("count", POINTER(c_double)),
+    ]
+
+
+class trefoil_measurement(Structure):
+    _fields_ = [
+        ("columns", c_uint32), ("column", POINTER(c_uint32)), ("cells", c_size_t), ("count", POINTER(c_double)),
+        ("sigma", c_double), ("total", c_double),
+    ]
+
+
+class trefoil_measurements(Structure):
+    _fields_ = [
+        ("epsilon", c_double), ("delta", c_double), ("rho", c_double), ("rows_per_person", c_uint32),
+        ("count", c_size_t), ("measurement", POINTER(POINTER(trefoil_measurement))), ("knowns", c_size_t),
+        ("known", POINTER(POINTER(trefoil_measurement))),
+    ]
+
+
+def _load() -> CDLL:
+    try:
+        library = CDLL("libtrefoil.so.0")
+    except OSError as reason:
+        raise ImportError(
+            f"{reason}: install the package libtrefoil0; or, behind `make install`, run ldconfig; or let "
+            "LD_LIBRARY_PATH name the folder of libtrefoil.so.0"
+        ) from None
+    error, model = POINTER(trefoil_error), c_void_p
+    declared = {
+        "open": (c_int, POINTER(model), c_char_p, error),
+        "close": (None, POINTER(model)),
+        "kind": (c_int, model),
+        "total": (c_double, model),
+        "version": (c_char_p,),
+        "columns": (c_uint32, model),
+        "column": (POINTER(trefoil_column), model, c_uint32),
+        "query": (c_int, model, c_char_p, c_double, POINTER(POINTER(trefoil_answers)), error),
+        "answers_free": (None, POINTER(POINTER(trefoil_answers))),
+        "sample": (c_int, model, c_size_t, c_uint64, c_int, POINTER(POINTER(trefoil_rows)), error),
+        "rows_free": (None, POINTER(POINTER(trefoil_rows))),
+        "marginal": (c_int, model, POINTER(c_char_p), c_uint32, POINTER(POINTER(trefoil_counts)), error),
+        "counts_free": (None, POINTER(POINTER(trefoil_counts))),
+        "measurements": (c_int, model, POINTER(POINTER(trefoil_measurements)), error),
+        "measurements_free": (None, POINTER(POINTER(trefoil_measurements))),
+    }
+    for name, (result, *arguments) in declared.items():
+        function = getattr(library, "trefoil_" + name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+library = _load()
