@@ -241,6 +241,7 @@ TEST(plans_say_what_a_study_takes)
 {
     static const struct support_options o = {.owners = 2, .rounds = 3, .epsilon = 3};
     static const struct support_options poor = {.owners = 2, .rounds = 900, .epsilon = 0.0005};
+    static const struct support_options persons = {.owners = 2, .enforce = 2};
     static const char *const words[] = {"attributes, at most",
                                         " with the smaller ones they contain",
                                         "then 3; each about 9",
@@ -262,6 +263,11 @@ TEST(plans_say_what_a_study_takes)
         support_says(a.out, words[i]);
     TREFOIL(&a, &g, "plan", g.real);
     assert_int_equal(a.code, EXIT_CONFIG);
+    stage_free(&g);
+    stage_new(&g, &persons);
+    TREFOIL(&a, &g, "plan", g.s.path);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.out, "the servers merge 3000 rows of all owners, and\nkeep 2 of a person.");
     stage_free(&g);
     stage_new(&g, &poor);
     TREFOIL(&a, &g, "plan", g.s.path);

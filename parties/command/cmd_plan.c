@@ -7,6 +7,7 @@
 #include "parties/command/command.h"
 #include "parties/command/plan_copula.h"
 #include "parties/command/plan_noise.h"
+#include "parties/command/plan_servers.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 #include "parties/study/expect.h"
@@ -186,59 +187,6 @@ static void print_uploads(const struct plan *p)
            words_bytes(all).text);
 }
 
-#define FAR_S 0.04 /* a round between servers in different countries */
-
-/* What servers send in a study of that security, and how many samples two cores make a second. */
-static const struct tape_messages *messages_of(const struct tape_cost *cost,
-                                               enum study_security security, double *samples_per_s)
-{
-    switch (security) {
-    case STUDY_SEMI_HONEST:
-        *samples_per_s = 200000; /* measured, of either kind: see bench/README.md */
-        return &cost->plain;
-    case STUDY_ABORT:
-        *samples_per_s = 60000;
-        return &cost->proved;
-    }
-    return NULL;
-}
-
-static uint64_t batches(uint64_t samples, const struct tape_cost *cost)
-{
-    return (samples + cost->batch - 1) / cost->batch;
-}
-
-/* How many exchanges noise takes, of how many bytes from each server, and how long. */
-static void print_messages(const struct plan *p, enum study_security security)
-{
-    const struct price_noise noise = price_noise(p->study);
-    const enum tape_noise kind = price_tape_noise(p->study);
-    const struct tape_cost *of_gauss = tape_cost(kind, TAPE_GAUSS),
-                           *of_gumbel = tape_cost(kind, TAPE_GUMBEL);
-    double per_s;
-    const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
-                               *gumbel = messages_of(of_gumbel, security, &per_s);
-    const uint64_t rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
-                            batches(noise.gumbel, of_gumbel) * gumbel->rounds;
-    const double bytes = (double)noise.gauss * gauss->bytes + (double)noise.gumbel * gumbel->bytes;
-    printf("  %-11s %9" PRIu64 " %13s %10.0f s %11.0f s%s\n", study_security_word(security), rounds,
-           words_bytes((uint64_t)bytes).text, ceil((double)(noise.gauss + noise.gumbel) / per_s),
-           ceil((double)rounds * FAR_S), security == p->study->security ? "  (this study)" : "");
-}
-
-static void print_noise(const struct plan *p)
-{
-    const struct price_noise noise = price_noise(p->study);
-    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
-           " Gumbels; smaller selections take less.\n"
-           "At most so many exchanges between the servers, what each sends, time on two\n"
-           "cores for all three servers, and more of waiting where an exchange takes %.0f ms:\n"
-           "  security    exchanges         bytes         time       waiting\n",
-           noise.gauss, noise.gumbel, 1e3 * FAR_S);
-    print_messages(p, STUDY_SEMI_HONEST);
-    print_messages(p, STUDY_ABORT);
-}
-
 /* --- what comes out -------------------------------------------------------------------------- */
 
 static enum err print_questions(const struct plan *p)
@@ -296,7 +244,7 @@ static enum err plan_copula(const struct plan *p, double rho)
     plan_copula_size(p->study, p->rows);
     method_print(stdout, p->study, (double)p->rows, rho);
     print_uploads(p);
-    print_noise(p);
+    TRY(plan_servers(p->study));
     return plan_copula_errors(p->study, p->rows);
 }
 
@@ -316,7 +264,7 @@ static enum err plan(struct plan *p, const char *path)
     method_print(stdout, p->study, (double)p->rows, limits.rho);
     TRY(print_model(p));
     print_uploads(p);
-    print_noise(p);
+    TRY(plan_servers(p->study));
     plan_noise(&(struct plan_noise){p->study, &p->options, p->rows});
     return print_questions(p);
 }

@@ -1,0 +1,127 @@
+#include "parties/command/plan_servers.h"
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "parties/exchange/price.h"
+#include "protocols/link.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define FAR_S 0.04 /* a round between servers in different countries */
+
+/* What each server sends, and how long two cores take for all three. */
+struct work {
+    double rounds, bytes, seconds;
+};
+
+static void print_work(const struct study *study, enum study_security security,
+                       const struct work *w)
+{
+    printf("  %-11s %9.0f %13s %10.0f s %11.0f s%s\n", study_security_word(security), w->rounds,
+           words_bytes((uint64_t)w->bytes).text, ceil(w->seconds), ceil(w->rounds * FAR_S),
+           security == study->security ? "  (this study)" : "");
+}
+
+/* --- noise ------------------------------------------------------------------------------------ */
+
+/* What servers send in a study of that security, and how many samples two cores make a second. */
+static const struct tape_messages *messages_of(const struct tape_cost *cost,
+                                               enum study_security security, double *samples_per_s)
+{
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        *samples_per_s = 200000; /* measured, of either kind: see bench/README.md */
+        return &cost->plain;
+    case STUDY_ABORT:
+        *samples_per_s = 60000;
+        return &cost->proved;
+    }
+    return NULL;
+}
+
+static double batches(uint64_t samples, const struct tape_cost *cost)
+{
+    return (double)((samples + cost->batch - 1) / cost->batch);
+}
+
+static struct work noise_work(const struct study *study, enum study_security security)
+{
+    const struct price_noise noise = price_noise(study);
+    const enum tape_noise kind = price_tape_noise(study);
+    const struct tape_cost *of_gauss = tape_cost(kind, TAPE_GAUSS),
+                           *of_gumbel = tape_cost(kind, TAPE_GUMBEL);
+    double per_s;
+    const struct tape_messages *gauss = messages_of(of_gauss, security, &per_s),
+                               *gumbel = messages_of(of_gumbel, security, &per_s);
+    return (struct work){.rounds = batches(noise.gauss, of_gauss) * gauss->rounds +
+                                   batches(noise.gumbel, of_gumbel) * gumbel->rounds,
+                         .bytes = (double)noise.gauss * gauss->bytes +
+                                  (double)noise.gumbel * gumbel->bytes,
+                         .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
+}
+
+static void print_noise(const struct study *study)
+{
+    const struct price_noise noise = price_noise(study);
+    printf("noise: at most %" PRIu64 " Gaussians and %" PRIu64
+           " Gumbels; smaller selections take less.\n"
+           "At most so many exchanges between the servers, what each sends, time on two\n"
+           "cores for all three servers, and more of waiting where an exchange takes %.0f ms:\n"
+           "  security    exchanges         bytes         time       waiting\n",
+           noise.gauss, noise.gumbel, 1e3 * FAR_S);
+    for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
+        const struct work w = noise_work(study, (enum study_security)s);
+        print_work(study, (enum study_security)s, &w);
+    }
+}
+
+/* --- persons ---------------------------------------------------------------------------------- */
+
+/* Of what a server sends, so many bytes are made in a second (bench/README.md, bench_persons). */
+#define BOUND_BYTES_S 120e6
+#define BOUND_PROVED_BYTES_S 18e6
+/* A flush of a check has 8 rounds about; it comes when so much is noted, of each byte sent 6. */
+#define FLUSH_ROUNDS 8
+#define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
+
+static struct work bound_work(const struct link_cost *cost, enum study_security security)
+{
+    struct work w = {.rounds = (double)cost->rounds, .bytes = 8 * (double)cost->words};
+    switch (security) {
+    case STUDY_SEMI_HONEST:
+        w.seconds = w.bytes / BOUND_BYTES_S;
+        break;
+    case STUDY_ABORT:
+        w.seconds = w.bytes / BOUND_PROVED_BYTES_S;
+        w.rounds += FLUSH_ROUNDS * (2 + floor(w.bytes / FLUSH_BYTES));
+        break;
+    }
+    return w;
+}
+
+static enum err print_persons(const struct study *study)
+{
+    size_t *rows CLEAN(memory_release) = NULL, all = 0;
+    struct link_cost cost;
+    TRY(memory_new(&rows, study->owners));
+    for (size_t i = 0; i < study->owners; i++)
+        all += rows[i] = study->owner[i].pad_to;
+    TRY(link_bound_cost(&cost, rows, study->owners, study_record_bits(study, 0) - LINK_FRONT));
+    printf("persons: when a session begins, the servers merge %zu rows of all owners, and\n"
+           "keep %u of a person. About so much, on one lane:\n"
+           "  security    exchanges         bytes         time       waiting\n",
+           all, study->rows_per_person);
+    for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
+        const struct work w = bound_work(&cost, (enum study_security)s);
+        print_work(study, (enum study_security)s, &w);
+    }
+    return ERR_OK;
+}
+
+enum err plan_servers(const struct study *study)
+{
+    print_noise(study);
+    return study->enforce_person ? print_persons(study) : ERR_OK;
+}
