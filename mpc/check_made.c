@@ -12,22 +12,15 @@ struct making {
     size_t *part;
     struct prg *weights;
     uint64_t *bits; /* fresh: 64 planes, a lane a column */
-    uint16_t *ones; /* the same as 64 rows of words 0 and 1 */
 };
 
-static enum err making_new(struct party *p, struct making *m, size_t n)
-{
-    TRY(scratch_array(p->scratch, &m->bits, KERNEL_ROWS * n / 64));
-    return scratch_array(p->scratch, &m->ones, KERNEL_ROWS * n);
-}
-
-/* Fresh weights of a row of u: they add it to g, and stand as words for its products. */
+/* Fresh weights of a row of u add it to g. */
 static enum err weigh_row(const struct party *p, const struct making *m, struct share16 g,
                           const uint16_t *a, const uint16_t *b)
 {
     const size_t n = m->tile->n;
     TRY(prg_fill(m->weights, m->bits, KERNEL_ROWS * n / 64 * sizeof *m->bits));
-    p->kernel->choose16(g.a, g.b, m->ones, m->bits, a, b, n);
+    p->kernel->choose16(g.a, g.b, m->bits, a, b, n);
     return ERR_OK;
 }
 
@@ -46,8 +39,8 @@ static enum err weigh_side(struct party *p, const struct making *m, const struct
     for (size_t i = 0; i + 1 < rows_u; i++) {
         const size_t at = i * rows_v * n;
         TRY(weigh_row(p, m, m->s->g[m->part[made->v]], u.a + i * n, u.b + i * n));
-        p->kernel->matrix16(sum[0], 1, x.a + at, m->ones, rows_v - 1, KERNEL_ROWS, n);
-        p->kernel->matrix16(sum[1], 1, x.b + at, m->ones, rows_v - 1, KERNEL_ROWS, n);
+        p->kernel->chosen16(sum[0], x.a + at, rows_v - 1, m->bits, n);
+        p->kernel->chosen16(sum[1], x.b + at, rows_v - 1, m->bits, n);
     }
     for (unsigned k = 0; k < 2; k++)
         check_add_weighed(m->s->wanted[k], sum[k], m->weight[made->v], rows_v - 1);
@@ -80,7 +73,7 @@ static enum err weigh_sides(struct party *p, struct making *m)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_plans *plans = m->s->m->plans;
-    TRY(making_new(p, m, m->tile->n));
+    TRY(scratch_array(p->scratch, &m->bits, KERNEL_ROWS * m->tile->n / 64));
     for (size_t k = 0; k < plans->mades; k++) {
         const struct scratch_mark one CLEAN(scratch_release) = scratch_mark(p->scratch);
         TRY(weigh_side(p, m, &plans->made[k]));

@@ -133,16 +133,19 @@ struct kernel {
      *
      *   fold16    row t of out += the sum of the rows v of x, of n words each, with bit t of
      *             weight[v] set
-     *   choose16  row t of ga += a where plane t of `bits` has a bit, of gb += b; row t of `ones`,
-     *             of n words, is that plane as words; planes of n lanes
+     *   choose16  row t of ga += a where plane t of `bits` has a bit, of gb += b; planes of n lanes
+     *   chosen16  sums[64 r + t] += the sum of what row r of x, of n words, has where plane t of
+     *             `bits` has a bit
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
      *             q x_b, Y likewise, |p| + |q| <= 3: 127 sums
      *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of a strip; weights are
      *             below 2^61
      */
     void (*fold16)(uint16_t *out, const uint16_t *x, size_t rows, const uint64_t *weight, size_t n);
-    void (*choose16)(uint16_t *ga, uint16_t *gb, uint16_t *ones, const uint64_t *bits,
-                     const uint16_t *a, const uint16_t *b, size_t n);
+    void (*choose16)(uint16_t *ga, uint16_t *gb, const uint64_t *bits, const uint16_t *a,
+                     const uint16_t *b, size_t n);
+    void (*chosen16)(uint16_t *sums, const uint16_t *x, size_t rows, const uint64_t *bits,
+                     size_t n);
     void (*cross16)(int64_t *sums, const uint16_t *xa, const uint16_t *xb, const uint16_t *ya,
                     const uint16_t *yb, int p, int q, size_t n);
     void (*value16)(uint64_t *low, uint64_t *high, const uint16_t *x, const uint64_t *weight);

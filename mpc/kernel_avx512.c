@@ -22,6 +22,11 @@
 #define OWN_COMPRESS
 #define MULTIPLY_ADD(z, x, y) ((real)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
 #define CROSS_COLUMNS 4
+#define CHOSEN_ROWS 5u
+#define CHOSEN_PLANES 4u
+#define ADD_CHOSEN16(sum, bits, x)                                                                 \
+    ((vector16)_mm512_mask_add_epi16((__m512i)(sum), (__mmask32)(bits), (__m512i)(sum),            \
+                                     (__m512i)(x)))
 
 #include "mpc/kernel_body.inc"
 

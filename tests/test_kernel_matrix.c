@@ -69,7 +69,6 @@ TEST(folds)
 static void choose(const struct kernel *k, struct room *r, size_t n)
 {
     static uint64_t bits[KERNEL_ROWS * LENGTH / 64];
-    static uint16_t ones[KERNEL_ROWS * LENGTH];
     const uint16_t *a = r->x, *b = r->x + LENGTH + 3;
     uint64_t seed = 9;
     for (size_t i = 0; i < KERNEL_ROWS * n / 64; i++)
@@ -78,11 +77,10 @@ static void choose(const struct kernel *k, struct room *r, size_t n)
         r->y[i] = (uint16_t)(i * 40503);
         r->z[i] = (uint16_t)(i * 30011);
     }
-    k->choose16(r->y, r->z, ones, bits, a, b, n);
+    k->choose16(r->y, r->z, bits, a, b, n);
     for (size_t t = 0; t < KERNEL_ROWS; t++)
         for (size_t i = 0; i < n; i++) {
             const size_t at = place(t, i), bit = bits[t * (n / 64) + i / 64] >> i % 64 & 1;
-            assert_int_equal(ones[t * n + i], bit);
             assert_int_equal(r->y[at], (uint16_t)(at * 40503 + bit * a[i]));
             assert_int_equal(r->z[at], (uint16_t)(at * 30011 + bit * b[i]));
         }
@@ -91,6 +89,31 @@ static void choose(const struct kernel *k, struct room *r, size_t n)
 TEST(chooses)
 {
     for_each_table(choose);
+}
+
+static void sums_of_chosen(const struct kernel *k, struct room *r, size_t n)
+{
+    static uint64_t bits[KERNEL_ROWS * LENGTH / 64];
+    uint64_t seed = 9;
+    for (size_t i = 0; i < KERNEL_ROWS * n / 64; i++)
+        bits[i] = three_random(&seed);
+    for (size_t rows = 0; rows < 14; rows++) {
+        for (size_t i = 0; i < KERNEL_ROWS * (rows + 1); i++)
+            r->y[i] = r->z[i] = (uint16_t)(i * 40503);
+        k->chosen16(r->y, r->x, rows, bits, n);
+        for (size_t i = 0; i < rows * n; i++)
+            for (size_t t = 0; t < KERNEL_ROWS; t++) {
+                uint16_t *sum = &r->z[i / n * KERNEL_ROWS + t];
+                if ((bits[t * (n / 64) + i % n / 64] >> i % 64 & 1) != 0)
+                    *sum = (uint16_t)(*sum + r->x[i]);
+            }
+        assert_memory_equal(r->y, r->z, KERNEL_ROWS * (rows + 1) * sizeof *r->y);
+    }
+}
+
+TEST(sums_of_what_bits_choose)
+{
+    for_each_table(sums_of_chosen);
 }
 
 /* With other rows in places, and in all of them the largest numbers. */
