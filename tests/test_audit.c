@@ -3,7 +3,8 @@
  * row, what the servers open, and how well it tells the tables apart. The loss that can be shown
  * with near certainty must stay below the promise; with half the noise, with noise that is used
  * twice, and with estimates above their bound it must not, or the audit would see nothing. The same
- * of a copula, whose promise is what the engine charges.
+ * of a copula, whose promise is what the engine charges; and of tables that differ in a person, who
+ * has 50 rows at 10 owners: bounded they are one row's, and without that they must not be.
  * TREFOIL_LONG=1 takes ten times the runs.
  */
 #include "tests/support_cmocka.h"
@@ -16,6 +17,7 @@
 #include "base/memory.h"
 #include "mpc/ring.h"
 #include "parties/exchange/price.h"
+#include "parties/owner/pack.h"
 #include "parties/server/engine.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
@@ -34,7 +36,10 @@ static const char domain[] = "domain:\n"
                              "  - {name: a, kind: integer, min: 0, max: 1}\n"
                              "  - {name: b, kind: integer, min: 0, max: 1}\n";
 
-enum flaw { NONE, HALF_NOISE, USED_TWICE, UNCLAMPED };
+#define OWNERS 10   /* of a person's rows, */
+#define ROWS_EACH 5 /* so many at each */
+
+enum flaw { NONE, HALF_NOISE, USED_TWICE, UNCLAMPED, UNBOUNDED };
 
 /* What a run opened, in counts: the one-ways, the index of what was selected, its counts. */
 struct outcome {
@@ -53,8 +58,9 @@ struct audit {
     double charged;      /* by the engine, in all */
     enum flaw flaw;
     size_t runs;
-    int64_t *counts;         /* of the closure of the table in hand */
-    struct outcome *outcome; /* of server 0 */
+    int64_t *counts;                /* of the closure of the table in hand; or, of a person, */
+    struct upload parts[OWNERS][3]; /* what owners send */
+    struct outcome *outcome;        /* of server 0 */
     struct outcome *both[2];
 };
 
@@ -67,14 +73,22 @@ struct seat {
     struct share64 kept;
 };
 
-static enum err engine_of(struct audit *a, struct party *p, struct engine **engine)
+/* The engine's counts are those of the uploads, as servers make them. */
+static enum err count_uploads(const struct audit *a, struct engine *g)
 {
-    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct upload held[OWNERS];
+    for (unsigned o = 0; o < OWNERS; o++)
+        held[o] = a->parts[o][g->party->index];
+    TRY(tally_add(g->party, &g->tally, held, OWNERS));
+    return engine_finish(g);
+}
+
+/* Or of the table in hand. */
+static enum err share_counts(const struct audit *a, struct engine *g)
+{
     const struct workload *w = a->s.study->workload;
+    struct party *p = g->party;
     uint64_t cells[CANDIDATES];
-    struct engine *g;
-    TRY(engine_new(engine, p, a->s.study, a->bounds, id, p->log));
-    g = *engine;
     for (size_t q = 0; q < CANDIDATES; q++)
         cells[q] = w->query[q].cells;
     TRY(counts_new(&g->counts, cells, CANDIDATES, a->bounds->counts.bits));
@@ -84,10 +98,19 @@ static enum err engine_of(struct audit *a, struct party *p, struct engine **engi
         ring64_copy(counts_query(g->counts, q), x);
         share64_free(&x);
     }
-    tape_plan(&g->tape, TAPE_GAUSS, a->runs * (4 + CELLS));
-    tape_plan(&g->tape, TAPE_GUMBEL, a->runs * CANDIDATES);
     return a->s.study->score == AIM_L2 ? counts_finish_squares(p, g->counts)
                                        : counts_finish(p, g->counts);
+}
+
+static enum err engine_of(struct audit *a, struct party *p, struct engine **engine)
+{
+    static const uint8_t id[TAPE_ID_SIZE] = {1};
+    struct engine *g;
+    TRY(engine_new(engine, p, a->s.study, a->bounds, id, p->log));
+    g = *engine;
+    tape_plan(&g->tape, TAPE_GAUSS, a->runs * (4 + CELLS));
+    tape_plan(&g->tape, TAPE_GUMBEL, a->runs * CANDIDATES);
+    return a->s.owners == OWNERS ? count_uploads(a, g) : share_counts(a, g);
 }
 
 /* As a server does with a request that all three agreed on; `out` is in counts. */
@@ -308,6 +331,45 @@ static enum err count_rows(struct audit *a, bool with_row)
     return e;
 }
 
+/* An owner's table: a row of its own, and with the person five of theirs; all (0, 1). */
+static enum err rows_of(const struct audit *a, unsigned owner, bool with_person, struct table **t)
+{
+    size_t surplus;
+    TRY(table_new(t, a->s.study->domain, 0));
+    TRY(table_keep_keys(*t));
+    for (unsigned i = 0; i <= (with_person ? ROWS_EACH : 0); i++) {
+        const uint16_t own[] = {(uint16_t)(owner % 2), (uint16_t)(owner / 2 % 2)};
+        TRY(table_append(*t, i == 0 ? own : (const uint16_t[]){0, 1}));
+        (*t)->key[i] = i == 0 ? 1000 + 7 * owner : 1030;
+    }
+    return table_sort(*t, 1, &surplus);
+}
+
+static enum err share_rows(struct audit *a, bool with_person)
+{
+    const uint8_t secret[UPLOAD_SECRET_SIZE] = {1};
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t CLEAN(table_free) = NULL;
+        struct identity *me CLEAN(identity_free) = NULL;
+        struct bytes packed CLEAN(bytes_clear) = {0};
+        TRY(rows_of(a, o, with_person, &t));
+        TRY(identity_load(&me, support_path(&a->s, "o%u.key", o), NULL));
+        TRY(pack_table(a->s.study, o, UPLOAD_RECORDS, t, &packed));
+        TRY(upload_make(a->parts[o], me, secret, a->s.study->terms.digest, UPLOAD_RECORDS,
+                        &packed));
+        for (unsigned i = 0; i < 3; i++)
+            a->parts[o][i].owner = o;
+    }
+    return ERR_OK;
+}
+
+static void forget_uploads(struct audit *a)
+{
+    for (unsigned o = 0; o < OWNERS; o++)
+        for (unsigned i = 0; i < 3; i++)
+            upload_clear(&a->parts[o][i]);
+}
+
 /* A run's price by the ledger's own rules, and the multiplier of its budget. */
 static void price(struct audit *a, struct log *log)
 {
@@ -383,8 +445,10 @@ static double audit_of(const struct support_options *o, enum flaw flaw)
         price(a, &log);
     for (unsigned t = 0; t < 2; t++) {
         a->outcome = a->both[t] = memory_array(a->runs, sizeof *a->outcome);
-        assert_int_equal(count_rows(a, t == 1), ERR_OK);
+        assert_int_equal(o->owners == OWNERS ? share_rows(a, t == 1) : count_rows(a, t == 1),
+                         ERR_OK);
         assert_int_equal(three_run(40 + t, run_all, a, NULL), ERR_OK);
+        forget_uploads(a);
     }
     if (o->copula != NULL)
         a->rho = a->charged / (2 * (double)a->runs);
@@ -439,6 +503,34 @@ TEST(noise_used_twice_breaks_it)
 TEST(estimates_above_their_bound_break_it)
 {
     assert_true(audit("score: l2\n", "box-muller", UNCLAMPED) > 1);
+}
+
+static double audit_person(enum flaw flaw)
+{
+    static const char rows[] = "    max_rows: 7\n    as: records\n";
+    static const char *const part[OWNERS] = {rows, rows, rows, rows, rows,
+                                             rows, rows, rows, rows, rows};
+    const struct support_options o = {.owners = OWNERS,
+                                      .rounds = 1,
+                                      .epsilon = 6,
+                                      .domain = domain,
+                                      .more = "score: l2\n",
+                                      .enforce = flaw == UNBOUNDED ? 0 : 1,
+                                      .part = part};
+    return audit_of(&o, flaw);
+}
+
+/* Of 50 rows at 10 owners one counts. */
+TEST(the_promise_to_a_person_is_kept)
+{
+    const double share = audit_person(NONE);
+    assert_true(share <= 1);
+    assert_true(share > 0.2);
+}
+
+TEST(a_person_whose_rows_are_not_bounded_breaks_it)
+{
+    assert_true(audit_person(UNBOUNDED) > 1);
 }
 
 TEST(the_promise_of_a_copula_is_kept)
