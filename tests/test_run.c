@@ -241,6 +241,7 @@ static void add_opened(struct scene *c, double remaining, uint32_t rounds)
     bytes_put(b, c->s.study->terms.digest, 32);
     bytes_put_u32(b, rounds);
     bytes_put(b, last, sizeof last);
+    bytes_put_u32(b, 0); /* nobody is left out */
 }
 
 /* `head` (if any), the population, and n counts 0, 1, 2 .. */
