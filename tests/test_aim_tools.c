@@ -12,6 +12,7 @@
 #include "aim/sample.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "parties/command/command.h"
 #include "tests/support_model.h"
 #include "tests/support_study.h"
@@ -172,6 +173,35 @@ TEST(evaluation_warns_and_compares)
     support_says(a.err, "is a model of another domain than the study's");
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
     assert_int_equal(a.code, EXIT_USAGE);
+}
+
+/* Of a person's rows no more are compared than servers count. */
+TEST(evaluation_bounds_persons)
+{
+    static const struct support_options o = {.owners = 2, .enforce = 1};
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    struct bytes real CLEAN(bytes_clear) = {0}, twice CLEAN(bytes_clear) = {0};
+    char path[SUPPORT_PATH], *line, *rest;
+    unsigned row = 0;
+    stage_new(&g, &o);
+    support_study_file(&g.s, "twice.csv", path);
+    assert_int_equal(file_read(g.real, 1 << 20, &real, NULL), ERR_OK);
+    bytes_put_u8(&real, 0);
+    rest = (char *)real.data;
+    text_put(&twice, "who,%s\n", strtok_r(rest, "\n", &rest));
+    for (char *first = rest; (line = strtok_r(rest, "\n", &rest)) != NULL; row++)
+        text_put(&twice, "P %u,%s\np%u,%s\n", row, line, row,
+                 first); /* its first row's once more */
+    assert_int_equal(file_write(path, 0600, twice.data, twice.size, NULL), ERR_OK);
+    TREFOIL(&a, &g, "eval", g.s.path, path, g.real);
+    assert_int_equal(a.code, EXIT_OK);
+    support_says(a.err, "rows beyond the first 1 of their person, which are not counted: 400");
+    support_says(a.out, "400 real rows, 400 synthetic rows");
+    support_says(a.out, "mean L1 error of a marginal: 0.0000");
+    TREFOIL(&a, &g, "eval", g.s.path, g.real, g.real);
+    assert_int_equal(a.code, EXIT_BAD_DATA);
+    support_says(a.err, "no column is named who");
 }
 
 static double figure(const json_t *root, const char *path)

@@ -65,6 +65,16 @@ enum err central_link(struct table *all, const struct study *study, struct table
     return ERR_OK;
 }
 
+enum err central_bound(struct table *all, const struct study *study, struct log *log)
+{
+    size_t surplus;
+    TRY(table_bound(all, study->rows_per_person, &surplus));
+    if (surplus > 0)
+        log_warn(log, "rows beyond the first %u of their person, which are not counted: %zu",
+                 study->rows_per_person, surplus);
+    return ERR_OK;
+}
+
 enum err central_append(struct table *to, const struct table *from)
 {
     size_t d = from->domain->attributes;

@@ -31,6 +31,9 @@ enum err central_copula(struct copula_result **result, const struct study *study
 enum err central_link(struct table *all, const struct study *study, struct table *const *table,
                       size_t *linked, size_t *surplus) MUST_CHECK;
 
+/* Leaves out of a table that keeps keys what servers do not count of a person; logs how many. */
+enum err central_bound(struct table *all, const struct study *study, struct log *log) MUST_CHECK;
+
 /* Appends all rows of `from` (of the same domain) to `to`. */
 enum err central_append(struct table *to, const struct table *from) MUST_CHECK;
 

@@ -55,16 +55,6 @@ static enum err read_sql(const struct study *study, const struct sources *from, 
     return central_append(all, one);
 }
 
-static enum err bound_persons(const struct study *study, struct table *all, struct log *log)
-{
-    size_t surplus;
-    TRY(table_bound(all, study->rows_per_person, &surplus));
-    if (surplus > 0)
-        log_warn(log, "rows beyond the first %u of their person, which are not counted: %zu",
-                 study->rows_per_person, surplus);
-    return ERR_OK;
-}
-
 /* A table of each owner, of its columns. */
 struct owned {
     size_t owners;
@@ -131,7 +121,7 @@ static enum err read_all(const struct study *study, struct sources *from, struct
         TRY(central_append(*all, one));
     }
     TRY(from->sql.connection != NULL ? read_sql(study, from, *all, log) : ERR_OK);
-    return study->enforce_person ? bound_persons(study, *all, log) : ERR_OK;
+    return study->enforce_person ? central_bound(*all, study, log) : ERR_OK;
 }
 
 /* What comes out, and where to. */

@@ -4,6 +4,7 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/analyst/central.h"
 #include "parties/command/command.h"
 #include "parties/display/evaluation.h"
 #include "parties/display/progress.h"
@@ -24,6 +25,8 @@ static const char help[] =
     "  Beside each figure stands that of two tables which are drawn from the real\n"
     "rows, and have as many rows as SYNTHETIC: one of independent columns, and a\n"
     "resample of whole rows, which is as near as another sample would be.\n"
+    "  Where the study has enforce_person, REAL.csv needs the columns that say whose a\n"
+    "row is, and no more rows of a person are compared than the servers count.\n"
     "\n"
     "THE OUTPUT IS NOT PRIVATE: it is computed from the real rows without any noise.\n"
     "Whoever may not see those may not see it either. Publishing it, or using it to\n"
@@ -106,13 +109,27 @@ static enum err read_model(struct evaluating *e, const char *given)
     return released_sums(&e->released, e->log);
 }
 
+/* As servers count them: where they bound persons, rows need the columns that say whose. */
+static enum err read_real(struct evaluating *e)
+{
+    const struct database_source *sql = e->sql.connection != NULL ? &e->sql : NULL;
+    struct table_csv_options csv = e->csv;
+    struct person_rule rule;
+    if (!e->study->enforce_person)
+        return read_rows(e, &e->shown.real, sql, e->real, csv);
+    TRY(study_person_rule(e->study, NULL, &rule, e->log));
+    csv.rows.key = &rule;
+    TRY(read_rows(e, &e->shown.real, sql, e->real, csv));
+    return central_bound(e->shown.real, e->study, e->log);
+}
+
 static enum err read_all(struct evaluating *e)
 {
     char path[FILE_PATH];
     TRY(file_in(path, e->synthetic, "synthetic.csv", e->log));
     if (e->model != NULL || strcmp(path, e->synthetic) != 0)
         TRY(read_model(e, e->model != NULL ? e->model : e->synthetic));
-    TRY(read_rows(e, &e->shown.real, e->sql.connection != NULL ? &e->sql : NULL, e->real, e->csv));
+    TRY(read_real(e));
     return read_rows(e, &e->shown.side[SIDE_SYNTHETIC], NULL, path, (struct table_csv_options){0});
 }
 
