@@ -9,6 +9,8 @@
 
 SHELL := /bin/bash
 V ?= 0
+# Installs what a target needs; `DEPS=:` leaves that to you.
+DEPS ?= tools/deps.sh
 FLAIM ?=
 SANITIZE ?=
 WERROR ?= 0
@@ -42,6 +44,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 	-Wundef -Wformat=2 -Wcast-qual -Wnull-dereference -Werror=format -Werror=unused-result \
 	-Werror=implicit-function-declaration
 CFLAGS ?= -O2 -g
+LDFLAGS ?=
 FLAGS := -std=c11 -D_GNU_SOURCE -DTREFOIL_VERSION='"$(VERSION)"' -I. -pthread $(WARNINGS) \
 	-fstack-protector-strong -fno-strict-overflow -ffp-contract=off
 ifeq ($(WERROR),1)
@@ -106,7 +109,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -126,10 +129,11 @@ list:
 	@echo 'cov        line coverage of the tests'
 	@echo 'man        the manual pages, in $(OUT)/man'
 	@echo 'install    into $$(DESTDIR)$$(PREFIX); uninstall removes it'
+	@echo 'deb        Debian packages, in build/deb'
 	@echo 'clean      remove build/'
 
 deps:
-	@tools/deps.sh
+	@$(DEPS)
 
 # The packages must be there before anything compiles, also under -j: hence the second make.
 demo: deps
@@ -140,7 +144,7 @@ programs: $(OUT)/trefoil $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) 
 
 # Drivers of two databases, and a PostgreSQL that tests start where it is installed.
 test:
-	@tools/deps.sh --nice libsqliteodbc odbc-postgresql
+	@$(DEPS) --nice libsqliteodbc odbc-postgresql
 	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@TREFOIL=$(OUT)/trefoil CC='$(CC)' tests/run.sh $(OUT)
 
@@ -166,7 +170,7 @@ bench-%: deps
 
 # XGBoost trains the trees behind AUC, gnuplot draws; without them both are left out.
 bench-flaim: deps
-	@tools/deps.sh libxgboost0 gnuplot-nox || true
+	@$(DEPS) libxgboost0 gnuplot-nox || true
 	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@ONLY=flaim FLAIM='$(FLAIM)' BENCH_LIMIT=86400 bench/run.sh $(OUT)
 
@@ -189,7 +193,7 @@ cov: deps
 	@tools/cov.sh build/gcc-cov
 
 man:
-	@tools/deps.sh scdoc
+	@$(DEPS) scdoc
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	$(say) MAN $(OUT)/man
 	$(Q)rm -rf $(OUT)/man && tools/man.sh $(OUT)/trefoil $(OUT)/man
@@ -207,6 +211,17 @@ install-library: $(SHARED_LINK)
 	install -D -m 0644 library/trefoil.h $(DESTDIR)$(PREFIX)/include/trefoil.h
 	install -d $(dir $(PC))
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' library/trefoil.pc.in >$(PC)
+
+# The Python module, which loads the library.
+PYTHONDIR ?= $(shell python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+install-python:
+	install -d $(DESTDIR)$(PYTHONDIR)/trefoil
+	install -m 0644 tools/python/trefoil/*.py tools/python/trefoil/py.typed $(DESTDIR)$(PYTHONDIR)/trefoil
+
+# Packages of the tree as it is, into build/deb; what git does not know is left out.
+deb:
+	@$(DEPS) debhelper dh-python dpkg-dev fakeroot lintian scdoc
+	@tools/deb.sh build/deb
 
 # The manual is left out, aloud, where scdoc is absent and cannot be installed.
 install: all install-library
@@ -253,12 +268,12 @@ $(TREES:%=%/parties/server/status.o): parties/server/status.css
 
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS)
 
 # Sanitizers bring what they need with the program.
 $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
 		-Wl,--gc-sections,-z,relro,-z,now $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(filter %.o %.a,$^) -o $@ \
 		-Wl,--as-needed $(shell pkg-config --libs $(SHARED_PACKAGES)) -lm
 
