@@ -74,18 +74,15 @@ static void make_side(const struct numbers *n, const uint64_t *a, const uint64_t
                               n->field.reciprocal >> 32);
 }
 
-struct sides {
-    uint64_t u[PRIME_BLOCK], v[PRIME_BLOCK];
-};
-
-static void make_sides(const struct numbers *n, const struct prime_view *block, struct sides *s)
+static void make_sides(const struct numbers *n, const struct prime_view *block, uint64_t *u,
+                       uint64_t *v)
 {
     static const uint64_t zeros[PRIME_BLOCK];
     const uint64_t *x[4];
-    for (unsigned v = 0; v < 4; v++)
-        x[v] = block->x[v] != NULL ? block->x[v] : zeros;
-    make_side(n, x[0], x[1], PRIME_BLOCK, s->u);
-    make_side(n, x[2], x[3], PRIME_BLOCK, s->v);
+    for (unsigned k = 0; k < 4; k++)
+        x[k] = block->x[k] != NULL ? block->x[k] : zeros;
+    make_side(n, x[0], x[1], PRIME_BLOCK, u);
+    make_side(n, x[2], x[3], PRIME_BLOCK, v);
 }
 
 /* Whether neither side is zero. */
@@ -95,19 +92,32 @@ static bool has_products(const struct prime_view *block)
            (block->x[2] != NULL || block->x[3] != NULL);
 }
 
-/* Sums at points as they add up, in three words. */
+/* Sums at points as they add up, in three words; and sides that are not yet part of them. */
+#define SIDES ((size_t)32)
 struct adding {
     struct prime_sums *sums;
     uint64_t point[PRIME_POINTS][3];
+    uint64_t u[SIDES][PRIME_BLOCK], v[SIDES][PRIME_BLOCK];
+    size_t waiting;
 };
 
-static void add_points(const struct numbers *n, const struct sides *s, struct adding *to)
+static void add_points(const struct numbers *n, struct adding *to)
 {
-    n->p->kernel->number_points(to->point[0], s->u, s->v, n->field.p);
+    n->p->kernel->number_points(to->point[0], to->u[0], to->v[0], to->waiting, n->field.p);
+    to->waiting = 0;
 }
 
-static void end_points(const struct numbers *n, const struct adding *to)
+/* The next sides wait; those without products only until the next ones come. */
+static void keep_sides(const struct numbers *n, struct adding *to, bool products)
 {
+    to->waiting += products;
+    if (to->waiting == SIDES)
+        add_points(n, to);
+}
+
+static void end_points(const struct numbers *n, struct adding *to)
+{
+    add_points(n, to);
     for (size_t c = 0; c < PRIME_POINTS; c++) {
         const uint64_t *sum = to->point[c];
         const uint64_t high = prime_wide(&n->field, (word128)sum[2] << 64 | sum[1]);
@@ -115,14 +125,14 @@ static void end_points(const struct numbers *n, const struct adding *to)
     }
 }
 
-static void sum_block(struct numbers *n, const struct prime_view *block, size_t at, void *to)
+static void sum_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
 {
-    struct sides s;
+    struct adding *to = arg;
     (void)at;
     if (!has_products(block))
         return;
-    make_sides(n, block, &s);
-    add_points(n, &s, to);
+    make_sides(n, block, to->u[to->waiting], to->v[to->waiting]);
+    keep_sides(n, to, true);
 }
 
 static unsigned point_of_row(unsigned row)
@@ -165,7 +175,8 @@ static uint64_t value_at(const struct prime *f, const uint64_t values[PRIME_POIN
 /* --- folds ------------------------------------------------------------------------------------ */
 
 /* R V_a + U_a S of every row, and R S. */
-static void add_cross(struct numbers *n, const struct sides *x, size_t at, struct prime_sums *sums)
+static void add_cross(struct numbers *n, const uint64_t *u, const uint64_t *v, size_t at,
+                      struct prime_sums *sums)
 {
     const struct prime *f = &n->field;
     const size_t from = at * PRIME_COLUMNS;
@@ -177,7 +188,7 @@ static void add_cross(struct numbers *n, const struct sides *x, size_t at, struc
     for (size_t a = 0; a < PRIME_ROWS; a++) {
         word128 sum = 0;
         for (size_t k = 0, i = a * PRIME_COLUMNS; k < PRIME_COLUMNS; k++, i++)
-            sum += (word128)r[k] * x->v[i] + (word128)s[k] * x->u[i];
+            sum += (word128)r[k] * v[i] + (word128)s[k] * u[i];
         sums->cross[a] = prime_add(f, sums->cross[a], prime_wide(f, sum));
     }
 }
@@ -185,11 +196,10 @@ static void add_cross(struct numbers *n, const struct sides *x, size_t at, struc
 static void sum_last_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
 {
     struct adding *to = arg;
-    struct sides s;
-    make_sides(n, block, &s);
-    if (has_products(block))
-        add_points(n, &s, to);
-    add_cross(n, &s, at, to->sums);
+    uint64_t *u = to->u[to->waiting], *v = to->v[to->waiting];
+    make_sides(n, block, u, v);
+    add_cross(n, u, v, at, to->sums);
+    keep_sides(n, to, has_products(block));
 }
 
 static enum err draw_masks(struct numbers *n)
@@ -218,12 +228,15 @@ static enum err mask(struct numbers *n, uint64_t *x, size_t words)
 enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
 {
     const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
-    struct adding adding = {.sums = &n->sums[0]};
+    struct adding adding;
     if (n->words == 0)
         return ERR_OK;
     if (n->remainders++ == PRIME_REMAINDERS)
         return ERR_RANGE;
     memset(n->sums, 0, sizeof n->sums);
+    memset(adding.point, 0, sizeof adding.point);
+    adding.sums = &n->sums[0];
+    adding.waiting = 0;
     if (last)
         TRY(draw_masks(n));
     numbers_each_block(n, last ? sum_last_block : sum_block, &adding);

@@ -160,13 +160,15 @@ struct kernel {
      *
      *   number_side     out < p is 2 a + b at server 0, a + 2 b at 1, a - b at 2; of any n words, a
      *                   multiple of 4. `inverse` is 2^90 / p, rounded down
-     *   number_points   sums[3 c ..] += 256 p^2 + the sum over columns of x(c) y(c), in three words
+     *   number_points   sums[3 c ..] += the sum over columns of x(c) y(c), both below p, in three
+     *                   words; of blocks of 64 words below p, one after the other
      */
     void (*add_lines)(uint64_t *bucket, const uint64_t *digit, const uint64_t *line, size_t words,
                       size_t n);
     void (*number_side)(uint64_t *out, const uint64_t *a, const uint64_t *b, size_t n,
                         unsigned server, uint64_t p, uint64_t inverse);
-    void (*number_points)(uint64_t *sums, const uint64_t *x, const uint64_t *y, uint64_t p);
+    void (*number_points)(uint64_t *sums, const uint64_t *x, const uint64_t *y, size_t blocks,
+                          uint64_t p);
 };
 
 extern const struct kernel kernel_portable;

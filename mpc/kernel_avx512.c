@@ -22,6 +22,13 @@
 #define OWN_COMPRESS
 #define MULTIPLY_ADD(z, x, y) ((real)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
 #define CROSS_COLUMNS 4
+#define SHORT_PRODUCTS(x, y) (four64) _mm256_mul_epu32((__m256i)(x), (__m256i)(y))
+#define POINTS_BLOCKS 2u
+#define POINTS_PRODUCTS(x, y) (points64) _mm512_mul_epu32((__m512i)(x), (__m512i)(y))
+#define POINTS_ROW(x, blocks)                                                                      \
+    (points64) _mm512_inserti64x4(                                                                 \
+        _mm512_zextsi256_si512((__m256i)FOUR(x)),                                                  \
+        _mm256_maskz_loadu_epi64((__mmask8)((blocks) > 1 ? 15 : 0), (x) + 64), 1)
 #define CHOSEN_ROWS 5u
 #define CHOSEN_PLANES 4u
 #define ADD_CHOSEN16(sum, bits, x)                                                                 \

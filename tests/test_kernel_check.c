@@ -197,7 +197,7 @@ static void sides_modulo(const struct kernel *k, struct room *r)
 }
 
 /* At infinity what is at 1 less what is at 0. */
-static __int128 point_modulo(const uint64_t *x, unsigned point, unsigned column)
+static uint64_t point_modulo(const uint64_t *x, unsigned point, unsigned column, uint64_t p)
 {
     __int128 sum = 0;
     for (unsigned a = 0; a < 16; a++) {
@@ -206,27 +206,39 @@ static __int128 point_modulo(const uint64_t *x, unsigned point, unsigned column)
             sign *= c % 3 == 2 ? ((a >> v & 1) != 0 ? 1 : -1) : c % 3 == (a >> v & 1);
         sum += sign * (__int128)x[4 * a + column];
     }
-    return sum;
+    return (uint64_t)((sum + 16 * (__int128)p) % p);
 }
 
-/* The largest words where they add up to the largest points; sums overflow their lower words. */
+static void add_modulo(struct room *r, const uint64_t *x, const uint64_t *y, uint64_t p)
+{
+    for (unsigned c = 0; c < 81; c++)
+        for (unsigned s = 0; s < 4; s++) {
+            const word128 product = (word128)point_modulo(x, c, s, p) * point_modulo(y, c, s, p);
+            const word128 low = ((word128)r->twin[3 * c + 1] << 64 | r->twin[3 * c]) + product;
+            r->twin[3 * c] = (uint64_t)low;
+            r->twin[3 * c + 1] = (uint64_t)(low >> 64);
+            r->twin[3 * c + 2] += low < product;
+        }
+}
+
+/* The largest words, some of them next to the smallest: limbs and sums are as large as they get. */
 static void points_modulo(const struct kernel *k, struct room *r)
 {
-    const uint64_t p = primes[0];
-    uint64_t *x = r->x, *y = r->x + 64;
-    for (size_t i = 0; i < 128; i++)
-        x[i] = (__builtin_popcount((unsigned)i / 4 % 16) & 1) != 0 ? p - 1 : i < 64 ? 0 : x[i] >> 6;
-    for (unsigned c = 0; c < 81; c++) {
-        __int128 sum = (__int128)((word128)p * p << 8);
-        for (unsigned s = 0; s < 4; s++)
-            sum += point_modulo(x, c, s) * point_modulo(y, c, s);
-        assert_true(sum >= 0);
-        const word128 low = ((word128)r->twin[3 * c + 1] << 64 | r->twin[3 * c]) + (word128)sum;
-        r->twin[3 * c] = (uint64_t)low;
-        r->twin[3 * c + 1] = (uint64_t)(low >> 64);
-        r->twin[3 * c + 2] += low < (word128)sum;
-    }
-    k->number_points(r->out, x, y, p);
+    static const size_t blocks[] = {0, 1, 2, 33, 35};
+    static uint64_t x[35 * 64], y[35 * 64];
+    for (unsigned which = 0; which < sizeof primes / sizeof *primes; which++)
+        for (unsigned l = 0; l < sizeof blocks / sizeof *blocks; l++) {
+            const uint64_t p = primes[which];
+            uint64_t seed = which;
+            for (size_t i = 0; i < 64 * blocks[l]; i++) {
+                const bool most = l % 2 == 0 || (__builtin_popcount((unsigned)i / 4 % 16) & 1) != 0;
+                x[i] = most ? p - 1 : 0;
+                y[i] = l % 2 != 0 ? p - 1 - i % 2 : l == 4 ? p - 1 : three_random(&seed) % p;
+            }
+            for (size_t b = 0; b < blocks[l]; b++)
+                add_modulo(r, x + 64 * b, y + 64 * b, p);
+            k->number_points(r->out, x, y, blocks[l], p);
+        }
 }
 
 TEST(sums_modulo_a_prime)
