@@ -24,7 +24,7 @@
 #include "netio/transport.h"
 
 /* Of the handshake and of the frames: a server speaks to one that has the same number. */
-#define SESSION_PROTOCOL 3
+#define SESSION_PROTOCOL 4
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_ABOUT_SIZE 16

@@ -202,7 +202,7 @@ enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
     return ERR_OK;
 }
 
-enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples)
+enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 samples)
 {
     const size_t made = tape->reel[kind].made;
     if (kind == TAPE_GAUSS && (samples.n % 2 != 0 || made % 2 != 0))
@@ -210,6 +210,12 @@ enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samp
     TRY(grow(tape, kind, samples.n));
     ring64_copy(view(tape, kind, made, samples.n), samples);
     tape->reel[kind].made += samples.n;
+    return ERR_OK;
+}
+
+enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples)
+{
+    TRY(tape_fill(tape, kind, samples));
     tape->reel[kind].planned += samples.n;
     return ERR_OK;
 }

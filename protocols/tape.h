@@ -88,9 +88,11 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
 
 /*
- * Puts samples that were taken and not used at the tape's end, under new positions. For Gaussians:
- * whole pairs.
+ * Puts samples at the tape's end that were made elsewhere, as if they had been made here. For
+ * Gaussians: whole pairs.
  */
+enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
+/* The same with samples that were taken and not used: under new positions, beyond the plan. */
 enum err tape_append(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
 
 #endif

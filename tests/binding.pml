@@ -12,6 +12,10 @@
  * session: so a message may reach one neighbour and not the other. Here all three follow the
  * protocol; tests/attempts.pml has one that does not, and the index.
  *
+ * With AHEAD there are also pieces that were made before. A session takes those that all three say
+ * they have, each deleted first; and a server that crashes may come back with all of them, from a
+ * backup.
+ *
  * Checked, in every interleaving:
  *   - no server ever sends its part of an opening of a piece of noise for two requests
  *   - a round that is opened is debited on all three disks, once
@@ -32,6 +36,10 @@
 #ifndef CRASHES
 #define CRASHES 1
 #endif
+#ifndef AHEAD
+#define AHEAD 0 /* pieces that were made before */
+#endif
+#define ALL_AHEAD ((1 << AHEAD) - 1)
 #ifndef LIES
 #define LIES 1 /* how often a server is asked for something else than the others */
 #endif
@@ -55,6 +63,7 @@ typedef message {
     byte request; /* LEDGER: of the last debit */
     byte first, second;
     byte debits;
+    byte ahead;    /* LEDGER: pieces that are here, as bits */
     bool standing; /* bound already */
     bool opened;   /* its values are on disk */
     bool noise     /* is at hand */
@@ -77,11 +86,12 @@ typedef folder {
     byte first[ROUNDS], second[ROUNDS];
     bool opened[ROUNDS];
     bool wiped[ROUNDS];
-    byte debits
+    byte debits;
+    byte ahead /* pieces that were made before and are not taken, as bits */
 };
 folder disk[SERVERS];
 
-byte opened_for[4 * SESSIONS + 1]; /* of each piece: for which requests a part was sent, as bits */
+byte opened_for[4 * SESSIONS + 1 + AHEAD]; /* of each piece: for which requests a part was sent, as bits */
 
 #define a ((i + 1) % SERVERS)
 #define b ((i + 2) % SERVERS)
@@ -94,6 +104,8 @@ byte opened_for[4 * SESSIONS + 1]; /* of each piece: for which requests a part w
 inline crash_here() {
     if
     :: crashes < CRASHES && (crashes > 0 || i == 0) -> crashes++; lost = true; goto away
+    :: AHEAD > 0 && crashes < CRASHES && (crashes > 0 || i == 0) -> /* and is restored */
+        crashes++; disk[i].ahead = ALL_AHEAD; lost = true; goto away
     :: true -> skip
     fi
 }
@@ -135,6 +147,7 @@ inline forget_one(k, s) {
     step[k].by[s].first = 0;
     step[k].by[s].second = 0;
     step[k].by[s].debits = 0;
+    step[k].by[s].ahead = 0;
     step[k].by[s].standing = false;
     step[k].by[s].opened = false;
     step[k].by[s].noise = false
@@ -180,6 +193,22 @@ inline drop_staged() {
     disk[i].staged_second = 0
 }
 
+/* The next piece of a session: of those that were made before, as long as there are some. */
+inline next_piece(piece) {
+    if
+    :: ahead == 0 -> piece = fresh; fresh++
+    :: ahead != 0 ->
+        piece = 0;
+        do
+        :: (ahead & (1 << piece)) == 0 -> piece++
+        :: else -> break
+        od;
+        ahead = ahead & ~(1 << piece);
+        disk[i].ahead = disk[i].ahead & ~(1 << piece);
+        piece = 4 * SESSIONS + 1 + piece
+    fi
+}
+
 inline send_part(piece, q) {
     opened_for[piece] = opened_for[piece] | bit_of(q);
     assert((opened_for[piece] & (opened_for[piece] - 1)) == 0)
@@ -192,10 +221,12 @@ proctype server(byte i) {
     byte mine, play, request, first, second, from;
     byte left;  /* a piece that a round has given back; 0: none */
     byte fresh; /* the next piece that was not used yet */
+    byte ahead; /* pieces that all three had, as bits, when the session began */
     bool new;
 
 away:
-    request = 0; first = 0; second = 0; from = 0; play = 0; left = 0; fresh = 0; new = false;
+    request = 0; first = 0; second = 0; from = 0; play = 0; left = 0; fresh = 0; ahead = 0;
+    new = false;
     atomic {
         joined[i] = true;
         if
@@ -217,6 +248,7 @@ away:
     /* heads of ledgers; the last entry to who lacks it */
     atomic {
         mine_of(LEDGER).debits = disk[i].debits;
+        mine_of(LEDGER).ahead = disk[i].ahead;
         if
         :: disk[i].debits > 0 ->
             mine_of(LEDGER).request = disk[i].request[disk[i].debits - 1];
@@ -244,7 +276,9 @@ away:
             bind(step[LEDGER].by[from].request, disk[i].staged_first, disk[i].staged_second)
         :: else -> skip
         fi;
-        drop_staged() /* what nobody has bound */
+        drop_staged(); /* what nobody has bound */
+        ahead = disk[i].ahead & step[LEDGER].by[a].ahead & step[LEDGER].by[b].ahead;
+        disk[i].ahead = ahead
     }
     crash_here();
 
@@ -271,10 +305,18 @@ next:
         :: new -> /* takes what was given back first */
             if
             :: left != 0 -> first = left; left = 0
-            :: else -> first = fresh; fresh++
+            :: else -> next_piece(first)
             fi;
-            second = fresh;
-            fresh++;
+            next_piece(second)
+        :: else -> skip
+        fi
+#if AHEAD > 0
+    }
+    crash_here(); /* what was taken is gone, and not staged */
+    atomic {
+#endif
+        if
+        :: new ->
             disk[i].staged = request;
             disk[i].staged_first = first;
             disk[i].staged_second = second
@@ -374,6 +416,9 @@ done:
 
 init {
     atomic {
+        disk[0].ahead = ALL_AHEAD;
+        disk[1].ahead = ALL_AHEAD;
+        disk[2].ahead = ALL_AHEAD;
         run server(0);
         run server(1);
         run server(2)

@@ -6,8 +6,11 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 names=("no range is opened for two requests, no round is lost, nobody waits for ever"
     "nor where a round gives back what it did not use"
+    "nor where noise was made before, also by a server that is restored from a backup"
     "the model notices a server that has not staged what it agrees to"
     "the model notices a round that gives back what it used"
+    "the model notices noise made before that is not deleted before it is used"
+    "nor is it enough to delete it when the round is over"
     "a server that lies and asks again gets one index from two that have it, and a few attempts else"
     "the model notices two that have the index and select again"
     "the model notices two that have the values and open them again"
@@ -32,15 +35,18 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 binding=(-DROUNDS=1 -DPLAYS=1 -DSESSIONS=3)
 returning=(-DROUNDS=2 -DPLAYS=2 -DSESSIONS=2 -DCRASHES=1)
+ahead=(-DROUNDS=2 -DPLAYS=1 -DLIES=0 -DCRASHES=1)
 if [ -n "${TREFOIL_LONG:-}" ]; then
     binding+=(-DCRASHES=2 -DLIES=3)
     returning+=(-DLIES=1)
+    ahead+=(-DSESSIONS=3 -DAHEAD=2)
     asking=(-DATTEMPTS=3)
     lying=(-DSESSIONS=4 -DTRIES=2)
     depth=2000000
 else
     binding+=(-DCRASHES=1 -DLIES=1)
     returning+=(-DLIES=0)
+    ahead+=(-DSESSIONS=2 -DAHEAD=1)
     asking=(-DATTEMPTS=2)
     lying=(-DSESSIONS=3 -DTRIES=1)
     depth=20000
@@ -88,17 +94,21 @@ notices() { # number sed-expression model options
 
 holds 1 binding "${binding[@]}"
 holds 2 binding "${returning[@]}"
-notices 3 '/disk\[i\].staged = request;/s/request;/0;/' binding "${returning[@]}"
-notices 4 's/:: new && !takes_both(request) -> left = second/:: new -> left = second/' binding "${returning[@]}"
-holds 5 attempts "${asking[@]}"
-notices 6 's/known \(<\|>=\) 2/known \1 3/' attempts "${asking[@]}"
-notices 7 's/opened == 2/opened == 4/; s/opened < 2/opened < 3/' attempts "${asking[@]}"
-notices 8 's/disk\[i\].attempts++;/skip;/' attempts "${asking[@]}"
-notices 9 's/disk\[i\].index != 0 && disk\[i\].index != came/false/' attempts "${asking[@]}"
-holds 10 liar "${lying[@]}"
-notices 11 's/:: else -> disk\[i\].tries++/:: else -> skip/; s/disk\[i\].tries--/skip/' liar "${lying[@]}"
-notices 12 's/ || disk\[i\].tries >= TRIES//' liar "${lying[@]}"
-notices 13 's/selects = (known < 2)/selects = (known < 1)/' liar "${lying[@]}"
-notices 14 's/staged_here(third)/true/g; s/!true/false/' liar "${lying[@]}"
-notices 15 's/heard\[0\].standing != heard\[1\].standing ||/false \&\& false ||/; s/heard\[0\].index != heard\[1\].index/false/; s/heard\[0\].values != heard\[1\].values/false/' liar "${lying[@]}"
+holds 3 binding "${ahead[@]}"
+notices 4 '/disk\[i\].staged = request;/s/request;/0;/' binding "${returning[@]}"
+notices 5 's/:: new && !takes_both(request) -> left = second/:: new -> left = second/' binding "${returning[@]}"
+keeps='s/disk\[i\].ahead = disk\[i\].ahead & ~(1 << piece);/skip;/'
+notices 6 "$keeps" binding "${ahead[@]}"
+notices 7 "$keeps; s/disk\[i\].opened\[round_of(request)\] = true;\$/&disk[i].ahead = ahead;/" binding "${ahead[@]}"
+holds 8 attempts "${asking[@]}"
+notices 9 's/known \(<\|>=\) 2/known \1 3/' attempts "${asking[@]}"
+notices 10 's/opened == 2/opened == 4/; s/opened < 2/opened < 3/' attempts "${asking[@]}"
+notices 11 's/disk\[i\].attempts++;/skip;/' attempts "${asking[@]}"
+notices 12 's/disk\[i\].index != 0 && disk\[i\].index != came/false/' attempts "${asking[@]}"
+holds 13 liar "${lying[@]}"
+notices 14 's/:: else -> disk\[i\].tries++/:: else -> skip/; s/disk\[i\].tries--/skip/' liar "${lying[@]}"
+notices 15 's/ || disk\[i\].tries >= TRIES//' liar "${lying[@]}"
+notices 16 's/selects = (known < 2)/selects = (known < 1)/' liar "${lying[@]}"
+notices 17 's/staged_here(third)/true/g; s/!true/false/' liar "${lying[@]}"
+notices 18 's/heard\[0\].standing != heard\[1\].standing ||/false \&\& false ||/; s/heard\[0\].index != heard\[1\].index/false/; s/heard\[0\].values != heard\[1\].values/false/' liar "${lying[@]}"
 exit "$status"

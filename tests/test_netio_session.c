@@ -298,13 +298,13 @@ TEST(another_version_is_named)
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 10), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 11), we run"));
         assert_non_null(strstr(x[i].s.sink, "ours is the older one, upgrade it"));
     }
     play(x, SESSION_PROTOCOL, "0.0.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 3), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 4), we run"));
         assert_non_null(strstr(x[i].s.sink, "theirs is the older one, upgrade it"));
     }
     /* a protocol of which we can read nothing but the number */

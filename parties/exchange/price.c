@@ -234,3 +234,18 @@ struct price_noise price_noise(const struct study *study)
                                          study->rounds * (largest + largest % 2),
                                 .gumbel = (uint64_t)study->rounds * w->queries};
 }
+
+struct price_ahead price_ahead(const struct study *study)
+{
+    const struct price_noise noise = price_noise(study);
+    const uint64_t plan[TAPE_KINDS] = {[TAPE_GAUSS] = noise.gauss, [TAPE_GUMBEL] = noise.gumbel};
+    struct price_ahead a = {{0}, {0}};
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        uint64_t samples = (plan[k] / 8 + 128) / 128 * 128, blocks;
+        samples = samples < PRICE_AHEAD_MOST ? samples : PRICE_AHEAD_MOST;
+        blocks = (plan[k] + samples - 1) / samples;
+        a.samples[k] = (size_t)samples;
+        a.blocks[k] = (size_t)(blocks < PRICE_AHEAD_BLOCKS ? blocks : PRICE_AHEAD_BLOCKS);
+    }
+    return a;
+}

@@ -196,6 +196,13 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     return verdict;
 }
 
+/* What was made ahead goes first. */
+static enum err take_noise(struct round *r)
+{
+    struct play *p = r->p;
+    return ahead_take(&p->ahead, p->store, p->study, &p->engine->tape, r->step.noise, p->log);
+}
+
 static enum err make_noise(struct round *r)
 {
     (void)agree(r, ERR_OK, ROUND_NOISE);
@@ -386,9 +393,11 @@ static bool rides(const struct round *r, enum err verdict)
 static enum err play(struct round *r, enum err verdict, struct bytes *result)
 {
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
-        if (!range_is_made(&r->p->engine->tape, r->step.noise))
+        verdict = take_noise(r);
+        if (verdict == ERR_OK && !range_is_made(&r->p->engine->tape, r->step.noise))
             TRY(make_noise(r));
-        verdict = stage(r);
+        if (verdict == ERR_OK)
+            verdict = stage(r);
     }
     r->talk.agreed = hear_agreed;
     r->talk.confirmed = hear_confirmed;

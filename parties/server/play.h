@@ -3,7 +3,8 @@
  * answered again at will.
  *
  *   each         prepare   the request against the study, the ledger, and what is bound already
- *   all -> all   agree     only if noise is missing; then it is made: independent of data
+ *   each         take      noise that was made ahead, if any is missing (parties/server/ahead.h)
+ *   all -> all   agree     only if noise is missing yet; then it is made: independent of data
  *   each         stage     the round's noise, sealed: on disk
  *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h)
  *   each         bind      debit, and range bound to this request: one transaction, on disk
@@ -32,6 +33,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H
 
+#include "parties/server/ahead.h"
 #include "parties/server/engine.h"
 #include "parties/server/openings.h"
 #include "parties/store/store_rounds.h"
@@ -47,6 +49,7 @@ struct play {
     struct net *net;
     const struct session *session;
     struct engine *engine;
+    struct ahead ahead; /* blocks of noise that this session may take */
     struct openings openings;
     atomic_uint *adding;     /* how far adding uploads up is: status.h */
     uint8_t uploads[32];     /* digest of what the engine has counted */

@@ -10,6 +10,7 @@
 #include "parties/exchange/request.h"
 #include "parties/server/guard.h"
 #include "parties/server/play.h"
+#include "parties/server/round_ahead.h"
 #include "parties/server/worker.h"
 
 #include <pthread.h>
@@ -58,6 +59,7 @@ struct worker {
     struct crew *crew;
     struct engine *engine;
     struct play play;
+    struct round_ahead ahead; /* as the three compared it when the session opened */
     struct guard guard;
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
@@ -82,6 +84,13 @@ enum err worker_open_lanes(struct worker *w) MUST_CHECK;
 enum err worker_listen(struct worker *w) MUST_CHECK;
 /* Ends all of them, whatever is open. */
 void worker_close_lanes(struct worker *w);
+
+/*
+ * worker_ahead.c. Lets the names of the blocks that are here ride on the session's next exchange;
+ * after it, keeps for the session those that all three have named, and drops the others.
+ */
+enum err worker_name_ahead(struct worker *w) MUST_CHECK;
+enum err worker_keep_ahead(struct worker *w) MUST_CHECK;
 
 /* One message, or a while without: ERR_OK unless the worker cannot go on. */
 enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;

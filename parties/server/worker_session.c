@@ -238,12 +238,14 @@ static void expect_agreement(void *self, bool heard)
 
 static enum err new_engine(struct worker *w)
 {
-    static const char label[] = "trefoil-tape-1";
-    uint8_t id[TAPE_ID_SIZE];
+    static const char label[] = "trefoil-tape-2";
+    uint8_t id[TAPE_ID_SIZE], ahead[32];
     crypto_hash_sha256_state hash;
+    round_ahead_digest(&w->ahead, ahead);
     crypto_hash_sha256_init(&hash);
     crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
     crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
+    crypto_hash_sha256_update(&hash, ahead, sizeof ahead);
     crypto_hash_sha256_final(&hash, id);
     TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
@@ -326,7 +328,9 @@ static void tell_left_out(const struct worker *w, struct bytes *result)
 static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
 {
     enum err loaded;
+    TRY(worker_name_ahead(w));
     TRY(agree_on_ledger(w, digest));
+    TRY(worker_keep_ahead(w));
     TRY(new_engine(w));
     TRY(begin_openings(w, digest));
     loaded = load_uploads(w, false);

@@ -64,6 +64,9 @@ static const char *const migrations[] = {
     /* one row: checks that began, and those that others may have tried (store_guard.h) */
     "CREATE TABLE guard(begun INTEGER NOT NULL, tries INTEGER NOT NULL, failed INTEGER NOT NULL)"
     "  STRICT; INSERT INTO guard VALUES(0, 0, 0);",
+    /* blocks of noise that were made before a run (store_ahead.h) */
+    "CREATE TABLE ahead(kind INTEGER NOT NULL, name BLOB NOT NULL, sealed BLOB NOT NULL,"
+    "  PRIMARY KEY(kind, name)) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

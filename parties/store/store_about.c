@@ -55,6 +55,8 @@ static enum err set_terms(struct store *s)
 {
     const struct terms *t = &s->study->terms;
     struct bytes parts CLEAN(bytes_clear) = {0};
+    TRY(store_execute(s, "DELETE FROM ahead")); /* noise of other terms */
+    s->erased = true;
     TRY(store_set_note(s, terms_key, t->digest, sizeof t->digest));
     for (size_t i = 0; i < t->parts; i++) {
         bytes_put_string(&parts, t->part[i].name);
@@ -90,13 +92,13 @@ static enum err take_terms(struct store *s)
 {
     struct bytes known CLEAN(bytes_clear) = {0};
     const char *words = "";
-    bool frozen;
+    bool frozen, same;
     TRY(store_note(s, terms_key, &known));
     TRY(has_data(s, &frozen));
-    if (!frozen)
+    same = known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0;
+    if (!frozen && !same)
         return set_terms(s);
-    if (known.size == 0 ||
-        (known.size == 32 && memcmp(known.data, s->study->terms.digest, 32) == 0))
+    if (known.size == 0 || same)
         return ERR_OK;
     TRY(differing_part(s, &words));
     return log_fail(

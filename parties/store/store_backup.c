@@ -171,6 +171,16 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
     return log_fail(log, ERR_SYSTEM, "cannot open %s: %s; name %s", path, strerror(errno), what);
 }
 
+/* What was made ahead is used once, whatever is restored: a backup has none of it. */
+static enum err drop_ahead(const struct side *s)
+{
+    uint64_t any = 0;
+    TRY(execute(s, "PRAGMA secure_delete = ON"));
+    if (ask(s, "SELECT COUNT(*) FROM pragma_table_info('ahead')", &any) != ERR_OK || any == 0)
+        return ERR_OK; /* a store that no later program has opened */
+    return execute(s, "DELETE FROM ahead");
+}
+
 /* Made whole under another name before it takes its place. */
 static enum err make_backup(const char *from_path, const char *made, const char *audit,
                             struct store_contents *contents, struct log *log)
@@ -181,6 +191,7 @@ static enum err make_backup(const char *from_path, const char *made, const char 
     TRY(open_side(&to, made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, log));
     TRY(copy(&from, &to));
     TRY(execute(&to, "PRAGMA journal_mode = DELETE"));
+    TRY(drop_ahead(&to));
     TRY(put_audit(&to, audit));
     return check(&to, contents);
 }

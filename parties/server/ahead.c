@@ -1,0 +1,58 @@
+#include "parties/server/ahead.h"
+
+#include "protocols/range.h"
+
+#include <sodium.h>
+#include <string.h>
+
+void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_t name[AHEAD_NAME])
+{
+    static const char label[] = "trefoil-ahead-name-1";
+    uint8_t rest[1 + 8], digest[32];
+    crypto_hash_sha256_state hash;
+    integer_put(integer_put(rest, kind, 1), i, 8);
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, session, 32);
+    crypto_hash_sha256_update(&hash, rest, sizeof rest);
+    crypto_hash_sha256_final(&hash, digest);
+    memcpy(name, digest, AHEAD_NAME);
+}
+
+/* Whether the tape has so many more samples of a kind. */
+static bool has(const struct tape *tape, unsigned kind, size_t count)
+{
+    size_t only[TAPE_KINDS] = {0};
+    only[kind] = count;
+    return range_is_made(tape, only);
+}
+
+static enum err take_one(struct store *store, struct tape *tape, enum tape_kind kind,
+                         const uint8_t *name, size_t samples)
+{
+    struct range_place place = {.count = {0}};
+    struct bytes noise CLEAN(bytes_clear) = {0};
+    struct tape block CLEAN(tape_free) = {0};
+    TRY(store_ahead_take(store, kind, name, &noise));
+    memcpy(place.tape, tape->id, sizeof place.tape);
+    place.count[kind] = samples;
+    TRY(range_read(&block, &place, tape->noise, &noise));
+    return tape_fill(tape, kind, block.reel[kind].samples);
+}
+
+enum err ahead_take(struct ahead *a, struct store *store, const struct study *study,
+                    struct tape *tape, const size_t count[TAPE_KINDS], struct log *log)
+{
+    const struct price_ahead sizes = price_ahead(study);
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        while (!has(tape, k, count[k]) && a->next[k] < a->blocks.count[k]) {
+            const enum err e = take_one(store, tape, (enum tape_kind)k,
+                                        a->blocks.name[k][a->next[k]++], sizes.samples[k]);
+            if (e == ERR_AUTH || e == ERR_FORMAT || e == ERR_LOST)
+                return log_fail(log, ERR_AGAIN,
+                                "a block of the noise made ahead cannot be used here, as this "
+                                "server's log says; the run goes on without it");
+            TRY(e);
+        }
+    return ERR_OK;
+}

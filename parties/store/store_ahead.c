@@ -1,0 +1,130 @@
+#include "parties/store/store_ahead.h"
+
+#include "parties/store/store_private.h"
+
+#include <string.h>
+
+enum err store_ahead(struct store *store, struct ahead_blocks *blocks)
+{
+    struct query q = query_of(store, "SELECT kind, name FROM ahead ORDER BY kind, name");
+    bool sound = true;
+    *blocks = (struct ahead_blocks){0};
+    while (sound && query_row(&q)) {
+        const uint64_t kind = query_u64(&q);
+        sound = kind < TAPE_KINDS && blocks->count[kind] < AHEAD_BLOCKS;
+        if (sound)
+            query_copy(&q, blocks->name[kind][blocks->count[kind]++], AHEAD_NAME);
+    }
+    TRY(query_end(&q));
+    if (sound)
+        return ERR_OK;
+    return log_fail(store->log, ERR_FORMAT,
+                    "store: it has noise that was not made ahead by trefoil; restore a backup of "
+                    "the server's folder, which has none, and run trefoil recover");
+}
+
+/* What a block is sealed for. */
+static enum err binding(const struct store *s, enum tape_kind kind, const uint8_t *name,
+                        struct bytes *out)
+{
+    bytes_put_string(out, "trefoil-ahead-1");
+    bytes_put(out, s->study->terms.digest, sizeof s->study->terms.digest);
+    bytes_put_u8(out, (uint8_t)kind);
+    bytes_put(out, name, AHEAD_NAME);
+    return bytes_ok(out);
+}
+
+static void put_block(struct query *q, enum tape_kind kind, const uint8_t *name)
+{
+    query_put_u64(q, kind);
+    query_put(q, name, AHEAD_NAME);
+}
+
+enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+                         const struct bytes *noise)
+{
+    struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
+    struct query q;
+    TRY(binding(store, kind, name, &about));
+    TRY(store_seal(store, about.data, about.size, noise, &sealed));
+    q = query_of(store, "INSERT INTO ahead(kind, name, sealed) VALUES(?, ?, ?)");
+    put_block(&q, kind, name);
+    query_put_bytes(&q, &sealed);
+    return query_run(&q, NULL);
+}
+
+/* Within a batch, as all that deletes: its end empties the log. */
+static enum err delete_block(struct store *s, enum tape_kind kind, const uint8_t *name)
+{
+    struct query q = query_of(s, "DELETE FROM ahead WHERE kind = ? AND name = ?");
+    put_block(&q, kind, name);
+    s->erased = true;
+    return query_run(&q, NULL);
+}
+
+static enum err read_block(struct store *s, enum tape_kind kind, const uint8_t *name,
+                           struct bytes *sealed)
+{
+    struct query q = query_of(s, "SELECT sealed FROM ahead WHERE kind = ? AND name = ?");
+    bool found;
+    put_block(&q, kind, name);
+    found = query_row(&q);
+    if (found)
+        query_bytes(&q, sealed);
+    TRY(query_end(&q));
+    return found ? ERR_OK : ERR_LOST;
+}
+
+enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+                          struct bytes *noise)
+{
+    struct bytes about CLEAN(bytes_clear) = {0}, sealed CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(read_block(store, kind, name, &sealed));
+    TRY(binding(store, kind, name, &about));
+    TRY(store_batch(store));
+    TRY(store_batch_end(store, delete_block(store, kind, name)));
+    e = store_unseal(store, about.data, about.size, sealed.data, sealed.size, noise);
+    if (e != ERR_AUTH)
+        return e;
+    return log_fail(store->log, e,
+                    "a block of the noise that was made ahead does not unseal in this server's "
+                    "store, which was altered: the block was deleted, and other noise is made; "
+                    "find out who writes to the server's folder");
+}
+
+static bool is_among(const struct ahead_blocks *blocks, unsigned kind, const uint8_t *name)
+{
+    for (size_t i = 0; i < blocks->count[kind]; i++)
+        if (memcmp(blocks->name[kind][i], name, AHEAD_NAME) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves those that are not kept. */
+static void leave_others(struct ahead_blocks *blocks, const struct ahead_blocks *keep)
+{
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        size_t left = 0;
+        for (size_t i = 0; i < blocks->count[k]; i++)
+            if (!is_among(keep, k, blocks->name[k][i]))
+                memmove(blocks->name[k][left++], blocks->name[k][i], AHEAD_NAME);
+        blocks->count[k] = left;
+    }
+}
+
+enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep, size_t *dropped)
+{
+    struct ahead_blocks others;
+    enum err e = ERR_OK;
+    TRY(store_ahead(store, &others));
+    leave_others(&others, keep);
+    *dropped = others.count[TAPE_GAUSS] + others.count[TAPE_GUMBEL];
+    if (*dropped == 0)
+        return ERR_OK;
+    TRY(store_batch(store));
+    for (unsigned k = 0; k < TAPE_KINDS; k++)
+        for (size_t i = 0; e == ERR_OK && i < others.count[k]; i++)
+            e = delete_block(store, (enum tape_kind)k, others.name[k][i]);
+    return store_batch_end(store, e);
+}

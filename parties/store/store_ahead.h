@@ -1,0 +1,40 @@
+/*
+ * parties/store/store_ahead.h - blocks of noise that the three servers made when they were idle
+ * (parties/server/ahead.h).
+ *
+ * A block is so many samples of one kind, and is named after the session that made it. Its shares
+ * are sealed, with its name, its kind and the study's terms as associated data. What a session
+ * takes is deleted before it is used: on disk, overwritten, and not in the write-ahead log either.
+ * So a block enters one session at most, at each server by itself. Each call is on disk when it
+ * returns; in a batch stands store_ahead_put() alone.
+ */
+#ifndef TREFOIL_PARTIES_STORE_STORE_AHEAD_H
+#define TREFOIL_PARTIES_STORE_STORE_AHEAD_H
+
+#include "parties/exchange/price.h"
+#include "parties/store/store.h"
+
+#define AHEAD_NAME 16
+#define AHEAD_BLOCKS PRICE_AHEAD_BLOCKS /* of a kind, at most */
+
+/* The blocks of each kind that are here, in the order of their names. */
+struct ahead_blocks {
+    size_t count[TAPE_KINDS];
+    uint8_t name[TAPE_KINDS][AHEAD_BLOCKS][AHEAD_NAME];
+};
+
+/* ERR_FORMAT, logged, if there are more than there may be. */
+enum err store_ahead(struct store *store, struct ahead_blocks *blocks) MUST_CHECK;
+enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+                         const struct bytes *noise) MUST_CHECK;
+/*
+ * Deletes a block, and appends what it held to `noise`. ERR_AUTH, logged, if it does not unseal:
+ * then it is gone as well. ERR_LOST if it is not here.
+ */
+enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
+                          struct bytes *noise) MUST_CHECK;
+/* Deletes all others than these; how many. */
+enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep,
+                          size_t *dropped) MUST_CHECK;
+
+#endif
