@@ -18,10 +18,11 @@
  *            and f, m_q and penalty_q from select_plan(). It costs (eps + slack)^2 / 8 zCDP; the
  *            slack covers the error of the backend's Gumbel circuit. The same request measures
  *            what was selected: one exchange with the servers a round.
- *   forms    For public integers u_i(a), a factor of each code of each column, the backend opens
- *            for each two columns i < j the sum over rows of u_i u_j, plus z_ij as above
- *            (aim/forms.h). All together cost Delta^2 / 2^41 zCDP, Delta^2 the sum over i < j of
- *            max u_i^2 max u_j^2: the most by which one row can move them, squared.
+ *   forms    For public integers u_i(a), a factor of each code of each column, and the groups of
+ *            codes, the backend opens for each two columns i < j and two groups the sum of u_i u_j
+ *            over the rows in both, plus z as above (aim/forms.h). All together cost
+ *            Delta^2 / 2^41 zCDP, Delta^2 the sum over i < j of max u_i^2 max u_j^2: the most by
+ *            which one row can move them, squared.
  */
 #ifndef TREFOIL_AIM_BACKEND_H
 #define TREFOIL_AIM_BACKEND_H
@@ -75,8 +76,9 @@ struct aim_select {
 struct aim_forms {
     unsigned round;
     const int64_t *factor; /* u: the codes of one column after the other */
-    size_t forms;          /* pairs of columns */
-    int64_t *values;       /* out: one a form, in the order of a closure */
+    const int64_t *group;  /* of each of these codes */
+    size_t forms;          /* products_count() */
+    int64_t *values;       /* out: one a form */
     uint64_t *population;  /* as in struct aim_measure */
     unsigned *lost;
 };

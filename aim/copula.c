@@ -1,6 +1,7 @@
 #include "aim/copula.h"
 
 #include "aim/eigen.h"
+#include "aim/forms.h"
 #include "aim/normal.h"
 #include "base/memory.h"
 
@@ -12,15 +13,52 @@
 #define STEPS 64
 #define HALVINGS 60
 
-enum err copula_column_new(struct copula_column *c, uint32_t size)
+#define GROUPS_MOST 64
+
+static bool has_labels(const struct domain_attribute *a)
 {
-    *c = (struct copula_column){.size = size};
-    TRY(memory_new(&c->share, size));
-    return memory_new(&c->score, size);
+    return a->kind == DOMAIN_CATEGORICAL && a->size > 2;
+}
+
+/* How many forms there are if no column has more groups. */
+static uint64_t forms_of(const struct domain *d, size_t groups)
+{
+    uint64_t forms = 0, before = 0;
+    for (size_t i = 0; i < d->attributes; i++) {
+        const struct domain_attribute *a = &d->attribute[i];
+        const uint64_t own = !has_labels(a) ? 1 : a->size < groups ? a->size : groups;
+        forms += before * own;
+        before += own;
+    }
+    return forms;
+}
+
+size_t copula_groups_most(const struct domain *d)
+{
+    size_t groups = GROUPS_MOST;
+    while (groups > 2 && forms_of(d, groups) > COPULA_FORMS_MOST)
+        groups--;
+    return forms_of(d, groups) <= FORMS_MAX ? groups : 1;
+}
+
+uint64_t copula_forms_most(const struct domain *d)
+{
+    return forms_of(d, copula_groups_most(d));
+}
+
+enum err copula_column_new(struct copula_column *c, const struct domain_attribute *a,
+                           size_t groups_most)
+{
+    *c = (struct copula_column){
+        .size = a->size, .nominal = has_labels(a) && groups_most > 1, .groups = 1};
+    TRY(memory_new(&c->group, a->size));
+    TRY(memory_new(&c->share, a->size));
+    return memory_new(&c->score, a->size);
 }
 
 void copula_column_clear(struct copula_column *c)
 {
+    memory_free(&c->group);
     memory_free(&c->share);
     memory_free(&c->score);
 }
@@ -61,6 +99,10 @@ void copula_bounds(const double *share, uint32_t size, double *bound)
 enum err copula_set_scores(struct copula_column *c, double clip)
 {
     double *bound CLEAN(memory_release) = NULL, mean = 0;
+    for (uint32_t a = 0; c->nominal && a < c->size; a++)
+        c->score[a] = clip;
+    if (c->nominal)
+        return ERR_OK;
     TRY(memory_new(&bound, (size_t)c->size + 1));
     copula_bounds(c->share, c->size, bound);
     for (uint32_t a = 0; a < c->size; a++) {
@@ -92,9 +134,24 @@ static void edge_terms(double x, double term[COPULA_TERMS])
     }
 }
 
+/* As much as sums by labels tell of their latent variables, on average of the rows. */
+static double gain_of_labels(const struct copula_column *c)
+{
+    double square = 0;
+    for (uint32_t a = 0; a < c->size; a++) {
+        const double h = normal_density(normal_quantile(fmin(c->share[a], 1)));
+        square += c->share[a] * h * h;
+    }
+    return c->score[0] * sqrt(square);
+}
+
 enum err copula_set_hermite(struct copula_column *c)
 {
     double *bound CLEAN(memory_release) = NULL, low[COPULA_TERMS], high[COPULA_TERMS];
+    if (c->nominal) {
+        c->hermite[0] = gain_of_labels(c);
+        return ERR_OK;
+    }
     TRY(memory_new(&bound, (size_t)c->size + 1));
     copula_bounds(c->share, c->size, bound);
     memset(c->hermite, 0, sizeof c->hermite);
@@ -148,37 +205,98 @@ double copula_correlation(const struct copula_column *a, const struct copula_col
 
 /* --- all columns ------------------------------------------------------------------------------ */
 
-/* matrix = v' diag(value) v, scaled to a unit diagonal */
-static void compose(double *matrix, const double *v, const double *value, double *scale, size_t d)
+struct repair {
+    double *matrix;
+    size_t n; /* variables */
+    double *v, *value;
+    double *inverse; /* of a block's root, n x n at most */
+    double *row;     /* n */
+};
+
+/* matrix = v' diag(value) v */
+static void compose(const struct repair *r)
 {
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = 0;
-            for (size_t k = 0; k < d; k++)
-                sum += v[k * d + i] * value[k] * v[k * d + j];
-            matrix[i * d + j] = sum;
-        }
-    for (size_t i = 0; i < d; i++)
-        scale[i] = sqrt(matrix[i * d + i]);
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j <= i; j++) {
-            const double r = i == j ? 1 : matrix[i * d + j] / (scale[i] * scale[j]);
-            matrix[i * d + j] = matrix[j * d + i] = r;
-        }
+    const size_t n = r->n;
+    memset(r->matrix, 0, n * n * sizeof *r->matrix);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                r->matrix[i * n + j] += r->v[k * n + i] * r->value[k] * r->v[k * n + j];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            r->matrix[j * n + i] = r->matrix[i * n + j];
 }
 
-enum err copula_repair(double *matrix, size_t d, struct log *log)
+/* The inverse of the symmetric root of a column's block of m variables. */
+static enum err invert_root(const struct repair *r, size_t from, size_t m, struct log *log)
 {
-    double *v CLEAN(memory_release) = NULL, *value CLEAN(memory_release) = NULL,
-              *scale CLEAN(memory_release) = NULL;
-    TRY(memory_new(&v, d * d));
-    TRY(memory_new(&value, d));
-    TRY(memory_new(&scale, d));
-    memcpy(v, matrix, d * d * sizeof *v);
-    TRY(eigen_symmetric(v, value, d, log));
-    for (size_t k = 0; k < d; k++)
-        value[k] = fmax(value[k], COPULA_EIGENVALUE_LEAST);
-    compose(matrix, v, value, scale, d);
+    double *v = r->v, *value = r->value; /* the matrix has been made of them */
+    for (size_t i = 0; i < m; i++)
+        memcpy(v + i * m, r->matrix + (from + i) * r->n + from, m * sizeof *v);
+    if (m == 1) {
+        r->inverse[0] = 1 / sqrt(v[0]);
+        return ERR_OK;
+    }
+    TRY(eigen_symmetric(v, value, m, log));
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < m; k++)
+                sum += v[k * m + i] * v[k * m + j] / sqrt(value[k]);
+            r->inverse[i * m + j] = sum;
+        }
+    return ERR_OK;
+}
+
+/* Rows of a block, and columns, times that inverse. */
+static void apply(const struct repair *r, size_t from, size_t m)
+{
+    double *x = r->matrix;
+    for (size_t c = 0; c < r->n; c++) {
+        for (size_t i = 0; i < m; i++) {
+            r->row[i] = 0;
+            for (size_t k = 0; k < m; k++)
+                r->row[i] += r->inverse[i * m + k] * x[(from + k) * r->n + c];
+        }
+        for (size_t i = 0; i < m; i++)
+            x[(from + i) * r->n + c] = r->row[i];
+    }
+    for (size_t c = 0; c < r->n; c++) {
+        for (size_t i = 0; i < m; i++) {
+            r->row[i] = 0;
+            for (size_t k = 0; k < m; k++)
+                r->row[i] += x[c * r->n + from + k] * r->inverse[k * m + i];
+        }
+        for (size_t i = 0; i < m; i++)
+            x[c * r->n + from + i] = r->row[i];
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < m; k++)
+            x[(from + i) * r->n + from + k] = i == k;
+}
+
+enum err copula_repair(double *matrix, const size_t *first, size_t d, struct log *log)
+{
+    const size_t n = first[d];
+    double *room CLEAN(memory_release) = NULL;
+    struct repair r = {.matrix = matrix, .n = n};
+    TRY(memory_new(&room, 2 * n * n + 2 * n));
+    r.v = room;
+    r.inverse = r.v + n * n;
+    r.value = r.inverse + n * n;
+    r.row = r.value + n;
+    memcpy(r.v, matrix, n * n * sizeof *r.v);
+    TRY(eigen_symmetric(r.v, r.value, n, log));
+    for (size_t k = 0; k < n; k++)
+        r.value[k] = fmax(r.value[k], COPULA_EIGENVALUE_LEAST);
+    compose(&r);
+    for (size_t i = 0; i < d; i++) {
+        TRY(invert_root(&r, first[i], first[i + 1] - first[i], log));
+        apply(&r, first[i], first[i + 1] - first[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            matrix[j * n + i] = matrix[i * n + j];
     return ERR_OK;
 }
 

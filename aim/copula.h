@@ -2,21 +2,26 @@
  * aim/copula.h - the numbers of a Gaussian copula: from shares of codes and sums of scores to
  * latent correlations.
  *
- * Column i is a unit normal variable Z_i cut into intervals, one for each code: code a has the
- * share p(a) of it, and the codes lie in their order. The Z of all columns are jointly normal. What
- * links two columns is their correlation r, which follows from one number, the mean of t_i t_j for
- * scores t_i of the codes:
+ * An ordered column i is a unit normal variable Z_i cut into intervals, one for each code: code a
+ * has the share p(a) of it, and the codes lie in their order. A nominal one, of labels, has several
+ * variables (aim/nominal.h). The Z of all columns are jointly normal. What links two ordered
+ * columns is their correlation r, which follows from one number, the mean of t_i t_j for scores t_i
+ * of the codes:
  *
  *   E[t_i t_j] = E[t_i] E[t_j] + sum over k >= 1 of r^k h_ik h_jk,   h_ik = E[t_i(Z) He_k(Z)] /
  *                                                                            sqrt(k!)
  *
- * by Mehler's formula; COPULA_TERMS of it are used. All follow from noisy counts and public terms.
+ * by Mehler's formula; COPULA_TERMS of it are used. All codes of a nominal column have one score;
+ * what links it are sums by groups of codes (aim/copula_links.h). All follow from noisy counts and
+ * public terms.
  */
 #ifndef TREFOIL_AIM_COPULA_H
 #define TREFOIL_AIM_COPULA_H
 
+#include "aim/table/domain.h"
 #include "base/log.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,13 +31,29 @@
 
 struct copula_column {
     uint32_t size;
-    double *share; /* p: not negative, adds up to 1 */
-    double *score; /* t */
-    double mean, hermite[COPULA_TERMS];
+    bool nominal;
+    uint16_t *group; /* of each code of a nominal column; else all 0 */
+    size_t groups;
+    double *share;                      /* p: not negative, adds up to 1 */
+    double *score;                      /* t */
+    double mean, hermite[COPULA_TERMS]; /* of a nominal one the first alone, in its place */
 };
 
-/* Room for a column's shares and scores. */
-enum err copula_column_new(struct copula_column *c, uint32_t size) MUST_CHECK;
+/*
+ * How many groups a nominal column may have, 2 to 64: fewer where all would make more forms than
+ * COPULA_FORMS_MOST. 1 where there are so many columns that all are taken as ordered ones.
+ */
+#define COPULA_FORMS_MOST (UINT64_C(1) << 17)
+size_t copula_groups_most(const struct domain *d);
+/* How many forms that are, at most. */
+uint64_t copula_forms_most(const struct domain *d);
+
+/*
+ * Room for a column's shares and scores, all codes in one group. One of more than two labels is
+ * nominal, if it may have several groups.
+ */
+enum err copula_column_new(struct copula_column *c, const struct domain_attribute *a,
+                           size_t groups_most) MUST_CHECK;
 void copula_column_clear(struct copula_column *c);
 
 /* The shares nearest to noisy counts, of `total` rows: those counts projected on the simplex. */
@@ -43,7 +64,7 @@ void copula_bounds(const double *share, uint32_t size, double *bound);
 
 /*
  * The scores: the mean of the normal in a code's interval, cut off at +-clip, then centred. A code
- * without weight has the start of its interval.
+ * without weight has the start of its interval. Of a nominal column all are `clip`.
  */
 enum err copula_set_scores(struct copula_column *c, double clip) MUST_CHECK;
 
@@ -57,10 +78,11 @@ enum err copula_set_hermite(struct copula_column *c) MUST_CHECK;
 double copula_correlation(const struct copula_column *a, const struct copula_column *b, double m);
 
 /*
- * Of a symmetric matrix with a unit diagonal, d x d, row by row: eigenvalues below
- * COPULA_EIGENVALUE_LEAST are raised to it, and the diagonal is scaled back to 1.
+ * Of a symmetric matrix, row by row, where the variables first[i] .. first[i + 1] - 1 of column i <
+ * d have the unit matrix: eigenvalues below COPULA_EIGENVALUE_LEAST are raised to it, and then each
+ * column's variables are brought back to that.
  */
-enum err copula_repair(double *matrix, size_t d, struct log *log) MUST_CHECK;
+enum err copula_repair(double *matrix, const size_t *first, size_t d, struct log *log) MUST_CHECK;
 
 /* L, lower triangular, with L L' the matrix, in its place; zeros above. ERR_RANGE: there is none */
 enum err copula_root(double *matrix, size_t d) MUST_CHECK;

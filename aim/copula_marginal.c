@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 #define STEPS 64 /* of an integral; even */
 
@@ -50,7 +51,8 @@ static enum err bounds_of(const struct copula *c, uint16_t attribute, double **b
 static enum err of_two(const struct copula *c, uint16_t i, uint16_t j, double *counts)
 {
     const uint32_t m = c->domain->attribute[i].size, n = c->domain->attribute[j].size;
-    const double r = c->correlation[i * c->domain->attributes + j];
+    const size_t latents = c->first[c->domain->attributes];
+    const double r = c->correlation[c->first[i] * latents + c->first[j]];
     double *x CLEAN(memory_release) = NULL, *y CLEAN(memory_release) = NULL;
     double *row CLEAN(memory_release) = NULL; /* below this bound of x, and below each of y */
     TRY(bounds_of(c, i, &x));
@@ -69,9 +71,23 @@ static enum err of_two(const struct copula *c, uint16_t i, uint16_t j, double *c
     return ERR_OK;
 }
 
-enum err copula_marginal(const struct copula *c, const uint16_t *attribute, unsigned n,
-                         double *counts)
+static enum err of_rows(const struct copula *c, const struct table *t, uint16_t i, uint16_t j,
+                        double *counts)
 {
+    const uint32_t m = c->domain->attribute[i].size, n = c->domain->attribute[j].size;
+    if (t == NULL || t->rows == 0)
+        return ERR_MISUSE;
+    memset(counts, 0, (size_t)m * n * sizeof *counts);
+    for (size_t r = 0; r < t->rows; r++)
+        counts[(size_t)t->column[i][r] * n + t->column[j][r]] += c->total / (double)t->rows;
+    return ERR_OK;
+}
+
+enum err copula_marginal(const struct copula *c, const struct table *drawn,
+                         const uint16_t *attribute, unsigned n, double *counts)
+{
+    if (n == 2 && (c->groups[attribute[0]] > 1 || c->groups[attribute[1]] > 1))
+        return of_rows(c, drawn, attribute[0], attribute[1], counts);
     if (n == 2)
         return of_two(c, attribute[0], attribute[1], counts);
     if (n != 1)

@@ -3,14 +3,22 @@
 #include "aim/copula.h"
 #include "aim/digest.h"
 #include "base/memory.h"
-#include "base/random.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const char magic[] = "trefoil-copula-1\n";
+static const char magic[] = "trefoil-copula-2\n";
 
 #define FILE_MAX ((size_t)4 << 30)
+
+static enum err lay_out(struct copula *c)
+{
+    const size_t d = c->domain->attributes;
+    for (size_t i = 0; i < d; i++)
+        c->first[i + 1] = c->first[i] + (c->groups[i] > 1 ? c->groups[i] - 1 : 1);
+    memory_free(&c->correlation);
+    return memory_new(&c->correlation, c->first[d] * c->first[d]);
+}
 
 enum err copula_new(struct copula **out, const struct domain *d)
 {
@@ -19,10 +27,23 @@ enum err copula_new(struct copula **out, const struct domain *d)
     TRY(memory_new(&c, 1));
     c->domain = d;
     TRY(memory_new(&c->share, d->attributes));
-    TRY(memory_new(&c->correlation, d->attributes * d->attributes));
-    for (size_t i = 0; i < d->attributes; i++)
+    TRY(memory_new(&c->group, d->attributes));
+    TRY(memory_new(&c->groups, d->attributes));
+    TRY(memory_new(&c->first, d->attributes + 1));
+    for (size_t i = 0; i < d->attributes; i++) {
         TRY(memory_new(&c->share[i], d->attribute[i].size));
+        TRY(memory_new(&c->group[i], d->attribute[i].size));
+        c->groups[i] = 1;
+    }
+    TRY(lay_out(c));
     return memory_hand_over(out, &c);
+}
+
+enum err copula_set_groups(struct copula *c, size_t attribute, const uint16_t *group, size_t groups)
+{
+    memcpy(c->group[attribute], group, c->domain->attribute[attribute].size * sizeof *group);
+    c->groups[attribute] = groups;
+    return lay_out(c);
 }
 
 void copula_free(struct copula **copula)
@@ -32,7 +53,12 @@ void copula_free(struct copula **copula)
         return;
     for (size_t i = 0; c->share != NULL && i < c->domain->attributes; i++)
         memory_free(&c->share[i]);
+    for (size_t i = 0; c->group != NULL && i < c->domain->attributes; i++)
+        memory_free(&c->group[i]);
     memory_free(&c->share);
+    memory_free(&c->group);
+    memory_free(&c->groups);
+    memory_free(&c->first);
     memory_free(&c->correlation);
     memory_free(copula);
 }
@@ -41,7 +67,7 @@ void copula_free(struct copula **copula)
 
 enum err copula_save(const char *path, const struct copula *c, struct log *log)
 {
-    const size_t d = c->domain->attributes;
+    const size_t d = c->domain->attributes, latents = c->first[d];
     struct bytes out CLEAN(bytes_clear) = {0};
     bytes_put_text(&out, magic);
     domain_write(c->domain, &out);
@@ -49,9 +75,14 @@ enum err copula_save(const char *path, const struct copula *c, struct log *log)
     for (size_t i = 0; i < d; i++)
         for (uint32_t a = 0; a < c->domain->attribute[i].size; a++)
             bytes_put_double(&out, c->share[i][a]);
-    for (size_t i = 0; i < d; i++)
+    for (size_t i = 0; i < d; i++) {
+        bytes_put_u32(&out, (uint32_t)c->groups[i]);
+        for (uint32_t a = 0; c->groups[i] > 1 && a < c->domain->attribute[i].size; a++)
+            bytes_put_u16(&out, c->group[i][a]);
+    }
+    for (size_t i = 0; i < latents; i++)
         for (size_t j = 0; j < i; j++)
-            bytes_put_double(&out, c->correlation[i * d + j]);
+            bytes_put_double(&out, c->correlation[i * latents + j]);
     return digest_write(path, 0644, &out, log);
 }
 
@@ -68,9 +99,27 @@ static enum err read_shares(double *share, uint32_t size, struct reader *r)
     return fabs(sum - 1) < 1e-6 ? ERR_OK : ERR_FORMAT;
 }
 
+static enum err read_groups(struct copula *c, struct reader *r)
+{
+    double latents = 0;
+    for (size_t i = 0; i < c->domain->attributes; i++) {
+        c->groups[i] = reader_u32(r);
+        if (r->failed || c->groups[i] < 1 || c->groups[i] > c->domain->attribute[i].size)
+            return ERR_FORMAT;
+        latents += c->groups[i] > 1 ? (double)c->groups[i] - 1 : 1;
+        for (uint32_t a = 0; c->groups[i] > 1 && a < c->domain->attribute[i].size; a++)
+            if ((c->group[i][a] = reader_u16(r)) >= c->groups[i])
+                return ERR_FORMAT;
+    }
+    if (r->failed ||
+        4 * latents * (latents - 1) > (double)r->left) /* no room for what is not there */
+        return ERR_FORMAT;
+    return lay_out(c);
+}
+
 static enum err read_correlations(struct copula *c, struct reader *r)
 {
-    const size_t d = c->domain->attributes;
+    const size_t d = c->first[c->domain->attributes];
     double *root CLEAN(memory_release) = NULL;
     for (size_t i = 0; i < d; i++) {
         c->correlation[i * d + i] = 1;
@@ -98,6 +147,7 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
         return ERR_FORMAT;
     for (size_t i = 0; i < (*d)->attributes; i++)
         TRY(read_shares((*c)->share[i], (*d)->attribute[i].size, &r));
+    TRY(read_groups(*c, &r));
     TRY(read_correlations(*c, &r));
     return reader_done(&r);
 }
@@ -133,102 +183,7 @@ bool copula_is_file(const char *path)
     return is;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
-
-/* Where rows come from: one normal vector at a time. */
-struct drawing {
-    size_t d;
-    double *root;   /* L */
-    double *normal; /* independent, then L times that */
-    double **bound; /* of each attribute's codes */
-    struct random random;
-};
-
-static void drawing_clear(struct drawing *w)
-{
-    for (size_t i = 0; w->bound != NULL && i < w->d; i++)
-        memory_free(&w->bound[i]);
-    memory_free(&w->bound);
-    memory_free(&w->root);
-    memory_free(&w->normal);
-}
-
-static enum err drawing_start(struct drawing *w, const struct copula *c, uint64_t seed)
-{
-    const size_t d = w->d = c->domain->attributes;
-    random_seed_u64(&w->random, seed);
-    TRY(memory_new(&w->root, d * d));
-    TRY(memory_new(&w->normal, d));
-    TRY(memory_new(&w->bound, d));
-    for (size_t i = 0; i < d; i++) {
-        const uint32_t size = c->domain->attribute[i].size;
-        TRY(memory_new(&w->bound[i], (size_t)size + 1));
-        copula_bounds(c->share[i], size, w->bound[i]);
-    }
-    memcpy(w->root, c->correlation, d * d * sizeof *w->root);
-    return copula_root(w->root, d);
-}
-
-/* The last code whose interval begins at or below x. One without weight has no interval. */
-static uint16_t code_of(const double *bound, uint32_t size, double x)
-{
-    uint32_t low = 0, high = size - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (bound[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return (uint16_t)low;
-}
-
-static void draw_row(struct drawing *w, const struct domain *domain, uint16_t *codes)
-{
-    for (size_t i = 0; i < w->d; i++)
-        w->normal[i] = ldexp((double)random_gauss(&w->random), -RANDOM_GAUSS_BITS);
-    for (size_t i = w->d; i-- > 0;) { /* each needs those before it, unchanged */
-        double x = 0;
-        for (size_t j = 0; j <= i; j++)
-            x += w->root[i * w->d + j] * w->normal[j];
-        w->normal[i] = x;
-        codes[i] = code_of(w->bound[i], domain->attribute[i].size, x);
-    }
-}
-
-static enum err draw_rows(struct table *t, struct drawing *w, size_t rows)
-{
-    uint16_t *codes CLEAN(memory_release) = NULL;
-    TRY(memory_new(&codes, w->d));
-    for (size_t r = 0; r < rows; r++) {
-        draw_row(w, t->domain, codes);
-        TRY(table_append(t, codes));
-    }
-    return ERR_OK;
-}
-
-enum err copula_rows(struct table **out, const struct copula *c, size_t rows, uint64_t seed,
-                     struct log *log)
-{
-    struct table *t CLEAN(table_free) = NULL;
-    struct drawing w CLEAN(drawing_clear) = {0};
-    *out = NULL;
-    if (drawing_start(&w, c, seed) != ERR_OK || table_new(&t, c->domain, rows) != ERR_OK ||
-        draw_rows(t, &w, rows) != ERR_OK)
-        return log_fail(log, ERR_NOMEM, "no memory to sample %zu rows; ask for fewer", rows);
-    return memory_hand_over(out, &t);
-}
-
-#define SUMS_ROWS ((size_t)1 << 20)
-#define SUMS_CODES ((size_t)1 << 24) /* of all columns: 32 MiB */
-
-enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log)
-{
-    struct table *t CLEAN(table_free) = NULL;
-    size_t rows = SUMS_CODES / c->domain->attributes;
-    TRY(copula_rows(&t, c, rows < SUMS_ROWS ? rows : SUMS_ROWS, 1, log));
-    return model_sums_drawn(s, &t, c->total);
-}
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 enum err copula_densities(struct densities *out, const struct copula *c)
 {

@@ -4,10 +4,11 @@
  *
  * Integers are little-endian, doubles are their IEEE bits. A file is
  *
- *   "trefoil-copula-1\n"
+ *   "trefoil-copula-2\n"
  *   domain    as in aim/model_file.h
- *   copula    f64 total, at most 2^48; for each attribute f64 the share of each code; f64 the
- *             correlation of attributes i and j, j < i, row by row
+ *   copula    f64 total, at most 2^48; for each attribute f64 the share of each code; u32 how many
+ *             groups of codes, 1 where the codes are ordered, and if more u16 the group of each
+ *             code; f64 the correlation of latent variables i and j, j < i, row by row
  *   digest    32 bytes: BLAKE2b-256 of all before
  */
 #ifndef TREFOIL_AIM_COPULA_MODEL_H
@@ -24,11 +25,17 @@ struct copula {
     const struct domain *domain; /* borrowed */
     double total;                /* rows */
     double **share;              /* share[attribute][code] */
-    double *correlation;         /* attributes x attributes, positive definite */
+    uint16_t **group;            /* group[attribute][code] (aim/nominal.h) */
+    size_t *groups;              /* of each attribute; 1: its codes are ordered */
+    size_t *first;       /* of each attribute: its first latent variable; and how many there are */
+    double *correlation; /* of latent variables, positive definite; those of one attribute 0 */
 };
 
-/* All zero but the domain. */
+/* All zero but the domain: so all are ordered, with one latent variable each. */
 enum err copula_new(struct copula **c, const struct domain *d) MUST_CHECK;
+/* Gives an attribute's codes so many groups, 2 at least, as `group` says. Empties `correlation`. */
+enum err copula_set_groups(struct copula *c, size_t attribute, const uint16_t *group,
+                           size_t groups) MUST_CHECK;
 void copula_free(struct copula **c);
 
 enum err copula_save(const char *path, const struct copula *c, struct log *log) MUST_CHECK;
@@ -42,11 +49,16 @@ bool copula_is_file(const char *path);
 /* Rows, each drawn by itself. The same seed gives the same rows. */
 enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint64_t seed,
                      struct log *log) MUST_CHECK;
-/* To be asked as other models are: by 2^20 rows, of many columns fewer. Always the same ones. */
+/* To be asked as other models are: by copula_rows_to_ask(), 2^20 at most. Always the same ones. */
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
-/* Counts of one attribute, or of two, row-major: as many rows as the copula has in all. */
-enum err copula_marginal(const struct copula *c, const uint16_t *attribute, unsigned n,
-                         double *counts) MUST_CHECK;
+/* So many rows say of a copula what there is to say; fewer of many columns. */
+size_t copula_rows_to_ask(const struct copula *c);
+/*
+ * Counts of one attribute, or of two, row-major: as many rows as the copula has in all. Those of
+ * two of which one is nominal are those of rows that were drawn of it.
+ */
+enum err copula_marginal(const struct copula *c, const struct table *drawn,
+                         const uint16_t *attribute, unsigned n, double *counts) MUST_CHECK;
 /* What its counts say of the numbers inside bins. */
 enum err copula_densities(struct densities *out, const struct copula *c) MUST_CHECK;
 

@@ -1,6 +1,7 @@
 #include "aim/copula_noise.h"
 
 #include "aim/eigen.h"
+#include "aim/nominal.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -77,6 +78,28 @@ enum err copula_noise_clip(struct copula_column *column, size_t d, double rho, d
         }
     }
     return set_clip(column, d, *clip);
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+enum err copula_noise_groups(struct copula_column *column, size_t d, double rho, double total,
+                             size_t most)
+{
+    double squares = 0, before = 0, sigma;
+    for (size_t i = 0; i < d; i++) {
+        const double square = weight_of(&column[i]).most;
+        squares += square * before;
+        before += square;
+    }
+    sigma = sqrt(squares / (2 * rho));
+    for (size_t i = 0; i < d; i++) {
+        struct copula_column *c = &column[i];
+        if (c->nominal)
+            TRY(nominal_groups(c->share, c->size,
+                               sigma / (total * c->score[0] * COPULA_LABEL_ERROR), most, c->group,
+                               &c->groups));
+    }
+    return ERR_OK;
 }
 
 /* --- shrinkage -------------------------------------------------------------------------------- */

@@ -12,6 +12,9 @@
  * of noise, and of rows as they happen to be drawn. The sum of e^2 / (1 + e^2) is made small: a
  * pair of which nothing can be known does not count. Where noise is small that is the study's clip.
  *
+ * Labels. Groups of codes cost no noise (aim/forms.h), but those of rare labels show noise and
+ * nothing else. A label of share p has h = phi(quantile of p) in the place of h_1, times its score.
+ *
  * Shrinkage. All forms have the same noise, so a matrix of them is the true one and a symmetric
  * matrix of independent noise of deviation s. Three estimates are made of it:
  *
@@ -35,6 +38,14 @@
  */
 enum err copula_noise_clip(struct copula_column *column, size_t d, double rho, double total,
                            double most, double *clip) MUST_CHECK;
+
+/*
+ * The groups of nominal columns, whose scores are set, for the same noise: a label is alone if its
+ * correlation with an ordered column is expected to be off by COPULA_LABEL_ERROR at most.
+ */
+#define COPULA_LABEL_ERROR 0.25
+enum err copula_noise_groups(struct copula_column *column, size_t d, double rho, double total,
+                             size_t most) MUST_CHECK;
 
 /* Of a symmetric d x d matrix with a diagonal of 0: what stands beside it gets an estimate. */
 enum err copula_noise_shrink(double *matrix, size_t d, double s, struct log *log) MUST_CHECK;

@@ -1,5 +1,6 @@
 #include "aim/copula_run.h"
 
+#include "aim/copula_links.h"
 #include "aim/copula_noise.h"
 #include "aim/forms.h"
 #include "base/memory.h"
@@ -16,7 +17,7 @@ struct run {
     struct copula_result *result;
     double kappa;
     unsigned lost; /* how often the one-ways were paid for in vain */
-    int64_t *factor, *value;
+    int64_t *factor, *group, *value;
 };
 
 double copula_sigma(size_t columns, double rho)
@@ -100,21 +101,27 @@ static enum err measure(struct run *r)
     return record(r, multiplier, values);
 }
 
-/* Shares and scores of each column, and how many rows there are. */
+/* Shares and scores of each column, groups of the nominal ones, and how many rows there are. */
 static enum err look(struct run *r)
 {
     const struct domain *d = r->o->domain;
+    const size_t groups = copula_groups_most(d);
     struct copula *model = r->result->model;
     model->total = model_estimate_total(d, r->result->measurement, r->result->measurements);
     TRY(memory_new(&r->column, d->attributes));
     for (size_t i = 0; i < d->attributes; i++) {
         const double *y = r->result->measurement[i].y;
-        TRY(copula_column_new(&r->column[i], d->attribute[i].size));
+        TRY(copula_column_new(&r->column[i], &d->attribute[i], groups));
         TRY(copula_set_shares(&r->column[i], y, model->total));
         memcpy(model->share[i], r->column[i].share, d->attribute[i].size * sizeof **model->share);
     }
-    return copula_noise_clip(r->column, d->attributes, left(r), model->total, r->o->clip,
-                             &r->result->clip);
+    TRY(copula_noise_clip(r->column, d->attributes, left(r), model->total, r->o->clip,
+                          &r->result->clip));
+    TRY(copula_noise_groups(r->column, d->attributes, left(r), model->total, groups));
+    for (size_t i = 0; i < d->attributes; i++)
+        if (r->column[i].nominal)
+            TRY(copula_set_groups(model, i, r->column[i].group, r->column[i].groups));
+    return ERR_OK;
 }
 
 /* --- round 1: the forms ----------------------------------------------------------------------- */
@@ -186,23 +193,38 @@ static enum err keep_scores(struct run *r)
     return ERR_OK;
 }
 
-/* The forms: one for each pair, in the order of the closure. */
+static struct products products_of(const struct run *r)
+{
+    return (struct products){r->o->pairs, r->factor, r->group};
+}
+
+/* The forms of two columns. */
+static void add_forms(struct copula_result *out, const struct copula_column *column, uint16_t i,
+                      uint16_t j)
+{
+    for (uint16_t g = 0; g < column[i].groups; g++)
+        for (uint16_t h = 0; h < column[j].groups; h++)
+            out->form[out->forms++] = (struct copula_form){i, j, g, h, 0};
+}
+
 static enum err make_forms(struct run *r)
 {
     const struct workload *w = r->o->pairs;
-    const uint64_t forms = products_count(w->one_ways);
     struct copula_result *out = r->result;
-    int64_t *u;
-    TRY(memory_new(&out->form, forms));
-    TRY(memory_new(&r->value, forms));
+    struct products p;
     TRY(memory_new(&r->factor, products_codes(w)));
-    u = r->factor;
-    for (uint16_t i = 0; i < w->one_ways; i++) {
-        for (uint32_t a = 0; a < r->column[i].size; a++)
-            *u++ = rounded(r, i, a);
+    TRY(memory_new(&r->group, products_codes(w)));
+    for (size_t i = 0, u = 0; i < w->one_ways; i++)
+        for (uint32_t a = 0; a < r->column[i].size; a++, u++) {
+            r->factor[u] = rounded(r, i, a);
+            r->group[u] = r->column[i].group[a];
+        }
+    p = products_of(r);
+    TRY(memory_new(&out->form, products_count(&p)));
+    TRY(memory_new(&r->value, products_count(&p)));
+    for (uint16_t i = 0; i < w->one_ways; i++)
         for (uint16_t j = i; ++j < w->one_ways;)
-            out->form[out->forms++] = (struct copula_form){i, j, 0};
-    }
+            add_forms(out, r->column, i, j);
     return ERR_OK;
 }
 
@@ -215,7 +237,7 @@ static enum err debit_forms(struct run *r, const struct products *p, unsigned ti
     mpq_init(cost);
     products_sensitivity(squared, p);
     ledger_forms_cost(cost, squared);
-    e = debit(r, cost, r->result->forms, times, &r->result->round[1]);
+    e = debit(r, cost, products_pairs(r->o->domain->attributes), times, &r->result->round[1]);
     mpz_clear(squared);
     mpq_clear(cost);
     return e;
@@ -224,13 +246,14 @@ static enum err debit_forms(struct run *r, const struct products *p, unsigned ti
 static enum err open_forms(struct run *r)
 {
     struct copula_result *out = r->result;
-    const struct products p = {r->o->pairs, r->factor};
+    const struct products p = products_of(r);
     unsigned lost = 0;
     TRY(products_check(&p, r->o->domain, &r->o->bounds, r->log));
     TRY(debit_forms(r, &p, 1));
     TRY(r->backend->forms(r->backend->self,
                           &(struct aim_forms){.round = 1,
                                               .factor = r->factor,
+                                              .group = r->group,
                                               .forms = out->forms,
                                               .values = r->value,
                                               .population = &out->round[1].population,
@@ -244,31 +267,94 @@ static enum err open_forms(struct run *r)
 
 /* --- the model -------------------------------------------------------------------------------- */
 
-/* What is left of the means of t_i t_j without those of t_i and of t_j: nearer to the true ones. */
-static enum err shrink(const struct run *r, double *matrix)
+/*
+ * Of the ordered columns, of which there are n, the means of t_i t_j without those of t_i and of
+ * t_j, brought nearer to the true ones.
+ */
+static enum err shrink(const struct run *r, const size_t *ordered, size_t n, double *means)
 {
     const struct copula_result *out = r->result;
-    const size_t d = out->model->domain->attributes;
+    const size_t d = r->o->domain->attributes;
     for (size_t k = 0; k < out->forms; k++) {
         const struct copula_form *f = &out->form[k];
-        matrix[f->first * d + f->second] = matrix[f->second * d + f->first] =
-            f->value / out->model->total - r->column[f->first].mean * r->column[f->second].mean;
+        const size_t i = ordered[f->first], j = ordered[f->second];
+        if (i < d && j < d)
+            means[i * n + j] = means[j * n + i] = f->value / out->model->total -
+                                                  r->column[f->first].mean *
+                                                      r->column[f->second].mean;
     }
-    return copula_noise_shrink(matrix, d, out->sigma / out->model->total, r->log);
+    return copula_noise_shrink(means, n, out->sigma / out->model->total, r->log);
+}
+
+static enum err fit_ordered(const struct run *r, double *m, size_t latents)
+{
+    const struct copula *model = r->result->model;
+    const size_t d = r->o->domain->attributes;
+    double *means CLEAN(memory_release) = NULL;
+    size_t *ordered CLEAN(memory_release) = NULL, n = 0; /* of each column: which one it is, or d */
+    TRY(memory_new(&ordered, d));
+    for (size_t i = 0; i < d; i++)
+        ordered[i] = r->column[i].nominal ? d : n++;
+    TRY(memory_new(&means, n * n));
+    TRY(shrink(r, ordered, n, means));
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < i; j++) {
+            const size_t z = model->first[i], y = model->first[j];
+            if (ordered[i] < d && ordered[j] < d)
+                m[z * latents + y] = copula_correlation(&r->column[i], &r->column[j],
+                                                        means[ordered[i] * n + ordered[j]]);
+        }
+    return ERR_OK;
+}
+
+/* The forms of columns j < i come one after the other, and so do those of the pairs. */
+static enum err fit_nominal(const struct run *r, const struct copula_side *side, double *m,
+                            size_t latents)
+{
+    const struct copula_result *out = r->result;
+    const double total = out->model->total;
+    double *sums CLEAN(memory_release) = NULL;
+    TRY(memory_new(&sums, out->forms));
+    for (size_t k = 0; k < out->forms; k++)
+        sums[k] = out->form[k].value / total;
+    for (size_t k = 0; k < out->forms;) {
+        const size_t i = out->form[k].first, j = out->form[k].second;
+        if (r->column[i].nominal || r->column[j].nominal)
+            TRY(copula_link(&side[i], &side[j], sums + k, out->sigma / total,
+                            m + out->model->first[i] * latents + out->model->first[j], latents));
+        k += side[i].groups * side[j].groups;
+    }
+    return ERR_OK;
+}
+
+static enum err make_sides(const struct run *r, struct copula_side *side)
+{
+    for (size_t i = 0; i < r->o->domain->attributes; i++)
+        TRY(copula_side_new(&side[i], &r->column[i], r->log));
+    return ERR_OK;
 }
 
 static enum err fit(struct run *r)
 {
-    double *m = r->result->model->correlation;
-    const size_t d = r->o->domain->attributes;
-    TRY(shrink(r, m));
-    for (size_t i = 0; i < d; i++) {
-        m[i * d + i] = 1;
-        for (size_t j = 0; j < i; j++)
-            m[i * d + j] = m[j * d + i] = copula_correlation(&r->column[i], &r->column[j],
-                                                             m[i * d + j]);
+    struct copula *model = r->result->model;
+    const size_t d = r->o->domain->attributes, n = model->first[d];
+    struct copula_side *side CLEAN(memory_release) = NULL;
+    double *m = model->correlation;
+    enum err e;
+    TRY(fit_ordered(r, m, n));
+    TRY(memory_new(&side, d));
+    e = make_sides(r, side);
+    if (e == ERR_OK)
+        e = fit_nominal(r, side, m, n);
+    for (size_t i = 0; i < d; i++)
+        copula_side_clear(&side[i]);
+    TRY(e);
+    for (size_t z = 0; z < n; z++) {
+        m[z * n + z] = 1;
+        for (size_t y = 0; y < z; y++) /* one of both is there */
+            m[z * n + y] = m[y * n + z] = m[z * n + y] + m[y * n + z];
     }
-    return copula_repair(m, d, r->log);
+    return copula_repair(m, model->first, d, r->log);
 }
 
 static enum err run(struct run *r)
@@ -294,6 +380,7 @@ enum err copula_run(struct copula_result **result, const struct copula_options *
         copula_column_clear(&r.column[i]);
     memory_free(&r.column);
     memory_free(&r.factor);
+    memory_free(&r.group);
     memory_free(&r.value);
     ledger_free(&r.ledger);
     if (e != ERR_OK)

@@ -4,10 +4,11 @@
  *   round 0   all one-ways, for `share` of rho; so p, the noisy number of rows N, and the scores t
  *             of every column (aim/copula.h), cut off as low as noise asks (aim/copula_noise.h)
  *   round 1   the forms S_ij = sum over cells of u_i(a) u_j(b) M_ij(a, b), all pairs of columns j <
- *             i, for the rest; u = round(sqrt(kappa) t), kappa such that the rest pays
+ *             i, for the rest; u = round(sqrt(kappa) t), kappa such that the rest pays. Of a
+ *             nominal column (aim/nominal.h) one for each group of codes, which follow from p
  *   then      S_ij / (kappa N), less what noise is likely to have added; correlations from that,
- *             for the scores u / sqrt(kappa), so that rounding adds no bias; the nearest matrix of
- *             correlations
+ *             for the scores u / sqrt(kappa), so that rounding adds no bias, of nominal columns by
+ *             aim/copula_links.h; the nearest matrix of correlations
  *
  * Like the servers, it debits a request before the request is made. A form has a deviation of 2^20.
  */
@@ -32,9 +33,10 @@ struct copula_options {
     double measure_slack;         /* epsilon of a measured marginal, or of a form */
 };
 
-/* A form, in rows: sum of t_i t_j over all rows, t the scores as they were rounded. */
+/* A form, in rows: sum of t_i t_j over rows, t the scores as they were rounded. */
 struct copula_form {
-    uint16_t first, second; /* attributes, first < second */
+    uint16_t first, second;       /* attributes, first < second */
+    uint16_t of_first, of_second; /* the group that rows are in, of each */
     double value;
 };
 
@@ -49,7 +51,7 @@ struct copula_result {
     struct measurement *measurement;
     double clip;    /* most of a score, before it was centred */
     double **score; /* score[attribute][code], as they were used */
-    size_t forms;   /* in the order of the closure */
+    size_t forms;   /* as aim/forms.h has them */
     struct copula_form *form;
     double sigma; /* of each form's value */
     struct copula_round round[2];

@@ -99,16 +99,6 @@ void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct work
     }
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
-
-int64_t forms_value(const int64_t *weight, const int64_t *counts, uint64_t cells)
-{
-    uint64_t sum = 0; /* no partial sum need fit */
-    for (uint64_t i = 0; i < cells; i++)
-        sum += (uint64_t)weight[i] * (uint64_t)counts[i];
-    return (int64_t)sum;
-}
-
 /* --- products --------------------------------------------------------------------------------- */
 
 size_t products_codes(const struct workload *w)
@@ -132,15 +122,57 @@ static uint64_t largest_total(const struct workload *w, const struct score_bound
     return largest;
 }
 
+size_t products_groups(const struct products *p, size_t column)
+{
+    const struct workload_query *q = &p->workload->query[column];
+    int64_t largest = 0;
+    for (uint64_t a = 0; a < q->cells; a++)
+        if (p->group[q->offset + a] > largest)
+            largest = p->group[q->offset + a];
+    return (size_t)largest + 1;
+}
+
+uint64_t products_count(const struct products *p)
+{
+    uint64_t forms = 0, before = 0; /* groups of the columns before */
+    for (size_t i = 0; i < p->workload->one_ways; i++) {
+        const uint64_t groups = products_groups(p, i);
+        forms += before * groups;
+        before += groups;
+    }
+    return forms;
+}
+
+static enum err check_groups(const struct products *p, const struct domain *d, struct log *log)
+{
+    for (size_t i = 0; i < p->workload->one_ways; i++) {
+        const struct workload_query *q = &p->workload->query[i];
+        for (uint64_t a = 0; a < q->cells; a++)
+            if (p->group[q->offset + a] < 0 || p->group[q->offset + a] >= (int64_t)q->cells)
+                return log_fail(log, ERR_REFUSED,
+                                "%s has %llu values, and one of them is in group %lld: groups "
+                                "count from 0, and there are no more of them than values",
+                                d->attribute[i].name, (unsigned long long)q->cells,
+                                (long long)p->group[q->offset + a]);
+    }
+    return ERR_OK;
+}
+
 enum err products_check(const struct products *p, const struct domain *d,
                         const struct score_bounds *bounds, struct log *log)
 {
     const uint64_t total = largest_total(p->workload, bounds);
     const size_t columns = p->workload->one_ways;
     uint64_t first = 0, second = 0; /* the two largest */
-    if (columns < 2 || products_count(columns) > FORMS_MAX)
+    TRY(check_groups(p, d, log));
+    if (columns < 2 || products_pairs(columns) > FORMS_MAX)
         return log_fail(log, ERR_REFUSED, "products are of 2 to 1,448 columns, not of %zu",
                         columns);
+    if (products_count(p) > FORMS_MAX)
+        return log_fail(log, ERR_REFUSED,
+                        "the groups of all columns make %llu products, more than %llu; make "
+                        "fewer groups",
+                        (unsigned long long)products_count(p), (unsigned long long)FORMS_MAX);
     for (size_t i = 0; i < columns; i++) {
         const uint64_t largest = largest_factor(p, i);
         if (largest > (uint64_t)FORMS_FACTOR_MAX)
@@ -174,41 +206,36 @@ void products_sensitivity(mpz_ptr squared, const struct products *p)
     mpz_clear(square);
 }
 
-/* u_i u_j, row-major. */
-static void put_products(int64_t *weight, const struct products *p, size_t i, size_t j)
+/* A pair's forms, of its counts; the second column has so many groups. */
+static void add_pair(const struct products *p, const struct workload_query *pair, size_t groups,
+                     const uint64_t *counts, uint64_t *values)
 {
-    const struct workload_query *first = &p->workload->query[i], *second = &p->workload->query[j];
+    const struct workload_query *first = &p->workload->query[pair->clique.attribute[0]],
+                                *second = &p->workload->query[pair->clique.attribute[1]];
     const int64_t *u = p->factor + first->offset, *v = p->factor + second->offset;
+    const int64_t *g = p->group + first->offset, *h = p->group + second->offset;
     for (size_t a = 0; a < first->cells; a++)
         for (size_t b = 0; b < second->cells; b++)
-            *weight++ = u[a] * v[b];
+            values[(size_t)g[a] * groups + (size_t)h[b]] += (uint64_t)(u[a] * v[b]) *
+                                                            counts[a * second->cells + b];
 }
 
-enum err products_spread(const struct products *p, struct forms *f)
+enum err products_add(const struct products *p, const uint64_t *counts, const size_t *start,
+                      uint64_t *values)
 {
     const struct workload *w = p->workload;
-    int64_t *weight;
-    uint64_t cells = 0;
-    *f = (struct forms){0};
-    for (size_t q = 0; q < w->queries; q++)
-        cells += w->query[q].clique.n == 2 ? w->query[q].cells : 0;
-    TRY(memory_new(&f->query, products_count(w->one_ways)));
-    TRY(memory_new(&f->weight, cells));
-    weight = f->weight;
-    for (uint32_t q = 0; q < w->queries; q++) {
-        const struct clique *pair = &w->query[q].clique;
-        if (pair->n != 2)
+    size_t *groups CLEAN(memory_release) = NULL;
+    uint64_t pairs = 0;
+    TRY(memory_new(&groups, w->one_ways));
+    for (size_t i = 0; i < w->one_ways; i++)
+        groups[i] = products_groups(p, i);
+    for (size_t k = 0; k < w->queries; k++) {
+        const struct workload_query *q = &w->query[k];
+        if (q->clique.n != 2)
             continue;
-        f->query[f->count++] = q;
-        put_products(weight, p, pair->attribute[0], pair->attribute[1]);
-        weight += w->query[q].cells;
+        add_pair(p, q, groups[q->clique.attribute[1]], counts + start[k], values);
+        values += groups[q->clique.attribute[0]] * groups[q->clique.attribute[1]];
+        pairs++;
     }
-    return f->count == products_count(w->one_ways) ? ERR_OK : ERR_MISUSE;
-}
-
-void forms_clear(struct forms *f)
-{
-    memory_free(&f->query);
-    memory_free(&f->weight);
-    *f = (struct forms){0};
+    return pairs == products_pairs(w->one_ways) ? ERR_OK : ERR_MISUSE;
 }

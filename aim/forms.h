@@ -16,9 +16,15 @@
  * the code of largest |u_i| in every column i. There it is the sum of max u_i^2 max u_j^2. It costs
  * Delta^2 / 2^41 zCDP.
  *
- * Products. Correlations take a factor u_i(a) for each code of each column, and one form for each
- * two columns i < j: v_ij(a, b) = u_i(a) u_j(b), so <v_ij, x> is the sum over rows of the product
- * of their two factors. The pairs are in the order of a closure: (0, 1), (0, 2) .. (1, 2).
+ * Products. Correlations take a factor u_i(a) for each code of each column. The codes of a column
+ * are in one group, or in several; each has one. For each two columns i < j, and each group g of i
+ * and h of j, there is a form: v(a, b) = u_i(a) u_j(b) where a is in g and b in h, else 0. So
+ * <v, x> is the sum of u_i u_j over the rows whose codes are in both groups. Pairs are in the order
+ * of a closure: (0, 1), (0, 2) .. (1, 2); the forms of one are row-major, groups of i and of j.
+ *
+ * One row has one code in a column, and so one group: of the forms of a pair it moves one, by
+ * u_i(a) u_j(b), however many groups there are. So groups cost nothing: Delta^2 is as above, and so
+ * many forms are moved at most as there are pairs of columns.
  *
  * No wrap. |<v, x>| <= max |v| S, S the largest possible sum of the marginal's counts, whatever
  * owners send; and |z| < 2^26 with either noise. So a request is refused unless max |v| S + 2^26 <=
@@ -52,30 +58,34 @@ enum err forms_check(const struct forms *f, const struct domain *d, const struct
 /* Delta^2 of forms that forms_check() permits. */
 void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct workload *w);
 
-/* <v, x>; `counts` are the marginal's. */
-int64_t forms_value(const int64_t *weight, const int64_t *counts, uint64_t cells);
-
 /* --- products --------------------------------------------------------------------------------- */
 
 #define FORMS_FACTOR_MAX (INT64_C(1) << 20) /* so a product is at most FORMS_WEIGHT_MAX */
 
 struct products {
-    const struct workload *workload; /* whose one-ways are the columns */
+    const struct workload *workload; /* whose one-ways are the columns, and which has all pairs */
     const int64_t *factor;           /* u: the codes of one column after the other */
+    const int64_t *group;            /* of each of these, from 0 on within a column */
 };
 
 /* How many codes all columns have: so many factors there are. */
 size_t products_codes(const struct workload *w);
 
-/* How many forms that is: one for each two columns. */
-static inline uint64_t products_count(uint64_t columns)
+/* How many pairs so many columns have. */
+static inline uint64_t products_pairs(uint64_t columns)
 {
     return columns * (columns - 1) / 2;
 }
 
+/* How many groups column i has: one more than the largest of its numbers. */
+size_t products_groups(const struct products *p, size_t column);
+/* How many forms that makes. Groups are below 2^16, as products_check() sees to. */
+uint64_t products_count(const struct products *p);
+
 /*
- * ERR_REFUSED, logged, unless there are 1 to FORMS_MAX forms, no factor is above FORMS_FACTOR_MAX,
- * and nothing can wrap: S is the largest of the closure's.
+ * ERR_REFUSED, logged, unless each column has no more groups than codes, there are 1 to FORMS_MAX
+ * forms, no factor is above FORMS_FACTOR_MAX, and nothing can wrap: S is the largest of the
+ * closure's.
  */
 enum err products_check(const struct products *p, const struct domain *d,
                         const struct score_bounds *bounds, struct log *log) MUST_CHECK;
@@ -83,8 +93,11 @@ enum err products_check(const struct products *p, const struct domain *d,
 /* Delta^2: the sum over i < j of max u_i^2 max u_j^2. */
 void products_sensitivity(mpz_ptr squared, const struct products *p);
 
-/* The same as vectors, where the closure has each pair (else ERR_MISUSE); cleared by the caller. */
-enum err products_spread(const struct products *p, struct forms *f) MUST_CHECK;
-void forms_clear(struct forms *f);
+/*
+ * Adds the values of all forms, given the counts of the closure, those of query q from start[q] on:
+ * modulo 2^64, so that of shares it makes shares. ERR_MISUSE where the closure has not every pair.
+ */
+enum err products_add(const struct products *p, const uint64_t *counts, const size_t *start,
+                      uint64_t *values) MUST_CHECK;
 
 #endif

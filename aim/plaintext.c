@@ -145,20 +145,15 @@ static enum err select_one(void *self, struct aim_select *request)
 static enum err open_forms(void *self, const struct aim_forms *request)
 {
     struct plaintext *p = self;
-    const struct products products = {p->workload, request->factor};
-    struct forms f CLEAN(forms_clear) = {0};
-    const int64_t *weight;
-    TRY(products_spread(&products, &f));
-    if (f.count != request->forms)
+    const struct products products = {p->workload, request->factor, request->group};
+    size_t *start CLEAN(memory_release) = NULL;
+    TRY(memory_new(&start, p->workload->queries));
+    for (size_t q = 0; q < p->workload->queries; q++)
+        start[q] = (size_t)p->workload->query[q].offset;
+    if (products_count(&products) != request->forms)
         return ERR_MISUSE;
-    TRY(p->noise.gauss(p->noise.self, f.count, request->values));
-    weight = f.weight;
-    for (size_t k = 0; k < f.count; k++) {
-        const struct workload_query *q = &p->workload->query[f.query[k]];
-        request->values[k] += forms_value(weight, p->counts + q->offset, q->cells);
-        weight += q->cells;
-    }
-    return ERR_OK;
+    TRY(p->noise.gauss(p->noise.self, request->forms, request->values));
+    return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)request->values);
 }
 
 struct aim_backend plaintext_backend(struct plaintext *p)

@@ -421,7 +421,7 @@ static enum err measure_wide(struct bench *b)
         e = domain_add_integer(d, name, 0, CODES - 1, NULL, DOMAIN_REJECT, &b->log);
     }
     if (e == ERR_OK) {
-        study_text_domain(d, &domain);
+        study_text_domain(d, NULL, &domain);
         e = bytes_ok(&domain);
     }
     for (int k = 0; e == ERR_OK && k < (b->smoke ? 1 : STRUCTURES); k++) {

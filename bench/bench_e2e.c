@@ -365,7 +365,7 @@ static void bench_bytes(json_t *out, const char *table, const char *as, const ch
         return;
     }
     done(bench_data_terms(&data, table, &loud), "the table's domain and workload");
-    study_text_domain(data.domain, &domain);
+    study_text_domain(data.domain, NULL, &domain);
     study_text_workload(data.workload, data.domain, &workload);
     done(bytes_ok(&domain), "memory");
     done(bytes_ok(&workload), "memory");

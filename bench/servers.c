@@ -57,7 +57,7 @@ static enum err make_study(struct scene *s)
     struct bytes domain = {0}, workload = {0};
     enum err e = lines != NULL && part != NULL ? ERR_OK : ERR_NOMEM;
     snprintf(model, sizeof model, "model: {max_mib: %u}\n", t->model_mib);
-    study_text_domain(d, &domain);
+    study_text_domain(d, NULL, &domain);
     study_text_workload(t->workload, d, &workload);
     if (e == ERR_OK)
         e = bytes_ok(&domain);

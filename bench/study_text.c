@@ -11,16 +11,23 @@ static void put(struct bytes *text, const char *words)
     bytes_put(text, words, strlen(words));
 }
 
-void study_text_domain(const struct domain *d, struct bytes *text)
+static bool has_labels(const json_t *codes, const char *name)
+{
+    const char *kind = json_string_value(json_object_get(json_object_get(codes, name), "kind"));
+    return kind != NULL && strcmp(kind, "categorical") == 0;
+}
+
+void study_text_domain(const struct domain *d, const json_t *codes, struct bytes *text)
 {
     put(text, "domain:\n");
     for (size_t a = 0; a < d->attributes; a++) {
-        char rest[64];
-        snprintf(rest, sizeof rest, "\", kind: integer, min: 0, max: %u}\n",
-                 d->attribute[a].size - 1);
-        put(text, "  - {name: \"");
-        put(text, d->attribute[a].name);
-        put(text, rest);
+        const struct domain_attribute *c = &d->attribute[a];
+        text_put(text, "  - {name: \"%s\", kind: ", c->name);
+        if (!has_labels(codes, c->name))
+            text_put(text, "integer, min: 0, max: %u}\n", c->size - 1);
+        for (uint32_t k = 0; has_labels(codes, c->name) && k < c->size; k++)
+            text_put(text, "%s\"%u\"%s", k == 0 ? "categorical, values: [" : ", ", k,
+                     k + 1 == c->size ? "]}\n" : "");
     }
     bytes_put_u8(text, 0);
 }

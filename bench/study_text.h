@@ -7,8 +7,11 @@
 
 #include <jansson.h>
 
-/* `domain:` and its lines; every value is a code. Both end with a NUL. */
-void study_text_domain(const struct domain *d, struct bytes *text);
+/*
+ * `domain:` and its lines; every value is a code, a label where the table's codes.json says so (or
+ * NULL). Both end with a NUL.
+ */
+void study_text_domain(const struct domain *d, const json_t *codes, struct bytes *text);
 /*
  * `domain:` of a table's codes.json: labels, integers, bins; with `steps` these have a step of 1
  * (0.1 of TEMP).

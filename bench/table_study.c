@@ -1,5 +1,6 @@
 #include "bench/table_study.h"
 
+#include "base/file.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/study_text.h"
@@ -26,6 +27,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     struct bytes domain CLEAN(bytes_clear) = {0}, workload CLEAN(bytes_clear) = {0};
     char rows[64];
     const char *part[OWNERS_MAX];
+    json_t *codes = NULL;
     struct support_options o = {.owners = owners_of(t),
                                 .enforce = t->enforce,
                                 .domain = t->domain,
@@ -42,7 +44,13 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     if (t->domain != NULL)
         return support_study_new(&c->s, &o, log);
     TRY(bench_data_terms(&data, t->table, log));
-    study_text_domain(data.domain, &domain);
+    if (t->copula != NULL) { /* to which labels without an order are another thing */
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.codes.json", data_folder(), t->table);
+        codes = file_is_there(path) ? data_json(path, log) : NULL;
+    }
+    study_text_domain(data.domain, codes, &domain);
+    json_decref(codes);
     study_text_workload(data.workload, data.domain, &workload);
     TRY(bytes_ok(&domain));
     TRY(bytes_ok(&workload));

@@ -71,13 +71,15 @@ enum err records_count(struct party *p, const struct records_shape *shape,
                        struct records_query *queries, size_t query_count) MUST_CHECK;
 
 /*
- * Sums over all records of u_i u_j, for all pairs of attributes i < j, where u_i = score[i][code];
- * added to out, pair (0, 1) first, then (0, 2), .. No marginal of two attributes is made:
+ * Sums of u_i u_j, for all pairs of attributes i < j, where u_i = score[i][code]: for each group of
+ * i and each of j over the records in both. group[i][code] is a code's group, from 0 on and below
+ * the attribute's size; NULL: all in one. Added to out, pair (0, 1) first, then (0, 2), .. and in a
+ * pair row-major. No marginal of two attributes is made:
  *
  *   0, 1  as above
  *   2  a score is a sum of weights of planes: of the bits of two's complement, each the XOR of
- *      values' planes, which is local; or of its values' planes, if these are no more. Planes as
- *      numbers in Z_2^16
+ *      values' planes, which is local; or of its values' planes, if these are no more; or of
+ *      planes of groups. Planes as numbers in Z_2^16
  *   3  of all planes, of all attributes, one matrix; its product with itself counts the records
  *      that have both of two planes. Each server adds up its own parts
  *   4  as above; then sums of counts times weights, local
@@ -88,6 +90,7 @@ enum err records_count(struct party *p, const struct records_shape *shape,
 #define RECORDS_SCORE_MAX ((int64_t)1 << 30)
 enum err records_moments(struct party *p, const struct records_shape *shape,
                          const struct records_batch *batches, size_t count,
-                         const int64_t *const *score, struct share64 out) MUST_CHECK;
+                         const int64_t *const *score, const int64_t *const *group,
+                         struct share64 out) MUST_CHECK;
 
 #endif

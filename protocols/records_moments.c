@@ -16,6 +16,7 @@
 struct moments {
     struct records_scores scores;
     size_t rows;  /* R */
+    size_t *pair; /* of each two attributes: where their sums begin */
     size_t *from; /* of each strip: its first cell; and how many there are */
     struct share64 out;
     struct check_plans checks; /* where there is a check */
@@ -130,10 +131,13 @@ static void take_row(const struct records_sums *s, size_t v, size_t from, struct
     for (size_t w = v + 1; w < m->rows; w++) {
         const size_t cell = at + (w - v), i = scores->of[v], j = scores->of[w];
         const uint64_t weight = (uint64_t)scores->weight[v] * (uint64_t)scores->weight[w];
+        size_t to;
         if (i == j || cell < from || cell >= from + sums.n)
             continue;
-        m->out.a[pair_of(s->shape->attributes, i, j)] += weight * sums.a[cell - from];
-        m->out.b[pair_of(s->shape->attributes, i, j)] += weight * sums.b[cell - from];
+        to = m->pair[pair_of(s->shape->attributes, i, j)] + scores->in[v] * scores->groups[j] +
+             scores->in[w];
+        m->out.a[to] += weight * sums.a[cell - from];
+        m->out.b[to] += weight * sums.b[cell - from];
     }
 }
 
@@ -151,18 +155,32 @@ static size_t tile_length(const struct moments *m)
     return n < TILE_LEAST ? TILE_LEAST : n;
 }
 
+static enum err pairs_new(struct party *p, struct moments *m, size_t d)
+{
+    size_t at = 0, pair = 0;
+    TRY(scratch_array(p->scratch, &m->pair, d * (d - 1) / 2));
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = i + 1; j < d; j++) {
+            m->pair[pair++] = at;
+            at += m->scores.groups[i] * m->scores.groups[j];
+        }
+    return at == m->out.n ? ERR_OK : ERR_MISUSE;
+}
+
 enum err records_moments(struct party *p, const struct records_shape *shape,
                          const struct records_batch *batches, size_t count,
-                         const int64_t *const *score, struct share64 out)
+                         const int64_t *const *score, const int64_t *const *group,
+                         struct share64 out)
 {
     static const struct check_pair same = {0, 1};
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct moments m = {.out = out};
-    TRY(records_scores_new(p, &m.scores, shape, score));
+    TRY(records_scores_new(p, &m.scores, shape, score, group));
     m.rows = m.scores.row[shape->attributes];
     if (m.rows == 0)
         return ERR_OK; /* all scores are 0 */
     const size_t rows[2] = {m.rows, m.rows};
+    TRY(pairs_new(p, &m, shape->attributes));
     TRY(strips_new(p, &m));
     m.checks = (struct check_plans){.rows = rows, .sides = 2, .pair = &same, .pairs = 1};
     if (p->check != NULL)

@@ -9,27 +9,73 @@ static unsigned score_bits(const int64_t *score, uint32_t size)
     return all == 0 ? 0 : 64 - (unsigned)__builtin_clzll(all);
 }
 
-static size_t planes_of(const int64_t *score, uint32_t size)
+static int64_t group_of(const struct records_scores *s, size_t a, uint32_t value)
 {
-    const unsigned bits = score_bits(score, size);
-    return bits < size ? bits : size;
+    return s->group != NULL ? s->group[a][value] : 0;
 }
 
-static enum err check_range(const int64_t *score, uint32_t size)
+static enum err check_range(const struct records_scores *s, size_t a, uint32_t size)
 {
     for (uint32_t v = 0; v < size; v++)
-        if (score[v] > RECORDS_SCORE_MAX || score[v] < -RECORDS_SCORE_MAX)
+        if (s->score[a][v] > RECORDS_SCORE_MAX || s->score[a][v] < -RECORDS_SCORE_MAX ||
+            group_of(s, a, v) < 0 || group_of(s, a, v) >= size)
             return ERR_RANGE;
     return ERR_OK;
 }
 
-/* The weights of an attribute's planes, of which the highest bit's is negative. */
-static void weigh(int64_t *weight, size_t planes, const int64_t *score, uint32_t size)
+static size_t groups_of(const struct records_scores *s, size_t a, uint32_t size)
 {
-    for (size_t k = 0; k < planes; k++)
-        weight[k] = planes == size   ? score[k]
-                    : k + 1 < planes ? INT64_C(1) << k
-                                     : -(INT64_C(1) << k);
+    int64_t largest = 0;
+    for (uint32_t v = 0; v < size; v++)
+        largest = group_of(s, a, v) > largest ? group_of(s, a, v) : largest;
+    return (size_t)largest + 1;
+}
+
+/* What a group's values have for a score: that of the first one, 0 where it has no value. */
+static int64_t score_of_group(const struct records_scores *s, size_t a, uint32_t size, size_t group)
+{
+    for (uint32_t v = 0; v < size; v++)
+        if ((size_t)group_of(s, a, v) == group)
+            return s->score[a][v];
+    return 0;
+}
+
+static bool by_group(const struct records_scores *s, size_t a, uint32_t size)
+{
+    for (uint32_t v = 0; s->groups[a] > 1 && v < size; v++)
+        if (s->score[a][v] != score_of_group(s, a, size, (size_t)group_of(s, a, v)))
+            return false;
+    return s->groups[a] > 1 && s->groups[a] < size;
+}
+
+/* Of all attributes with groups, and of others with few values, planes are of values. */
+static size_t planes_of(const struct records_scores *s, size_t a, uint32_t size)
+{
+    const unsigned bits = score_bits(s->score[a], size);
+    if (by_group(s, a, size))
+        return s->groups[a];
+    return s->groups[a] == 1 && bits < size ? bits : bits == 0 ? 0 : size;
+}
+
+/* The weights of an attribute's planes; of bits that of the highest is negative. */
+static void weigh(struct records_scores *s, size_t a, uint32_t size)
+{
+    const size_t first = s->row[a], planes = s->row[a + 1] - first;
+    for (size_t k = 0; k < planes; k++) {
+        size_t *in = &s->in[first + k];
+        int64_t *weight = &s->weight[first + k];
+        s->of[first + k] = a;
+        if (planes == size) {
+            *in = (size_t)group_of(s, a, (uint32_t)k);
+            *weight = s->score[a][k];
+        } else if (s->groups[a] > 1) {
+            *in = k;
+            *weight = score_of_group(s, a, size, k);
+        } else {
+            *in = 0;
+            *weight = k + 1 < planes ? INT64_C(1) << k : -(INT64_C(1) << k);
+        }
+    }
 }
 
 bool records_scores_have(const struct records_scores *s, const struct records_shape *shape,
@@ -37,26 +83,29 @@ bool records_scores_have(const struct records_scores *s, const struct records_sh
 {
     if (s->row[attribute + 1] - s->row[attribute] == shape->size[attribute])
         return plane == value;
+    if (s->groups[attribute] > 1)
+        return (size_t)group_of(s, attribute, (uint32_t)value) == plane;
     return (uint64_t)s->score[attribute][value] >> plane & 1;
 }
 
 enum err records_scores_new(struct party *p, struct records_scores *s,
-                            const struct records_shape *shape, const int64_t *const *score)
+                            const struct records_shape *shape, const int64_t *const *score,
+                            const int64_t *const *group)
 {
     const size_t d = shape->attributes;
-    *s = (struct records_scores){.score = score};
+    *s = (struct records_scores){.score = score, .group = group};
     TRY(scratch_array(p->scratch, &s->row, d + 1));
+    TRY(scratch_array(p->scratch, &s->groups, d));
     s->row[0] = 0;
     for (size_t a = 0; a < d; a++) {
-        TRY(check_range(score[a], shape->size[a]));
-        s->row[a + 1] = s->row[a] + planes_of(score[a], shape->size[a]);
+        TRY(check_range(s, a, shape->size[a]));
+        s->groups[a] = groups_of(s, a, shape->size[a]);
+        s->row[a + 1] = s->row[a] + planes_of(s, a, shape->size[a]);
     }
     TRY(scratch_array(p->scratch, &s->of, s->row[d]));
+    TRY(scratch_array(p->scratch, &s->in, s->row[d]));
     TRY(scratch_array(p->scratch, &s->weight, s->row[d]));
-    for (size_t a = 0; a < d; a++) {
-        weigh(s->weight + s->row[a], s->row[a + 1] - s->row[a], score[a], shape->size[a]);
-        for (size_t k = s->row[a]; k < s->row[a + 1]; k++)
-            s->of[k] = a;
-    }
+    for (size_t a = 0; a < d; a++)
+        weigh(s, a, shape->size[a]);
     return ERR_OK;
 }

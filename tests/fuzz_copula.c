@@ -53,10 +53,12 @@ void fuzz_seeds(fuzz_put put, void *self)
         domain_add_numeric(d, "bmi", edges, 4, "", DOMAIN_REJECT, NULL) != ERR_OK ||
         copula_new(&c, d) != ERR_OK)
         abort();
+    if (copula_set_groups(c, 0, (const uint16_t[]){0, 1, 2, 2}, 3) != ERR_OK)
+        abort();
     c->total = 100;
     c->share[0][0] = c->share[0][2] = c->share[1][0] = c->share[1][3] = 0.5;
-    c->correlation[0] = c->correlation[3] = 1;
-    c->correlation[1] = c->correlation[2] = -0.3;
+    c->correlation[0] = c->correlation[4] = c->correlation[8] = 1; /* two variables of the ward */
+    c->correlation[2] = c->correlation[6] = -0.3;
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-copula-%d", (int)getpid());
     if (copula_save(path, c, NULL) != ERR_OK || file_read(path, 1 << 24, &text, NULL) != ERR_OK)
         abort();

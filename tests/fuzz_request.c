@@ -78,7 +78,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
     uint64_t estimate[17] = {1024, 5};
-    int64_t weight[9] = {-3, 5};
+    int64_t weight[18] = {-3, 5, [10] = 1};
     uint8_t payload[NET_PHASES * 48] = {1};
     struct bytes b CLEAN(bytes_clear) = {0};
     struct request r = {.kind = REQUEST_OPEN};
@@ -96,7 +96,7 @@ void fuzz_seeds(fuzz_put put, void *self)
                          .estimates = 17,
                          .estimate = estimate};
     put_request(put, self, &r);
-    r = (struct request){.kind = REQUEST_FORMS, .sequence = 2, .weights = 9, .weight = weight};
+    r = (struct request){.kind = REQUEST_FORMS, .sequence = 2, .weights = 18, .weight = weight};
     put_request(put, self, &r);
     r = (struct request){.kind = REQUEST_CLOSE, .sequence = 3};
     put_request(put, self, &r);

@@ -285,7 +285,7 @@ static enum err all_moments(struct party *p, struct secrets *s)
         part.vector = (const uint8_t *)s->x16.a;
     part.seed[0] = p->index == 2 ? NULL : (const uint8_t *)s->x.a;
     part.seed[1] = p->index == 1 ? NULL : (const uint8_t *)s->x.b;
-    return records_moments(p, &shape, &batch, 1, score, share64_view(s->out, 0, 6));
+    return records_moments(p, &shape, &batch, 1, score, NULL, share64_view(s->out, 0, 6));
 }
 
 const struct all_protocol all_protocols[] = {

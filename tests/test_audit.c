@@ -203,10 +203,10 @@ static enum err select_one(struct seat *s, struct outcome *o)
 /* One form, of the two columns. */
 static enum err open_form(struct seat *s, struct outcome *o)
 {
-    int64_t factor[4];
+    int64_t factor[8] = {0}; /* and groups */
     struct request r = {
-        .kind = REQUEST_FORMS, .weight = factor, .weights = 4, .multiplier = 1 << AIM_GAUSS_BITS};
-    memcpy(factor, s->a->factor, sizeof factor);
+        .kind = REQUEST_FORMS, .weight = factor, .weights = 8, .multiplier = 1 << AIM_GAUSS_BITS};
+    memcpy(factor, s->a->factor, sizeof s->a->factor);
     return ask(s, &r, NULL, NULL, o->selected);
 }
 

@@ -177,7 +177,7 @@ static enum err moments_and_open(struct party *p, struct play *play, const struc
         for (int64_t v = 0; v < 18; v++)
             score[a][v] = (v - 7) * (a == 3 ? 100 : a + 2);
     }
-    TRY(records_moments(p, &shape, h->batch, b->count, (const int64_t *const *)of, out));
+    TRY(records_moments(p, &shape, h->batch, b->count, (const int64_t *const *)of, NULL, out));
     TRY(open_ring64(p, OPEN_MASKED, out, opened));
     bytes_put(&play->opened[p->index], opened, sizeof opened);
     return ERR_OK;

@@ -134,28 +134,74 @@ TEST(no_row_moves_forms_by_more)
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
 
-/* Products of factors, of all pairs: what their vectors say, and exactly what a row can do. */
+/* What a row adds to the forms of a pair, which begin at `form`; returns how many there are. */
+static size_t add_by_hand(const struct products *p, const uint16_t *codes, size_t i, size_t j,
+                          int64_t *form)
+{
+    const struct workload_query *q = p->workload->query;
+    const size_t a = (size_t)q[i].offset + codes[i], b = (size_t)q[j].offset + codes[j];
+    const size_t groups = products_groups(p, j);
+    form[(size_t)p->group[a] * groups + (size_t)p->group[b]] += p->factor[a] * p->factor[b];
+    return products_groups(p, i) * groups;
+}
+
+/* All forms of a row, and the sum of their squares. */
+static double row_by_hand(const struct products *p, const uint16_t *codes, int64_t *form)
+{
+    int64_t one[COLUMNS * 4 * COLUMNS * 4] = {0};
+    double squares = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        for (size_t j = i + 1; j < COLUMNS; j++)
+            at += add_by_hand(p, codes, i, j, one + at);
+    assert_int_equal(at, products_count(p));
+    for (size_t k = 0; k < at; k++) {
+        squares += (double)one[k] * (double)one[k];
+        form[k] += one[k];
+    }
+    return squares;
+}
+
+/*
+ * Products of factors, of codes in groups: what comes of counts is what comes of their rows, and
+ * the sensitivity is exactly what the worst of all rows does.
+ */
 TEST(products_of_pairs_are_exact)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct some_forms s CLEAN(some_clear);
-        struct forms f CLEAN(forms_clear) = {0};
-        int64_t u[CODES_OF_ALL];
+        int64_t u[CODES_OF_ALL], group[CODES_OF_ALL] = {0};
+        int64_t expected[COLUMNS * 4 * COLUMNS * 4] = {0}, found[COLUMNS * 4 * COLUMNS * 4] = {0};
+        uint64_t counts[200] = {0};
+        size_t start[16];
+        struct products p;
         struct random r;
+        double most = 0;
         mpz_t squared;
         some_new(&s, 2);
+        p = (struct products){s.workload, u, group};
         random_seed_u64(&r, seed);
         assert_int_equal(products_codes(s.workload), CODES_OF_ALL);
         for (size_t a = 0; a < CODES_OF_ALL; a++)
             u[a] = (int64_t)random_below(&r, 401) - 200;
-        assert_int_equal(products_spread(&(struct products){s.workload, u}, &f), ERR_OK);
-        assert_int_equal(f.count, products_count(COLUMNS));
-        assert_true(f.weight[0] == u[0] * u[3] && f.weight[5] == u[2] * u[4]); /* columns 0 and 1 */
-        assert_true(f.weight[6 + 12 + 3 + 7] == u[4] * u[8]);                  /* 1 and 2 */
-        assert_true(sensitivity(&f, s.workload) == brute_force(&f, s.workload));
+        for (size_t i = 0; seed > 0 && i < COLUMNS; i++)
+            for (size_t a = 0; a < sizes[i]; a++)
+                group[s.workload->query[i].offset + a] = (int64_t)random_below(&r, sizes[i]);
+        assert_true(seed > 0 || products_count(&p) == products_pairs(COLUMNS));
+        for (size_t q = 0; q < s.workload->queries; q++)
+            start[q] = (size_t)s.workload->query[q].offset + 3 * q;
+        for (uint32_t k = 0; k < 3 * 2 * 4; k++) {
+            const uint16_t codes[COLUMNS] = {(uint16_t)(k % 3), (uint16_t)(k / 3 % 2),
+                                             (uint16_t)(k / 6), 0};
+            most = fmax(most, row_by_hand(&p, codes, expected));
+            for (size_t q = 0; q < s.workload->queries; q++)
+                counts[start[q] + cell_of(&s.workload->query[q].clique, codes)]++;
+        }
+        assert_int_equal(products_add(&p, counts, start, (uint64_t *)found), ERR_OK);
+        assert_memory_equal(found, expected, sizeof found);
         mpz_init(squared);
-        products_sensitivity(squared, &(struct products){s.workload, u});
-        assert_true(mpz_get_d(squared) == brute_force(&f, s.workload));
+        products_sensitivity(squared, &p);
+        assert_true(mpz_get_d(squared) == most);
         mpz_clear(squared);
     }
 }
@@ -164,7 +210,27 @@ static enum err check_products(const struct some_forms *s, const int64_t *u, uin
 {
     const uint64_t totals[16] = {1, total, 1};
     const struct score_bounds bounds = {.bits = 1, .total = totals};
-    return products_check(&(struct products){s->workload, u}, s->domain, &bounds, NULL);
+    static const int64_t one[CODES_OF_ALL];
+    return products_check(&(struct products){s->workload, u, one}, s->domain, &bounds, NULL);
+}
+
+TEST(groups_that_are_not_there_are_refused)
+{
+    static const int64_t bad[] = {-1, 4, INT64_MAX, INT64_MIN};
+    const uint64_t totals[16] = {1, 1, 1};
+    const struct score_bounds bounds = {.bits = 1, .total = totals};
+    struct some_forms s CLEAN(some_clear);
+    int64_t u[CODES_OF_ALL] = {0}, group[CODES_OF_ALL] = {0};
+    struct products of = {NULL, u, group};
+    some_new(&s, 2);
+    of.workload = s.workload;
+    group[5] = 3; /* the column of four codes */
+    assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_OK);
+    assert_int_equal(products_count(&of), 1 + 4 + 1 + 4 + 1 + 4);
+    for (size_t k = 0; k < 4; k++) {
+        group[5] = bad[k];
+        assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
+    }
 }
 
 TEST(products_that_could_wrap_are_refused)
@@ -300,12 +366,18 @@ static double mean_product(const struct copula_column *x, const struct copula_co
     return sum / all;
 }
 
+static enum err ordered_new(struct copula_column *c, uint32_t size)
+{
+    const struct domain_attribute a = {.kind = DOMAIN_INTEGER, .size = size};
+    return copula_column_new(c, &a, 64);
+}
+
 static void column_new(struct copula_column *c, const double *counts, uint32_t size, double clip)
 {
     double total = 0;
     for (uint32_t a = 0; a < size; a++)
         total += counts[a];
-    assert_int_equal(copula_column_new(c, size), ERR_OK);
+    assert_int_equal(ordered_new(c, size), ERR_OK);
     assert_int_equal(copula_set_shares(c, counts, total), ERR_OK);
     assert_int_equal(copula_set_scores(c, clip), ERR_OK);
     assert_int_equal(copula_set_hermite(c), ERR_OK);
@@ -379,7 +451,7 @@ TEST(shares_are_the_nearest_that_there_are)
     static const double nearest[] = {0.5625, 0, 0.2625, 0, 0.0425}; /* each less by 3.75; 2 to 0 */
     struct copula_column x CLEAN(copula_column_clear), y CLEAN(copula_column_clear);
     struct copula_column z CLEAN(copula_column_clear);
-    assert_int_equal(copula_column_new(&x, CODES), ERR_OK);
+    assert_int_equal(ordered_new(&x, CODES), ERR_OK);
     assert_int_equal(copula_set_shares(&x, counts, 86.75), ERR_OK);
     for (size_t a = 0; a < CODES; a++)
         assert_true(fabs(x.share[a] * 86.75 - 100 * nearest[a]) < 1e-9);
@@ -394,7 +466,7 @@ TEST(shares_are_the_nearest_that_there_are)
 TEST(no_share_is_above_1)
 {
     struct copula_column x CLEAN(copula_column_clear);
-    assert_int_equal(copula_column_new(&x, 1), ERR_OK);
+    assert_int_equal(ordered_new(&x, 1), ERR_OK);
     for (double total = 1; total < 1000; total += 0.37) {
         const double count = total + 13.77;
         assert_int_equal(copula_set_shares(&x, &count, total), ERR_OK);
@@ -405,19 +477,20 @@ TEST(no_share_is_above_1)
 /* What has a negative eigenvalue gets none; what is right stays. */
 TEST(a_repaired_matrix_is_one_of_correlations)
 {
+    static const size_t each[] = {0, 1, 2, 3};
     double bad[9] = {1, 0.9, -0.9, 0.9, 1, 0.9, -0.9, 0.9, 1}, root[9];
     double good[9] = {1, 0.5, 0.2, 0.5, 1, -0.3, 0.2, -0.3, 1}, same[9];
     memcpy(root, bad, sizeof bad);
     assert_int_equal(copula_root(root, 3), ERR_RANGE);
-    assert_int_equal(copula_repair(bad, 3, NULL), ERR_OK);
+    assert_int_equal(copula_repair(bad, each, 3, NULL), ERR_OK);
     /* eigenvalues 1.9, 1.9, -0.8: the last becomes 0.001, and the diagonal 3.801 / 3 */
     assert_true(fabs(bad[1] - (1.9 - 0.001) / 3 / (3.801 / 3)) < 1e-12);
     assert_true(bad[1] == bad[3] && fabs(bad[1] + bad[2]) < 1e-12 && bad[4] == 1);
     assert_int_equal(copula_root(bad, 3), ERR_OK);
     bad[3] = NAN;
-    assert_int_equal(copula_repair(bad, 3, NULL), ERR_RANGE);
+    assert_int_equal(copula_repair(bad, each, 3, NULL), ERR_RANGE);
     memcpy(same, good, sizeof good);
-    assert_int_equal(copula_repair(good, 3, NULL), ERR_OK);
+    assert_int_equal(copula_repair(good, each, 3, NULL), ERR_OK);
     for (size_t i = 0; i < 9; i++)
         assert_true(fabs(good[i] - same[i]) < 1e-12);
     assert_int_equal(copula_root(good, 3), ERR_OK);
@@ -673,24 +746,28 @@ TEST(forms_have_the_noise_that_they_say)
     const struct noise_source noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    int64_t *factor CLEAN(memory_release) = NULL, value[PAIRS];
+    int64_t *factor CLEAN(memory_release) = NULL, *group CLEAN(memory_release) = NULL;
+    int64_t value[PAIRS];
     double opened[RUNS * PAIRS];
     stage_new(&s);
     random_seed_u64(&random, 7);
     assert_int_equal(memory_new(&factor, products_codes(s.pairs)), ERR_OK);
+    assert_int_equal(memory_new(&group, products_codes(s.pairs)), ERR_OK);
     factor[3] = 5;
     assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
-        const struct aim_forms f = {.forms = PAIRS, .factor = factor, .values = value};
+        const struct aim_forms f = {
+            .forms = PAIRS, .factor = factor, .group = group, .values = value};
         assert_int_equal(backend.forms(backend.self, &f), ERR_OK);
         for (size_t k = 0; k < PAIRS; k++)
             opened[i * PAIRS + k] = (double)value[k] * 0x1p-20;
     }
     assert_true(fabs(spread(opened, RUNS * PAIRS) - 1) < 0.1);
     assert_int_equal(
-        backend.forms(backend.self,
-                      &(struct aim_forms){.forms = 1, .factor = factor, .values = value}),
+        backend.forms(
+            backend.self,
+            &(struct aim_forms){.forms = 1, .factor = factor, .group = group, .values = value}),
         ERR_MISUSE);
 }
 
@@ -851,11 +928,11 @@ TEST(tables_of_two_follow_the_copula)
     for (double r = -0.9; r <= 0.95; r += 0.3) {
         double both[4], other[6];
         c->correlation[1] = c->correlation[3] = c->correlation[2] = c->correlation[6] = r;
-        assert_int_equal(copula_marginal(c, pair, 2, both), ERR_OK);
+        assert_int_equal(copula_marginal(c, NULL, pair, 2, both), ERR_OK);
         assert_true(fabs(both[0] / 1000 - (0.25 + asin(r) / (2 * M_PI))) < 1e-9);
         assert_true(fabs(both[1] / 1000 - (0.25 - asin(r) / (2 * M_PI))) < 1e-9);
         assert_true(fabs(both[0] - both[3]) < 1e-6 && fabs(both[1] - both[2]) < 1e-6);
-        assert_int_equal(copula_marginal(c, skew, 2, other), ERR_OK);
+        assert_int_equal(copula_marginal(c, NULL, skew, 2, other), ERR_OK);
         assert_true(fabs(other[0] + other[3] - 100) < 1e-6);
         assert_true(fabs(other[1]) < 1e-6 && fabs(other[4]) < 1e-6);
         assert_true(fabs(other[0] + other[2] - 500) < 1e-6);

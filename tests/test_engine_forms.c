@@ -4,6 +4,7 @@
  */
 #include "tests/support_whole.h"
 
+#include "aim/copula.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/tabulate.h"
@@ -20,10 +21,12 @@ struct copulas {
 static enum err open_forms(void *self, const struct aim_forms *f)
 {
     struct seat *s = self;
-    struct request r = {.kind = REQUEST_FORMS, .weights = products_codes(s->w->s.study->workload)};
+    const size_t codes = products_codes(s->w->s.study->workload);
+    struct request r = {.kind = REQUEST_FORMS, .weights = 2 * codes};
     enum err e;
     r.weight = memory_array(r.weights, sizeof *r.weight);
-    memcpy(r.weight, f->factor, r.weights * sizeof *r.weight);
+    memcpy(r.weight, f->factor, codes * sizeof *r.weight);
+    memcpy(r.weight + codes, f->group, codes * sizeof *r.weight);
     e = perform(s, &r, NULL, f->values);
     request_clear(&r);
     return e;
@@ -63,7 +66,7 @@ static void same_result(const struct copula_result *a, const struct copula_resul
 {
     const struct domain *d = a->model->domain;
     assert_int_equal(a->measurements, d->attributes);
-    assert_int_equal(a->forms, products_count(d->attributes));
+    assert_in_range(a->forms, products_pairs(d->attributes), copula_forms_most(d));
     for (size_t i = 0; i < d->attributes; i++) {
         const size_t size = d->attribute[i].size * sizeof(double);
         assert_memory_equal(a->measurement[i].y, b->measurement[i].y, size);
@@ -73,7 +76,8 @@ static void same_result(const struct copula_result *a, const struct copula_resul
     for (size_t k = 0; k < a->forms; k++)
         assert_true(a->form[k].value == b->form[k].value && a->form[k].value != 0);
     assert_memory_equal(a->model->correlation, b->model->correlation,
-                        d->attributes * d->attributes * sizeof(double));
+                        a->model->first[d->attributes] * a->model->first[d->attributes] *
+                            sizeof(double));
     assert_true(a->round[1].spent == b->round[1].spent && a->model->total == b->model->total);
 }
 
@@ -101,9 +105,9 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(replay.next[TAPE_GAUSS], cells + plain->forms);
     assert_int_equal(c->w.used[TAPE_GUMBEL][0], 0);
-    /* no more noise is planned than that, but for pairs of Gaussians */
+    /* no more noise is planned than that, but for rare labels and pairs of Gaussians */
     assert_in_range(price_noise(c->w.s.study).gauss, cells + plain->forms,
-                    cells + plain->forms + 2);
+                    cells + copula_forms_most(c->w.s.study->domain) + 2);
     assert_int_equal(price_noise(c->w.s.study).gumbel, 0);
     for (unsigned i = 0; i < 3; i++)
         copula_result_free(&c->result[i]);
@@ -215,14 +219,16 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
     support_study_free(&s);
 }
 
-static enum err prepare(struct engine *g, const struct request *r, double *cost, size_t *forms)
+/* `moved`: the forms that a row moves at most. */
+static enum err prepare(struct engine *g, const struct request *r, double *cost, size_t *forms,
+                        size_t moved)
 {
     struct engine_step step;
     TRY(engine_prepare(g, r, &step));
     assert_true(mpq_equal(step.cost, step.measuring));
     *cost = mpq_get_d(step.cost) * 0x1p41;
     *forms = step.noise[TAPE_GAUSS];
-    assert_true(step.epsilon_slack == (double)*forms * g->slack.marginal);
+    assert_true(step.epsilon_slack == (double)moved * g->slack.marginal);
     assert_true(step.delta_slack > 0 && step.noise[TAPE_GUMBEL] == 0);
     engine_step_clear(&step);
     return ERR_OK;
@@ -256,20 +262,30 @@ static double most_moved(const struct workload *w, const int64_t *u)
 static void ask_products(struct engine *g)
 {
     const struct workload *w = g->study->workload;
-    struct request r = {.kind = REQUEST_FORMS, .weights = products_codes(w)};
+    const size_t codes = products_codes(w), pairs = products_pairs(w->one_ways);
+    struct request r = {.kind = REQUEST_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
     r.weight = memory_array(r.weights, sizeof *r.weight);
-    for (size_t k = 0; k < r.weights; k++)
+    for (size_t k = 0; k < codes; k++)
         r.weight[k] = (int64_t)(k * k * 7919 % 2003) - 1001;
-    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_OK);
-    assert_int_equal(forms, products_count(w->one_ways));
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
+    assert_int_equal(forms, pairs);
     assert_true(cost == most_moved(w, r.weight));
+    /* more forms, of which a row moves no more, at the same price */
+    r.weight[codes + 1] = 1;
+    r.weight[codes + w->query[1].offset] = 1;
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
+    assert_int_equal(forms, pairs + 1 + 2 + 2 * (w->one_ways - 2));
+    assert_true(cost == most_moved(w, r.weight));
+    r.weight[codes + 1] = (int64_t)w->query[0].cells;
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_REFUSED);
+    r.weight[codes + 1] = 0;
     r.weight[0] = FORMS_FACTOR_MAX + 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_REFUSED);
     /* the sum of so many rows' products could wrap */
     r.weight[0] = r.weight[w->query[1].offset] = FORMS_FACTOR_MAX;
-    assert_int_equal(prepare(g, &r, &cost, &forms),
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs),
                      g->bounds->counts.bits < 20 ? ERR_OK : ERR_REFUSED);
     request_clear(&r);
 }
@@ -293,14 +309,14 @@ static void ask_vectors(struct engine *g)
     of_pair[3] = 4;
     of_pair[n + 3] = 3;
     of_pair[n] = 4; /* in a cell alone */
-    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_OK);
+    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_OK);
     assert_int_equal(forms, 3);
     assert_true(cost == 30 * 30 + 4 * 4 + 3 * 3);
     r.weight[0] = FORMS_WEIGHT_MAX + 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_REFUSED);
     r.weight[0] = 0;
     r.query[0] = pair + 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms), ERR_REFUSED);
+    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_REFUSED);
     request_clear(&r);
 }
 

@@ -314,7 +314,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     memory_free(&r.estimate);
 }
 
-/* Forms name a marginal as often as they like, or none: then there is a factor for each code. */
+/* Forms name a marginal as often as they like, or none: then each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
     struct desk d CLEAN(desk_free);
@@ -324,7 +324,7 @@ TEST(a_request_of_forms_comes_back)
     desk_new(&d);
     w = d.s.study->workload;
     r.weights = w->query[0].cells + 2 * w->query[1].cells;
-    r.weight = memory_array(w->cells, sizeof *r.weight);
+    r.weight = memory_array(w->cells + 2 * products_codes(w), sizeof *r.weight);
     for (unsigned k = 0; k < 2; k++) {
         struct bytes text CLEAN(bytes_clear) = {0};
         r.weight[r.weights - 1] = -7;
@@ -340,7 +340,7 @@ TEST(a_request_of_forms_comes_back)
         text.data[1] = REQUEST_SELECT; /* other sizes, or marginals twice */
         assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
         r.queries = 0;
-        r.weights = products_codes(w);
+        r.weights = 2 * products_codes(w);
     }
     r.queries = 2; /* out of order */
     query[0] = 2;

@@ -181,7 +181,7 @@ static enum err count_records(struct party *p, void *shared)
     if (e == ERR_OK)
         e = records_count(p, &shape, &batch, 1, query, 2);
     if (e == ERR_OK)
-        e = records_moments(p, &shape, &batch, 1, score, share64_view(out, COUNTED, PAIRS));
+        e = records_moments(p, &shape, &batch, 1, score, NULL, share64_view(out, COUNTED, PAIRS));
     if (e == ERR_OK)
         three_put64(&r->out, p, out);
     return e;
@@ -261,7 +261,7 @@ static enum err sum_narrow(struct party *p, void *shared)
     if (r->checked)
         TRY(check_new(p, &limits));
     TRY(share64_new(&out, 1));
-    TRY(records_moments(p, &shape, &batch, 1, score, out));
+    TRY(records_moments(p, &shape, &batch, 1, score, NULL, out));
     three_put64(&r->out, p, out);
     return ERR_OK;
 }

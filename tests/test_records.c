@@ -537,10 +537,13 @@ TEST(an_owner_cannot_share_what_does_not_fit)
 /* --- moments ---------------------------------------------------------------------------------- */
 
 #define VALUES 128
+#define GROUPS 6
 
 struct moments {
     struct scene *scene;
-    int64_t score[ATTRIBUTES_MAX][VALUES];
+    int64_t score[ATTRIBUTES_MAX][VALUES], group[ATTRIBUTES_MAX][VALUES];
+    size_t groups[ATTRIBUTES_MAX];
+    bool grouped;
     enum err expected;
     struct three_result out;
     struct three_costs costs;
@@ -549,29 +552,43 @@ struct moments {
 static enum err sum_moments(struct party *p, void *shared)
 {
     struct moments *m = shared;
-    const int64_t *score[ATTRIBUTES_MAX];
+    const int64_t *score[ATTRIBUTES_MAX], *group[ATTRIBUTES_MAX];
     struct share64 out CLEAN(share64_free) = {0};
     struct held h;
     hold(&h, m->scene, p->index);
-    for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
+    for (size_t a = 0; a < ATTRIBUTES_MAX; a++) {
         score[a] = m->score[a];
+        group[a] = m->group[a];
+    }
     TRY(share64_new(&out, m->out.n));
     if (p->index == 0) /* what is there is added to */
         out.a[0] = 5;
     if (p->index == 2)
         out.b[0] = 5;
-    if (records_moments(p, &m->scene->kind->shape, h.batch, BATCHES, score, out) != m->expected)
+    if (records_moments(p, &m->scene->kind->shape, h.batch, BATCHES, score,
+                        m->grouped ? group : NULL, out) != m->expected)
         return ERR_MISUSE;
     three_put64(&m->out, p, out);
     return ERR_OK;
 }
 
-static void moments_new(struct moments *m, struct scene *s)
+/* Up to `groups` groups of an attribute; of every other one all values of a group score alike. */
+static void moments_new(struct moments *m, struct scene *s, size_t groups)
 {
     const size_t d = s->kind->shape.attributes;
+    size_t sums = 0, before = 0;
     memset(m, 0, sizeof *m);
     m->scene = s;
-    assert_int_equal(three_result_new(&m->out, d * (d - 1) / 2), ERR_OK);
+    m->grouped = groups > 1;
+    for (size_t a = 0; a < d; a++) {
+        const uint32_t size = s->kind->shape.size[a];
+        m->groups[a] = size < groups ? size : groups;
+        for (uint32_t v = 0; v < size; v++)
+            m->group[a][v] = (int64_t)((size - 1 - v) % m->groups[a]);
+        sums += before * m->groups[a];
+        before += m->groups[a];
+    }
+    assert_int_equal(three_result_new(&m->out, sums), ERR_OK);
 }
 
 /* Scores up to `most` in size. */
@@ -580,35 +597,47 @@ static void draw_scores(struct moments *m, int64_t most, uint64_t seed)
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
         for (size_t v = 0; v < VALUES; v++)
             m->score[a][v] = (int64_t)(three_random(&seed) % (2 * (uint64_t)most + 1)) - most;
+    for (size_t a = 0; m->grouped && a < ATTRIBUTES_MAX; a += 2)
+        for (size_t v = 0; v < VALUES; v++)
+            m->score[a][v] = m->score[a][m->group[a][v]];
 }
 
-static int64_t score_of(const struct moments *m, size_t batch, size_t row, size_t a)
+static uint32_t value_of(const struct moments *m, size_t batch, size_t row, size_t a)
 {
     const uint32_t size = m->scene->kind->shape.size[a];
     const uint16_t code = m->scene->column[batch][a][row];
-    return m->score[a][code < size ? code : size - 1];
+    return code < size ? code : size - 1;
+}
+
+/* Adds a row to the sums of a pair of attributes. */
+static void add_row(const struct moments *m, size_t i, size_t r, size_t a, size_t b, int64_t *sum)
+{
+    const uint32_t v = value_of(m, i, r, a), w = value_of(m, i, r, b);
+    sum[(size_t)m->group[a][v] * m->groups[b] + (size_t)m->group[b][w]] += m->score[a][v] *
+                                                                           m->score[b][w];
 }
 
 static void expect_plain_moments(struct moments *m)
 {
     const size_t d = m->scene->kind->shape.attributes;
-    size_t pair = 0;
+    size_t at = 0;
     assert_int_equal(three_run(4, sum_moments, m, &m->costs), ERR_OK);
     assert_true(three_replicated(&m->out, 64));
     for (size_t a = 0; a < d; a++)
-        for (size_t b = a + 1; b < d; b++, pair++) {
-            int64_t sum = pair == 0 ? 5 : 0;
+        for (size_t b = a + 1; b < d; b++) {
+            int64_t sum[GROUPS * GROUPS] = {at == 0 ? 5 : 0};
             for (size_t i = 0; i < BATCHES; i++)
                 for (size_t r = 0; r < valid_rows(m->scene, i); r++)
-                    sum += score_of(m, i, r, a) * score_of(m, i, r, b);
-            assert_int_equal((int64_t)three_sum64(&m->out, pair), sum);
+                    add_row(m, i, r, a, b, sum);
+            for (size_t k = 0; k < m->groups[a] * m->groups[b]; k++)
+                assert_int_equal((int64_t)three_sum64(&m->out, at++), sum[k]);
         }
-    assert_int_equal(pair, m->out.n);
+    assert_int_equal(at, m->out.n);
     for (unsigned r = 0; r < OPEN_REASONS; r++)
         assert_int_equal(m->costs.opened_calls[r], 0);
 }
 
-/* Few rows of planes and many, scores narrow and wide; codes out of range; several blocks. */
+/* Few rows of planes and many, scores narrow and wide, groups; codes out of range; many blocks. */
 TEST(moments_equal_plain_sums)
 {
     static const struct {
@@ -617,19 +646,22 @@ TEST(moments_equal_plain_sums)
         int64_t most;
         bool columns;
         unsigned multiple;
+        size_t groups;
     } cases[] = {
-        {{0, 1, 63}, {1, 1, 64}, &few, 1, false, 1},
-        {{64, 65, 900}, {64, 70, 2047}, &few, 100, true, 2},
-        {{40, 70, 100}, {45, 70, 101}, &many, 31, true, 2},
-        {{40, 2048, 2500}, {45, 2049, 2500}, &many, RECORDS_SCORE_MAX, false, 1},
-        {{20001, 5, 16390}, {20001, 5, 16390}, &few, 4000, false, 1},
+        {{0, 1, 63}, {1, 1, 64}, &few, 1, false, 1, 1},
+        {{64, 65, 900}, {64, 70, 2047}, &few, 100, true, 2, 1},
+        {{64, 65, 900}, {64, 70, 2047}, &few, 9, true, 2, 3},
+        {{40, 70, 100}, {45, 70, 101}, &many, 31, true, 2, 1},
+        {{40, 70, 100}, {45, 70, 101}, &many, 1000, false, 1, GROUPS},
+        {{40, 2048, 2500}, {45, 2049, 2500}, &many, RECORDS_SCORE_MAX, false, 1, 1},
+        {{20001, 5, 16390}, {20001, 5, 16390}, &few, 4000, false, 1, 2},
     };
     for (size_t k = 0; k < SIZE(cases); k++) {
         struct scene s CLEAN(scene_free);
         struct moments m;
         scene_of(&s, cases[k].kind, cases[k].rows, cases[k].records, cases[k].columns,
                  cases[k].multiple);
-        moments_new(&m, &s);
+        moments_new(&m, &s, cases[k].groups);
         draw_scores(&m, cases[k].most, k);
         expect_plain_moments(&m);
         three_result_free(&m.out);
@@ -642,13 +674,17 @@ TEST(scores_may_be_zero_but_not_too_large)
     struct scene s CLEAN(scene_free);
     struct moments m;
     scene_new(&s, rows, rows, false);
-    moments_new(&m, &s);
+    moments_new(&m, &s, 1);
     expect_plain_moments(&m);
     assert_int_equal(m.costs.rounds, 0);
     m.score[2][7] = 3; /* of one attribute alone */
     expect_plain_moments(&m);
     m.score[2][7] = -RECORDS_SCORE_MAX - 1;
     m.expected = ERR_RANGE;
+    assert_int_equal(three_run(4, sum_moments, &m, NULL), ERR_OK);
+    m.score[2][7] = 3;
+    m.grouped = true;
+    m.group[2][7] = 8; /* of 8 values */
     assert_int_equal(three_run(4, sum_moments, &m, NULL), ERR_OK);
     three_result_free(&m.out);
 }
@@ -665,7 +701,7 @@ TEST(moments_cost_what_their_planes_do)
     struct scene s CLEAN(scene_free);
     struct moments m;
     scene_new(&s, records, records, false);
-    moments_new(&m, &s);
+    moments_new(&m, &s, 1);
     for (size_t a = 0; a < ATTRIBUTES_MAX; a++)
         for (size_t v = 0; v < VALUES; v++)
             m.score[a][v] = 5 - (int64_t)v;

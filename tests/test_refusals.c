@@ -301,14 +301,14 @@ TEST(servers_refuse_what_they_should)
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
-/* A factor for all codes, with the sign of their number's last bit. */
+/* A factor for all codes, with the sign of their number's last bit; all are in one group. */
 static struct request products(struct scene *c, uint32_t sequence, int64_t factor)
 {
     struct request r = {.kind = REQUEST_FORMS,
                         .sequence = sequence,
-                        .weights = products_codes(c->s.study->workload)};
+                        .weights = 2 * products_codes(c->s.study->workload)};
     r.weight = memory_array(r.weights, sizeof *r.weight);
-    for (size_t k = 0; k < r.weights; k++)
+    for (size_t k = 0; k < r.weights / 2; k++)
         r.weight[k] = k % 2 == 0 ? factor : -factor;
     return r;
 }
@@ -319,6 +319,9 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
     struct request r CLEAN(request_clear) = products(c, 0, FORMS_FACTOR_MAX);
     refused(c, &r, ERR_BUDGET);
     r.weight[3] = INT64_MIN;
+    refused(c, &r, ERR_REFUSED);
+    r.weight[3] = 0;
+    r.weight[r.weights - 1] = (int64_t)w->query[w->one_ways - 1].cells; /* a group too many */
     refused(c, &r, ERR_REFUSED);
     r.weights--;
     refused(c, &r, ERR_FORMAT);
@@ -334,7 +337,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
 /* The price of what is asked for; the same again, and nothing else, for nothing. */
 static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
 {
-    const double pairs = (double)products_count(c->s.study->workload->one_ways);
+    const double pairs = (double)products_pairs(c->s.study->workload->one_ways);
     const double whole = remaining(c), u = (double)factor;
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     struct request r CLEAN(request_clear) = products(c, sequence, factor);

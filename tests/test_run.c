@@ -398,7 +398,7 @@ static enum err open_forms(struct scene *c, int64_t factor)
 {
     const struct aim_backend backend = remote_backend(&c->remote);
     const struct workload *w = c->s.study->workload;
-    int64_t *u CLEAN(memory_release) = memory_array(products_codes(w), sizeof *u), values[16];
+    int64_t *u CLEAN(memory_release) = memory_array(2 * products_codes(w), sizeof *u), values[16];
     uint64_t population;
     unsigned lost = 0;
     assert_non_null(u);
@@ -406,7 +406,8 @@ static enum err open_forms(struct scene *c, int64_t factor)
     hand_over(c);
     return backend.forms(backend.self, &(struct aim_forms){.round = 1,
                                                            .factor = u,
-                                                           .forms = products_count(w->one_ways),
+                                                           .group = u + products_codes(w),
+                                                           .forms = products_pairs(w->one_ways),
                                                            .values = values,
                                                            .population = &population,
                                                            .lost = &lost});
@@ -453,7 +454,7 @@ TEST(answers_are_kept_and_had_again)
     assert_int_equal(open_forms(&c, 6), ERR_MISMATCH); /* other ones, as the same round */
     clear_steps(&c);
     add_opened(&c, RHO, 0);
-    add_values(&c, NULL, products_count(c.s.study->workload->one_ways));
+    add_values(&c, NULL, products_pairs(c.s.study->workload->one_ways));
     c.remote.open = false;
     assert_int_equal(open_forms(&c, 5), ERR_OK);
     clear_steps(&c);

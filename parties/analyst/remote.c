@@ -223,15 +223,17 @@ static enum err measure(void *self, const struct aim_measure *m)
 static enum err open_forms(void *self, const struct aim_forms *f)
 {
     struct remote *r = self;
+    const size_t codes = products_codes(r->study->workload);
     struct request request CLEAN(request_clear) = {
         .kind = REQUEST_FORMS,
-        .weights = products_codes(r->study->workload),
+        .weights = 2 * codes,
     };
     struct bytes answer CLEAN(bytes_clear) = {0};
     struct reader in;
     TRY(memory_new(&request.weight, request.weights));
-    memcpy(request.weight, f->factor, request.weights * sizeof *f->factor);
-    TRY(ask_aloud(r, "the servers add up one number for each two attributes", f->round, &request,
+    memcpy(request.weight, f->factor, codes * sizeof *f->factor);
+    memcpy(request.weight + codes, f->group, codes * sizeof *f->group);
+    TRY(ask_aloud(r, "the servers add up what links each two attributes", f->round, &request,
                   &answer, f->lost));
     in = reader_of(answer.data, answer.size);
     *f->population = reader_u64(&in);

@@ -22,19 +22,36 @@ static uint64_t codes_of(const struct study *s)
     return codes;
 }
 
+/* Latent variables, if all values are frequent. */
+static uint64_t latents_of(const struct study *s)
+{
+    const size_t most = copula_groups_most(s->domain);
+    uint64_t latents = 0;
+    for (size_t i = 0; i < s->domain->attributes; i++) {
+        const struct domain_attribute *a = &s->domain->attribute[i];
+        const bool labels = a->kind == DOMAIN_CATEGORICAL && a->size > 2 && most > 1;
+        latents += !labels ? 1 : (a->size < most ? a->size : most) - 1;
+    }
+    return latents;
+}
+
 void plan_copula_size(const struct study *s, uint64_t rows)
 {
-    const uint64_t d = s->domain->attributes, codes = codes_of(s);
-    const uint64_t model = 8 * (codes + d * (d - 1) / 2);
+    const uint64_t d = s->domain->attributes, codes = codes_of(s), latents = latents_of(s);
+    const uint64_t model = 8 * (codes + latents * (latents - 1) / 2);
     /* itself and its libraries; the matrix, with LAPACK's copies; the rows that it draws */
-    const double program = 15e6 + 40.0 * (double)(d * d) +
+    const double program = 15e6 + 40.0 * (double)(latents * latents) +
                            (double)rows * (sizeof(uint16_t) * ((double)d + 1) + sizeof(uint32_t));
     printf("study %s: %" PRIu64 " attributes, at most %" PRIu64 " rows from %zu owners\n", s->name,
            d, rows, s->owners);
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
            " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
            "  security: abort\n",
-           codes, products_count(d), ROUND_EXCHANGES);
+           codes, products_pairs(d), ROUND_EXCHANGES);
+    if (copula_forms_most(s->domain) > products_pairs(d))
+        printf("  of attributes whose values have no order there is one for each two frequent\n"
+               "  values: at most %" PRIu64 " numbers in all\n",
+               copula_forms_most(s->domain));
     if (!study_counts_pairs(s))
         printf("  for the second they read the records again, in some %u exchanges for each\n"
                "  16,383 rows\n",
@@ -58,6 +75,7 @@ static void even_clear(struct even *e)
 
 static enum err even_new(struct even *e, const struct domain *d)
 {
+    const size_t most = copula_groups_most(d);
     e->d = d->attributes;
     TRY(memory_new(&e->column, e->d));
     for (size_t i = 0; i < e->d; i++) {
@@ -66,7 +84,7 @@ static enum err even_new(struct even *e, const struct domain *d)
         TRY(memory_new(&counts, size));
         for (uint32_t a = 0; a < size; a++)
             counts[a] = 1;
-        TRY(copula_column_new(&e->column[i], size));
+        TRY(copula_column_new(&e->column[i], &d->attribute[i], most));
         TRY(copula_set_shares(&e->column[i], counts, size));
     }
     return ERR_OK;

@@ -153,10 +153,12 @@ void progress_round(void *self, const struct aim_round *r)
 
 void progress_copula(struct progress *p, const struct copula_result *c)
 {
-    progress_say(p,
-                 "measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, one\n"
-                 "          number each, with noise of %.4g",
-                 c->measurements, c->measurement[0].sigma, c->forms, c->sigma);
+    progress_say(
+        p,
+        "measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, in %zu\n"
+        "          numbers with noise of %.4g",
+        c->measurements, c->measurement[0].sigma, c->measurements * (c->measurements - 1) / 2,
+        c->forms, c->sigma);
 }
 
 /* --- reading a table -------------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void cards(const struct report *r)
     snprintf(value, sizeof value, "%.0f &plusmn; %.0f", r->total, 2 * total_error(r));
     card(r->out, value, "rows, from noisy counts (95 %)");
     if (r->copula != NULL) {
-        snprintf(value, sizeof value, "%zu", products_count(r->domain->attributes));
+        snprintf(value, sizeof value, "%zu", (size_t)products_pairs(r->domain->attributes));
         card(r->out, value, "pairs measured, in one number each");
     } else {
         snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),

@@ -68,6 +68,7 @@ static enum err load_copula(struct report *r, const char *path)
 {
     TRY(copula_load(&r->copula, &r->domain, path, r->log));
     r->total = r->copula->total;
+    TRY(copula_rows(&r->drawn, r->copula, copula_rows_to_ask(r->copula), 1, r->log));
     return copula_densities(&r->inside, r->copula);
 }
 
@@ -80,7 +81,7 @@ static enum err load_model(struct report *r, const char *path)
 
 enum err report_counts(const struct report *r, const struct clique *c, double *counts)
 {
-    return r->copula != NULL ? copula_marginal(r->copula, c->attribute, c->n, counts)
+    return r->copula != NULL ? copula_marginal(r->copula, r->drawn, c->attribute, c->n, counts)
                              : model_marginal(r->model, c, counts, r->log);
 }
 
@@ -105,6 +106,7 @@ void report_unload(struct report *r)
     json_decref(r->stats);
     densities_clear(&r->inside);
     model_free(&r->model);
+    table_free(&r->drawn);
     copula_free(&r->copula);
     domain_free(&r->domain);
 }

@@ -15,6 +15,7 @@ struct report {
     const struct report_truth *truth;
     struct domain *domain;
     struct model *model;
+    struct table *drawn;     /* of a copula, for tables that it has no formula of */
     struct copula *copula;   /* in its place, with method: copula */
     double total;            /* rows, as either has them */
     struct densities inside; /* bins, by the model's counts */

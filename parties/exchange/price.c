@@ -1,6 +1,7 @@
 #include "parties/exchange/price.h"
 
 #include "aim/budget.h"
+#include "aim/copula.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/schedule.h"
@@ -66,8 +67,8 @@ static struct price_slack by_ratio(const struct study *study)
 }
 
 /*
- * What a study measures: its marginals, or one-ways and forms, each of which a row can move. The
- * one-ways of a copula may be lost once; forms take all that is left.
+ * What a study measures: its marginals, or one-ways and forms, as many as a row can move: of forms
+ * one a pair. The one-ways of a copula may be lost once; forms take all that is left.
  */
 static uint64_t measured(const struct study *study)
 {
@@ -76,7 +77,7 @@ static uint64_t measured(const struct study *study)
     case STUDY_AIM:
         return d + study->rounds;
     case STUDY_COPULA:
-        return 2 * d + products_count(d);
+        return 2 * d + products_pairs(d);
     }
     return UINT64_MAX;
 }
@@ -223,7 +224,7 @@ enum err price_check_noise(const struct study *study, struct log *log)
 struct price_noise price_noise(const struct study *study)
 {
     const struct workload *w = study->workload;
-    const uint64_t forms = study->method == STUDY_COPULA ? products_count(w->one_ways) : 0;
+    const uint64_t forms = study->method == STUDY_COPULA ? copula_forms_most(study->domain) : 0;
     uint64_t one_ways = 0, largest = 0;
     for (size_t q = 0; q < w->queries; q++) {
         one_ways += q < w->one_ways ? w->query[q].cells : 0;

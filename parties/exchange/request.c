@@ -48,8 +48,8 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
     }
     r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
     if (forms)
-        r->weights = r->queries > 0 ? (size_t)cells : products_codes(w);
-    return r->weights <= w->cells ? ERR_OK : ERR_FORMAT;
+        r->weights = r->queries > 0 ? (size_t)cells : 2 * products_codes(w);
+    return r->queries == 0 || r->weights <= w->cells ? ERR_OK : ERR_FORMAT;
 }
 
 static enum err read_body(struct request *r, const struct workload *w, struct reader *in)
@@ -112,7 +112,8 @@ bool request_asks_alike(const struct request *a, const struct request *b)
 
 size_t request_longest(const struct workload *w)
 {
-    return (size_t)w->cells * 8 + (size_t)w->queries * 4 + 4096;
+    const size_t factors = 2 * products_codes(w), cells = (size_t)w->cells;
+    return 8 * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + 4096;
 }
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])

@@ -7,7 +7,8 @@
  *   REQUEST_CLOSE    end session and run
  *   REQUEST_FORMS    noisy linear forms (aim/forms.h): of the marginals that are named, with a
  *                    weight for each cell of one after the other; or, where none is named, of each
- *                    two columns, with a factor for each code of one column after the other
+ *                    two groups of codes of two columns, with a factor for each code of one column
+ *                    after the other, then the group of each
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -19,7 +20,7 @@
 #include "aim/workload.h"
 #include "base/bytes.h"
 
-#define REQUEST_VERSION 2u
+#define REQUEST_VERSION 3u
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
@@ -41,7 +42,7 @@ struct request {
     double epsilon, sigma; /* select */
     uint64_t *estimate;    /* select: the candidates' estimates, one after another */
     size_t estimates;
-    int64_t *weight; /* forms: weights, or factors */
+    int64_t *weight; /* forms: weights, or factors and groups */
     size_t weights;
 };
 
@@ -55,7 +56,7 @@ void request_clear(struct request *r);
 bool request_asks_alike(const struct request *a, const struct request *b);
 /* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
 unsigned request_version(const void *p, size_t n);
-/* No request that is read is longer: forms have no more weights than the closure has cells. */
+/* No request that is read is longer: forms have a weight a cell of the closure, or two a code. */
 size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);

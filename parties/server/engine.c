@@ -198,10 +198,15 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
     return ERR_OK;
 }
 
-/* Whether the forms of a request are products of factors. */
+/* Whether the forms of a request are products of factors; and these, then their groups. */
 static bool products(const struct request *r)
 {
     return r->queries == 0;
+}
+
+static struct products products_of(const struct engine *g, const struct request *r)
+{
+    return (struct products){g->study->workload, r->weight, r->weight + r->weights / 2};
 }
 
 /* Whether nothing wraps; and what one row can move. */
@@ -209,7 +214,7 @@ static enum err check_forms(const struct engine *g, const struct request *r, mpz
 {
     const struct workload *w = g->study->workload;
     const struct forms f = {r->queries, r->query, r->weight};
-    const struct products p = {w, r->weight};
+    const struct products p = products_of(g, r);
     if (products(r))
         TRY(products_check(&p, g->study->domain, &g->bounds->counts, g->log));
     else
@@ -221,19 +226,31 @@ static enum err check_forms(const struct engine *g, const struct request *r, mpz
     return ERR_OK;
 }
 
+/* Noise that is not exactly Gaussian tells of forms that a row moves: of products one a pair. */
+static void price_forms(const struct engine *g, struct engine_step *s)
+{
+    const struct products p = products_of(g, s->request);
+    uint64_t moved = s->request->queries;
+    s->cells = moved;
+    if (products(s->request)) {
+        s->cells = products_count(&p);
+        moved = products_pairs(p.workload->one_ways);
+    }
+    s->epsilon_slack = (double)moved * g->slack.marginal;
+    s->delta_slack = price_delta(g->slack.measured, (double)moved);
+}
+
 static enum err prepare_forms(const struct engine *g, struct engine_step *s)
 {
-    const struct request *r = s->request;
     mpz_t squared;
     enum err e;
-    s->cells = products(r) ? products_count(g->study->workload->one_ways) : r->queries;
     mpz_init(squared);
-    e = check_forms(g, r, squared);
+    e = check_forms(g, s->request, squared);
     ledger_forms_cost(s->measuring, squared);
     mpz_clear(squared);
     mpq_set(s->cost, s->measuring);
-    s->epsilon_slack = (double)s->cells * g->slack.marginal;
-    s->delta_slack = price_delta(g->slack.measured, (double)s->cells);
+    if (e == ERR_OK)
+        price_forms(g, s);
     return e;
 }
 
@@ -379,14 +396,14 @@ size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t 
 /* Sums of products that are made of records. */
 struct summing {
     struct engine *g;
-    const int64_t *factor;
+    struct products products;
     struct share64 sums;
 };
 
 static enum err add_products(void *self, const struct upload *uploads, size_t count)
 {
     const struct summing *s = self;
-    return tally_products(s->g->party, &s->g->tally, uploads, count, s->factor, s->sums);
+    return tally_products(s->g->party, &s->g->tally, uploads, count, &s->products, s->sums);
 }
 
 /* Whether records of some owners are not among the rows that were made. */
@@ -402,13 +419,18 @@ static enum err open_products(struct engine *g, const struct engine_step *step, 
                               int64_t *values)
 {
     struct share64 sums CLEAN(share64_free) = {0};
-    struct summing s = {.g = g, .factor = step->request->weight};
+    struct summing s = {.g = g, .products = products_of(g, step->request)};
     TRY(share64_new(&sums, step->cells));
     s.sums = sums;
-    if (keyed_in(g->study))
-        TRY(add_products(&s, NULL, 0));
-    if (reads_again(g->study))
-        TRY(g->uploads.read(g->uploads.self, add_products, &s));
+    if (study_counts_pairs(g->study)) {
+        TRY(products_add(&s.products, g->counts->x.a, g->counts->start, sums.a));
+        TRY(products_add(&s.products, g->counts->x.b, g->counts->start, sums.b));
+    } else {
+        if (keyed_in(g->study))
+            TRY(add_products(&s, NULL, 0));
+        if (reads_again(g->study))
+            TRY(g->uploads.read(g->uploads.self, add_products, &s));
+    }
     return forms_open_sums(g->party, sums, range, values);
 }
 
@@ -416,21 +438,17 @@ static enum err open_forms(struct engine *g, const struct engine_step *s, struct
                            int64_t *values)
 {
     const struct request *r = s->request;
-    const struct products p = {g->study->workload, r->weight};
-    struct forms spread CLEAN(forms_clear) = {0}, f = {r->queries, r->query, r->weight};
+    const int64_t *weight = r->weight;
     struct form *form CLEAN(memory_release) = NULL;
-    if (products(r) && !study_counts_pairs(g->study))
+    if (products(r))
         return open_products(g, s, range, values);
-    if (products(r)) {
-        TRY(products_spread(&p, &spread));
-        f = spread;
+    TRY(memory_new(&form, r->queries));
+    for (size_t k = 0; k < r->queries; k++) {
+        form[k] = (struct form){r->query[k], weight};
+        weight += g->counts->cells[r->query[k]];
     }
-    TRY(memory_new(&form, f.count));
-    for (size_t k = 0; k < f.count; k++) {
-        form[k] = (struct form){f.query[k], f.weight};
-        f.weight += g->counts->cells[f.query[k]];
-    }
-    return forms_open(g->party, g->counts, range, form, f.count, g->bounds->counts.total, values);
+    return forms_open(g->party, g->counts, range, form, r->queries, g->bounds->counts.total,
+                      values);
 }
 
 enum err engine_measure(struct engine *g, const struct engine_step *s, struct tape *range,

@@ -261,10 +261,10 @@ enum err tally_finish(struct party *p, struct tally *t)
 }
 
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const int64_t *factor, struct share64 out)
+                        size_t count, const struct products *products, struct share64 out)
 {
     const struct workload *load = t->study->workload;
-    const int64_t **score CLEAN(memory_release) = NULL;
+    const int64_t **score CLEAN(memory_release) = NULL, **group CLEAN(memory_release) = NULL;
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL, *picked CLEAN(memory_release) = NULL;
@@ -272,6 +272,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     struct records_shape shape;
     TRY(memory_new(&now, t->study->owners));
     TRY(memory_new(&score, load->one_ways));
+    TRY(memory_new(&group, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
     TRY(pick(t, now, false, &picked));
@@ -281,7 +282,9 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
         return ERR_MISUSE;
     if (w.batches == 0)
         return ERR_OK;
-    for (size_t a = 0; a < load->one_ways; a++)
-        score[a] = factor + load->query[a].offset;
-    return records_moments(p, &shape, w.batch, w.batches, score, out);
+    for (size_t a = 0; a < load->one_ways; a++) {
+        score[a] = products->factor + load->query[a].offset;
+        group[a] = products->group + load->query[a].offset;
+    }
+    return records_moments(p, &shape, w.batch, w.batches, score, group, out);
 }

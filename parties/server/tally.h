@@ -11,6 +11,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_TALLY_H
 #define TREFOIL_PARTIES_SERVER_TALLY_H
 
+#include "aim/forms.h"
 #include "mpc/party.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/keyed.h"
@@ -47,11 +48,12 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
 enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
- * Of uploads that are in the tally, all of them records: adds to `out`, for each two attributes,
- * the sum over all rows of the product of their factors (aim/forms.h). Of rows that were made of
- * uploads with keys no uploads are read: `count` is 0.
+ * Of uploads that are in the tally, all of them records: adds to `out`, for each two groups of
+ * codes of two attributes, the sum of the products of factors over all rows in both (aim/forms.h).
+ * Of rows that were made of uploads with keys no uploads are read: `count` is 0.
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const int64_t *factor, struct share64 out) MUST_CHECK;
+                        size_t count, const struct products *products,
+                        struct share64 out) MUST_CHECK;
 
 #endif
