@@ -85,8 +85,9 @@ enum err released_marginal(const struct released *r, const struct clique *c, dou
 {
     if (r->model != NULL)
         return model_marginal(r->model, c, counts, log);
-    return c->n <= 2 ? copula_marginal(r->copula, c->attribute, c->n, counts)
-                     : count_drawn(r, c, counts);
+    return c->n <= 2
+               ? copula_marginal(r->copula, model_sums_rows(r->sums), c->attribute, c->n, counts)
+               : count_drawn(r, c, counts);
 }
 
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,

@@ -164,7 +164,8 @@ void trefoil_rows_free(struct trefoil_rows **drawn);
  *
  * trefoil_marginal() counts the rows of each combination of values of up to eight columns, in the
  * order in which you name them: the last one runs fastest. Counts are no whole numbers, and add up
- * to the total. Of more than two columns of a copula they are those of rows that are drawn.
+ * to the total. Of a copula those of more than two columns, and of two with labels that have no
+ * order, are those of rows that are drawn.
  */
 struct trefoil_counts {
     uint32_t columns;
