@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const char magic[] = "trefoil-copula-2\n";
+static const char old_magic[] = "trefoil-copula-1\n"; /* without groups */
 
 #define FILE_MAX ((size_t)4 << 30)
 
@@ -139,7 +140,9 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
                      struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    TRY(digest_check(&r, magic));
+    const bool old = text->size >= sizeof old_magic &&
+                     memcmp(text->data, old_magic, sizeof old_magic - 1) == 0;
+    TRY(digest_check(&r, old ? old_magic : magic));
     TRY(domain_read(d, &r, log));
     TRY(copula_new(c, *d));
     (*c)->total = reader_double(&r);
@@ -147,7 +150,8 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
         return ERR_FORMAT;
     for (size_t i = 0; i < (*d)->attributes; i++)
         TRY(read_shares((*c)->share[i], (*d)->attribute[i].size, &r));
-    TRY(read_groups(*c, &r));
+    if (!old)
+        TRY(read_groups(*c, &r));
     TRY(read_correlations(*c, &r));
     return reader_done(&r);
 }
@@ -177,7 +181,8 @@ bool copula_is_file(const char *path)
     char start[sizeof magic - 1];
     FILE *f = fopen(path, "rb");
     bool is = f != NULL && fread(start, 1, sizeof start, f) == sizeof start &&
-              memcmp(start, magic, sizeof start) == 0;
+              (memcmp(start, magic, sizeof start) == 0 ||
+               memcmp(start, old_magic, sizeof start) == 0);
     if (f != NULL)
         (void)fclose(f);
     return is;
