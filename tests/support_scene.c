@@ -186,3 +186,63 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
         e = reply.status;
     return e;
 }
+
+/* --- persons ---------------------------------------------------------------------------------- */
+
+#define PERSONS 300
+
+/* Row i of an owner is of this person, whom its table calls "P 0017" or so. */
+static size_t person_of(unsigned owner, size_t row)
+{
+    return row * (2 * owner + 1) % PERSONS;
+}
+
+struct table *scene_rows(const struct scene *c, unsigned owner)
+{
+    struct table *t = NULL;
+    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
+    assert_int_equal(table_keep_keys(t), ERR_OK);
+    for (size_t i = 0; i < t->rows; i++)
+        t->key[i] = person_of(owner, i);
+    return t;
+}
+
+/* Puts a column before the owner's file, which scene_new() wrote of the same rows. */
+static void add_column(struct scene *c, unsigned owner)
+{
+    struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
+    const char *line;
+    size_t i = 0;
+    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
+    bytes_put_u8(&from, 0);
+    line = (const char *)from.data;
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
+        char name[40] = "who,";
+        if (i > 0)
+            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person_of(owner, i - 1));
+        bytes_put_text(&to, name);
+        bytes_put(&to, line, (size_t)(end + 1 - line));
+    }
+    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
+}
+
+void scene_bound(struct scene *c, unsigned without)
+{
+    size_t surplus;
+    table_free(&c->all);
+    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
+    assert_int_equal(table_keep_keys(c->all), ERR_OK);
+    for (unsigned o = 0; o < OWNERS; o++) {
+        struct table *t CLEAN(table_free) = scene_rows(c, o);
+        if (o != without)
+            assert_int_equal(central_append(c->all, t), ERR_OK);
+    }
+    assert_int_equal(table_bound(c->all, c->s.study->rows_per_person, &surplus), ERR_OK);
+    assert_true(surplus > 0);
+}
+
+void scene_name_persons(struct scene *c)
+{
+    for (unsigned i = 0; i < c->s.owners; i++)
+        add_column(c, i);
+}

@@ -52,6 +52,15 @@ void leave_out(struct scene *c, unsigned owner);
 
 void share_everything(struct scene *c);
 
+/*
+ * Where the study bounds persons: the owners' files get a column that says whose a row is, 300
+ * persons at all owners. An owner's rows with keys, as they come; `all` as the first rows of each
+ * person, without those of one owner.
+ */
+void scene_name_persons(struct scene *c);
+struct table *scene_rows(const struct scene *c, unsigned owner);
+void scene_bound(struct scene *c, unsigned without);
+
 /* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
 enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
                     const struct upload *part);

@@ -21,6 +21,7 @@
 #include "parties/server/server.h"
 #include "protocols/coin.h"
 #include "protocols/measure.h"
+#include "protocols/merge.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -37,6 +38,7 @@ enum place {
     COIN_FLIP,
     CHOICE,
     OPENING,
+    MERGING,
     MEASUREMENT,
     COIN_OF_CHECK,
     STATEMENT,
@@ -150,6 +152,10 @@ INSIDE(CHOICE, move_choose,
 INSIDE(OPENING, move_open_checked,
        (struct party * p, enum ring ring, struct operand x, size_t n, uint64_t *out), p, ring, x, n,
        out)
+INSIDE(MERGING, merge_rows,
+       (struct party * p, const struct planes *rows, unsigned order, const size_t *words,
+        size_t lists),
+       p, rows, order, words, lists)
 
 /* Whether it does what it does once, at this place: then it says so. */
 static bool departs(enum place place, struct log *log)
@@ -620,6 +626,30 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
     expect_code(support_run(file(&c, "run0.log"), 60, a), 0, file(&c, "run0.log"));
     expect_lines(&c, 2, NET_MEASURE, 2, 2, true);
     scene_end(&c, 2);
+}
+
+/*
+ * A lie where all owners' rows are merged, by which other rows of a person would count: nothing is
+ * opened but which uploads are sorted, and that again when the servers may go on.
+ */
+TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
+{
+    static const struct lie lie = {MERGING, NET_COMPUTE, NET_PREV, 0};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 2, .enforce = 2, .more = "security: abort\n"};
+    struct scene c = scene_new(&o);
+    scene_name_persons(&c);
+    start_cheat(&c, 0, &lie);
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
+    expect_lies(&c, 0, "rows that are merged");
+    expect_lines(&c, 0, NET_COMPUTE, 1, 1, true);
+    resume_all(&c, 0);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+    expect_lines(&c, 0, NET_COMPUTE, 2 + ALL, 2 + ALL, true);
+    scene_bound(&c, OWNERS);
+    expect_right(&c);
+    scene_end(&c, 0);
 }
 
 /* On two lanes a server; uploads that come late are counted. */

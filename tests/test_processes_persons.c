@@ -9,63 +9,10 @@
 
 #include <unistd.h>
 
-#define PERSONS 300
-
-/* Row i of an owner is of this person, whom its table calls "P 0017" or so. */
-static size_t person_of(unsigned owner, size_t row)
-{
-    return row * (2 * owner + 1) % PERSONS;
-}
-
-static struct table *rows_of(const struct scene *c, unsigned owner)
-{
-    struct table *t = NULL;
-    assert_int_equal(support_table(&t, c->s.study->domain, 400 + 500 * owner, 10 + owner), ERR_OK);
-    assert_int_equal(table_keep_keys(t), ERR_OK);
-    for (size_t i = 0; i < t->rows; i++)
-        t->key[i] = person_of(owner, i);
-    return t;
-}
-
-/* Puts a column before the owner's file, which scene_new() wrote of the same rows. */
-static void add_column(struct scene *c, unsigned owner)
-{
-    struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
-    const char *line;
-    size_t i = 0;
-    assert_int_equal(file_read(file(c, "o%u.csv", owner), 1 << 20, &from, NULL), ERR_OK);
-    bytes_put_u8(&from, 0);
-    line = (const char *)from.data;
-    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
-        char name[40] = "who,";
-        if (i > 0)
-            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person_of(owner, i - 1));
-        bytes_put_text(&to, name);
-        bytes_put(&to, line, (size_t)(end + 1 - line));
-    }
-    assert_int_equal(file_write(file(c, "o%u.csv", owner), 0600, to.data, to.size, NULL), ERR_OK);
-}
-
-/* What should be counted: the first rows of each person at these owners. */
-static void bound(struct scene *c, unsigned without)
-{
-    size_t surplus;
-    table_free(&c->all);
-    assert_int_equal(table_new(&c->all, c->s.study->domain, 0), ERR_OK);
-    assert_int_equal(table_keep_keys(c->all), ERR_OK);
-    for (unsigned o = 0; o < OWNERS; o++) {
-        struct table *t CLEAN(table_free) = rows_of(c, o);
-        if (o != without)
-            assert_int_equal(central_append(c->all, t), ERR_OK);
-    }
-    assert_int_equal(table_bound(c->all, c->s.study->rows_per_person, &surplus), ERR_OK);
-    assert_true(surplus > 0);
-}
-
 /* Owner 1's rows as they come, each under its key. */
 static void send_unsorted(struct scene *c)
 {
-    struct table *t CLEAN(table_free) = rows_of(c, 1);
+    struct table *t CLEAN(table_free) = scene_rows(c, 1);
     struct bytes packed CLEAN(bytes_clear) = {0};
     struct identity *me CLEAN(identity_free) = NULL;
     struct upload parts[3];
@@ -104,8 +51,7 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     const struct support_options o = {
         .owners = OWNERS, .rounds = 2, .epsilon = 8, .enforce = 2, .more = "min_owners: 2\n"};
     struct scene c CLEAN(scene_free) = scene_new(&o);
-    for (unsigned i = 0; i < OWNERS; i++)
-        add_column(&c, i);
+    scene_name_persons(&c);
     send_unsorted(&c);
     assert_int_equal(share_own(&c, 0), 0);
     /* too few are left: nothing is paid, and another owner may come */
@@ -116,7 +62,7 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
     assert_true(support_contains(file(&c, "run%u.log", 1),
                                  "the upload of o1 is not sorted by person, and is left out"));
-    bound(&c, 1);
+    scene_bound(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
     check_persons(&c, true);
@@ -135,8 +81,7 @@ TEST(persons_are_bounded_again_after_a_server_was_killed)
     const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
                              "--out", file(&c, "out"), NULL};
     pid_t run;
-    for (unsigned i = 0; i < OWNERS; i++)
-        add_column(&c, i);
+    scene_name_persons(&c);
     share_everything(&c);
     run = support_start(file(&c, "out.log"), a);
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/16 ", 20));
@@ -144,7 +89,7 @@ TEST(persons_are_bounded_again_after_a_server_was_killed)
     unlink(file(&c, "server%u.log", 1));
     start_server(&c, 1, c.s.path);
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
-    bound(&c, OWNERS);
+    scene_bound(&c, OWNERS);
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 16);
     check_persons(&c, false);
 }
