@@ -116,6 +116,7 @@ enum err errors_load(struct errors **out, const struct model *m, const char *pat
     struct reader r;
     uint8_t model[DIGEST_SIZE];
     const uint8_t *stored;
+    enum err failed;
     *out = NULL;
     TRY(digest_of(m, model));
     TRY(file_read(path, ERRORS_FILE_MAX, &text, log));
@@ -127,8 +128,8 @@ enum err errors_load(struct errors **out, const struct model *m, const char *pat
     if (stored == NULL || memcmp(stored, model, sizeof model) != 0)
         return log_fail(log, ERR_FORMAT, "%s is of another model%s", path, again);
     TRY(memory_new(&e, 1));
-    TRY(read_all(e, m, &r) == ERR_OK
-            ? ERR_OK
-            : log_fail(log, ERR_FORMAT, "%s does not go with its model%s", path, again));
-    return memory_hand_over(out, &e);
+    failed = read_all(e, m, &r);
+    if (failed == ERR_FORMAT)
+        return log_fail(log, ERR_FORMAT, "%s does not go with its model%s", path, again);
+    return failed != ERR_OK ? failed : memory_hand_over(out, &e);
 }

@@ -117,16 +117,22 @@ static enum err answer(const struct question *q, size_t i, bool top, struct fact
     return ERR_OK;
 }
 
+static enum err cells_outside(const struct model *m, const struct scope *asked, uint64_t *largest)
+{
+    struct question q CLEAN(question_clear) = {0};
+    TRY(question_new(&q, m, asked));
+    rehearse(&q, top_of(&q), true);
+    *largest = q.largest;
+    return ERR_OK;
+}
+
 uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
 {
     struct scope asked = scope_of(c);
-    struct question q CLEAN(question_clear) = {0};
+    uint64_t largest;
     if (model_covers(m, c))
         return clique_cells(c, m->domain);
-    if (question_new(&q, m, &asked) != ERR_OK)
-        return UINT64_MAX;
-    rehearse(&q, top_of(&q), true);
-    return q.largest;
+    return cells_outside(m, &asked, &largest) == ERR_OK ? largest : UINT64_MAX;
 }
 
 static enum err outside(const struct model *m, const struct scope *asked, double *counts)
@@ -149,7 +155,8 @@ enum err model_marginal(const struct model *m, const struct clique *c, double *c
         factor_sum(&m->junction->clique[home].scope, m->node[home].belief, &asked, m->domain,
                    counts);
     } else {
-        uint64_t largest = model_marginal_cells(m, c);
+        uint64_t largest;
+        TRY(cells_outside(m, &asked, &largest));
         if (largest > m->limit_cells)
             return log_fail(
                 log, ERR_RANGE,

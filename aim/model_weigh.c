@@ -380,13 +380,15 @@ static enum err weigh(struct weighing *g)
 }
 
 /* Cells of the largest table that this takes, or product over 32; nothing is computed. */
-static uint64_t rehearse(const struct weighing *like)
+static enum err rehearse(const struct weighing *like, uint64_t *largest)
 {
     struct weighing g CLEAN(weighing_clear) = {.model = like->model,
                                                .asked = like->asked,
                                                .weight = like->weight,
                                                .weights = like->weights};
-    return weigh(&g) == ERR_OK ? g.largest : UINT64_MAX;
+    TRY(weigh(&g));
+    *largest = g.largest;
+    return ERR_OK;
 }
 
 /* The codes that do not count have no rows. */
@@ -415,8 +417,9 @@ static enum err weigh_model(struct model_sums *sums, const struct model *m,
 {
     struct weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
-    uint64_t largest = rehearse(&g);
-    uint64_t most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;
+    uint64_t largest,
+        most = m->limit_cells < MODEL_WEIGH_CELLS ? m->limit_cells : MODEL_WEIGH_CELLS;
+    TRY(rehearse(&g, &largest));
     if (largest > most)
         return log_fail(log, ERR_RANGE,
                         "the answer needs a table of %llu cells where %llu are allowed; ask for "

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -288,6 +289,74 @@ TEST(a_copula_has_no_rounded_rows_and_no_file_that_is_not_there)
     assert_int_equal(rename(in("away"), in("tree/measurements.json")), 0);
     trefoil_close(&t);
 }
+
+/* --- memory that runs out --------------------------------------------------------------------- */
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+
+static _Atomic long left = -1; /* allocations that work before all fail; -1: all work */
+
+static bool fails(void)
+{
+    return left == 0 || (left > 0 && left-- == 0);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    return fails() ? NULL : __libc_realloc(p, size);
+}
+
+/* Whether all went well. */
+static bool go_through(long allocations)
+{
+    static const char *const names[] = {"sex", "age"};
+    const char *path = in("tree");
+    struct trefoil *t = NULL;
+    struct trefoil_answers *a = NULL;
+    struct trefoil_rows *r = NULL;
+    struct trefoil_counts *c = NULL;
+    struct trefoil_measurements *m = NULL;
+    struct trefoil_error e;
+    left = allocations;
+    if (trefoil_open(&t, path, &e) == TREFOIL_OK &&
+        trefoil_query(t, "SELECT AVG(bmi) FROM t GROUP BY sex", 0.9, &a, &e) == TREFOIL_OK &&
+        trefoil_sample(t, 50, 1, TREFOIL_USUAL, &r, &e) == TREFOIL_OK &&
+        trefoil_marginal(t, names, 2, &c, &e) == TREFOIL_OK)
+        (void)trefoil_measurements(t, &m, &e);
+    left = -1;
+    if (e.status != TREFOIL_OK)
+        refused((enum trefoil_status)e.status, TREFOIL_MEMORY, &e, "memory");
+    assert_true((m != NULL) == (e.status == TREFOIL_OK));
+    trefoil_measurements_free(&m);
+    trefoil_counts_free(&c);
+    trefoil_rows_free(&r);
+    trefoil_answers_free(&a);
+    trefoil_close(&t);
+    return e.status == TREFOIL_OK;
+}
+
+TEST(no_memory_is_an_error_wherever_it_runs_out)
+{
+    long n = 0;
+    void *none;
+    left = 0;
+    none = calloc(1, 1);
+    left = -1;
+    free(none);
+    if (none != NULL)
+        skip(); /* valgrind has its own */
+    while (!go_through(n))
+        n += 1 + n / 12;
+    assert_true(n > 100);
+}
+#endif
 
 /* Errors of another model are no errors of this one. */
 TEST(a_file_of_errors_that_is_altered_is_refused)
