@@ -85,33 +85,49 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     return home_of(m, &z->clique, &mask->home, &mask->from_home);
 }
 
-static enum err add_flow(struct flow **list, size_t *count, const struct projection *by,
-                         double *value)
+static enum err add_flow(const struct model *m, size_t node, bool in, const struct projection *by,
+                         const struct scope *scope, double *value)
 {
+    struct node *n = &m->node[node];
+    struct flow **list = in ? &n->inflow : &n->outflow;
+    size_t *count = in ? &n->inflows : &n->outflows;
+    const struct scope inner = ladder_inner(&m->junction->clique[node].scope, n->chunk, m->domain);
     TRY(memory_extend(list, *count + 1));
-    (*list)[(*count)++] = (struct flow){by, value};
+    (*list)[(*count)++] = (struct flow){.by = by, .value = value, .set = ladder_set(&inner, scope)};
     return ERR_OK;
+}
+
+static enum err connect_potential(const struct model *m, struct potential *p)
+{
+    const struct scope scope = scope_of(&p->clique);
+    TRY(add_flow(m, p->home, true, &p->from_home, &scope, m->theta + p->offset));
+    return p->whole ? ERR_OK : add_flow(m, p->home, false, &p->from_home, &scope, p->mu);
 }
 
 /* What flows into and out of each node, once all else stands. */
 static enum err connect(struct model *m)
 {
-    for (size_t k = 0; k < m->potentials; k++) {
-        struct potential *p = &m->potential[k];
-        struct node *n = &m->node[p->home];
-        TRY(add_flow(&n->inflow, &n->inflows, &p->from_home, m->theta + p->offset));
-        if (!p->whole)
-            TRY(add_flow(&n->outflow, &n->outflows, &p->from_home, p->mu));
+    const struct junction_clique *clique = m->junction->clique;
+    for (size_t k = 0; k < m->junction->cliques; k++) {
+        struct node *n = &m->node[k];
+        TRY(add_flow(m, k, true, &n->up, &clique[k].separator, n->shift));
     }
+    for (size_t k = 0; k < m->potentials; k++)
+        TRY(connect_potential(m, &m->potential[k]));
     for (size_t k = 0; k < m->masks; k++) {
-        struct node *n = &m->node[m->mask[k].home];
-        TRY(add_flow(&n->inflow, &n->inflows, &m->mask[k].from_home, m->mask[k].value));
+        struct mask *mask = &m->mask[k];
+        const struct scope scope = scope_of(&mask->clique);
+        TRY(add_flow(m, mask->home, true, &mask->from_home, &scope, mask->value));
     }
     for (size_t k = 1; k < m->junction->cliques; k++) {
-        struct node *child = &m->node[k], *n = &m->node[m->junction->clique[k].parent];
-        TRY(add_flow(&n->inflow, &n->inflows, &child->down, child->message));
-        TRY(add_flow(&n->outflow, &n->outflows, &child->down, child->message));
+        struct node *child = &m->node[k];
+        const size_t parent = clique[k].parent;
+        const struct scope *scope = &clique[k].separator;
+        TRY(add_flow(m, parent, true, &child->down, scope, child->message));
+        TRY(add_flow(m, parent, false, &child->down, scope, child->message));
     }
+    for (size_t k = 0; k < m->junction->cliques; k++)
+        TRY(ladder_new(&m->node[k], &clique[k].scope, m->domain));
     return ERR_OK;
 }
 
@@ -165,6 +181,7 @@ static void node_clear(struct node *n)
     memory_free(&n->message);
     memory_free(&n->inflow);
     memory_free(&n->outflow);
+    ladder_clear(&n->ladder);
 }
 
 void model_free(struct model **out)

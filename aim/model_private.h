@@ -31,6 +31,31 @@ struct projection {
 struct flow {
     const struct projection *by;
     double *value;
+    uint32_t set; /* the attributes of a chunk that it has, by bits */
+    size_t step;  /* of the ladder: that over this set */
+};
+
+/*
+ * The way between a node's flows and the cells of a chunk (aim/ladder.c). A step is a table over
+ * some of the chunk's attributes; flows over the same ones share it, and it is spread over the next
+ * step that has them all. So many flows pass over all cells as one or two, and short runs of the
+ * last attributes are met in few passes. What saves nothing is no step.
+ */
+struct step {
+    uint32_t set;
+    bool used; /* flows meet here, or it is the chunk itself: the last step */
+    size_t cells;
+    size_t into;        /* the step that it is spread over */
+    size_t below;       /* how many are spread over this one */
+    struct strip strip; /* where cells of that one fall here */
+    struct strip own;   /* cell by cell */
+    size_t at;          /* in `table` */
+};
+
+struct ladder {
+    size_t steps, room;
+    struct step *step; /* by their cells */
+    double *table;     /* of all steps but the last */
 };
 
 struct potential {
@@ -59,8 +84,9 @@ struct node {
     double *belief;
     double *shift, *sum, *message; /* one for each separator cell; shift = -most */
     size_t inflows, outflows;
-    struct flow *inflow;  /* potentials, masks, children's messages */
+    struct flow *inflow;  /* its shift; potentials, masks, children's messages */
     struct flow *outflow; /* children's separators, potentials' mu */
+    struct ladder ladder;
 };
 
 struct model {
@@ -90,5 +116,21 @@ enum err projection_new(struct projection *p, const struct scope *whole, size_t 
 void projection_clear(struct projection *p);
 /* Cells of a chunk of a table: those of its last attributes. */
 size_t projection_chunk(const struct scope *whole, const struct domain *d);
+/* From the attribute `start` of `whole` on. */
+void strip_make(struct strip *s, const struct scope *whole, unsigned start,
+                const struct scope *part, const struct domain *d);
+
+/* The attributes of a node's chunk that have two values or more, and which of them a scope has. */
+struct scope ladder_inner(const struct scope *whole, size_t chunk, const struct domain *d);
+uint32_t ladder_set(const struct scope *inner, const struct scope *part);
+
+/* Once all flows of the node stand. */
+enum err ladder_new(struct node *n, const struct scope *whole, const struct domain *d) MUST_CHECK;
+void ladder_clear(struct ladder *l);
+/* cells = the sum of what flows into a chunk, from inflow `first` on. */
+void ladder_gather(const struct node *n, const struct sweep *sweep, size_t first, size_t chunk,
+                   double *cells);
+/* Adds the chunk's cells to what flows out. */
+void ladder_scatter(const struct node *n, const struct sweep *sweep, size_t chunk, double *cells);
 
 #endif

@@ -34,8 +34,8 @@ size_t projection_chunk(const struct scope *whole, const struct domain *d)
     return cells;
 }
 
-static void strip_make(struct strip *s, const struct scope *whole, unsigned start,
-                       const struct scope *part, const struct domain *d)
+void strip_make(struct strip *s, const struct scope *whole, unsigned start,
+                const struct scope *part, const struct domain *d)
 {
     *s = (struct strip){0};
     for (unsigned i = whole->n; i-- > start;) {
@@ -81,28 +81,13 @@ void projection_clear(struct projection *p)
 
 /* --- up -------------------------------------------------------------------------------------- */
 
-/* b of one chunk: what flows in, added to what is there or in its place. */
-static void gather(const struct model *m, const struct node *n, size_t chunk, double *b, bool add)
-{
-    if (!add && n->inflows == 0)
-        memset(b, 0, n->chunk * sizeof *b);
-    for (size_t k = 0; k < n->inflows; k++) {
-        const struct flow *f = &n->inflow[k];
-        const double *from = f->value + f->by->offset[chunk];
-        if (add || k > 0)
-            m->sweep->spread_add(b, from, &f->by->strip);
-        else
-            m->sweep->spread(b, from, &f->by->strip);
-    }
-}
-
 static void find_most(const struct model *m, struct node *n)
 {
     for (size_t s = 0; s < n->separator_cells; s++)
         n->shift[s] = -INFINITY;
     for (size_t c = 0; c < n->cells / n->chunk; c++) {
         double *b = n->belief + c * n->chunk;
-        gather(m, n, c, b, false);
+        ladder_gather(n, m->sweep, 1, c, b);
         m->sweep->collect_most(n->shift + n->up.offset[c], b, &n->up.strip);
     }
     for (size_t s = 0; s < n->separator_cells; s++)
@@ -114,8 +99,7 @@ static void exponentiate(const struct model *m, struct node *n)
     memset(n->sum, 0, n->separator_cells * sizeof *n->sum);
     for (size_t c = 0; c < n->cells / n->chunk; c++) {
         double *b = n->belief + c * n->chunk;
-        m->sweep->spread(b, n->shift + n->up.offset[c], &n->up.strip);
-        gather(m, n, c, b, true);
+        ladder_gather(n, m->sweep, 0, c, b);
         m->sweep->exp(b, n->chunk);
         m->sweep->collect(n->sum + n->up.offset[c], b, &n->up.strip);
     }
@@ -154,10 +138,7 @@ static void go_down(const struct model *m, struct node *n)
     for (size_t c = 0; c < n->cells / n->chunk; c++) {
         double *b = n->belief + c * n->chunk;
         m->sweep->spread_multiply(b, n->message + n->up.offset[c], &n->up.strip);
-        for (size_t k = 0; k < n->outflows; k++) {
-            const struct flow *f = &n->outflow[k];
-            m->sweep->collect(f->value + f->by->offset[c], b, &f->by->strip);
-        }
+        ladder_scatter(n, m->sweep, c, b);
     }
 }
 

@@ -132,6 +132,118 @@ TEST(strips_follow_the_walk)
     }
 }
 
+#define FLOWS 7
+
+/* A node over a shape, with so many flows in and out, each over some of its attributes. */
+struct stream {
+    const struct shape *shape;
+    struct node node;
+    size_t cells[FLOWS];
+    struct scope scope[FLOWS];
+    struct projection by[FLOWS];
+    double *in[FLOWS], *out[FLOWS];
+};
+
+static struct scope part_of(const struct scope *s, struct random *r)
+{
+    struct scope part = {0};
+    for (unsigned i = 0; i < s->n; i++)
+        if (random_below(r, 3) == 0)
+            part.attribute[part.n++] = s->attribute[i];
+    return part;
+}
+
+static void add(struct stream *s, size_t k, const struct scope *part, struct random *r)
+{
+    const struct shape *shape = s->shape;
+    const struct scope inner = ladder_inner(&shape->whole, s->node.chunk, shape->domain);
+    s->scope[k] = *part;
+    s->cells[k] = scope_cells(part, shape->domain);
+    s->in[k] = memory_array(s->cells[k], sizeof(double));
+    s->out[k] = memory_array(s->cells[k], sizeof(double));
+    assert_int_equal(projection_new(&s->by[k], &shape->whole, s->node.chunk, part, shape->domain),
+                     ERR_OK);
+    for (size_t i = 0; i < s->cells[k]; i++)
+        s->in[k][i] = (double)random_below(r, 1000);
+    s->node.inflow[k] = (struct flow){
+        .by = &s->by[k], .value = s->in[k], .set = ladder_set(&inner, part)};
+    s->node.outflow[k] = s->node.inflow[k];
+    s->node.outflow[k].value = s->out[k];
+}
+
+static void stream_new(struct stream *s, const struct shape *shape, struct random *r)
+{
+    *s = (struct stream){.shape = shape};
+    s->node.cells = scope_cells(&shape->whole, shape->domain);
+    s->node.chunk = projection_chunk(&shape->whole, shape->domain);
+    s->node.inflows = s->node.outflows = FLOWS;
+    s->node.inflow = memory_array(FLOWS, sizeof *s->node.inflow);
+    s->node.outflow = memory_array(FLOWS, sizeof *s->node.outflow);
+    add(s, 0, &shape->whole, r);
+    for (size_t k = 1; k < FLOWS; k++) {
+        const struct scope part = part_of(&shape->whole, r);
+        add(s, k, &part, r);
+    }
+    assert_int_equal(ladder_new(&s->node, &shape->whole, shape->domain), ERR_OK);
+}
+
+static void stream_clear(struct stream *s)
+{
+    for (size_t k = 0; k < FLOWS; k++) {
+        projection_clear(&s->by[k]);
+        memory_free(&s->in[k]);
+        memory_free(&s->out[k]);
+    }
+    memory_free(&s->node.inflow);
+    memory_free(&s->node.outflow);
+    ladder_clear(&s->node.ladder);
+}
+
+/* Flows from `first` on reach the cells, and the cells the flows, as by walking over them. */
+static void check_stream(struct stream *s, size_t first)
+{
+    const struct node *n = &s->node;
+    double *cell CLEAN(memory_release) = memory_array(n->cells, sizeof *cell);
+    double *sum CLEAN(memory_release) = memory_array(n->cells, sizeof *sum);
+    struct scope_walk w;
+    for (size_t c = 0; c < n->cells / n->chunk; c++) {
+        ladder_gather(n, sweep_best(), first, c, cell + c * n->chunk);
+        ladder_scatter(n, sweep_best(), c, cell + c * n->chunk);
+    }
+    for (size_t k = first; k < FLOWS; k++) {
+        scope_walk_start(&w, &s->shape->whole, &s->scope[k], s->shape->domain);
+        for (size_t i = 0; i < n->cells; i++, scope_walk_next(&w))
+            sum[i] += s->in[k][w.place];
+    }
+    assert_memory_equal(cell, sum, n->cells * sizeof *cell);
+    for (size_t k = 0; k < FLOWS; k++) {
+        scope_walk_start(&w, &s->shape->whole, &s->scope[k], s->shape->domain);
+        for (size_t i = 0; i < n->cells; i++, scope_walk_next(&w))
+            s->out[k][w.place] -= cell[i];
+        for (size_t i = 0; i < s->cells[k]; i++)
+            assert_true(s->out[k][i] == 0);
+    }
+}
+
+TEST(ladders_carry_flows_to_the_cells_and_back)
+{
+    struct random r;
+    random_seed_u64(&r, 6);
+    for (int run = 0; run < 200; run++) {
+        struct shape shape;
+        struct stream s;
+        if (run % 2 == 0)
+            shape_new(&shape, &r, 1 + (unsigned)random_below(&r, 6), 7);
+        else /* several chunks */
+            shape_new(&shape, &r, 3, 60);
+        stream_new(&s, &shape, &r);
+        check_stream(&s, 0);
+        check_stream(&s, 1);
+        stream_clear(&s);
+        domain_free(&shape.domain);
+    }
+}
+
 TEST(sums_are_the_same_on_all)
 {
     static const uint64_t place[] = {5, 0, 9};
