@@ -49,6 +49,28 @@ TEST(a_roster_is_signed_or_as_it_was)
     faults_command(c, &(struct faults_command){show, 0, 13, NULL});
 }
 
+TEST(tokens_are_made_or_not)
+{
+    struct scene *c = *state;
+    const char *opened = file(c, "open.yaml"), *keys = file(c, "asks");
+    const char *const a[] = {
+        "admit", opened, keys, "--key", file(c, "issuer.key"), "--tokens", file(c, "work/tokens"),
+        NULL};
+    char open[256], key[KEYS_TEXT_SIZE];
+    struct identity *issuer = NULL, *asks = NULL;
+    assert_int_equal(identity_new(&issuer, NULL), ERR_OK);
+    assert_int_equal(identity_new(&asks, NULL), ERR_OK);
+    public_identity_text(&issuer->public, key);
+    snprintf(open, sizeof open, "min_owners: 1\nopen_owners: {issuer: %s, max: 9}\nstudy:", key);
+    assert_true(support_edit(c->s.path, opened, (const char *const[]){"study:", open, NULL}));
+    public_identity_text(&asks->public, key);
+    assert_int_equal(file_write(keys, 0600, key, strlen(key), NULL), ERR_OK);
+    assert_int_equal(identity_save(issuer, file(c, "issuer.key"), false, NULL), ERR_OK);
+    identity_free(&issuer);
+    identity_free(&asks);
+    faults_command(c, &(struct faults_command){a, 1, 13, NULL});
+}
+
 /*
  * A name of a folder that is as long as names may be, or a little shorter: what is in it may have
  * none.

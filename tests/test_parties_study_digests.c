@@ -102,6 +102,7 @@ static const struct {
     {"max_mib: 40", "max_mib: 41", "roster"},
     {"  iterations: 50", "  iterations: 51", "roster"},
     {"final_iterations: 60", "final_iterations: 61", "roster"},
+    {"rounds: 4", "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}", "bounds roster"},
 };
 
 TEST(any_value_changes_its_part)
@@ -269,6 +270,33 @@ TEST(the_fingerprint_is_of_the_terms)
     study_free(&s);
     assert_int_equal(parse_edit(f, "rounds: 4", "rounds: 5", &s), ERR_OK);
     assert_string_not_equal(a.text, study_fingerprint(s).text);
+}
+
+/* How many may come, and with what, are terms; whose tokens are good is roster. */
+TEST(open_owners_are_terms_and_their_tokens_roster)
+{
+    static const struct {
+        const char *open, *changes;
+    } others[] = {
+        {"{issuer: @9, max: 9, max_rows: 1, revoked: []}", ""}, {"{issuer: @9, max: 8}", "bounds"},
+        {"{issuer: @9, max: 9, max_rows: 2}", "bounds"},        {"{issuer: @8, max: 9}", "roster"},
+        {"{issuer: @9, max: 9, revoked: [3]}", "roster"},
+    };
+    struct fixture *f = *state;
+    struct study *base CLEAN(study_free) = NULL;
+    static const char before[] = "rounds: 4\nmin_owners: 2\nopen_owners: ";
+    assert_int_equal(parse_edit(f, "rounds: 4",
+                                "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}",
+                                &base),
+                     ERR_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct study *s CLEAN(study_free) = NULL;
+        char text[256], got[256];
+        snprintf(text, sizeof text, "%s%s", before, others[i].open);
+        assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
+        differing(base, s, got, sizeof got);
+        assert_string_equal(got, others[i].changes);
+    }
 }
 
 int main(void)

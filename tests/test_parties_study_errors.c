@@ -220,6 +220,13 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nlink: true\nlate_uploads: ^join", "joined once, before the run"},
     {"rounds: 4", PERSON "link: ^true", "nobody is to be linked"},
     {"rounds: 4", "rounds: 4\nlink: false\nperson: ^{columns: [who]}", "add link for the"},
+    /* open_owners */
+    {"rounds: 4", "rounds: 4\nopen_owners: ^{issuer: @7, max: 9}", "needs the key min_owners"},
+    {"rounds: 4", "rounds: 4\nopen_owners: ^{issuer: @7}", "lacks the key \"max\""},
+    {"deadlines:", "open_owners: {issuer: ^@5, max: 9}\ndeadlines:", "has the key of a0"},
+    {"rounds: 4", "rounds: 4\nopen_owners: {max: ^0, issuer: @7}", "from 1 to 1000000"},
+    {"rounds: 4", "rounds: 4\nopen_owners: {revoked: [^9], issuer: @7, max: 9}", "from 0 to 8"},
+    {"rounds: 4", "rounds: 4\nmin_owners: ^12\nopen_owners: {issuer: @7, max: 9}", "from 1 to 11"},
     {"epsilon: 1", "epsilon: ^1e", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: ^.", "such as 2, 0.5 or 1e-6"},
     {"epsilon: 1", "epsilon: ^-1", "should be from"},

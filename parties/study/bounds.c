@@ -17,6 +17,10 @@ static struct most most_of(const struct study *study)
         else if (o->batch == i)
             m.rows += study_batch_rows(study, i);
     }
+    if (study->open.each.records)
+        m.rows += study->open.most * study->open.each.pad_to;
+    else
+        m.cell += study->open.most * (((uint64_t)1 << study->open.each.bits) - 1);
     return m;
 }
 

@@ -358,6 +358,19 @@ static void compare_rows(FILE *out, const struct study *a, const struct study *b
         }
 }
 
+/* Whose tokens are good. */
+static void compare_open(FILE *out, const struct study *a, const struct study *b)
+{
+    const struct study *const by[] = {b, a};
+    static const char *const words[] = {"revoked", "NO LONGER REVOKED"};
+    if (b->open.most > 0)
+        compare_key(out, "the issuer of", b->open.each.name, &a->open.issuer, &b->open.issuer);
+    for (unsigned k = 0; k < 2; k++)
+        for (size_t i = 0; i < by[k]->open.revoked_count; i++)
+            if (!study_token_revoked(by[1 - k], by[k]->open.revoked[i]))
+                fprintf(out, "  %s: token %u\n", words[k], by[k]->open.revoked[i]);
+}
+
 static size_t find_analyst(const struct study *s, const char *name)
 {
     size_t i = 0;
@@ -424,6 +437,7 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
     for (size_t i = 0; i < study->owners; i++)
         compare_key(out, "owner", study->owner[i].name, &earlier->owner[i].key,
                     &study->owner[i].key);
+    compare_open(out, earlier, study);
     compare_rows(out, earlier, study);
     compare_analysts(out, earlier, study);
     list_revoked(out, "revoked", study, earlier);

@@ -175,13 +175,26 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* All that are listed, unless it is said; of those that are not nobody knows how many will come. */
+static enum err read_least(struct reading *r, const yaml_node_t *least, const yaml_node_t *open)
+{
+    struct study *s = r->study;
+    if (open != NULL && least == NULL)
+        return yaml_error(r->file, open,
+                          "open_owners needs the key min_owners: how many owners, listed or not, "
+                          "must have uploaded before a run begins");
+    s->min_owners = (unsigned)s->owners;
+    return study_read_unsigned(r, least, "min_owners", 1, (unsigned)study_owners_most(s),
+                               &s->min_owners);
+}
+
 static enum err read_study(struct reading *r)
 {
     struct study *s = r->study;
     const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
                       *noise, *score, *method, *copula, *rounds, *security, *servers, *owners,
                       *least, *late, *analysts, *retain, *deadlines, *model, *version, *revoked,
-                      *signatures, *person, *link;
+                      *signatures, *person, *link, *open;
     const struct yaml_key keys[] = {
         {"study", true, &name},
         {"domain", true, &domain},
@@ -197,7 +210,8 @@ static enum err read_study(struct reading *r)
         {"rounds", false, &rounds},
         {"security", false, &security},
         {"servers", true, &servers},
-        {"owners", true, &owners},
+        {"owners", false, &owners},
+        {"open_owners", false, &open},
         {"min_owners", false, &least},
         {"late_uploads", false, &late},
         {"analysts", true, &analysts},
@@ -224,10 +238,10 @@ static enum err read_study(struct reading *r)
         return yaml_error(r->file, late,
                           "which of a person's rows count must not change during a run, as it may "
                           "where rows come late; with enforce_person write wait");
-    TRY(study_read_people(r, servers, owners, link, analysts));
+    TRY(owners == NULL && open == NULL ? lacks(r, "owners") : ERR_OK);
+    TRY(study_read_people(r, &(const struct people_nodes){servers, owners, open, link, analysts}));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
-    s->min_owners = (unsigned)s->owners;
-    TRY(study_read_unsigned(r, least, "min_owners", 1, s->min_owners, &s->min_owners));
+    TRY(read_least(r, least, open));
     TRY(read_deadlines(r, deadlines));
     TRY(read_model(r, model));
     TRY(study_read_roster(r, version, revoked, signatures));
@@ -276,6 +290,13 @@ enum err study_load(struct study **study, const char *path, struct log *log)
 enum err study_load_served(struct study **study, const char *path, struct log *log)
 {
     TRY(study_load(study, path, log));
+    if ((*study)->open.most > 0) {
+        study_free(study);
+        return log_fail(log, ERR_STUDY,
+                        "%s has open_owners, which servers do not know yet: trefoil admit makes "
+                        "their tokens, and trefoil check shows the study",
+                        path);
+    }
     if (!(*study)->link.on)
         return ERR_OK;
     study_free(study);
@@ -301,6 +322,8 @@ void study_free(struct study **study)
     workload_free(&s->workload);
     domain_free(&s->domain);
     memory_free(&s->owner);
+    memory_free(&s->open.each.column);
+    memory_free(&s->open.revoked);
     memory_free(&s->analyst);
     memory_free(&s->revoked);
     memory_free(study);

@@ -33,6 +33,7 @@
 #define STUDY_HOST_SIZE 254
 #define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
 #define STUDY_OWNERS_MAX 10000
+#define STUDY_OPEN_MAX 1000000
 #define STUDY_ANALYSTS_MAX 1000
 #define STUDY_REVOKED_MAX 10000
 #define STUDY_COLUMN_SIZE 128 /* of a column's name that says whose a row is */
@@ -111,6 +112,15 @@ struct study_link {
     double look;         /* the share of the budget that it takes */
 };
 
+/* Owners that the study does not list: parties/study/token.h admits them. */
+struct study_open {
+    size_t most;             /* 0: there are none */
+    struct study_owner each; /* what holds for each of them; it has no key */
+    struct public_identity issuer;
+    size_t revoked_count;
+    uint32_t *revoked; /* numbers of tokens, ascending */
+};
+
 struct study_analyst {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
@@ -139,6 +149,7 @@ struct study {
     struct study_server server[STUDY_SERVERS];
     size_t owners;
     struct study_owner *owner;
+    struct study_open open;
     unsigned min_owners; /* whose rows must be there before a run begins */
     bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
@@ -197,6 +208,14 @@ void study_listen(const struct study *study, size_t server, unsigned port, const
  * on the same host.
  */
 unsigned study_lanes_most(const struct study *study, uint16_t first);
+
+/*
+ * Owners are numbered: those that the study lists, and then those that tokens admit, by the token's
+ * number. What holds for one; how many there may be; whether a token is taken back.
+ */
+const struct study_owner *study_owner(const struct study *study, size_t owner);
+size_t study_owners_most(const struct study *study);
+bool study_token_revoked(const struct study *study, uint32_t number);
 
 /* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
 uint64_t study_answers_bytes(const struct study *study, size_t owner);

@@ -8,7 +8,7 @@
 
 bool study_linked(const struct study *study, size_t owner)
 {
-    return study->link.on && study->owner[owner].columns < study->domain->attributes;
+    return study->link.on && study_owner(study, owner)->columns < study->domain->attributes;
 }
 
 bool study_sends_keys(const struct study *study, size_t owner)
@@ -20,7 +20,7 @@ uint32_t study_batch_rows(const struct study *study, size_t first)
 {
     const struct study_owner *o = study->owner;
     const size_t keep = study->link.keep;
-    uint32_t rows = o[first].pad_to;
+    uint32_t rows = study_owner(study, first)->pad_to;
     if (!study_linked(study, first))
         return rows;
     if (keep < study->owners && o[keep].batch == first)

@@ -76,8 +76,13 @@ struct people {
     size_t count;
 };
 
-enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
-                           const yaml_node_t *link, const yaml_node_t *analysts) MUST_CHECK;
+struct people_nodes {
+    const yaml_node_t *servers, *owners, *open, *link, *analysts;
+};
+enum err study_read_people(struct reading *r, const struct people_nodes *nodes) MUST_CHECK;
+/* The key `open_owners`, whose issuer is added to `people` (study_open.c). */
+enum err study_read_open(struct reading *r, const yaml_node_t *node,
+                         struct people *people) MUST_CHECK;
 /* As many as the study has `owners`, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;

@@ -125,28 +125,29 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
-enum err study_read_people(struct reading *r, const yaml_node_t *servers, const yaml_node_t *owners,
-                           const yaml_node_t *link, const yaml_node_t *analysts)
+enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
 {
     struct study *s = r->study;
     struct person *persons CLEAN(memory_release) = NULL;
     struct people people = {0};
-    size_t n_owners, n_analysts;
-    TRY(yaml_list(r->file, owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
-    TRY(yaml_list(r->file, analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
-    TRY(memory_new(&persons, STUDY_SERVERS + n_owners + n_analysts));
+    size_t n_owners = 0, n_analysts;
+    if (nodes->owners != NULL)
+        TRY(yaml_list(r->file, nodes->owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
+    TRY(yaml_list(r->file, nodes->analysts, "analysts", 1, STUDY_ANALYSTS_MAX, &n_analysts));
+    TRY(memory_new(&persons, STUDY_SERVERS + n_owners + 1 + n_analysts));
     people.person = persons;
     TRY(memory_new(&s->owner, n_owners));
     s->owners = n_owners;
     TRY(memory_new(&s->analyst, n_analysts));
     s->analysts = n_analysts;
-    TRY(read_servers(r, servers, &people));
-    TRY(study_read_owners(r, owners, &people));
-    TRY(read_analysts(r, analysts, &people));
+    TRY(read_servers(r, nodes->servers, &people));
+    TRY(study_read_owners(r, nodes->owners, &people));
+    TRY(study_read_open(r, nodes->open, &people));
+    TRY(read_analysts(r, nodes->analysts, &people));
     TRY(check_unique(r, &people));
-    TRY(study_check_link(r, link, owners));
-    TRY(study_choose_forms(r, owners));
-    return study_find_count_bits(r, owners);
+    TRY(study_check_link(r, nodes->link, nodes->owners));
+    TRY(study_choose_forms(r, nodes->owners));
+    return study_find_count_bits(r, nodes->owners != NULL ? nodes->owners : nodes->open);
 }
 
 /* --- the roster's own parts ------------------------------------------------------------------- */

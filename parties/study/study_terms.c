@@ -133,11 +133,17 @@ static void put_bounds(const struct study *s, struct bytes *b)
     }
     bytes_put_u32(b, s->min_owners);
     bytes_put_u8(b, s->late_join);
-    if (!s->link.on)
-        return; /* studies from before the key keep their terms */
-    bytes_put_u64(b, s->link.keep);
-    bytes_put_u32(b, s->link.min_linked);
-    bytes_put_double(b, s->link.look);
+    if (s->link.on) { /* studies from before this key, or the next, keep their terms */
+        bytes_put_u64(b, s->link.keep);
+        bytes_put_u32(b, s->link.min_linked);
+        bytes_put_double(b, s->link.look);
+    }
+    if (s->open.most > 0) {
+        bytes_put_string(b, s->open.each.name);
+        bytes_put_u64(b, s->open.most);
+        bytes_put_u64(b, s->open.each.max_rows);
+        bytes_put_u8(b, s->open.each.records);
+    }
 }
 
 static void put_servers(const struct study *s, struct bytes *b)
@@ -162,8 +168,9 @@ static const struct part {
     {"noise", put_noise, NULL},
     {"rounds", put_rounds, "rounds, score, method, copula"},
     {"bounds", put_bounds,
-     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), link, "
-     "min_owners, late_uploads"},
+     "owners (names, min_rows, max_rows, pad_to, as, batches, columns), open_owners (max, "
+     "max_rows), "
+     "link, min_owners, late_uploads"},
     {"servers", put_servers, "servers (names, signing keys), security"},
 };
 #define PARTS (sizeof parts / sizeof parts[0])
@@ -229,6 +236,13 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].rows);
         }
+    if (s->open.most == 0)
+        return;
+    bytes_put_string(b, s->open.each.name);
+    put_identity(&s->open.issuer, b);
+    bytes_put_u64(b, s->open.revoked_count);
+    for (size_t i = 0; i < s->open.revoked_count; i++)
+        bytes_put_u32(b, s->open.revoked[i]);
 }
 
 enum err study_digest(struct study *s)

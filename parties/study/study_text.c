@@ -310,6 +310,25 @@ static const char *about_servers(enum study_security security)
     return "";
 }
 
+/* Owners that are not listed, and what the one who admits them could do. */
+static void describe_open(FILE *out, const struct study *s)
+{
+    const struct study_open *o = &s->open;
+    fprintf(out,
+            "  up to %zu others   %u %s each, uploads %s (as %s)\n"
+            "  Whoever has a token of the issuer is one of them, and each token is good for one\n"
+            "  upload. The issuer sees to it that nobody has two: who has j tokens has j times\n"
+            "  the rows, and is protected less.\n"
+            "  %-20s key %s\n",
+            o->most, o->each.max_rows, plural(o->each.max_rows, "row", "rows at most"),
+            words_bytes(study_upload_bytes(s, s->owners)).text,
+            o->each.records ? "records" : "counts", "issuer of tokens",
+            public_identity_fingerprint(&o->issuer).text);
+    if (o->revoked_count > 0)
+        fprintf(out, "  %zu %s revoked.\n", o->revoked_count,
+                plural(o->revoked_count, "token is", "tokens are"));
+}
+
 static void describe_people(FILE *out, const struct study *s)
 {
     fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
@@ -341,9 +360,11 @@ static void describe_people(FILE *out, const struct study *s)
         if (s->owner[i].columns < s->domain->attributes)
             describe_columns(out, s, i);
     }
-    if (s->min_owners < s->owners)
+    if (s->open.most > 0)
+        describe_open(out, s);
+    if (s->min_owners < study_owners_most(s))
         fprintf(out, "  A run needs the rows of at least %u of these %zu.\n", s->min_owners,
-                s->owners);
+                study_owners_most(s));
     if (s->link.min_linked > 0)
         fprintf(out,
                 "  A run first measures how many rows were linked, for %g of the budget, and\n"

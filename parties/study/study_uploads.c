@@ -7,12 +7,12 @@
 
 uint64_t study_answers_bytes(const struct study *study, size_t owner)
 {
-    return (study->workload->maximal_cells * study->owner[owner].bits + 7) / 8;
+    return (study->workload->maximal_cells * study_owner(study, owner)->bits + 7) / 8;
 }
 
 unsigned study_record_bits(const struct study *study, size_t owner)
 {
-    const struct study_owner *o = &study->owner[owner];
+    const struct study_owner *o = study_owner(study, owner);
     unsigned bits = 1 + (study_sends_keys(study, owner) ? RECORDS_KEY_BITS : 0);
     for (size_t c = 0; c < o->columns; c++)
         for (uint32_t k = 1; k < study->domain->attribute[o->column[c]].size; k *= 2)
@@ -26,13 +26,14 @@ uint64_t study_records_bytes(const struct study *study, size_t owner)
     for (size_t q = 0; q < w->queries; q++)
         if (w->query[q].clique.n > RECORDS_ORDER_MAX)
             return UINT64_MAX;
-    return study_record_bits(study, owner) * (((uint64_t)study->owner[owner].pad_to + 7) / 8);
+    return study_record_bits(study, owner) *
+           (((uint64_t)study_owner(study, owner)->pad_to + 7) / 8);
 }
 
 uint64_t study_upload_bytes(const struct study *study, size_t owner)
 {
-    return study->owner[owner].records ? study_records_bytes(study, owner)
-                                       : study_answers_bytes(study, owner);
+    return study_owner(study, owner)->records ? study_records_bytes(study, owner)
+                                              : study_answers_bytes(study, owner);
 }
 
 bool study_counts_pairs(const struct study *study)
@@ -40,7 +41,7 @@ bool study_counts_pairs(const struct study *study)
     for (size_t i = 0; i < study->owners; i++)
         if (!study->owner[i].records)
             return true;
-    return study->method != STUDY_COPULA;
+    return study->method != STUDY_COPULA || (study->open.most > 0 && !study->open.each.records);
 }
 
 size_t study_taking_part(const struct study *study, bool *has)
@@ -58,12 +59,12 @@ size_t study_taking_part(const struct study *study, bool *has)
 
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
-    return study->owner[owner].records ? 0 : study->owner[owner].bits;
+    return study_owner(study, owner)->records ? 0 : study_owner(study, owner)->bits;
 }
 
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
 {
-    const struct study_owner *o = &study->owner[owner];
+    const struct study_owner *o = study_owner(study, owner);
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
     if (form != 0 || o->pad_to >> o->bits != 0)
@@ -107,13 +108,16 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
         o->records = o->as == STUDY_RECORDS || keys || o->columns < s->domain->attributes ||
                      (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
     }
+    if (s->open.most > 0)
+        s->open.each.records = study_records_bytes(s, s->owners) <
+                               study_answers_bytes(s, s->owners);
     return ERR_OK;
 }
 
 /* What one owner, or the first for its batch, can add to a cell, whichever form it sends. */
 static uint64_t largest_count(const struct study *s, size_t owner)
 {
-    const struct study_owner *o = &s->owner[owner];
+    const struct study_owner *o = study_owner(s, owner);
     uint64_t answers = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner);
     return o->records && rows > answers ? rows : answers;
 }
@@ -124,6 +128,8 @@ enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
     uint64_t sum = 0;
     for (size_t i = 0; i < s->owners; i++)
         sum += s->owner[i].batch == i ? largest_count(s, i) : 0;
+    if (s->open.most > 0)
+        sum += s->open.most * largest_count(s, s->owners);
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)

@@ -1,0 +1,319 @@
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "parties/command/command.h"
+#include "parties/study/roster.h"
+#include "parties/study/token.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MOST ((size_t)512 << 20)
+
+static const char help[] =
+    "usage: trefoil admit STUDY KEYS --key FILE --tokens FILE [--folder FOLDER]\n"
+    "       trefoil admit STUDY --tokens FILE\n"
+    "\n"
+    "Admits owners that the study does not list (its key open_owners). KEYS has their\n"
+    "public keys, one a line as trefoil keygen prints them. Each gets a token, which\n"
+    "is good for one upload of this study and for nobody else's key. It is no secret.\n"
+    "Nothing is sent anywhere: this needs no server.\n"
+    "\n"
+    "Tokens are added to the file of --tokens, which is the register of all who were\n"
+    "admitted: keep it, and use it again. A key that is in it keeps its token, and no\n"
+    "number is given twice. Who has two keys admitted has two uploads: see to it that\n"
+    "nobody does. To take a token back, list its number in the study file, under\n"
+    "open_owners.revoked, as an amendment of its roster.\n"
+    "\n"
+    "Without KEYS, the tokens of a file are checked and counted.\n"
+    "\n"
+    "  --key FILE       the private key of the issuer that the study names\n"
+    "  --tokens FILE    the register; it is made if it is not there\n"
+    "  --folder FOLDER  also write each new token to a file of its own in FOLDER,\n"
+    "                   which is called after its number\n"
+    "\n"
+    "example:\n"
+    "  trefoil admit study.yaml phones.txt --key issuer.key --tokens admitted.txt\n";
+
+/* A key that asks, and where it stands. */
+struct asker {
+    uint8_t sign[32];
+    size_t line;
+    bool known; /* it has a token, or comes twice */
+};
+
+struct admit {
+    const char *study_path, *keys, *key, *tokens, *folder;
+    struct study *study;
+    struct identity *issuer;
+    struct token *token; /* of the register, and then those that are new */
+    size_t count, room, before;
+    struct asker *asker;
+    size_t askers, asker_room;
+    const char *path; /* of what is read */
+    size_t line;
+    struct log *log;
+};
+
+static void clear(struct admit *a)
+{
+    memory_free(&a->token);
+    memory_free(&a->asker);
+    identity_free(&a->issuer);
+    study_free(&a->study);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Calls `take` with each line of a file that is neither empty nor a comment. */
+static enum err each_line(struct admit *a, const char *path,
+                          enum err (*take)(struct admit *a, const char *line))
+{
+    struct bytes file CLEAN(bytes_clear) = {0};
+    char *next;
+    TRY(file_read(path, FILE_MOST, &file, a->log));
+    bytes_put_u8(&file, '\0');
+    TRY(bytes_ok(&file));
+    a->path = path;
+    a->line = 1;
+    for (char *line = (char *)file.data; line != NULL; line = next, a->line++) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        line[strcspn(line, "\r")] = '\0';
+        if (*line != '\0' && *line != '#')
+            TRY(take(a, line));
+    }
+    return ERR_OK;
+}
+
+static enum err take_token(struct admit *a, const char *line)
+{
+    struct token t;
+    enum err e = token_parse(&t, line);
+    if (e == ERR_OK && t.number >= a->study->open.most)
+        e = ERR_RANGE;
+    if (e == ERR_OK && a->keys == NULL) /* all of them, where nothing else is asked for */
+        e = token_check(&t, a->study);
+    if (e == ERR_REFUSED) {
+        log_warn(a->log, "%s:%zu: token %u is revoked", a->path, a->line, t.number);
+        e = ERR_OK;
+    }
+    if (e != ERR_OK)
+        return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, token_hint(e));
+    TRY(memory_room(&a->token, &a->room, a->count + 1));
+    a->token[a->count++] = t;
+    return ERR_OK;
+}
+
+static enum err take_key(struct admit *a, const char *line)
+{
+    struct public_identity who;
+    struct asker *asker;
+    const enum err e = public_identity_parse(&who, line);
+    if (e != ERR_OK)
+        return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, keys_parse_hint(e));
+    TRY(memory_room(&a->asker, &a->asker_room, a->askers + 1));
+    asker = &a->asker[a->askers++];
+    *asker = (struct asker){.line = a->line};
+    memcpy(asker->sign, who.sign, sizeof who.sign);
+    return ERR_OK;
+}
+
+/* --- who is new ------------------------------------------------------------------------------- */
+
+static int by_token_key(const void *a, const void *b)
+{
+    const struct token *x = a, *y = b;
+    return memcmp(x->sign, y->sign, sizeof x->sign);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct token *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Of two lines with one key the earlier comes first. */
+static int by_key(const void *a, const void *b)
+{
+    const struct asker *x = a, *y = b;
+    const int order = memcmp(x->sign, y->sign, sizeof x->sign);
+    return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct asker *x = a, *y = b;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+/* Two keys with one number would be one owner; one key with two numbers, two. */
+static enum err check_register(struct admit *a)
+{
+    for (unsigned pass = 0; pass < 2; pass++) {
+        qsort(a->token, a->count, sizeof *a->token, pass == 0 ? by_number : by_token_key);
+        for (size_t i = 1; i < a->count; i++)
+            if ((pass == 0 ? by_number : by_token_key)(&a->token[i - 1], &a->token[i]) == 0)
+                return log_fail(a->log, ERR_DATA,
+                                "%s is damaged: %s (tokens %u and %u); restore a copy", a->tokens,
+                                pass == 0 ? "a number was given twice" : "a key has two tokens",
+                                a->token[i - 1].number, a->token[i].number);
+    }
+    return ERR_OK;
+}
+
+static enum err load_register(struct admit *a)
+{
+    if (a->keys == NULL || file_is_there(a->tokens))
+        TRY(each_line(a, a->tokens, take_token));
+    a->before = a->count;
+    TRY(check_register(a));
+    if (a->count == 0 || a->keys == NULL || token_check(&a->token[0], a->study) != ERR_AUTH)
+        return ERR_OK;
+    return log_fail(a->log, ERR_AUTH,
+                    "%s has tokens of another study, other terms or another issuer; name another "
+                    "file",
+                    a->tokens);
+}
+
+/* A key has one role. */
+static enum err check_roles(const struct admit *a)
+{
+    struct roster_person p = {0};
+    while (roster_next(a->study, &p))
+        for (size_t low = 0, high = a->askers; low < high;) {
+            const size_t middle = low + (high - low) / 2;
+            const int order = memcmp(p.key->sign, a->asker[middle].sign, sizeof p.key->sign);
+            if (order == 0)
+                return log_fail(a->log, ERR_DATA,
+                                "%s:%zu: the key of %s, whom the study lists; leave it out",
+                                a->keys, a->asker[middle].line, p.name);
+            high = order < 0 ? middle : high;
+            low = order > 0 ? middle + 1 : low;
+        }
+    return ERR_OK;
+}
+
+static enum err load_keys(struct admit *a)
+{
+    TRY(each_line(a, a->keys, take_key));
+    qsort(a->asker, a->askers, sizeof *a->asker, by_key);
+    TRY(check_roles(a));
+    for (size_t i = 0; i < a->askers; i++) {
+        struct token t;
+        memcpy(t.sign, a->asker[i].sign, sizeof t.sign);
+        a->asker[i].known = (i > 0 &&
+                             memcmp(a->asker[i].sign, a->asker[i - 1].sign, sizeof t.sign) == 0) ||
+                            (a->count > 0 &&
+                             bsearch(&t, a->token, a->count, sizeof t, by_token_key) != NULL);
+    }
+    qsort(a->asker, a->askers, sizeof *a->asker, by_line);
+    return ERR_OK;
+}
+
+/* --- tokens ----------------------------------------------------------------------------------- */
+
+/* Numbers go on behind the last one that was given. */
+static enum err make_tokens(struct admit *a)
+{
+    uint32_t next = 0;
+    qsort(a->token, a->count, sizeof *a->token, by_number);
+    if (a->count > 0)
+        next = a->token[a->count - 1].number + 1;
+    for (size_t i = 0; i < a->askers; i++) {
+        if (a->asker[i].known)
+            continue;
+        if (next == a->study->open.most)
+            return log_fail(a->log, ERR_RANGE,
+                            "%s:%zu: the study admits %zu owners that it does not list "
+                            "(open_owners.max), and that many have tokens; nothing was written",
+                            a->keys, a->asker[i].line, a->study->open.most);
+        TRY(memory_room(&a->token, &a->room, a->count + 1));
+        TRY(token_make(&a->token[a->count++], a->study, a->issuer, next++, a->asker[i].sign));
+    }
+    return ERR_OK;
+}
+
+static enum err write_register(const struct admit *a)
+{
+    struct bytes out CLEAN(bytes_clear) = {0};
+    char text[TOKEN_TEXT_SIZE];
+    for (size_t i = 0; i < a->count; i++) {
+        token_text(&a->token[i], text);
+        text_put(&out, "%s\n", text);
+    }
+    TRY(bytes_ok(&out));
+    return file_write(a->tokens, 0644, out.data, out.size, a->log);
+}
+
+static enum err write_each(const struct admit *a)
+{
+    char path[FILE_PATH], text[TOKEN_TEXT_SIZE + 1];
+    if (a->folder == NULL)
+        return ERR_OK;
+    TRY(file_folder(a->folder, a->log));
+    for (size_t i = a->before; i < a->count; i++) {
+        token_text(&a->token[i], text);
+        text[TOKEN_TEXT_SIZE - 1] = '\n';
+        TRY(file_path(path, a->log, "%s/%u.token", a->folder, a->token[i].number));
+        TRY(file_write(path, 0644, text, TOKEN_TEXT_SIZE, a->log));
+    }
+    return ERR_OK;
+}
+
+static enum err admit(struct admit *a)
+{
+    TRY(identity_load(&a->issuer, a->key, a->log));
+    if (memcmp(a->issuer->public.sign, a->study->open.issuer.sign, 32) != 0)
+        return log_fail(a->log, ERR_AUTH,
+                        "this is not the key of the study's issuer (open_owners.issuer)");
+    TRY(load_register(a));
+    TRY(load_keys(a));
+    TRY(make_tokens(a));
+    if (a->count > a->before)
+        TRY(write_register(a)); /* first: a number that is in use is never given again */
+    TRY(write_each(a));
+    printf("%zu new tokens, %zu in %s; %zu lines had a key with a token\n", a->count - a->before,
+           a->count, a->tokens, a->askers - (a->count - a->before));
+    return ERR_OK;
+}
+
+static enum err count(struct admit *a)
+{
+    size_t revoked = 0;
+    TRY(load_register(a));
+    for (size_t i = 0; i < a->count; i++)
+        revoked += study_token_revoked(a->study, a->token[i].number);
+    printf("%zu tokens of study %s, signed by its issuer; %zu of them revoked\n", a->count,
+           a->study->name, revoked);
+    return ERR_OK;
+}
+
+static enum err run(int argc, char **argv, struct log *log)
+{
+    const char *files[2] = {NULL, NULL};
+    struct admit a CLEAN(clear) = {.log = log};
+    const struct command_option options[] = {
+        {.name = "key", .value = &a.key},
+        {.name = "tokens", .value = &a.tokens, .needed = "FILE"},
+        {.name = "folder", .value = &a.folder},
+    };
+    TRY(command_options(argc, argv, options, 3, files, 1, 2, NULL, log));
+    a.study_path = files[0];
+    a.keys = files[1];
+    if ((a.keys == NULL) != (a.key == NULL) || (a.keys == NULL && a.folder != NULL))
+        return log_fail(log, ERR_USAGE,
+                        "to admit owners give both the file of their keys and --key; to check "
+                        "tokens neither, nor --folder");
+    TRY(study_load(&a.study, a.study_path, log));
+    if (a.study->open.most == 0)
+        return log_fail(log, ERR_STUDY,
+                        "study %s admits nobody whom it does not list; its key open_owners would "
+                        "say how many, and who issues tokens",
+                        a.study->name);
+    return a.keys != NULL ? admit(&a) : count(&a);
+}
+
+const struct command cmd_admit = {"admit", "make tokens for owners that the study does not list",
+                                  help, run};

@@ -1,0 +1,88 @@
+/* Owners that no study lists: as many as an issuer admits, one by one, up to a number. */
+#include "base/memory.h"
+#include "parties/study/study_parse.h"
+#include "protocols/records_pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+bool study_token_revoked(const struct study *study, uint32_t number)
+{
+    const struct study_open *o = &study->open;
+    return o->revoked_count > 0 &&
+           bsearch(&number, o->revoked, o->revoked_count, sizeof number, compare_numbers) != NULL;
+}
+
+const struct study_owner *study_owner(const struct study *study, size_t owner)
+{
+    return owner < study->owners ? &study->owner[owner] : &study->open.each;
+}
+
+size_t study_owners_most(const struct study *study)
+{
+    return study->owners + study->open.most;
+}
+
+static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+{
+    struct study_open *o = &r->study->open;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "revoked", 0, STUDY_REVOKED_MAX, &o->revoked_count));
+    TRY(memory_new(&o->revoked, o->revoked_count));
+    for (size_t i = 0; i < o->revoked_count; i++)
+        TRY(study_read_unsigned(r, yaml_item(r->file, node, i), "a revoked token's number", 0,
+                                (unsigned)o->most - 1, &o->revoked[i]));
+    qsort(o->revoked, o->revoked_count, sizeof *o->revoked, compare_numbers);
+    return ERR_OK;
+}
+
+/* Who sends one row need not say whose it is: the issuer sees to that. */
+static enum err check_others(struct reading *r, const yaml_node_t *node)
+{
+    const struct study *s = r->study;
+    if (s->person.columns == 0)
+        return ERR_OK;
+    return yaml_error(r->file, node,
+                      "owners that the study does not list send no keys of persons; leave out "
+                      "person, and have the issuer admit each person once");
+}
+
+enum err study_read_open(struct reading *r, const yaml_node_t *node, struct people *people)
+{
+    struct study_open *o = &r->study->open;
+    struct study_owner *each = &o->each;
+    const yaml_node_t *issuer, *most, *rows, *revoked;
+    const struct yaml_key keys[] = {{"issuer", true, &issuer},
+                                    {"max", true, &most},
+                                    {"max_rows", false, &rows},
+                                    {"revoked", false, &revoked}};
+    unsigned number = 0;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_mapping(r->file, node, "open_owners", keys, 4));
+    TRY(check_others(r, node));
+    TRY(study_read_key(r, issuer, &o->issuer));
+    TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
+    o->most = number;
+    *each = (struct study_owner){.name = "open_owners", .max_rows = 1};
+    TRY(study_read_unsigned(r, rows, "max_rows", 1, INT32_MAX, &each->max_rows));
+    each->pad_to = each->max_rows;
+    while ((each->max_rows >> each->bits) != 0)
+        each->bits++;
+    each->columns = r->study->domain->attributes;
+    TRY(memory_new(&each->column, each->columns));
+    for (size_t a = 0; a < each->columns; a++)
+        each->column[a] = (uint16_t)a;
+    people->person[people->count++] = (struct person){
+        .name = each->name, .key = &o->issuer, .name_node = node, .key_node = issuer};
+    return read_revoked(r, revoked);
+}

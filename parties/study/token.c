@@ -1,0 +1,91 @@
+#include "parties/study/token.h"
+
+#include "base/bytes.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define RAW_SIZE (4 + 32 + KEYS_SIGNATURE_SIZE)
+
+static const char prefix[] = "trefoil-token1-";
+static const char label[] = "trefoil-token-1";
+#define PREFIX_SIZE (sizeof prefix - 1)
+
+/* What the issuer signs. */
+struct statement {
+    uint8_t bytes[32 + 4 + 32];
+};
+
+static struct statement statement_of(const struct token *t, const struct study *study)
+{
+    struct statement s;
+    memcpy(s.bytes, study->terms.digest, 32);
+    memcpy(integer_put(s.bytes + 32, t->number, 4), t->sign, sizeof t->sign);
+    return s;
+}
+
+enum err token_make(struct token *t, const struct study *study, const struct identity *issuer,
+                    uint32_t number, const uint8_t sign[32])
+{
+    struct statement s;
+    t->number = number;
+    memcpy(t->sign, sign, sizeof t->sign);
+    s = statement_of(t, study);
+    return identity_sign(issuer, label, s.bytes, sizeof s.bytes, t->signature);
+}
+
+enum err token_check(const struct token *t, const struct study *study)
+{
+    const struct statement s = statement_of(t, study);
+    if (t->number >= study->open.most)
+        return ERR_RANGE;
+    if (study_token_revoked(study, t->number))
+        return ERR_REFUSED;
+    return public_identity_verify(&study->open.issuer, label, s.bytes, sizeof s.bytes,
+                                  t->signature);
+}
+
+const char *token_hint(enum err e)
+{
+    switch (e) {
+    case ERR_FORMAT:
+        return "this is no token; it should be \"trefoil-token1-\" and 134 characters, as trefoil "
+               "admit writes it";
+    case ERR_RANGE:
+        return "the token has a number that the study's open_owners.max does not allow; ask the "
+               "issuer for another";
+    case ERR_REFUSED:
+        return "the token is revoked by the study's roster; ask the issuer why";
+    default:
+        return "the study's issuer has not signed the token for these terms; compare study files, "
+               "or ask the issuer for another";
+    }
+}
+
+void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE])
+{
+    uint8_t raw[RAW_SIZE];
+    memcpy(integer_put(raw, t->number, 4), t->sign, sizeof t->sign);
+    memcpy(raw + 4 + sizeof t->sign, t->signature, sizeof t->signature);
+    memcpy(text, prefix, PREFIX_SIZE);
+    sodium_bin2base64(text + PREFIX_SIZE, TOKEN_TEXT_SIZE - PREFIX_SIZE, raw, sizeof raw, BASE64);
+}
+
+enum err token_parse(struct token *t, const char *text)
+{
+    uint8_t raw[RAW_SIZE];
+    char again[TOKEN_TEXT_SIZE];
+    const char *end;
+    size_t n = 0;
+    if (strncmp(text, prefix, PREFIX_SIZE) != 0 ||
+        sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, strlen(text) - PREFIX_SIZE, NULL, &n,
+                          &end, BASE64) != 0 ||
+        *end != '\0' || n != sizeof raw)
+        return ERR_FORMAT;
+    t->number = (uint32_t)integer_get(raw, 4);
+    memcpy(t->sign, raw + 4, sizeof t->sign);
+    memcpy(t->signature, raw + 4 + sizeof t->sign, sizeof t->signature);
+    token_text(t, again); /* one text each: libsodium decodes some that it would not write */
+    return strcmp(text, again) == 0 ? ERR_OK : ERR_FORMAT;
+}

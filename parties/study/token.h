@@ -1,0 +1,38 @@
+/*
+ * parties/study/token.h - what admits an owner that the study does not list: a number and a key,
+ * which the issuer that the study names has signed.
+ *
+ *   trefoil-token1-...    base64url of number (u32), key (32), signature (64)
+ *
+ * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
+ * study's terms, the number and the key: so a token is of one study, and no secret, since only
+ * who has the key can use it. The key is that of an identity (keys.h), which may renew its CURVE
+ * key. A number is one owner to the servers, whoever shows it, and has one upload.
+ */
+#ifndef TREFOIL_PARTIES_STUDY_TOKEN_H
+#define TREFOIL_PARTIES_STUDY_TOKEN_H
+
+#include "parties/study/study.h"
+
+#define TOKEN_TEXT_SIZE 150 /* with the NUL */
+
+struct token {
+    uint32_t number; /* below the study's open_owners.max */
+    uint8_t sign[32];
+    uint8_t signature[KEYS_SIGNATURE_SIZE];
+};
+
+enum err token_make(struct token *t, const struct study *study, const struct identity *issuer,
+                    uint32_t number, const uint8_t sign[32]) MUST_CHECK;
+/*
+ * ERR_AUTH if the issuer has not signed it for this study, ERR_RANGE if the study has no such
+ * number, ERR_REFUSED if it is revoked. Not logged: token_hint() has the words.
+ */
+enum err token_check(const struct token *t, const struct study *study) MUST_CHECK;
+const char *token_hint(enum err e);
+
+void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE]);
+/* ERR_FORMAT where it is not such a text. */
+enum err token_parse(struct token *t, const char *text) MUST_CHECK;
+
+#endif

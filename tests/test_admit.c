@@ -1,0 +1,194 @@
+/*
+ * Owners that the study does not list: tokens (parties/study/token.h), and the issuer's register of
+ * them (trefoil admit).
+ */
+#include "tests/support_cmocka.h"
+#include "tests/support_command.h"
+#include "tests/support_parse.h"
+
+#include "base/file.h"
+#include "parties/study/token.h"
+#include "tests/support_study.h"
+
+#include <unistd.h>
+
+#define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
+
+static struct study *open_study(struct fixture *f, const char *text)
+{
+    struct study *s;
+    assert_int_equal(parse_edit(f, "rounds: 4", text, &s), ERR_OK);
+    return s;
+}
+
+TEST(a_token_is_of_one_study_key_and_number)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = open_study(f, OPEN);
+    struct study *other CLEAN(study_free) = NULL;
+    struct token t, again;
+    char text[TOKEN_TEXT_SIZE + 1];
+    assert_int_equal(token_make(&t, s, f->identity[7], 4, f->identity[8]->public.sign), ERR_OK);
+    assert_int_equal(token_check(&t, s), ERR_OK);
+    token_text(&t, text);
+    assert_int_equal(strlen(text), TOKEN_TEXT_SIZE - 1);
+    assert_int_equal(token_parse(&again, text), ERR_OK);
+    assert_memory_equal(&again, &t, sizeof t);
+    for (size_t i = 0; i < TOKEN_TEXT_SIZE - 1; i++) { /* any other text is no token, or not good */
+        const char was = text[i];
+        text[i] = was == 'A' ? 'Q' : 'A';
+        assert_true(token_parse(&again, text) == ERR_FORMAT || token_check(&again, s) != ERR_OK);
+        text[i] = was;
+    }
+    text[TOKEN_TEXT_SIZE - 1] = 'A';
+    text[TOKEN_TEXT_SIZE] = '\0';
+    assert_int_equal(token_parse(&again, text), ERR_FORMAT);
+    assert_int_equal(parse_edit(f, "rounds: 4", OPEN "\nretain_days: 9", &other), ERR_OK);
+    assert_int_equal(token_check(&t, other), ERR_AUTH);
+    again = t;
+    again.number = 5;
+    assert_int_equal(token_check(&again, s), ERR_RANGE);
+    assert_int_equal(token_make(&again, s, f->identity[8], 4, t.sign), ERR_OK);
+    assert_int_equal(token_check(&again, s), ERR_AUTH);
+}
+
+TEST(a_roster_revokes_tokens)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = open_study(
+        f, "rounds: 4\nmin_owners: 1\n"
+           "open_owners: {issuer: @7, max: 9, revoked: [7, 2, 5]}");
+    for (uint32_t i = 0; i < 9; i++) {
+        struct token t;
+        assert_int_equal(token_make(&t, s, f->identity[7], i, f->identity[8]->public.sign), ERR_OK);
+        assert_int_equal(token_check(&t, s), i == 2 || i == 5 || i == 7 ? ERR_REFUSED : ERR_OK);
+    }
+}
+
+/* What one brings, and counts in the bounds, is what a listed one does. */
+TEST(open_owners_are_owners)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = open_study(
+        f, "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 2, max_rows: 2}");
+    struct study *listed CLEAN(study_free) = NULL;
+    assert_int_equal(parse_edit(f, "analysts:",
+                                "  - {name: p0, max_rows: 2, as: auto, key: @6}\n"
+                                "  - {name: p1, max_rows: 2, as: auto, key: @8}\nanalysts:",
+                                &listed),
+                     ERR_OK);
+    assert_int_equal(study_owners_most(s), listed->owners);
+    for (unsigned form = 0; form < 4; form++)
+        assert_int_equal(study_form_bytes(s, 3, form), study_form_bytes(listed, 3, form));
+    assert_int_equal(s->open.each.records, listed->owner[3].records);
+    assert_int_equal(s->count_bits, listed->count_bits);
+}
+
+/* --- the register ----------------------------------------------------------------------------- */
+
+struct office {
+    struct fixture *f;
+    char folder[64], path[6][96];
+    struct outcome o;
+};
+
+enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS };
+
+static void office_new(struct office *w, struct fixture *f)
+{
+    static const char *const names[] = {"study.yaml", "tokens", "keys", "issuer.key", "out", "err"};
+    struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
+    struct bytes full CLEAN(bytes_clear) = {0};
+    for (const char *p = (const char *)text.data; *p != '\0'; p++)
+        if (*p == '@')
+            bytes_put_text(&full, f->key[*++p - '0']);
+        else
+            bytes_put_u8(&full, (uint8_t)*p);
+    w->f = f;
+    strcpy(w->folder, "/tmp/trefoil-admit-XXXXXX");
+    assert_non_null(mkdtemp(w->folder));
+    for (unsigned i = 0; i < 6; i++)
+        snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
+    assert_int_equal(bytes_ok(&full), ERR_OK);
+    assert_int_equal(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet), ERR_OK);
+    assert_int_equal(identity_save(f->identity[7], w->path[ISSUER], false, &quiet), ERR_OK);
+}
+
+static void office_free(struct office *w)
+{
+    for (unsigned i = 0; i < 6; i++)
+        unlink(w->path[i]);
+    rmdir(w->folder);
+}
+
+/* Admits keys of the fixture, by their numbers. */
+static int admit(struct office *w, const char *who)
+{
+    struct bytes keys CLEAN(bytes_clear) = {0};
+    const char *const all[] = {"admit",         w->path[STUDY], w->path[KEYS_FILE], "--key",
+                               w->path[ISSUER], "--tokens",     w->path[TOKENS],    NULL};
+    bytes_put_text(&keys, "# who asked\n\n");
+    for (; *who != '\0'; who++) {
+        bytes_put_text(&keys, w->f->key[*who - '0']);
+        bytes_put_text(&keys, "\r\n");
+    }
+    assert_int_equal(file_write(w->path[KEYS_FILE], 0600, keys.data, keys.size, &quiet), ERR_OK);
+    support_command(&w->o, w->path[OUT], w->path[ERRORS], all);
+    return w->o.code;
+}
+
+TEST(the_register_gives_each_key_one_number)
+{
+    struct office w CLEAN(office_free) = {0};
+    char first[4096], then[4096];
+    office_new(&w, *state);
+    assert_int_equal(admit(&w, "898"), 0);
+    support_says(w.o.out, "2 new tokens, 2 in ");
+    support_text(w.path[TOKENS], first, sizeof first);
+    assert_int_equal(admit(&w, "96"), 0);
+    support_says(w.o.out, "1 new tokens, 3 in ");
+    support_text(w.path[TOKENS], then, sizeof then);
+    assert_memory_equal(then, first, strlen(first)); /* whoever has a token keeps it */
+    assert_int_equal(strlen(then), 3 * TOKEN_TEXT_SIZE);
+    assert_int_not_equal(admit(&w, "4"), 0);
+    support_says(w.o.err, "keys:3: the key of o1, whom the study lists");
+    support_text(w.path[TOKENS], first, sizeof first);
+    assert_string_equal(first, then);
+    for (unsigned i = 0; i < 3; i++) { /* in order, of these keys */
+        static const unsigned who[] = {8, 9, 6};
+        struct token t;
+        then[(i + 1) * TOKEN_TEXT_SIZE - 1] = '\0';
+        assert_int_equal(token_parse(&t, then + i * TOKEN_TEXT_SIZE), ERR_OK);
+        assert_int_equal(t.number, i);
+        assert_memory_equal(t.sign, w.f->identity[who[i]]->public.sign, 32);
+    }
+}
+
+TEST(the_register_is_checked)
+{
+    struct office w CLEAN(office_free) = {0};
+    const char *const count[] = {"admit", NULL, "--tokens", NULL, NULL};
+    const char *all[5];
+    char text[4096];
+    office_new(&w, *state);
+    memcpy(all, count, sizeof all);
+    all[1] = w.path[STUDY];
+    all[3] = w.path[TOKENS];
+    assert_int_equal(admit(&w, "89"), 0);
+    support_command(&w.o, w.path[OUT], w.path[ERRORS], all);
+    support_says(w.o.out, "2 tokens of study test, signed by its issuer; 0 of them revoked");
+    support_text(w.path[TOKENS], text, sizeof text);
+    memcpy(text + TOKEN_TEXT_SIZE, text, TOKEN_TEXT_SIZE);
+    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    assert_int_not_equal(admit(&w, "6"), 0);
+    support_says(w.o.err, "a number was given twice");
+    text[TOKEN_TEXT_SIZE + 40] = '?';
+    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    assert_int_not_equal(admit(&w, "6"), 0);
+    support_says(w.o.err, "tokens:2: this is no token");
+}
+
+int main(void)
+{
+    return support_run_tests(setup, teardown);
+}
