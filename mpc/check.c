@@ -19,6 +19,7 @@ enum err check_new_lane(struct party *p, const struct check_limits *limits)
         return ERR_NOMEM;
     c->limits = *limits;
     c->log.from = c->numbers.from = &c->chunks;
+    c->numbers.kernel = p->kernel;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
     bool ok = begin_digest(&c->script);
     for (unsigned k = 0; k < 3; k++)

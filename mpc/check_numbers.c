@@ -8,6 +8,7 @@
 
 #define ALIGNED ((size_t)16)
 #define TILE ((size_t)64) /* words; a record is cut at a multiple */
+#define STREAMED ((size_t)16 << 10)
 
 /*
  * Before the vectors of a record: for each product its factor if it has bits, then x.a, x.b, y.a,
@@ -41,7 +42,8 @@ void check_numbers_clear(struct check_numbers *log)
 {
     while (log->chunks > 0)
         check_chunks_give(log->from, log->chunk[--log->chunks].bytes);
-    *log = (struct check_numbers){.chunk = log->chunk, .room = log->room, .from = log->from};
+    *log = (struct check_numbers){
+        .chunk = log->chunk, .room = log->room, .from = log->from, .kernel = log->kernel};
 }
 
 bool check_numbers_empty(const struct check_numbers *log)
@@ -114,12 +116,22 @@ static enum err room_for(struct check_numbers *log, const struct header *h, size
     return ERR_OK;
 }
 
-static void put_words(enum ring ring, uint8_t *to, const void *from, size_t at, size_t n,
-                      int64_t factor)
+/* Much goes past the caches: it is read again when the log is full. */
+static void copy(const struct kernel *k, uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    const size_t streamed = bytes < STREAMED ? 0 : bytes / sizeof(uint64_t) * sizeof(uint64_t);
+    if (streamed > 0)
+        k->stream((uint64_t *)(void *)to, (const uint64_t *)(const void *)from,
+                  streamed / sizeof(uint64_t));
+    memcpy(to + streamed, from + streamed, bytes - streamed);
+}
+
+static void put_words(const struct kernel *k, enum ring ring, uint8_t *to, const void *from,
+                      size_t at, size_t n, int64_t factor)
 {
     const void *words = (const uint8_t *)from + at * ring_size(ring);
     if (factor == 1)
-        memcpy(to, words, n * ring_size(ring));
+        copy(k, to, words, n * ring_size(ring));
     else if (ring == RING_16)
         scaled16(to, words, n, (uint16_t)factor);
     else if (ring == RING_32)
@@ -131,19 +143,19 @@ static void put_words(enum ring ring, uint8_t *to, const void *from, size_t at, 
 }
 
 /* Vector k of a product. */
-static void put_vector(const struct header *h, uint8_t *to, const struct check_product *product,
-                       const void *from, unsigned k, size_t at)
+static void put_vector(const struct kernel *kernel, const struct header *h, uint8_t *to,
+                       const struct check_product *product, const void *from, unsigned k, size_t at)
 {
     if (product->form == CHECK_WORDS)
-        put_words((enum ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
+        put_words(kernel, (enum ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
     else if (product->form == CHECK_CHOICE && k >= 2)
-        put_words(product->narrow, to, from, at, h->words, 1);
+        put_words(kernel, product->narrow, to, from, at, h->words, 1);
     else
         memcpy(to, (const uint64_t *)from + at / 64, bits_words(h->words) * sizeof(uint64_t));
 }
 
-static void put_products(uint8_t *to, const struct header *h, const struct check_product *products,
-                         size_t at)
+static void put_products(const struct kernel *kernel, uint8_t *to, const struct header *h,
+                         const struct check_product *products, size_t at)
 {
     for (unsigned l = 0; l < h->products; l++) {
         const struct check_product *of = &products[l];
@@ -156,7 +168,7 @@ static void put_products(uint8_t *to, const struct header *h, const struct check
         for (unsigned k = 0; k < 4; k++) {
             if (v[k] == NULL)
                 continue;
-            put_vector(h, to, of, v[k], k, at);
+            put_vector(kernel, h, to, of, v[k], k, at);
             to += vector_bytes(h, l, k, h->words);
         }
     }
@@ -189,7 +201,7 @@ static enum err put(struct check_numbers *log, struct header h,
         chunk = last_chunk(log);
         at = chunk->bytes + chunk->used;
         memcpy(at, &h, sizeof h);
-        put_products(at + HEADER, &h, products, from);
+        put_products(log->kernel, at + HEADER, &h, products, from);
         chunk->used += record_bytes(&h, n);
         h.relation += h.one ? 0 : n;
     }

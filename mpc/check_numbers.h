@@ -29,6 +29,7 @@ struct check_numbers {
     } * chunk;
     size_t chunks, room; /* in use; of the array */
     struct check_chunks *from;
+    const struct kernel *kernel; /* which copies */
     size_t bytes; /* with weights, if no component were zero: the same at all servers */
     size_t relations[NUMBERS_RINGS], products;
 };

@@ -145,7 +145,7 @@ TEST(what_is_noted_is_there_again)
     };
     static struct relation noted[NUMBERS_RINGS][300000], found[300000];
     struct check_chunks chunks = {0};
-    struct check_numbers log = {.from = &chunks};
+    struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
     for (unsigned round = 0; round < 2; round++) {
         size_t count[NUMBERS_RINGS] = {0};
         memset(noted, 0, sizeof noted);
@@ -173,7 +173,7 @@ TEST(what_is_noted_is_there_again)
 TEST(too_many_products_are_refused)
 {
     struct check_chunks chunks = {0};
-    struct check_numbers log = {.from = &chunks};
+    struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
     struct check_place place;
     const struct check_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
     const struct check_product bits = {.form = CHECK_BOTH};
