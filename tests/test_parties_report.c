@@ -440,6 +440,13 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     expect(&g, "with that person as without");
     expect(&g, "by exact coins.");
     expect(&g, "It holds for people with at most 2 rows.");
+    /* where servers see to it, one row is a person's as well */
+    g.s.study->rows_per_person = 1;
+    g.s.study->enforce_person = true;
+    write_page(&g, g.folder, NULL);
+    expect(&g, "for adding or removing all rows of any one person");
+    expect(&g, "no more than 1 counted: the servers saw to that, whatever owners sent");
+    expect_not(&g, "It holds for people");
 }
 
 TEST(names_stay_text)

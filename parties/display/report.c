@@ -179,6 +179,7 @@ static void what_is_guaranteed(const struct report *r)
     const struct study *s = r->study;
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct phrase delta = words_number(s->delta);
+    const bool row = s->rows_per_person == 1 && !s->enforce_person;
     text_put(
         r->out,
         "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
@@ -186,11 +187,15 @@ static void what_is_guaranteed(const struct report *r)
         "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
         "with %s as without, except with a probability of %s. The bound covers the noise as it was "
         "computed, %s.</p>\n",
-        s->epsilon, delta.text,
-        s->rows_per_person == 1 ? "any one row" : "all rows of any one person", s->epsilon,
-        exp(s->epsilon), s->rows_per_person == 1 ? "that row" : "that person", delta.text,
-        how_noise_is_made(s->noise));
-    if (s->rows_per_person > 1)
+        s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
+        exp(s->epsilon), row ? "that row" : "that person", delta.text, how_noise_is_made(s->noise));
+    if (s->enforce_person)
+        text_put(r->out,
+                 "<p>However many rows a person has at all owners, no more than %u counted: the "
+                 "servers saw to that, whatever owners sent, without learning whose rows they "
+                 "are.</p>\n",
+                 s->rows_per_person);
+    else if (s->rows_per_person > 1)
         text_put(r->out,
                  "<p>It holds for people with at most %u rows. That nobody has more is what the "
                  "owners have to ensure.</p>\n",
