@@ -1,6 +1,6 @@
 #include "aim/copula_run.h"
 
-#include "aim/copula_links.h"
+#include "aim/copula_fit.h"
 #include "aim/copula_noise.h"
 #include "aim/forms.h"
 #include "base/memory.h"
@@ -101,6 +101,21 @@ static enum err measure(struct run *r)
     return record(r, multiplier, values);
 }
 
+static enum err keep_groups(struct run *r)
+{
+    const size_t d = r->o->domain->attributes;
+    struct copula_result *out = r->result;
+    TRY(memory_new(&out->groups, d));
+    TRY(memory_new(&out->group, d));
+    for (size_t i = 0; i < d; i++) {
+        const struct copula_column *c = &r->column[i];
+        out->groups[i] = c->groups;
+        TRY(memory_new(&out->group[i], c->size));
+        memcpy(out->group[i], c->group, c->size * sizeof *c->group);
+    }
+    return ERR_OK;
+}
+
 /* Shares and scores of each column, groups of the nominal ones, and how many rows there are. */
 static enum err look(struct run *r)
 {
@@ -118,10 +133,7 @@ static enum err look(struct run *r)
     TRY(copula_noise_clip(r->column, d->attributes, left(r), model->total, r->o->clip,
                           &r->result->clip));
     TRY(copula_noise_groups(r->column, d->attributes, left(r), model->total, groups));
-    for (size_t i = 0; i < d->attributes; i++)
-        if (r->column[i].nominal)
-            TRY(copula_set_groups(model, i, r->column[i].group, r->column[i].groups));
-    return ERR_OK;
+    return keep_groups(r);
 }
 
 /* --- round 1: the forms ----------------------------------------------------------------------- */
@@ -265,98 +277,6 @@ static enum err open_forms(struct run *r)
     return ERR_OK;
 }
 
-/* --- the model -------------------------------------------------------------------------------- */
-
-/*
- * Of the ordered columns, of which there are n, the means of t_i t_j without those of t_i and of
- * t_j, brought nearer to the true ones.
- */
-static enum err shrink(const struct run *r, const size_t *ordered, size_t n, double *means)
-{
-    const struct copula_result *out = r->result;
-    const size_t d = r->o->domain->attributes;
-    for (size_t k = 0; k < out->forms; k++) {
-        const struct copula_form *f = &out->form[k];
-        const size_t i = ordered[f->first], j = ordered[f->second];
-        if (i < d && j < d)
-            means[i * n + j] = means[j * n + i] = f->value / out->model->total -
-                                                  r->column[f->first].mean *
-                                                      r->column[f->second].mean;
-    }
-    return copula_noise_shrink(means, n, out->sigma / out->model->total, r->log);
-}
-
-static enum err fit_ordered(const struct run *r, double *m, size_t latents)
-{
-    const struct copula *model = r->result->model;
-    const size_t d = r->o->domain->attributes;
-    double *means CLEAN(memory_release) = NULL;
-    size_t *ordered CLEAN(memory_release) = NULL, n = 0; /* of each column: which one it is, or d */
-    TRY(memory_new(&ordered, d));
-    for (size_t i = 0; i < d; i++)
-        ordered[i] = r->column[i].nominal ? d : n++;
-    TRY(memory_new(&means, n * n));
-    TRY(shrink(r, ordered, n, means));
-    for (size_t i = 0; i < d; i++)
-        for (size_t j = 0; j < i; j++) {
-            const size_t z = model->first[i], y = model->first[j];
-            if (ordered[i] < d && ordered[j] < d)
-                m[z * latents + y] = copula_correlation(&r->column[i], &r->column[j],
-                                                        means[ordered[i] * n + ordered[j]]);
-        }
-    return ERR_OK;
-}
-
-/* The forms of columns j < i come one after the other, and so do those of the pairs. */
-static enum err fit_nominal(const struct run *r, const struct copula_side *side, double *m,
-                            size_t latents)
-{
-    const struct copula_result *out = r->result;
-    const double total = out->model->total;
-    double *sums CLEAN(memory_release) = NULL;
-    TRY(memory_new(&sums, out->forms));
-    for (size_t k = 0; k < out->forms; k++)
-        sums[k] = out->form[k].value / total;
-    for (size_t k = 0; k < out->forms;) {
-        const size_t i = out->form[k].first, j = out->form[k].second;
-        if (r->column[i].nominal || r->column[j].nominal)
-            TRY(copula_link(&side[i], &side[j], sums + k, out->sigma / total,
-                            m + out->model->first[i] * latents + out->model->first[j], latents));
-        k += side[i].groups * side[j].groups;
-    }
-    return ERR_OK;
-}
-
-static enum err make_sides(const struct run *r, struct copula_side *side)
-{
-    for (size_t i = 0; i < r->o->domain->attributes; i++)
-        TRY(copula_side_new(&side[i], &r->column[i], r->log));
-    return ERR_OK;
-}
-
-static enum err fit(struct run *r)
-{
-    struct copula *model = r->result->model;
-    const size_t d = r->o->domain->attributes, n = model->first[d];
-    struct copula_side *side CLEAN(memory_release) = NULL;
-    double *m = model->correlation;
-    enum err e;
-    TRY(fit_ordered(r, m, n));
-    TRY(memory_new(&side, d));
-    e = make_sides(r, side);
-    if (e == ERR_OK)
-        e = fit_nominal(r, side, m, n);
-    for (size_t i = 0; i < d; i++)
-        copula_side_clear(&side[i]);
-    TRY(e);
-    for (size_t z = 0; z < n; z++) {
-        m[z * n + z] = 1;
-        for (size_t y = 0; y < z; y++) /* one of both is there */
-            m[z * n + y] = m[y * n + z] = m[z * n + y] + m[y * n + z];
-    }
-    return copula_repair(m, model->first, d, r->log);
-}
-
 static enum err run(struct run *r)
 {
     TRY(memory_new(&r->result, 1));
@@ -368,7 +288,7 @@ static enum err run(struct run *r)
     TRY(make_forms(r));
     TRY(keep_scores(r));
     TRY(open_forms(r));
-    return fit(r);
+    return copula_fit(r->result, r->column, r->log);
 }
 
 enum err copula_run(struct copula_result **result, const struct copula_options *options,
@@ -398,8 +318,12 @@ void copula_result_free(struct copula_result **result)
         memory_free(&r->measurement[i].y);
     for (size_t i = 0; r->score != NULL && i < r->model->domain->attributes; i++)
         memory_free(&r->score[i]);
+    for (size_t i = 0; r->group != NULL && i < r->model->domain->attributes; i++)
+        memory_free(&r->group[i]);
     memory_free(&r->measurement);
     memory_free(&r->score);
+    memory_free(&r->group);
+    memory_free(&r->groups);
     memory_free(&r->form);
     copula_free(&r->model);
     memory_free(result);

@@ -49,9 +49,11 @@ struct copula_round {
 struct copula_result {
     size_t measurements; /* the one-ways, in the order of the domain */
     struct measurement *measurement;
-    double clip;    /* most of a score, before it was centred */
-    double **score; /* score[attribute][code], as they were used */
-    size_t forms;   /* as aim/forms.h has them */
+    double clip;      /* most of a score, before it was centred */
+    double **score;   /* score[attribute][code], as they were used */
+    size_t *groups;   /* of each attribute; 1: its codes were not told apart */
+    uint16_t **group; /* group[attribute][code] */
+    size_t forms;     /* as aim/forms.h has them */
     struct copula_form *form;
     double sigma; /* of each form's value */
     struct copula_round round[2];

@@ -117,12 +117,14 @@ void nominal_basis(size_t groups, double *basis)
     }
 }
 
-/* The largest share that has no group yet; of the same ones the first. */
+#define TOGETHER UINT16_MAX
+
+/* The largest share of those that are together; of the same ones the first. */
 static uint32_t largest_of(const double *share, const uint16_t *group, uint32_t size)
 {
     uint32_t largest = size;
     for (uint32_t a = 0; a < size; a++)
-        if (group[a] == UINT16_MAX && (largest == size || share[a] > share[largest]))
+        if (group[a] == TOGETHER && (largest == size || share[a] > share[largest]))
             largest = a;
     return largest;
 }
@@ -130,22 +132,27 @@ static uint32_t largest_of(const double *share, const uint16_t *group, uint32_t 
 enum err nominal_groups(const double *share, uint32_t size, double least, size_t most,
                         uint16_t *group, size_t *groups)
 {
-    uint32_t alone = 0, rest = size;
-    if (size == 0 || most < 1)
+    uint16_t alone = 0;
+    uint32_t rest = size;
+    if (size == 0 || most < 2)
         return ERR_MISUSE;
     for (uint32_t a = 0; a < size; a++)
-        group[a] = UINT16_MAX;
-    while (rest > 0) {
+        group[a] = TOGETHER;
+    for (; rest > 0; rest--) {
         const uint32_t a = largest_of(share, group, size);
-        const bool room = alone + (rest > 1 ? 2 : 1) <= (most > 2 ? most : 2);
-        if (alone > 0 && !(room && normal_density(normal_quantile(fmin(share[a], 1))) >= least))
+        const bool room = alone + (rest > 1 ? 2U : 1U) <= most;
+        if (rest < size && !(room && normal_density(normal_quantile(fmin(share[a], 1))) >= least))
             break;
-        group[a] = (uint16_t)alone++;
-        rest--;
+        group[a] = 0;
+        alone++;
     }
+    alone = 0;
     for (uint32_t a = 0; a < size; a++)
-        if (group[a] == UINT16_MAX)
-            group[a] = (uint16_t)alone;
-    *groups = alone + (rest > 0);
+        if (group[a] != TOGETHER)
+            group[a] = alone++;
+    for (uint32_t a = 0; a < size; a++)
+        if (group[a] == TOGETHER)
+            group[a] = alone;
+    *groups = (size_t)alone + (rest > 0);
     return ERR_OK;
 }

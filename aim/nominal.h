@@ -34,8 +34,8 @@ void nominal_basis(size_t groups, double *basis);
 
 /*
  * The groups of codes: by falling share each is alone while the normal density at its share's
- * quantile is at least `least`, though never more than `most` groups, and at least the first; all
- * others are together. Returns how many there are.
+ * quantile is at least `least`, though never more than `most` groups (2 or more), and at least the
+ * first; all others are together. Groups are numbered as their codes are, the common one last.
  */
 enum err nominal_groups(const double *share, uint32_t size, double least, size_t most,
                         uint16_t *group, size_t *groups) MUST_CHECK;

@@ -98,8 +98,9 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
 }
 
 /* A form of two ordered attributes has a correlation; others have the groups that they are of. */
-static json_t *form_json(const struct copula *model, const struct copula_form *f)
+static json_t *form_json(const struct copula_result *c, const struct copula_form *f)
 {
+    const struct copula *model = c->model;
     const struct domain *d = model->domain;
     const size_t i = f->first, j = f->second, latents = model->first[d->attributes];
     json_t *o = json_object(), *names = json_array(), *groups = json_array();
@@ -109,7 +110,7 @@ static json_t *form_json(const struct copula *model, const struct copula_form *f
                  json_array_append_new(groups, json_integer(f->of_second));
     failed |= json_object_set_new(o, "attributes", names);
     failed |= json_object_set_new(o, "value", json_real(f->value));
-    if (model->groups[i] > 1 || model->groups[j] > 1)
+    if (c->groups[i] > 1 || c->groups[j] > 1)
         failed |= json_object_set(o, "groups", groups);
     else
         failed |= json_object_set_new(
@@ -119,16 +120,17 @@ static json_t *form_json(const struct copula *model, const struct copula_form *f
     return unless(failed, o);
 }
 
-static json_t *groups_json(const struct copula *model)
+static json_t *groups_json(const struct copula_result *c)
 {
+    const struct domain *d = c->model->domain;
     json_t *o = json_object();
     int failed = 0;
-    for (size_t i = 0; i < model->domain->attributes; i++) {
+    for (size_t i = 0; i < d->attributes; i++) {
         json_t *list = json_array();
-        for (uint32_t a = 0; a < model->domain->attribute[i].size; a++)
-            failed |= json_array_append_new(list, json_integer(model->group[i][a]));
-        if (model->groups[i] > 1)
-            failed |= json_object_set(o, model->domain->attribute[i].name, list);
+        for (uint32_t a = 0; a < d->attribute[i].size; a++)
+            failed |= json_array_append_new(list, json_integer(c->group[i][a]));
+        if (c->groups[i] > 1)
+            failed |= json_object_set(o, d->attribute[i].name, list);
         json_decref(list);
     }
     return unless(failed, o);
@@ -142,9 +144,9 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
         failed |= json_object_set_new(scores, d->attribute[i].name,
                                       numbers(c->score[i], d->attribute[i].size));
     for (size_t k = 0; k < c->forms; k++)
-        failed |= json_array_append_new(forms, form_json(c->model, &c->form[k]));
+        failed |= json_array_append_new(forms, form_json(c, &c->form[k]));
     failed |= json_object_set_new(o, "scores", scores);
-    failed |= json_object_set_new(o, "groups", groups_json(c->model));
+    failed |= json_object_set_new(o, "groups", groups_json(c));
     failed |= json_object_set_new(o, "forms", forms);
     return unless(failed, o);
 }

@@ -72,7 +72,8 @@ static void cards(const struct report *r)
     card(r->out, value, "rows, from noisy counts (95 %)");
     if (r->copula != NULL) {
         snprintf(value, sizeof value, "%zu", (size_t)products_pairs(r->domain->attributes));
-        card(r->out, value, "pairs measured, in one number each");
+        card(r->out, value,
+             "pairs measured, in a number each, or one for each two groups of labels");
     } else {
         snprintf(value, sizeof value, "%zu of %zu", different_marginals(r),
                  r->study->workload->queries);

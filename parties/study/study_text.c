@@ -171,9 +171,10 @@ static void describe_copula(FILE *out, const struct study *s)
     const size_t d = s->domain->attributes;
     fprintf(out,
             "\nMethod: a Gaussian copula. Each attribute is measured once, for %g of the budget;\n"
-            "  then one number for each of %zu pairs of attributes, for the rest. Scores end\n"
-            "  at %g deviations or before. What links more than two attributes is not\n"
-            "  measured. The workload (%zu marginals) is what trefoil eval compares.\n",
+            "  then one number for each of %zu pairs of attributes, or of labels one for each\n"
+            "  two groups of them, for the rest. Scores end at %g deviations or before. What\n"
+            "  links more than two attributes is not measured. The workload (%zu marginals)\n"
+            "  is what trefoil eval compares.\n",
             s->copula_share, d * (d - 1) / 2, s->copula_clip, s->asked->cliques);
 }
 

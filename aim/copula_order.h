@@ -1,0 +1,44 @@
+/*
+ * aim/copula_order.h - labels that are in their order after all.
+ *
+ * Of grades one latent variable says more than several: who is in the middle has one of the middle
+ * ones. Nobody declares that labels have an order, but sums by labels tell. As an ordered column,
+ * in the order of its codes, it would have for a code g and a score t_j of an ordered column
+ *
+ *   E[1_g t_j] = p_g E[t_j] + sum over k of r^k h_gk h_jk      h_gk as in aim/copula.h, of 1_g
+ *
+ * with the r that fits the sum over codes of t_g 1_g t_j, t its scores. What the sums show beyond
+ * independence, less noise, is compared with what this leaves of it: where that is a small part the
+ * column is taken as ordered. It costs nothing: the sums are open.
+ */
+#ifndef TREFOIL_AIM_COPULA_ORDER_H
+#define TREFOIL_AIM_COPULA_ORDER_H
+
+#include "aim/copula.h"
+
+#define COPULA_UNEXPLAINED 0.1 /* of what sums show */
+
+struct copula_order {
+    struct copula_column twin; /* the column as an ordered one */
+    double *hermite;           /* h_gk, code after code */
+    double score;              /* of the nominal column's codes */
+    double found, left;
+};
+
+/*
+ * Of a nominal column, each code in a group of its own; scores of the twin are within +-clip, then
+ * scaled to have as much noise in their sum as one code has.
+ */
+enum err copula_order_new(struct copula_order *o, const struct copula_column *c,
+                          double clip) MUST_CHECK;
+void copula_order_clear(struct copula_order *o);
+
+/* sums[g]: over rows, of the score of g and that of an ordered column; each with so much noise. */
+enum err copula_order_add(struct copula_order *o, const struct copula_column *other,
+                          const double *sums, double noise) MUST_CHECK;
+bool copula_order_fits(const struct copula_order *o);
+
+/* What the twin's sums are of those of a nominal column: so much of code g. */
+double copula_order_part(const struct copula_order *o, uint32_t code);
+
+#endif
