@@ -278,10 +278,11 @@ TEST(sums_are_the_same_on_all)
             s->add(z, 2, a, n);
             for (size_t i = 0; i < n; i++)
                 assert_true(z[i] == x[i] + 2 * (double)a[i]);
-            s->combine(z, y, place, x, 3, SWEEP_LANES);
-            for (size_t i = 0; i < SWEEP_LANES; i++)
-                assert_true(z[i] == y[5] * x[i] + y[0] * x[SWEEP_LANES + i] +
-                                        y[9] * x[2 * SWEEP_LANES + i]);
+            for (size_t w = SWEEP_LANES; w <= 7 * SWEEP_LANES; w += SWEEP_LANES) {
+                s->combine(z, y, place, x, 3, w);
+                for (size_t i = 0; i < w; i++)
+                    assert_true(z[i] == y[5] * x[i] + y[0] * x[w + i] + y[9] * x[2 * w + i]);
+            }
         }
 }
 
