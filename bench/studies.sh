@@ -6,7 +6,8 @@
 # and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
 # analyst's command took. Exit code 77, having said why, where there is no root or no data
 # ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only; a kind with -abort, such as
-# annealed-abort, has `security: abort`. `smoke`: T = 2, and 1 ms everywhere.
+# annealed-abort, has `security: abort`, and with -ahead, which comes last, finds all noise made ahead:
+# over the WAN both are played so as well. `smoke`: T = 2, and 1 ms everywhere.
 set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}
@@ -16,7 +17,8 @@ data=${TREFOIL_DATA:-../shared/data}
 # shellcheck source=tests/network_study.sh
 . tests/network_study.sh
 owners=3 fixed_rounds=10 wan_delay=40
-[ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1
+ahead_kinds='annealed-ahead fixed10-ahead annealed-abort-ahead fixed10-abort-ahead'
+[ "${3:-}" = smoke ] && fixed_rounds=2 wan_delay=1 ahead_kinds=fixed10-ahead
 
 skip() {
     echo "# SKIP studies over networks: $*"
@@ -35,11 +37,12 @@ domain() { # { "age": 32, ... } as lines of a study: every value is a code
 }
 
 play() { # network kind
-    local rounds=$fixed_rounds security=semi-honest k rows
+    local rounds=$fixed_rounds security=semi-honest k rows kind=${2%-ahead} study_ahead=off
     study=$folder/$1-$2
     rm -rf "$study"
-    [ "${2%-abort}" = annealed ] && rounds=annealed
-    [ "${2%-abort}" != "$2" ] && security=abort
+    [ "${kind%-abort}" = annealed ] && rounds=annealed
+    [ "${kind%-abort}" != "$kind" ] && security=abort
+    [ "$kind" != "$2" ] && study_ahead=1
     rows=$(($(wc -l <"$data/adult.csv") / owners + 1))
     study_file "$(domain)" "workload: {all: 2}
 budget: {epsilon: 1, delta: 1e-5}
@@ -51,6 +54,9 @@ security: $security" "$rows" "$owners" || return
     study_serve 0 1 2 || return
     for ((k = 0; k < owners; k++)); do
         study_share "$k" || { cat "$study/o$k.log"; return 1; }
+    done
+    for k in 0 1 2; do
+        [ "$study_ahead" = off ] || study_wait_for "$study/s$k.log" 'all that a run may take' 1 600 || return
     done
     k=$(date +%s.%N)
     study_run result || { cat "$study/result.log"; return 1; }
@@ -67,7 +73,9 @@ for network in ${NETWORKS:-lan wan}; do
     esac
     echo "$network: $delay ms each way, $rate Mbit/s (delay by $network_wire, rate by tbf)"
     network_up "$delay" "$rate" s0 s1 s2 o0 o1 o2 a || exit 1
-    for kind in ${KINDS:-annealed fixed10}; do
+    kinds='annealed fixed10'
+    [ "$network" = wan ] && kinds+=" $ahead_kinds"
+    for kind in ${KINDS:-$kinds}; do
         play "$network" "$kind" || exit 1
     done
     network_down

@@ -3,7 +3,8 @@
 # Sourced after it; $OUT/trefoil is the program, $study the folder of keys, tables and logs.
 #
 #   study_file "DOMAIN LINES" "OTHER LINES" MAX_ROWS OWNERS   keys and study.yaml; network is up
-#   study_serve N...     starts these servers, each in its namespace, and waits until they are ready
+#   study_serve N...     starts these servers, each in its namespace, and waits until they are ready;
+#                        $study_ahead: their --noise-ahead, off without it
 #   study_share N        owner N sends $study/oN.csv
 #   study_run NAME ...   the analyst's run into $study/NAME, log $study/NAME.log; and more options
 #   study_kill N         SIGKILL; study_stop: SIGTERM to all
@@ -48,7 +49,7 @@ study_serve() {
     for k in "$@"; do
         ready=$(grep -c 'is ready' "$study/s$k.log" 2>/dev/null)
         network_do "s$k" "$OUT/trefoil" serve "$study/study.yaml" --key "$study/s$k.key" \
-            --folder "$study/server$k" >>"$study/s$k.log" 2>&1 &
+            --folder "$study/server$k" --noise-ahead "${study_ahead:-off}" >>"$study/s$k.log" 2>&1 &
         study_server_pid[k]=$!
         study_wait_for "$study/s$k.log" 'is ready' "$((${ready:-0} + 1))" 20 || return
     done

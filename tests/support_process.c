@@ -38,7 +38,7 @@ pid_t support_start(const char *output, const char *const *arguments)
 
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study)
 {
-    char lanes[16];
+    char lanes[16], ahead[16] = "off";
     const char *const arguments[] = {"serve",
                                      study,
                                      "--key",
@@ -47,9 +47,13 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
                                      support_path(s, "server%u", i),
                                      "--listen",
                                      s->host,
+                                     "--noise-ahead",
+                                     ahead,
                                      s->lanes[i] > 0 ? "--lanes" : NULL,
                                      lanes,
                                      NULL};
+    if (s->ahead[i] > 0)
+        snprintf(ahead, sizeof ahead, "%u", s->ahead[i]);
     snprintf(lanes, sizeof lanes, "%u", s->lanes[i]);
     return support_start(support_path(s, "server%u.log", i), arguments);
 }

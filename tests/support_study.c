@@ -190,6 +190,8 @@ enum err support_study_new(struct support_study *s, const struct support_options
     s->port = support_ports(STUDY_SERVERS * ports_of(o));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         s->lanes[i] = o->lanes > 1 ? o->lanes : 1;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        s->ahead[i] = o->ahead;
     support_study_file(s, "study.yaml", s->path);
     f = fopen(s->path, "w");
     if (f == NULL)

@@ -18,6 +18,7 @@ struct support_study {
     unsigned owners;
     uint16_t port;           /* first of all three servers', free when asked */
     unsigned lanes[3];       /* of each server; 0: as many as it likes */
+    unsigned ahead[3];       /* seconds of idleness before noise is made ahead; 0: off */
     const char *host;        /* of all three servers */
     char path[SUPPORT_PATH]; /* of the study file */
 };
@@ -37,6 +38,7 @@ struct support_options {
     const char *more; /* top-level keys more */
     const char *host; /* default 127.0.0.1 */
     unsigned lanes;   /* of each server: default 1, for which ports have room, and no more */
+    unsigned ahead;   /* of each server: as above */
     const char *const
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };

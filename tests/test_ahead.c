@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "mpc/ring.h"
 #include "parties/server/ahead.h"
+#include "parties/server/bell.h"
 #include "parties/server/round_ahead.h"
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
@@ -365,4 +366,30 @@ TEST(an_altered_block_costs_a_session)
     }
     s.taken.n = s.took;
     assert_true(three_replicated(&s.taken, 64));
+}
+
+/* --- the bell --------------------------------------------------------------------------------- */
+
+TEST(a_bell_ends_what_is_armed_and_nothing_else)
+{
+    struct bell bell;
+    atomic_bool ends = false;
+    bell_new(&bell);
+    bell_arm(&bell, &ends);
+    assert_false(atomic_load(&ends));
+    bell_ring(&bell);
+    assert_true(atomic_load(&ends));
+    bell_disarm(&bell);
+    atomic_store(&ends, false);
+    bell_ring(&bell);
+    assert_false(atomic_load(&ends));
+    assert_true(bell_has_rung(&bell));
+    bell_arm(&bell, &ends); /* it has rung before */
+    assert_true(atomic_load(&ends));
+    bell_disarm(&bell);
+    bell_forget(&bell);
+    atomic_store(&ends, false);
+    bell_arm(&bell, &ends);
+    assert_false(atomic_load(&ends));
+    bell_free(&bell);
 }

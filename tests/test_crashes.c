@@ -6,7 +6,7 @@
  * attempt at one round, so that no round came near to being lost.
  *
  * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. Studies whose
- * servers prove what they compute are played as well, and copulas.
+ * servers prove what they compute are played as well, copulas, and runs that find noise made ahead.
  */
 #include "tests/support_cmocka.h"
 
@@ -41,10 +41,12 @@ struct stage {
     pid_t pid[PEOPLE];
     char ledger[4096]; /* the text of the last entry of an undisturbed run */
     long syncs[PEOPLE], writes[PEOPLE];
+    const char *ahead; /* the servers' --noise-ahead */
     enum kind {
         AIM,
         PROVED, /* security: abort */
-        COPULA  /* method: copula */
+        COPULA, /* method: copula */
+        AHEAD   /* noise for the run was made before */
     } kind;
 };
 
@@ -75,10 +77,16 @@ static void disarm(void)
 
 static void start(struct stage *c, unsigned who)
 {
-    const char *const serve[] = {"serve",    c->s.path,
-                                 "--key",    file(c, "s%u.key", who),
-                                 "--folder", file(c, "server%u", who),
-                                 "--listen", "127.0.0.1",
+    const char *const serve[] = {"serve",
+                                 c->s.path,
+                                 "--key",
+                                 file(c, "s%u.key", who),
+                                 "--folder",
+                                 file(c, "server%u", who),
+                                 "--listen",
+                                 "127.0.0.1",
+                                 "--noise-ahead",
+                                 c->ahead,
                                  NULL};
     const char *const run[] = {"run",   c->s.path,      "--key",     file(c, "a.key"),
                                "--out", file(c, "out"), "--wait=60", NULL};
@@ -337,6 +345,8 @@ static void check(struct stage *c)
         assert_string_equal(text, c->kind == PROVED ? "1|1|0|" : "0|1|0|");
         query(db, "SELECT COUNT(*) FROM noise", text, sizeof text);
         assert_string_equal(text, "0|");
+        query(db, "SELECT COUNT(*) FROM ahead", text, sizeof text);
+        assert_string_equal(text, "0|");
         query(db, "SELECT COUNT(*) FROM uploads WHERE complete", text, sizeof text);
         assert_string_equal(text, "3|");
         query(db,
@@ -403,6 +413,7 @@ static int stage_of(void **state, enum kind kind)
     struct stage *c = memory_array(1, sizeof *c);
     assert_non_null(c);
     c->kind = kind;
+    c->ahead = kind == AHEAD ? "1" : "off";
     *state = c;
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -411,6 +422,9 @@ static int stage_of(void **state, enum kind kind)
     }
     for (unsigned owner = 0; owner < OWNERS; owner++)
         share(c, owner);
+    for (unsigned i = 0; kind == AHEAD && i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(c, "server%u.log", i), "all that a run may take", 60));
+    c->ahead = "off";
     assert_int_equal(mkdir(file(c, "out"), 0700), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&c->pid[i]), 0);
@@ -438,6 +452,11 @@ static int proving_stage_new(void **state)
 static int copula_stage_new(void **state)
 {
     return stage_of(state, COPULA);
+}
+
+static int ahead_stage_new(void **state)
+{
+    return stage_of(state, AHEAD);
 }
 
 static int stage_free(void **state)
@@ -550,6 +569,15 @@ static void a_copula_goes_on_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
+/* Blocks that were made before, taken, or dropped: the long tests play all of the above so. */
+static void noise_made_ahead_is_used_once_at_each_step(void **state)
+{
+    struct stage *c = *state;
+    for (unsigned who = 0; who < PEOPLE; who++)
+        for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 17)
+            one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest proving[] = {
@@ -558,10 +586,15 @@ int main(int argc, char **argv)
     const struct CMUnitTest copula[] = {
         cmocka_unit_test(a_copula_goes_on_at_each_step),
     };
+    const struct CMUnitTest ahead[] = {
+        cmocka_unit_test(noise_made_ahead_is_used_once_at_each_step),
+    };
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     return support_run_tests(stage_new, stage_free) +
            (is_long() ? support_run_tests(proving_stage_new, stage_free) +
-                            support_run_tests(copula_stage_new, stage_free)
+                            support_run_tests(copula_stage_new, stage_free) +
+                            support_run_tests(ahead_stage_new, stage_free)
                       : cmocka_run_group_tests(proving, proving_stage_new, stage_free) +
-                            cmocka_run_group_tests(copula, copula_stage_new, stage_free));
+                            cmocka_run_group_tests(copula, copula_stage_new, stage_free) +
+                            cmocka_run_group_tests(ahead, ahead_stage_new, stage_free));
 }

@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 
 #define FILES 4096
+#define AHEAD_S 60
 
 static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
-    "                     [--lanes N] [--status [ADDRESS:]PORT] [--purge]\n"
+    "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
+    "                     [--status [ADDRESS:]PORT] [--purge]\n"
     "\n"
     "Runs one of the study's three servers until it gets SIGTERM or SIGINT. It takes\n"
     "owners' uploads, and computes with the two other servers when an analyst runs\n"
@@ -28,6 +30,9 @@ static const char help[] =
     "  --lanes N          compute on N threads, 1 to 16; without it, on as many as\n"
     "                     there are processors. A session has as many as the server\n"
     "                     with the fewest\n"
+    "  --noise-ahead SECONDS   make noise for a run to come once the servers have been\n"
+    "                     idle for so long, default 60; a request ends that at once.\n"
+    "                     off: not with this server. It is on disk until a run takes it\n"
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
     "                     and /healthz; ADDRESS:PORT for another address: they have\n"
     "                     no password\n"
@@ -68,7 +73,8 @@ static void raise_file_limit(void)
 
 struct arguments {
     const char *study, *key, *folder, *listen, *status;
-    int64_t lanes;
+    const char *ahead;
+    int64_t lanes, ahead_s;
     bool purge;
     char host[STUDY_HOST_SIZE];
     uint16_t port;
@@ -92,6 +98,17 @@ static enum err take_listen(struct arguments *a, struct log *log)
     return ERR_OK;
 }
 
+/* SECONDS, or off. */
+static enum err take_ahead(struct arguments *a, struct log *log)
+{
+    if (strcmp(a->ahead, "off") == 0) {
+        a->ahead_s = 0;
+        return ERR_OK;
+    }
+    return command_integer("noise-ahead (off, or the seconds)", a->ahead, 1, 86400, &a->ahead_s,
+                           log);
+}
+
 static enum err serve(const struct arguments *a, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
@@ -100,6 +117,7 @@ static enum err serve(const struct arguments *a, struct log *log)
                                      .listen = a->listen != NULL ? a->host : NULL,
                                      .listen_port = a->port,
                                      .lanes = (unsigned)a->lanes,
+                                     .ahead_s = (unsigned)a->ahead_s,
                                      .status = a->status,
                                      .stop = &stop_requested,
                                      .log = log};
@@ -122,18 +140,21 @@ static enum err serve(const struct arguments *a, struct log *log)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    struct arguments a = {0};
+    struct arguments a = {.ahead_s = AHEAD_S};
     const struct command_option options[] = {
         {.name = "key", .value = &a.key, .needed = "FILE"},
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
         {.name = "lanes", .number = &a.lanes, .least = 1, .most = STUDY_LANES_MAX},
+        {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    TRY(command_options(argc, argv, options, 6, &a.study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, 7, &a.study, 1, 1, NULL, log));
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
+    if (a.ahead != NULL)
+        TRY(take_ahead(&a, log));
     return serve(&a, log);
 }
 

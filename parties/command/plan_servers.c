@@ -62,6 +62,17 @@ static struct work noise_work(const struct study *study, enum study_security sec
                          .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
 }
 
+/* What servers that are idle make of it before a run. */
+static void print_ahead(const struct study *study)
+{
+    const struct price_ahead a = price_ahead(study);
+    const size_t gauss = a.blocks[TAPE_GAUSS] * a.samples[TAPE_GAUSS],
+                 gumbel = a.blocks[TAPE_GUMBEL] * a.samples[TAPE_GUMBEL];
+    printf("Idle servers make %zu Gaussians and %zu Gumbels of it before a run, on %s\n"
+           "of disk at each (trefoil serve --noise-ahead)\n",
+           gauss, gumbel, words_bytes(2 * sizeof(uint64_t) * (gauss + gumbel)).text);
+}
+
 static void print_noise(const struct study *study)
 {
     const struct price_noise noise = price_noise(study);
@@ -75,6 +86,7 @@ static void print_noise(const struct study *study)
         const struct work w = noise_work(study, (enum study_security)s);
         print_work(study, (enum study_security)s, &w);
     }
+    print_ahead(study);
 }
 
 /* --- persons ---------------------------------------------------------------------------------- */

@@ -154,6 +154,7 @@ static enum err take_request(struct front *f, const struct intake_message *m,
     whole = assembly_whole(f->assembly, m->who);
     e = gate_pass(f->site->gate, m->from, whole->data, whole->size);
     assembly_drop(f->assembly, m->who);
+    bell_ring(&f->site->bell);
     /* it is not the sender's fault, and the sender tries again */
     return e != ERR_AGAIN
                ? e

@@ -125,6 +125,7 @@ static enum err end(struct server *s)
     struct site *site = &s->site;
     enum err e;
     atomic_store(site->stop, true);
+    bell_ring(&site->bell);
     http_stop(&s->http);
     e = worker_stop(&s->worker);
     front_free(&s->front);
@@ -168,6 +169,7 @@ static enum err check_place(struct server *s)
     struct roster_person self;
     TRY(roster_find(site->study, &site->me->public, ROLE_SERVER, &self, site->log));
     site->index = (unsigned)self.index;
+    site->ahead_s = s->o.ahead_s;
     site->status.study = site->study;
     site->status.index = site->index;
     site->status.started_ms = clock_now_ms();
@@ -215,11 +217,13 @@ enum err server_run(const struct server_options *options)
     s->site.me = options->me;
     s->site.stop = options->stop;
     s->site.log = &s->log;
+    bell_new(&s->site.bell);
     /* enough that the acts of each owner are told a few times */
     s->log.meter = log_meter_new(100 + 4 * options->study->owners);
     e = s->log.meter != NULL ? check_place(s) : ERR_NOMEM;
     if (e == ERR_OK)
         e = serve(s);
+    bell_free(&s->site.bell);
     log_meter_free(&s->log);
     return e;
 }

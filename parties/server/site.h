@@ -10,6 +10,7 @@
 #include "netio/transport.h"
 #include "parties/audit/audit.h"
 #include "parties/exchange/head.h"
+#include "parties/server/bell.h"
 #include "parties/server/status.h"
 #include "parties/store/store_ledger.h"
 #include "parties/study/bounds.h"
@@ -32,6 +33,8 @@ struct site {
     struct gate *gate;
     struct forward *forward; /* at server 1 */
     struct status status;
+    struct bell bell;  /* rings when a request waits for the worker */
+    unsigned ahead_s;  /* idle for so long, servers make noise ahead; 0: this one never does */
     atomic_bool *stop; /* a thread that sees it returns soon */
     struct log *log;
 };

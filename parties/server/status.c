@@ -132,6 +132,11 @@ static void of_worker(const struct status *s, struct bytes *out)
           atomic_load(&s->requests));
     count(out, "trefoil_requests_failed_total", "counter", "Requests that ended with an error.",
           atomic_load(&s->requests_failed));
+    head(out, "trefoil_noise_ahead_samples", "gauge",
+         "Samples of noise on disk that servers made before a run.");
+    for (unsigned k = 0; k < 2; k++)
+        text_put(out, "trefoil_noise_ahead_samples{kind=\"%s\"} %" PRIuFAST64 "\n",
+                 k == 0 ? "gauss" : "gumbel", atomic_load(&s->ahead[k]));
     head(out, "trefoil_neighbour_connected", "gauge",
          "1 while the link to another server stands. In a long round it is not looked at.");
     for (unsigned p = 0; p < 2; p++)

@@ -129,6 +129,17 @@ static void run_row(const struct status *s, struct bytes *out)
              atomic_load(&s->requests), atomic_load(&s->requests_failed));
 }
 
+static void ahead_row(const struct status *s, struct bytes *out)
+{
+    const uint64_t here = atomic_load(&s->ahead[0]) + atomic_load(&s->ahead[1]),
+                   most = atomic_load(&s->ahead_most[0]) + atomic_load(&s->ahead_most[1]);
+    begin_row(out, "Noise ahead");
+    text_put(out, "%" PRIu64 " of %" PRIu64 " samples", here, most);
+    bar(out, (double)here, (double)most);
+    text_put(out, "<span class=\"soft\">made while the servers are idle, for a run to "
+                  "come</span></td></tr>");
+}
+
 static void neighbours_row(const struct status *s, struct bytes *out)
 {
     begin_row(out, "Other servers");
@@ -247,6 +258,7 @@ enum err status_page(const struct status *s, struct bytes *out)
     text_put(out, "</p><table>");
     uploads_row(s, out);
     run_row(s, out);
+    ahead_row(s, out);
     neighbours_row(s, out);
     budget_row(s, out);
     bytes_row(s, out);

@@ -57,6 +57,9 @@ enum err worker_start(struct worker **worker, struct site *site)
     w->port = gate_port(site->gate);
     worker_show_guard(w);
     TRY(w->port != NULL ? worker_show_budget(w) : ERR_NOMEM);
+    worker_drop_ahead(w);
+    worker_show_ahead(w);
+    worker_idle_from_now(w);
     TRY(thread_start(&w->thread, run, w, site->log));
     w->started = true;
     return ERR_OK;

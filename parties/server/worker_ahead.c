@@ -1,5 +1,73 @@
-/* Noise that was made before a run: what its session may take (parties/server/ahead.h). */
+/*
+ * What the workers do while nobody asks for anything: noise for a run to come, in a session of
+ * their own (parties/server/ahead.h).
+ *
+ *   0 -> 1, 2    PROPOSE      about nobody's attempt, once server 0 has been idle for a while
+ *   all -> all   names        of the blocks that each has; what not all have is dropped
+ *   all -> all   wish         whether to go on; before each block
+ *   all          a block      like any noise, independent of data
+ *   all -> all   wish         under a check: nobody leaves once that has begun
+ *   each         store        the block, sealed: on disk
+ *
+ * Which block is next follows from what all have. A request ends this at once at the server that
+ * gets it, wherever it is but in a check, and so at all three (parties/server/bell.h): what is not
+ * on disk by then is lost.
+ */
+#include "base/clock.h"
+#include "mpc/crew.h"
+#include "parties/server/round.h"
 #include "parties/server/worker_private.h"
+#include "protocols/range.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* What PROPOSE says in the place of an attempt, which is random. */
+static const uint8_t about_noise[REQUEST_ATTEMPT_SIZE] = "noise ahead v1";
+
+#define PAUSE_LEAST_MS 5000
+#define PAUSE_MOST_MS 600000
+#define SPENT 0.99 /* of the budget: what is left buys no round */
+
+enum wish {
+    GO_ON,
+    LATER, /* somebody asks for something, or this server ends */
+    NEVER  /* --noise-ahead off, or the budget is spent, or the guard refuses */
+};
+
+/* --- how much there is ------------------------------------------------------------------------ */
+
+void worker_show_ahead(struct worker *w)
+{
+    const struct price_ahead sizes = price_ahead(w->site->study);
+    struct ahead_blocks here;
+    if (store_ahead(w->site->store, &here) != ERR_OK)
+        return;
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        atomic_store(&w->site->status.ahead[k], here.count[k] * sizes.samples[k]);
+        atomic_store(&w->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
+    }
+}
+
+static bool is_spent(const struct worker *w)
+{
+    const struct status *s = &w->site->status;
+    return atomic_load(&s->rho_spent) >= SPENT * atomic_load(&s->rho_limit);
+}
+
+void worker_drop_ahead(struct worker *w)
+{
+    static const struct ahead_blocks none;
+    size_t dropped = 0;
+    if (!is_spent(w))
+        return;
+    if (store_ahead_keep(w->site->store, &none, &dropped) != ERR_OK)
+        log_warn(w->site->log, "noise that was made ahead stays on disk, though the budget is "
+                               "spent");
+    worker_show_ahead(w);
+}
+
+/* --- what a run may take ---------------------------------------------------------------------- */
 
 enum err worker_name_ahead(struct worker *w)
 {
@@ -14,4 +82,234 @@ enum err worker_keep_ahead(struct worker *w)
     size_t dropped;
     w->play.ahead = (struct ahead){.blocks = w->ahead.common};
     return store_ahead_keep(w->site->store, &w->ahead.common, &dropped);
+}
+
+/* --- a session for noise ---------------------------------------------------------------------- */
+
+struct making {
+    struct worker *w;
+    struct price_ahead plan;
+    struct ahead_blocks blocks; /* that all have */
+    struct tape tape;
+    size_t made[TAPE_KINDS]; /* of these in this session */
+    enum wish heard;         /* the least willing of the three */
+};
+
+static void clear(struct making *m)
+{
+    tape_free(&m->tape);
+}
+
+static enum wish own_wish(struct worker *w)
+{
+    if (w->site->ahead_s == 0 || is_spent(w) || guard_verdict(&w->guard) != ERR_OK)
+        return NEVER;
+    return bell_has_rung(&w->site->bell) || atomic_load(w->site->stop) ? LATER : GO_ON;
+}
+
+/* Whether all three go on. From here on nothing rings until the bell is armed again. */
+static enum err ask_all(struct making *m)
+{
+    uint8_t own, came[2];
+    bell_disarm(&m->w->site->bell);
+    own = (uint8_t)own_wish(m->w);
+    TRY(round_broadcast(m->w->net, &own, 1, &came[0], &came[1]));
+    m->heard = (enum wish)own;
+    for (unsigned p = 0; p < 2; p++)
+        if (came[p] > NEVER)
+            return ERR_FORMAT;
+        else if (came[p] > m->heard)
+            m->heard = (enum wish)came[p];
+    return ERR_OK;
+}
+
+/* What follows from lists that differ is masked by streams that differ. */
+static enum err set_topic(struct making *m)
+{
+    static const char label[] = "trefoil-ahead-1";
+    uint8_t digest[32], topic[SESSION_ID_SIZE];
+    crypto_hash_sha256_state hash;
+    round_ahead_digest(&m->w->ahead, digest);
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, digest, sizeof digest);
+    crypto_hash_sha256_final(&hash, topic);
+    TRY(crew_topic(m->w->party, m->w->session, topic));
+    return check_alike(m->w->party, digest, sizeof digest);
+}
+
+static enum err compare(struct making *m)
+{
+    struct worker *w = m->w;
+    size_t dropped;
+    TRY(store_ahead(w->site->store, &m->blocks));
+    round_ahead(&w->ahead, w->net, &m->blocks);
+    TRY(ask_all(m));
+    m->blocks = w->ahead.common;
+    TRY(store_ahead_keep(w->site->store, &m->blocks, &dropped));
+    return set_topic(m);
+}
+
+/* The kind of which the least part is here; false: nothing is missing. */
+static bool next_kind(const struct making *m, enum tape_kind *kind)
+{
+    const size_t *have = m->blocks.count, *plan = m->plan.blocks;
+    *kind = have[TAPE_GAUSS] * plan[TAPE_GUMBEL] <= have[TAPE_GUMBEL] * plan[TAPE_GAUSS] &&
+                    have[TAPE_GAUSS] < plan[TAPE_GAUSS]
+                ? TAPE_GAUSS
+                : TAPE_GUMBEL;
+    return have[*kind] < plan[*kind];
+}
+
+static enum err keep_block(struct making *m, enum tape_kind kind)
+{
+    size_t count[TAPE_KINDS] = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0};
+    struct tape block CLEAN(tape_free) = {0};
+    uint8_t name[AHEAD_NAME];
+    count[kind] = m->plan.samples[kind];
+    TRY(range_cut(&m->tape, count, &block));
+    TRY(range_write(&block, &noise));
+    ahead_name(m->w->session->id, kind, m->made[kind]++, name);
+    TRY(store_ahead_put(m->w->site->store, kind, name, &noise));
+    m->blocks.count[kind]++;
+    worker_show_ahead(m->w);
+    return ERR_OK;
+}
+
+/* Candidates of discrete noise are opened, which proves all before: no place to leave. */
+static bool may_leave(const struct making *m, enum tape_kind kind)
+{
+    return m->w->party->check == NULL || kind != TAPE_GAUSS || m->tape.noise != TAPE_DISCRETE;
+}
+
+static enum err make_block(struct making *m, enum tape_kind kind)
+{
+    struct worker *w = m->w;
+    if (may_leave(m, kind))
+        bell_arm(&w->site->bell, &w->ended);
+    TRY(tape_reserve(w->party, &m->tape, kind, m->plan.samples[kind]));
+    if (w->party->check != NULL) {
+        TRY(ask_all(m));
+        if (m->heard != GO_ON)
+            return ERR_OK;
+        TRY(check_flush(w->party));
+    }
+    bell_disarm(&w->site->bell);
+    return keep_block(m, kind);
+}
+
+static enum err make_blocks(struct making *m)
+{
+    enum tape_kind kind;
+    tape_start(&m->tape, m->w->session->id, price_tape_noise(m->w->site->study));
+    net_enter(m->w->net, NET_NOISE);
+    TRY(compare(m));
+    while (m->heard == GO_ON && next_kind(m, &kind)) {
+        TRY(make_block(m, kind));
+        if (m->heard == GO_ON)
+            TRY(ask_all(m));
+    }
+    return ERR_OK;
+}
+
+/* Its words go nowhere but to `words`: that it ends, whenever somebody asks for something, is no
+ * error. */
+static void hush(struct worker *w)
+{
+    w->log.file = NULL;
+    for (unsigned k = 0; k < w->lanes; k++)
+        w->lane[k].log.file = NULL;
+}
+
+static void tell(struct worker *w, const struct making *m, enum err e)
+{
+    struct log *log = w->site->log;
+    const size_t made = m->made[TAPE_GAUSS] + m->made[TAPE_GUMBEL];
+    enum tape_kind ignored;
+    const bool was_whole = w->idle.whole;
+    w->idle.whole = !next_kind(m, &ignored);
+    if (made > 0 || (w->idle.whole && !was_whole))
+        log_info(log, "noise ahead: %zu Gaussians and %zu Gumbels are here%s",
+                 m->blocks.count[TAPE_GAUSS] * m->plan.samples[TAPE_GAUSS],
+                 m->blocks.count[TAPE_GUMBEL] * m->plan.samples[TAPE_GUMBEL],
+                 w->idle.whole ? ", all that a run may take" : "; more when there is time");
+    if (e == ERR_OK && m->heard == NEVER && !w->idle.told) {
+        log_info(log, "noise ahead: none is made, since a server is started with --noise-ahead "
+                      "off, has its budget spent or takes no part in the study any more");
+        w->idle.told = true;
+    }
+    if (e != ERR_OK && !bell_has_rung(&w->site->bell))
+        log_info(log, "noise ahead: stopped for now: %s",
+                 w->words[0] != '\0' ? log_first(w->words) : error_text(e));
+}
+
+/* In an open session; true: there is no reason for another before something changes. */
+static bool make_ahead(struct worker *w)
+{
+    struct making m CLEAN(clear) = {.w = w, .plan = price_ahead(w->site->study)};
+    enum err e;
+    hush(w);
+    memset(w->run, 0, sizeof w->run);
+    atomic_store(&w->site->status.session, false);
+    w->play.openings.common = (struct audit_opening){
+        .spent = atomic_load(&w->site->status.rho_spent)};
+    w->play.openings.confirmed = false;
+    e = make_blocks(&m);
+    bell_disarm(&w->site->bell);
+    if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT) {
+        log_error(w->site->log, "noise ahead: %s", log_first(w->words));
+        worker_log_caught(w, 0);
+    } else {
+        tell(w, &m, e);
+    }
+    worker_show_guard(w);
+    worker_close_session(w);
+    w->log.file = w->site->log->file;
+    return e == ERR_OK && m.heard != LATER;
+}
+
+void worker_make_ahead(struct worker *w)
+{
+    (void)make_ahead(w);
+}
+
+/* --- when ------------------------------------------------------------------------------------- */
+
+void worker_idle_from_now(struct worker *w)
+{
+    w->idle.due = clock_now_ms() + (int64_t)w->site->ahead_s * 1000;
+    w->idle.pause = 0;
+}
+
+bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE])
+{
+    return memcmp(about, about_noise, sizeof about_noise) == 0;
+}
+
+/* After one that made all, or found that none is to be made, the next waits for something new. */
+static void wait_for_next(struct worker *w, bool never)
+{
+    int64_t pause = w->idle.pause > 0 ? 2 * w->idle.pause : (int64_t)w->site->ahead_s * 1000;
+    pause = pause < PAUSE_LEAST_MS ? PAUSE_LEAST_MS : pause;
+    w->idle.pause = pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS;
+    w->idle.due = never ? INT64_MAX : clock_now_ms() + w->idle.pause;
+}
+
+void worker_tend_ahead(struct worker *w)
+{
+    const unsigned standing = transport_standing(w->site->control);
+    uint8_t about[REQUEST_ATTEMPT_SIZE];
+    bool never = false;
+    if (standing != w->idle.standing)
+        worker_idle_from_now(w);
+    w->idle.standing = standing;
+    if (w->site->ahead_s == 0 || w->session != NULL || standing != 3 || is_spent(w) ||
+        clock_now_ms() < w->idle.due || bell_has_rung(&w->site->bell))
+        return;
+    memcpy(about, about_noise, sizeof about);
+    w->words[0] = '\0';
+    if (worker_open_session(w, NULL, about) == ERR_OK)
+        never = make_ahead(w);
+    wait_for_next(w, never);
 }

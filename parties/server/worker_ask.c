@@ -173,12 +173,14 @@ enum err worker_once(struct worker *w, struct bytes *message)
     struct gate_client from;
     enum err e;
     if (w->site->index == 0) {
+        worker_tend_ahead(w);
         e = transport_wait(w->site->control, 0, 0, clock_now_ms()); /* tends the links */
         if (e != ERR_OK && e != ERR_TIMEOUT)
             return e;
     } else {
         TRY(worker_tend(w, message));
     }
+    bell_forget(&w->site->bell);
     e = gate_port_receive(w->port, &from, message, leader, clock_now_ms() + WORKER_POLL_MS);
     if (e == ERR_TIMEOUT || e == ERR_AGAIN)
         return ERR_OK;
@@ -188,6 +190,8 @@ enum err worker_once(struct worker *w, struct bytes *message)
         return ERR_OK;
     }
     TRY(e);
+    bell_ring(&w->site->bell); /* more may wait */
     take(w, &from, message);
+    worker_idle_from_now(w);
     return ERR_OK;
 }

@@ -103,6 +103,10 @@ static void join(struct worker *w, const struct bytes *propose)
     memset(w->joined, 0, sizeof w->joined);
     e = worker_open_session(w, propose, w->joined);
     w->joined_ms = clock_now_ms();
+    if (e == ERR_OK && worker_is_about_noise(w->joined)) {
+        worker_make_ahead(w);
+        return;
+    }
     waiting = find(w, w->joined);
     if (waiting == NULL)
         return;

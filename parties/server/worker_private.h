@@ -65,6 +65,13 @@ struct worker {
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */
     int64_t began;                       /* since when, by the wall clock */
+    struct {
+        int64_t due,
+            pause;         /* when noise is made next, by clock_now_ms(); how long it waits after */
+        unsigned standing; /* the neighbours' links as they were */
+        bool told;         /* why there will be none */
+        bool whole;        /* nothing was missing, when this was last compared */
+    } idle;
     /* at servers 1 and 2 */
     struct worker_waiting waiting[WORKER_WAITING];
     uint8_t joined[REQUEST_ATTEMPT_SIZE]; /* the attempt whose session this is */
@@ -91,6 +98,15 @@ void worker_close_lanes(struct worker *w);
  */
 enum err worker_name_ahead(struct worker *w) MUST_CHECK;
 enum err worker_keep_ahead(struct worker *w) MUST_CHECK;
+/* What there is, in the status; and once the budget is spent nothing any more. */
+void worker_show_ahead(struct worker *w);
+void worker_drop_ahead(struct worker *w);
+/* Whether a session is about noise, and for nobody's run; what is done in it then: it is closed. */
+bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE]);
+void worker_make_ahead(struct worker *w);
+/* At server 0: opens such a session when the time has come; after a request it is put off. */
+void worker_tend_ahead(struct worker *w);
+void worker_idle_from_now(struct worker *w);
 
 /* One message, or a while without: ERR_OK unless the worker cannot go on. */
 enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
@@ -127,6 +143,8 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHE
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* Which neighbours its control links reach. */
 void worker_show_neighbours(struct worker *w);
+/* A failed check is told to whoever reads the audit log, too; `round`: 0 where there is none. */
+void worker_log_caught(struct worker *w, uint32_t round);
 /* And whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */

@@ -42,6 +42,7 @@ void worker_close_session(struct worker *w)
     bytes_clear(&w->play.upload_ids);
     bytes_clear(&w->play.openings.what);
     store_use(w->site->store, false);
+    worker_drop_ahead(w);
     if (was_open) /* a batch of noise alone took 150 MiB, half of which would stay */
         memory_give_back();
 }
@@ -360,8 +361,7 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
                                     : play_round(&w->play, r, ask->digest, result);
 }
 
-/* A check that failed is told to whoever reads the audit log, too. */
-static void log_caught(struct worker *w, uint32_t round)
+void worker_log_caught(struct worker *w, uint32_t round)
 {
     const struct check_failure failure = check_failure(w->party);
     struct audit_caught caught = {.round = round, .check = failure.check};
@@ -382,8 +382,8 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
         return ERR_OK;
     if (guard_allows(&w->guard, &w->log) != ERR_CHEAT)
         return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed */ : e;
-    log_caught(w,
-               ask->request.sequence); /* of whichever lane, and whatever the others ended with */
+    worker_log_caught(
+        w, ask->request.sequence); /* of whichever lane, and whatever the others ended with */
     return ERR_CHEAT;
 }
 
@@ -400,6 +400,7 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct by
         e = dispatch_guarded(w, ask, result);
     hear(w);
     worker_show_guard(w);
+    worker_show_ahead(w);
     if (worker_show_budget(w) != ERR_OK)
         log_warn(w->site->log, "the status shows an old budget: the ledger cannot be read");
     show_bytes(w);
@@ -427,7 +428,7 @@ void worker_let_late_join(struct worker *w)
     if (e == ERR_OK && w->play.here > w->engine->tally.owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
     if (e == ERR_CHEAT)
-        log_caught(w, (uint32_t)atomic_load(&w->site->status.round));
+        worker_log_caught(w, (uint32_t)atomic_load(&w->site->status.round));
     if (e != ERR_OK) {
         log_warn(w->site->log, "rows that came during the run could not be counted: %s",
                  error_text(e));
