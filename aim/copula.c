@@ -13,8 +13,6 @@
 #define STEPS 64
 #define HALVINGS 60
 
-#define GROUPS_MOST 64
-
 static bool has_labels(const struct domain_attribute *a)
 {
     return a->kind == DOMAIN_CATEGORICAL && a->size > 2;
@@ -35,7 +33,7 @@ static uint64_t forms_of(const struct domain *d, size_t groups)
 
 size_t copula_groups_most(const struct domain *d)
 {
-    size_t groups = GROUPS_MOST;
+    size_t groups = COPULA_GROUPS_MOST;
     while (groups > 2 && forms_of(d, groups) > COPULA_FORMS_MOST)
         groups--;
     return forms_of(d, groups) <= FORMS_MAX ? groups : 1;

@@ -40,9 +40,11 @@ struct copula_column {
 };
 
 /*
- * How many groups a nominal column may have, 2 to 64: fewer where all would make more forms than
- * COPULA_FORMS_MOST. 1 where there are so many columns that all are taken as ordered ones.
+ * How many groups a nominal column may have, 2 to COPULA_GROUPS_MOST: fewer where all would make
+ * more forms than COPULA_FORMS_MOST. 1 where there are so many columns that all are taken as
+ * ordered ones.
  */
+#define COPULA_GROUPS_MOST 64
 #define COPULA_FORMS_MOST (UINT64_C(1) << 17)
 size_t copula_groups_most(const struct domain *d);
 /* How many forms that are, at most. */

@@ -105,7 +105,8 @@ static enum err read_groups(struct copula *c, struct reader *r)
     double latents = 0;
     for (size_t i = 0; i < c->domain->attributes; i++) {
         c->groups[i] = reader_u32(r);
-        if (r->failed || c->groups[i] < 1 || c->groups[i] > c->domain->attribute[i].size)
+        if (r->failed || c->groups[i] < 1 || c->groups[i] > c->domain->attribute[i].size ||
+            c->groups[i] > COPULA_GROUPS_MOST) /* utilities of many more would take hours */
             return ERR_FORMAT;
         latents += c->groups[i] > 1 ? (double)c->groups[i] - 1 : 1;
         for (uint32_t a = 0; c->groups[i] > 1 && a < c->domain->attribute[i].size; a++)
@@ -120,13 +121,14 @@ static enum err read_groups(struct copula *c, struct reader *r)
 
 static enum err read_correlations(struct copula *c, struct reader *r)
 {
-    const size_t d = c->first[c->domain->attributes];
+    const size_t d = c->first[c->domain->attributes], *first = c->first;
     double *root CLEAN(memory_release) = NULL;
     for (size_t i = 0; i < d; i++) {
         c->correlation[i * d + i] = 1;
+        first += first[1] <= i;
         for (size_t j = 0; j < i; j++) {
             const double x = reader_double(r);
-            if (r->failed || !(fabs(x) <= 1))
+            if (r->failed || !(fabs(x) <= (j < *first ? 1 : 0))) /* 0 of one attribute */
                 return ERR_FORMAT;
             c->correlation[i * d + j] = c->correlation[j * d + i] = x;
         }

@@ -7,8 +7,9 @@
  *   "trefoil-copula-2\n"
  *   domain    as in aim/model_file.h
  *   copula    f64 total, at most 2^48; for each attribute f64 the share of each code; u32 how many
- *             groups of codes, 1 where the codes are ordered, and if more u16 the group of each
- *             code; f64 the correlation of latent variables i and j, j < i, row by row
+ *             groups of codes, 1 where the codes are ordered, and if more, up to 64, u16 the group
+ *             of each code; f64 the correlation of latent variables i and j, j < i, row by row: 0
+ *             of two of one attribute
  *   digest    32 bytes: BLAKE2b-256 of all before
  */
 #ifndef TREFOIL_AIM_COPULA_MODEL_H

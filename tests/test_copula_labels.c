@@ -3,6 +3,7 @@
  * slopes and links against numbers drawn by hand, groups, labels that have an order after all.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_domain.h"
 
 #include "aim/copula_links.h"
 #include "aim/copula_run.h"
@@ -360,6 +361,50 @@ TEST(models_of_labels_come_back)
     assert_true(back->groups[1] == 1 && back->first[4] == 4 && back->correlation[7] == 0.25);
     copula_free(&back);
     domain_free(&d);
+    unlink(path);
+    rmdir(folder);
+}
+
+static enum err loaded_again(const char *path, const struct copula *c)
+{
+    struct copula *back = NULL;
+    struct domain *d = NULL;
+    enum err e;
+    assert_int_equal(copula_save(path, c, NULL), ERR_OK);
+    e = copula_load(&back, &d, path, NULL);
+    copula_free(&back);
+    domain_free(&d);
+    return e;
+}
+
+/* Utilities of so many groups that nobody waits for them, and rows that have other shares. */
+TEST(models_that_no_run_makes_are_refused)
+{
+    static const uint32_t sizes[] = {2, COPULA_GROUPS_MOST + 1};
+    char folder[] = "/tmp/trefoil-labels-XXXXXX", path[64];
+    uint16_t group[COPULA_GROUPS_MOST + 1];
+    struct domain *d CLEAN(domain_free) = support_domain(sizes, 2);
+    struct copula *c CLEAN(copula_free) = NULL;
+    size_t n;
+    assert_int_equal(copula_new(&c, d), ERR_OK);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/model", folder);
+    c->total = 10;
+    c->share[0][1] = c->share[1][0] = 1;
+    for (uint16_t a = 0; a < sizes[1]; a++)
+        group[a] = a;
+    assert_int_equal(copula_set_groups(c, 1, group, sizes[1]), ERR_OK);
+    assert_int_equal(loaded_again(path, c), ERR_FORMAT);
+    group[COPULA_GROUPS_MOST] = 0;
+    assert_int_equal(copula_set_groups(c, 1, group, COPULA_GROUPS_MOST), ERR_OK);
+    n = c->first[2];
+    c->correlation[1 * n] = c->correlation[(n - 1) * n] = 0.5; /* with the other attribute */
+    assert_int_equal(loaded_again(path, c), ERR_OK);
+    for (size_t z = 2; z < n; z += n - 3) {
+        c->correlation[z * n + 1] = 0.1;
+        assert_int_equal(loaded_again(path, c), ERR_FORMAT);
+        c->correlation[z * n + 1] = 0;
+    }
     unlink(path);
     rmdir(folder);
 }
