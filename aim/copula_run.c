@@ -282,6 +282,7 @@ static enum err run(struct run *r)
     TRY(memory_new(&r->result, 1));
     TRY(copula_new(&r->result->model, r->o->domain));
     TRY(ledger_new(&r->ledger, &r->o->limits, r->log));
+    TRY(look_debit(&r->o->look, r->ledger, r->o->measure_slack, r->log));
     TRY(measure(r));
     TRY(look(r));
     TRY(choose_kappa(r));

@@ -18,6 +18,7 @@
 #include "aim/backend.h"
 #include "aim/copula_model.h"
 #include "aim/ledger.h"
+#include "aim/look.h"
 #include "aim/model.h"
 #include "aim/score.h"
 
@@ -31,6 +32,7 @@ struct copula_options {
     double clip;                  /* the largest that may be chosen */
     double share;                 /* of rho, for the one-ways */
     double measure_slack;         /* epsilon of a measured marginal, or of a form */
+    struct look look;             /* taken before round 0 */
 };
 
 /* A form, in rows: sum of t_i t_j over rows, t the scores as they were rounded. */

@@ -9,7 +9,7 @@
 static double usable_rho(const struct aim_options *o)
 {
     double k = o->limits.rows_per_person != 0 ? o->limits.rows_per_person : 1;
-    return o->limits.rho / (k * k);
+    return o->limits.rho / (k * k) - LOOK_TRIES * look_rho(&o->look);
 }
 
 static struct schedule start_of(const struct aim_options *o)
@@ -174,6 +174,7 @@ static enum err round_zero(struct loop *l)
 {
     const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[0];
+    const double spent = ledger_spent(l->ledger);
     *r = (struct aim_round){.query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
     TRY(enter(l));
@@ -181,7 +182,7 @@ static enum err round_zero(struct loop *l)
     TRY(measure_one_ways(l));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(compare_one_ways(l, r));
-    return leave(l, r, 0);
+    return leave(l, r, spent);
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
@@ -251,6 +252,7 @@ static enum err prepare(struct loop *l)
     l->schedule = start_of(o);
     measured = o->workload->one_ways + l->schedule.most;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
+    TRY(look_debit(&o->look, l->ledger, o->measure_slack, l->log));
     TRY(memory_new(&l->query, queries));
     TRY(memory_new(&l->scale, queries));
     TRY(memory_new(&l->penalty, queries));

@@ -31,6 +31,7 @@
 
 #include "aim/backend.h"
 #include "aim/ledger.h"
+#include "aim/look.h"
 #include "aim/model.h"
 #include "aim/schedule.h"
 #include "aim/score.h"
@@ -68,6 +69,7 @@ struct aim_options {
     enum aim_score score;
     double select_slack;      /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
     double measure_slack;     /* epsilon of one measured marginal, debited to the slack ledger */
+    struct look look;         /* taken before round 0 */
     uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
     unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */
     unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */

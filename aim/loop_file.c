@@ -47,6 +47,8 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_u64(&b, loop_model_limit(o));
     bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
     bytes_put_u8(&b, 0); /* there was a choice of fits */
+    if (o->look.multiplier > 0)
+        bytes_put_u64(&b, o->look.multiplier);
     write_zeros(o, &b);
     TRY(bytes_ok(&b));
     crypto_generichash(digest, DIGEST_SIZE, b.data, b.size, NULL, 0);

@@ -156,6 +156,22 @@ static enum err open_forms(void *self, const struct aim_forms *request)
     return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)request->values);
 }
 
+enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
+                        int64_t *value)
+{
+    struct random random;
+    enum err e = ERR_OK;
+    if (noise != NULL) {
+        e = noise->gauss(noise->self, 1, value);
+    } else {
+        random_fresh(&random);
+        *value = random_gauss(&random);
+        random_wipe(&random);
+    }
+    *value += (int64_t)(multiplier * number);
+    return e;
+}
+
 struct aim_backend plaintext_backend(struct plaintext *p)
 {
     return (struct aim_backend){

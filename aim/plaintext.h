@@ -37,6 +37,10 @@ enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, co
 void plaintext_free(struct plaintext **p);
 
 /* Valid until `p` is freed. */
+/* What a look opens of this number, with noise of this source, or fresh noise where it is NULL. */
+enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
+                        int64_t *value) MUST_CHECK;
+
 struct aim_backend plaintext_backend(struct plaintext *p);
 
 #endif

@@ -26,6 +26,17 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
     return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
 }
 
+enum err measure_open_number(struct party *p, struct share64 number, struct tape *tape, uint64_t m,
+                             int64_t *value)
+{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+    struct share64 noisy;
+    TRY(party_share64(p, &noisy, number.n));
+    TRY(tape_take(tape, TAPE_GAUSS, noisy));
+    ring64_add_scaled(noisy, number, m);
+    return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)value);
+}
+
 bool measure_permits(const struct counts *counts, uint64_t m)
 {
     return m >= MEASURE_MULTIPLIER_MIN && m <= MEASURE_MULTIPLIER_MAX &&

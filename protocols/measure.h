@@ -25,4 +25,8 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
                       const uint32_t *queries, size_t count, uint64_t m,
                       int64_t *values) MUST_CHECK;
 
+/* The same of one number that is no marginal, and below 2^32: m has to be permitted. */
+enum err measure_open_number(struct party *p, struct share64 number, struct tape *tape, uint64_t m,
+                             int64_t *value) MUST_CHECK;
+
 #endif

@@ -98,6 +98,8 @@ void fuzz_seeds(fuzz_put put, void *self)
     put_request(put, self, &r);
     r = (struct request){.kind = REQUEST_FORMS, .sequence = 2, .weights = 18, .weight = weight};
     put_request(put, self, &r);
+    r = (struct request){.kind = REQUEST_LOOK, .multiplier = 4096};
+    put_request(put, self, &r);
     r = (struct request){.kind = REQUEST_CLOSE, .sequence = 3};
     put_request(put, self, &r);
     bytes_put_u8(&b, 1);

@@ -207,8 +207,7 @@ struct table *scene_rows(const struct scene *c, unsigned owner)
     return t;
 }
 
-/* Puts a column before the owner's file, which scene_new() wrote of the same rows. */
-static void add_column(struct scene *c, unsigned owner)
+void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row))
 {
     struct bytes from CLEAN(bytes_clear) = {0}, to CLEAN(bytes_clear) = {0};
     const char *line;
@@ -219,7 +218,7 @@ static void add_column(struct scene *c, unsigned owner)
     for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1, i++) {
         char name[40] = "who,";
         if (i > 0)
-            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person_of(owner, i - 1));
+            snprintf(name, sizeof name, "%s%04zu,", i % 2 ? "P " : "p", person(owner, i - 1));
         bytes_put_text(&to, name);
         bytes_put(&to, line, (size_t)(end + 1 - line));
     }
@@ -244,5 +243,5 @@ void scene_bound(struct scene *c, unsigned without)
 void scene_name_persons(struct scene *c)
 {
     for (unsigned i = 0; i < c->s.owners; i++)
-        add_column(c, i);
+        scene_name_rows(c, i, person_of);
 }

@@ -37,6 +37,8 @@ int run_study(struct scene *c, const char *key, unsigned number);
 void expect_code(int code, int expected, const char *output);
 
 struct scene scene_new(const struct support_options *o);
+/* Puts a column "who" before an owner's file: whose each row is, written in more than one way. */
+void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row));
 void scene_free(struct scene *c);
 uint32_t scene_query(const struct study *study, const json_t *attributes);
 void check_measurements(struct scene *c, const char *path, size_t expected);

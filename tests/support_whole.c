@@ -352,6 +352,10 @@ enum err run_mpc(struct party *p, void *shared)
         e = load_engine(w, p, &seat.engine);
     if (e == ERR_OK)
         e = release_loop_options(w->s.study, w->bounds, &options, p->log);
+    if (e == ERR_OK && options.look.multiplier > 0)
+        e = perform(&seat,
+                    &(struct request){.kind = REQUEST_LOOK, .multiplier = options.look.multiplier},
+                    NULL, &w->look[p->index]);
     if (e == ERR_OK)
         e = aim_run(&w->result[p->index], &options, &backend, p->log);
     engine_free(&seat.engine);

@@ -54,6 +54,7 @@ struct whole {
     struct domain *columns[OWNERS]; /* of owners that are linked, with their tables */
     struct table *own[OWNERS];
     size_t linked;    /* rows that all owners of a batch have */
+    int64_t look[3];  /* what a look opened, of each party */
     unsigned lacking; /* owners that are not counted, since an upload is not sorted */
     struct again {
         struct whole *w;

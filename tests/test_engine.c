@@ -65,6 +65,12 @@ static enum err run_plain(struct whole *w, struct aim_result **result, struct re
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)
         e = plaintext_new(&growing.plain[o], w->s.study->workload, w->stage[o], &noise, log);
+    if (e == ERR_OK && options.look.multiplier > 0) {
+        int64_t look;
+        e = plaintext_look(&noise, w->linked, options.look.multiplier, &look);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(w->look[i], look);
+    }
     if (e == ERR_OK)
         e = aim_run(result, &options, &backend, log);
     for (unsigned o = 0; o < OWNERS; o++)
@@ -103,8 +109,9 @@ static void equals(const struct support_options *o, const struct whole_persons *
     struct three_costs costs;
     struct aim_result *plain = NULL;
     struct replay replay = {.w = w};
-    size_t cells = 0;
+    size_t cells = 0, looks;
     whole_new_persons(w, o, persons);
+    looks = w->s.study->link.min_linked > 0;
     w->coming = coming;
     assert_int_equal(three_run_wrapped(77, run_mpc, w, &costs, marks_wrap), ERR_OK);
     assert_int_equal(run_plain(w, &plain, &replay, &log), ERR_OK);
@@ -117,8 +124,8 @@ static void equals(const struct support_options *o, const struct whole_persons *
     for (size_t k = 0; k < plain->measurements; k++)
         cells += clique_cells(&plain->measurement[k].clique, w->s.study->domain);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], w->s.study->rounds);
-    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + w->s.study->rounds);
-    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], cells);
+    assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], looks + 1 + w->s.study->rounds);
+    assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], looks + cells);
     assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
     /* of discrete noise the accept bits, which depend on no data */
     assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == STUDY_DISCRETE);

@@ -356,6 +356,14 @@ static void ask_uncounted(struct engine *g)
     memory_free(&r.weight);
 }
 
+/* Only a study that asks for so many linked rows looks at how many there are. */
+static void ask_look(struct engine *g)
+{
+    const struct request r = {.kind = REQUEST_LOOK, .multiplier = 50000};
+    struct engine_step step;
+    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+}
+
 TEST(of_records_only_products_of_pairs_are_opened)
 {
     at_desk(copula, records, ask_uncounted);
@@ -373,6 +381,8 @@ TEST(each_method_opens_its_own)
     at_desk(copula, NULL, ask_other);
     at_desk(copula, records, ask_other);
     at_desk(NULL, NULL, ask_other);
+    at_desk(NULL, NULL, ask_look);
+    at_desk(copula, records, ask_look);
 }
 
 /* --- general forms, opened -------------------------------------------------------------------- */

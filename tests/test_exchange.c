@@ -270,7 +270,7 @@ static const struct {
 } changes[] = {
     {0, REQUEST_VERSION + 1},
     {1, 0},
-    {1, REQUEST_FORMS + 1},
+    {1, REQUEST_LOOK + 1},
     {1, REQUEST_MEASURE}, /* has no estimates */
     {22, 255},            /* more queries than there are */
     {26, 200},            /* no such query */

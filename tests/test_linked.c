@@ -65,7 +65,7 @@ TEST(a_study_says_who_is_linked)
     assert_int_equal(study_of(&s, "{keep: o0, min_linked: 100}", three, 3, NULL, &quiet), ERR_OK);
     assert_int_equal(s.study->link.keep, 0);
     assert_int_equal(study_batch_rows(s.study, 0), 100);
-    assert_true(s.study->link.look == 0.01);
+    assert_true(s.study->link.look == 0.02);
     support_study_free(&s);
     assert_int_equal(study_of(&s, "true", whole, 4, NULL, &quiet), ERR_OK);
     assert_false(s.study->enforce_person);
@@ -149,9 +149,9 @@ TEST(how_owners_are_linked_is_a_term)
         bool same;
     } cases[] = {
         {"link: {keep: o0, min_linked: 9}", true},
-        {"link: {min_linked: 9, look: 0.01, keep: o0}", true},
+        {"link: {min_linked: 9, look: 0.02, keep: o0}", true},
         {"link: {keep: o0, min_linked: 8}", false},
-        {"link: {keep: o0, min_linked: 9, look: 0.02}", false},
+        {"link: {keep: o0, min_linked: 9, look: 0.03}", false},
         {"link: {keep: o0}", false},
         {"link: {min_linked: 9}", false},
     };
@@ -186,7 +186,7 @@ TEST(what_is_linked_is_described)
         "Linked owners have one row of a person together",
         "rows of one person are joined",
         "All persons of o0 count; what others lack of them is missing",
-        "measures how many rows were linked, for 0.01 of the budget",
+        "measures how many rows were linked, for 0.02 of the budget",
         "fewer than 9."};
     static const char *const inner[] = {"Persons count whom all these owners have",
                                         "A person has at most 2 rows at all owners together",

@@ -14,6 +14,13 @@
 #include <math.h>
 #include <unistd.h>
 
+enum err release_look(const struct study *study, const struct ledger_limits *limits,
+                      struct look *look, struct log *log)
+{
+    *look = (struct look){0};
+    return study->link.min_linked == 0 ? ERR_OK : look_plan(look, limits, study->link.look, log);
+}
+
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
 {
@@ -33,7 +40,8 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .fit_round = study->iterations,
         .fit_final = study->final_iterations,
     };
-    return price_limits(study, &options->limits, log);
+    TRY(price_limits(study, &options->limits, log));
+    return release_look(study, &options->limits, &options->look, log);
 }
 
 enum err release_copula_options(const struct study *study, const struct bounds *bounds,
@@ -47,7 +55,8 @@ enum err release_copula_options(const struct study *study, const struct bounds *
         .share = study->copula_share,
         .measure_slack = price_slack(study).marginal,
     };
-    return price_limits(study, &options->limits, log);
+    TRY(price_limits(study, &options->limits, log));
+    return release_look(study, &options->limits, &options->look, log);
 }
 
 /* The folder's files. */

@@ -22,7 +22,14 @@ static enum err leave(struct remote *r, enum err reason)
     return reason;
 }
 
-/* A run that begins needs the budget whole; one whose folder is lost has had its part of it. */
+/* What runs before this one may have taken for looks, so that it can take one of its own. */
+static double others_looks(const struct remote *r)
+{
+    const double k = r->study->rows_per_person;
+    return (LOOK_TRIES - 1) * k * k * look_rho(&r->look);
+}
+
+/* One that begins needs all else; one whose folder is lost has had its part of the budget. */
 static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
     char run[2 * REQUEST_RUN_SIZE + 1];
@@ -33,7 +40,7 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
                         "the servers know no round of the run that --continue names: compare its "
                         "number with that in a server's audit log. Nothing was spent");
     }
-    if (opened->remaining >= r->rho * (1 - 0x1p-40))
+    if (opened->remaining >= (r->rho - others_looks(r)) * (1 - 0x1p-40))
         return ERR_OK;
     sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
     return log_fail(
@@ -119,6 +126,14 @@ static enum err begin(struct remote *r)
     return e;
 }
 
+static struct phrase name_of(unsigned round)
+{
+    struct phrase name = {"the look"};
+    if (round != RUN_STATE_LOOK)
+        snprintf(name.text, sizeof name.text, "round %u", round);
+    return name;
+}
+
 /*
  * Asks for a round of the loop. One that the servers have lost is paid for, and asked again as the
  * next. `lost`: how often.
@@ -139,12 +154,11 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
         if (request->kind == REQUEST_FORMS)
             return log_fail(r->log, e,
-                            "round %u is lost, and all that was left of the budget with it: "
+                            "%s is lost, and all that was left of the budget with it: "
                             "nothing can come of this run any more",
-                            round);
-        log_warn(r->log,
-                 "round %u is lost: what it took of the budget is spent, and it has no answer",
-                 round);
+                            name_of(round).text);
+        log_warn(r->log, "%s is lost: what it took of the budget is spent, and it has no answer",
+                 name_of(round).text);
         if (++in_a_row == LOST_MOST) /* or a server that fails each time takes the whole budget */
             return log_fail(r->log, e,
                             "%d rounds in a row were lost, so the run stops before it spends more. "
@@ -180,9 +194,9 @@ static enum err ask_aloud(struct remote *r, const char *what, unsigned round,
 static enum err misfit(const struct remote *r, unsigned round)
 {
     return log_fail(r->log, ERR_FORMAT,
-                    "the answer to round %u does not fit what was asked; compare the servers' "
-                    "version of trefoil and their study file with yours",
-                    round);
+                    "the answer to %s does not fit what was asked; compare the servers' version of "
+                    "trefoil and their study file with yours",
+                    name_of(round).text);
 }
 
 /* An answer that fits is kept. */
@@ -284,6 +298,34 @@ struct aim_backend remote_backend(struct remote *remote)
 {
     return (struct aim_backend){
         .self = remote, .measure = measure, .select = select_worst, .forms = open_forms};
+}
+
+static enum err ask_look(struct remote *r, struct answers *kept, struct request *request,
+                         struct bytes *answer, unsigned *lost)
+{
+    TRY(answers_find(kept, 0, request, answer, lost));
+    if (answer->size > 0)
+        return ERR_OK;
+    return ask_aloud(r, "the servers link rows, and count them with noise", RUN_STATE_LOOK, request,
+                     answer, lost);
+}
+
+enum err remote_look(struct remote *r, const char *path, int64_t *value)
+{
+    struct request request CLEAN(request_clear) = {.kind = REQUEST_LOOK,
+                                                   .multiplier = r->look.multiplier};
+    struct answers *kept CLEAN(answers_free) = NULL;
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    struct reader in;
+    unsigned lost = 0;
+    TRY(answers_open(&kept, path, r->study, run_state_run(r->state), r->log));
+    TRY(ask_look(r, kept, &request, &answer, &lost));
+    in = reader_of(answer.data, answer.size);
+    (void)reader_u64(&in); /* how many owners are counted */
+    *value = (int64_t)reader_u64(&in);
+    if (reader_done(&in) != ERR_OK)
+        return misfit(r, RUN_STATE_LOOK);
+    return answers_keep(kept, 0, &request, &answer, lost);
 }
 
 static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])

@@ -11,6 +11,7 @@
 #define TREFOIL_PARTIES_ANALYST_REMOTE_H
 
 #include "aim/backend.h"
+#include "aim/look.h"
 #include "parties/analyst/answers.h"
 #include "parties/analyst/run_state.h"
 #include "parties/exchange/client.h"
@@ -21,6 +22,7 @@ struct remote {
     struct run_state *state;
     struct answers *answers; /* where a run keeps them whose loop has no state; or NULL */
     double rho;              /* the study's budget: what a run that begins must find whole */
+    struct look look;        /* but for those that other runs took */
     int64_t wait_ms;         /* how long a server may be away */
     struct log *log;
     void (*wait)(void *self, const char *what); /* told what is waited for; NULL: nobody is */
@@ -30,6 +32,12 @@ struct remote {
 };
 
 struct aim_backend remote_backend(struct remote *remote);
+
+/*
+ * Takes remote->look: what the servers open. The answer is kept in the file `path`, from which a
+ * run that goes on has it.
+ */
+enum err remote_look(struct remote *remote, const char *path, int64_t *value) MUST_CHECK;
 
 /*
  * Ends the run at the servers, which wipe what they kept for its last round, and brings their

@@ -17,7 +17,7 @@
 static const char magic[] = "trefoil-run-2\n";
 
 struct run_state {
-    char path[FILE_PATH], loop_path[FILE_PATH];
+    char path[FILE_PATH], loop_path[FILE_PATH], look_path[FILE_PATH];
     int lock;
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
@@ -127,9 +127,10 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     TRY(file_path(lock, log, "%s/run.lock", folder));
     TRY(file_path(s->path, log, "%s/run.state", folder));
     TRY(file_path(s->loop_path, log, "%s/loop.state", folder));
+    TRY(file_path(s->look_path, log, "%s/look.state", folder));
     TRY(take_folder(s, folder, lock));
     TRY(access(s->path, F_OK) == 0 ? load(s) : begin(s));
-    if (s->round > 0 && access(s->loop_path, F_OK) != 0)
+    if (s->round > 0 && s->round != RUN_STATE_LOOK && access(s->loop_path, F_OK) != 0)
         return log_fail(log, ERR_DATA,
                         "%s is gone, so this run cannot go on; what it spent stays spent",
                         s->loop_path);
@@ -175,6 +176,11 @@ enum err run_state_end(struct run_state *s)
 const char *run_state_loop_path(const struct run_state *s)
 {
     return s->loop_path;
+}
+
+const char *run_state_look_path(const struct run_state *s)
+{
+    return s->look_path;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
  *                   u8 whether the run was ended at the servers;
  *                   32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
+ *   DIR/look.state  what a look opened, as parties/analyst/answers.h
  *   DIR/run.lock    locked while a run works here
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATE_H
@@ -42,6 +43,9 @@ bool run_state_begun(const struct run_state *state);
 bool run_state_ended(const struct run_state *state);
 enum err run_state_end(struct run_state *state) MUST_CHECK;
 const char *run_state_loop_path(const struct run_state *state);
+const char *run_state_look_path(const struct run_state *state);
+
+#define RUN_STATE_LOOK UINT32_MAX /* in the place of a round: the look before the loop */
 
 /*
  * The bytes to send for the loop's round `round`, good until the next call: those kept if it was

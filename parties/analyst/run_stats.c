@@ -87,6 +87,15 @@ static json_t *earlier(const char *path, const char *run)
     return of != NULL && strcmp(of, run) == 0 ? json_incref(all) : NULL;
 }
 
+/* Rows that were linked, the deviation of that, and how many the study asks for; null without. */
+static json_t *linked_json(const struct run_stats *s)
+{
+    if (s->look.multiplier == 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:I}", "rows", s->linked, "sigma", look_sigma(&s->look),
+                     "min_linked", (json_int_t)s->study->link.min_linked);
+}
+
 static json_t *document(const struct run_stats *s, const char *run, const json_t *before)
 {
     json_t *servers = json_array();
@@ -95,15 +104,16 @@ static json_t *document(const struct run_stats *s, const char *run, const json_t
         json_array_append_new(
             servers,
             server_json(s->server[i], json_array_get(json_object_get(before, "servers"), i)));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}",
-                     "format", "trefoil-stats-1", "study", s->study->name, "terms",
-                     study_fingerprint(s->study).text, "run", run, "version", TREFOIL_VERSION,
-                     "finished", date_text(date_now()).text, "rho", s->rho, "analyst", "bytes_sent",
-                     integer(s->analyst.sent, analyst, "bytes_sent"), "bytes_received",
-                     integer(s->analyst.received, analyst, "bytes_received"), "servers", servers,
-                     "rounds", rounds_json(s), "mpc_s", real(s->mpc_s, before, "mpc_s"),
-                     "estimate_s", real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
-                     real(s->total_s, before, "total_s"));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:o}", "format",
+        "trefoil-stats-1", "study", s->study->name, "terms", study_fingerprint(s->study).text,
+        "run", run, "version", TREFOIL_VERSION, "finished", date_text(date_now()).text, "rho",
+        s->rho, "linked", linked_json(s), "analyst", "bytes_sent",
+        integer(s->analyst.sent, analyst, "bytes_sent"), "bytes_received",
+        integer(s->analyst.received, analyst, "bytes_received"), "servers", servers, "rounds",
+        rounds_json(s), "mpc_s", real(s->mpc_s, before, "mpc_s"), "estimate_s",
+        real(s->total_s - s->mpc_s, before, "estimate_s"), "total_s",
+        real(s->total_s, before, "total_s"));
 }
 
 enum err run_stats_write(const char *folder, const struct run_stats *stats, struct log *log)

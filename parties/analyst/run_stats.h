@@ -16,6 +16,8 @@ struct run_stats {
     const struct study *study;
     const struct aim_result *result;
     const struct copula_result *copula; /* in its place, with method: copula */
+    struct look look;                   /* with multiplier 0 there was none */
+    double linked;                      /* what it showed */
     const uint8_t *run;                 /* its number, REQUEST_RUN_SIZE bytes */
     /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */

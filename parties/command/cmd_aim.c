@@ -1,3 +1,4 @@
+#include "aim/plaintext.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
@@ -73,11 +74,11 @@ static void owned_clear(struct owned *o)
 }
 
 static enum err link_owners(const struct study *study, struct sources *from, struct table *all,
-                            struct log *log)
+                            size_t *linked, struct log *log)
 {
     struct owned owned CLEAN(owned_clear) = {.owners = study->owners};
     struct person_rule rule;
-    size_t linked, surplus;
+    size_t surplus;
     if (from->sql.connection != NULL || from->count != 1 + study->owners)
         return log_fail(
             log, ERR_USAGE,
@@ -92,8 +93,7 @@ static enum err link_owners(const struct study *study, struct sources *from, str
         TRY(pack_domain(&owned.columns[i], study, i));
         TRY(table_read_csv(&owned.table[i], owned.columns[i], from->files[1 + i], &from->csv, log));
     }
-    TRY(central_link(all, study, owned.table, &linked, &surplus));
-    log_info(log, "rows that are linked: %zu", linked);
+    TRY(central_link(all, study, owned.table, linked, &surplus));
     if (surplus > 0)
         log_warn(log,
                  "rows beyond the first of their person at an owner, which are not linked: %zu",
@@ -102,14 +102,14 @@ static enum err link_owners(const struct study *study, struct sources *from, str
 }
 
 static enum err read_all(const struct study *study, struct sources *from, struct table **all,
-                         struct log *log)
+                         size_t *linked, struct log *log)
 {
     struct progress_reading reading CLEAN(progress_read) = {0};
     struct person_rule rule;
     progress_read_on(&reading, &from->csv.rows, log);
     TRY(table_new(all, study->domain, 0));
     if (study->link.on)
-        return link_owners(study, from, *all, log);
+        return link_owners(study, from, *all, linked, log);
     if (study->person.columns > 0) {
         TRY(study_person_rule(study, NULL, &rule, log));
         TRY(table_keep_keys(*all));
@@ -158,6 +158,27 @@ static enum err make_copula(const struct outcome *o, const struct study *study,
     return release_copula(o->folder, study, result, rho, o->rows, o->seed, o->log);
 }
 
+/* The look that a run between servers takes as well, and what it shows. */
+static enum err take_look(const struct study *study, size_t linked,
+                          const struct ledger_limits *limits, struct log *log)
+{
+    struct look look;
+    int64_t value;
+    double rows;
+    TRY(release_look(study, limits, &look, log));
+    if (look.multiplier == 0)
+        return ERR_OK;
+    TRY(plaintext_look(NULL, linked, look.multiplier, &value));
+    rows = (double)value / (double)look.multiplier;
+    progress_linked(stdout, rows, look_sigma(&look));
+    if (rows >= study->link.min_linked)
+        return ERR_OK;
+    return log_fail(log, ERR_DATA,
+                    "the study asks for at least %u linked rows (min_linked): compare how the "
+                    "owners' files write what is in the columns of person",
+                    study->link.min_linked);
+}
+
 static enum err execute(struct sources *from, const char *folder, size_t rows, uint64_t seed,
                         bool quick, struct log *log)
 {
@@ -165,12 +186,14 @@ static enum err execute(struct sources *from, const char *folder, size_t rows, u
     struct study *study CLEAN(study_free) = NULL;
     struct table *table CLEAN(table_free) = NULL;
     struct ledger_limits limits = {0};
+    size_t linked = 0;
     TRY(study_load(&study, from->files[0], log));
     log_warn(log, "this is central AIM: it reads every row in the clear, so whoever runs it is "
                   "the trusted curator that trefoil run does without");
-    TRY(read_all(study, from, &table, log));
+    TRY(read_all(study, from, &table, &linked, log));
     TRY(file_folder(folder, log));
     TRY(price_limits(study, &limits, log));
+    TRY(take_look(study, linked, &limits, log));
     if (study->method == STUDY_COPULA)
         TRY(make_copula(&o, study, table, limits.rho));
     else

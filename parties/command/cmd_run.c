@@ -33,7 +33,8 @@ static const char help[] =
     "privacy budget, unless --rounds says otherwise. Writes report.html,\n"
     "synthetic.csv, measurements.json, model, errors and stats.json into DIR. With\n"
     "method: copula it measures each attribute and each pair once: no rounds, and no\n"
-    "errors.\n"
+    "errors. With min_linked it first measures how many rows were linked, and stops,\n"
+    "with exit code 6, where they seem to be fewer.\n"
     "\n"
     "The same command with the same --out continues a run, whatever interrupted it:\n"
     "at the round that it was in, at no cost. While a server is away, the run waits.\n"
@@ -70,6 +71,7 @@ struct run {
     struct witness witness; /* of the servers' ledgers */
     struct client *client;
     struct remote remote;
+    double linked;           /* what a look showed: rows that were linked */
     struct answers *answers; /* of a copula, whose loop keeps no state */
     struct aim_result *result;
     struct copula_result *copula; /* in its place, with method: copula */
@@ -108,6 +110,35 @@ static bool is_copula(const struct run *r)
     return r->study->method == STUDY_COPULA;
 }
 
+static enum err too_few(struct run *r)
+{
+    const struct study *s = r->study;
+    TRY(remote_close(&r->remote, r->stats));
+    return log_fail(
+        r->log, ERR_DATA,
+        "the study asks for at least %u linked rows (min_linked), so the run stops. Find out with "
+        "the owners whether they write %s%s in one way: share --person names the columns, "
+        "normalise says what of them does not count, and digits with zeros before them are other "
+        "texts. Of the budget %.2g %% was spent. Owners may mend their tables and share --replace "
+        "them for another run, with another --out",
+        s->link.min_linked, s->person.column[0], s->person.columns > 1 ? " and the others" : "",
+        100 * s->rows_per_person * s->rows_per_person * look_rho(&r->remote.look) / r->rho);
+}
+
+/* How many rows were linked, before more is spent. */
+static enum err take_look(struct run *r, const struct ledger_limits *limits)
+{
+    int64_t value;
+    TRY(release_look(r->study, limits, &r->remote.look, r->log));
+    if (r->remote.look.multiplier == 0)
+        return ERR_OK;
+    TRY(remote_look(&r->remote, run_state_look_path(r->state), &value));
+    r->linked = (double)value / (double)r->remote.look.multiplier;
+    progress_end(&r->progress);
+    progress_linked(stdout, r->linked, look_sigma(&r->remote.look));
+    return r->linked < r->study->link.min_linked ? too_few(r) : ERR_OK;
+}
+
 static enum err make_copula(struct run *r)
 {
     const struct aim_backend backend = remote_backend(&r->remote);
@@ -135,7 +166,8 @@ static enum err make_model(struct run *r, unsigned rounds)
     return aim_run(&r->result, &options, &backend, r->log);
 }
 
-static enum err play(struct run *r, int64_t wait_ms, unsigned rounds)
+static enum err play(struct run *r, const struct ledger_limits *limits, int64_t wait_ms,
+                     unsigned rounds)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -151,6 +183,7 @@ static enum err play(struct run *r, int64_t wait_ms, unsigned rounds)
                                 .log = r->log,
                                 .wait = show_wait,
                                 .self = &r->progress};
+    TRY(take_look(r, limits));
     TRY(is_copula(r) ? make_copula(r) : make_model(r, rounds));
     progress_wait(&r->progress, "closing the session");
     TRY(remote_close(&r->remote, r->stats));
@@ -164,6 +197,8 @@ static enum err write_stats(const struct run *r, const char *folder)
         .study = r->study,
         .result = r->result,
         .copula = r->copula,
+        .look = r->remote.look,
+        .linked = r->linked,
         .run = run_state_run(r->state),
         .server = r->stats,
         .rho = r->rho,
@@ -283,7 +318,7 @@ static enum err execute(struct run *r, struct run_terms *t)
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
-    e = play(r, t->wait_s * 1000, (unsigned)t->rounds);
+    e = play(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
     witness_advise(&r->witness);
     return e == ERR_OK ? release(r, t) : e;
 }

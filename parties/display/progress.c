@@ -108,6 +108,13 @@ void progress_say(struct progress *p, const char *format, ...)
     fflush(p->out);
 }
 
+void progress_linked(FILE *out, double rows, double sigma)
+{
+    fprintf(out, "linked: about %.0f rows are at all owners of their batch (+-%.0f)\n",
+            fmax(0, rows), ceil(2 * sigma));
+    fflush(out);
+}
+
 /* Rounds take longer as the model grows, so this is a guess, on the low side. */
 static void time_left(const struct progress *p, const struct aim_round *r, char text[40])
 {

@@ -49,6 +49,8 @@ void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A round has ended: for aim_options.progress, with a struct progress as `self`. */
 void progress_round(void *self, const struct aim_round *round);
+/* What a look showed: so many rows were linked, with noise of this deviation. */
+void progress_linked(FILE *out, double rows, double sigma);
 /* What a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
 /* Takes away what is drawn over, if it is there. Also for struct log's `before`. */

@@ -121,6 +121,21 @@ static void whose_rows(const struct report *r)
                  "; what was measured before an owner joined is scaled to the rows of the end");
 }
 
+/* How the rows of a batch came together, and how many did. */
+static void what_was_linked(const struct report *r)
+{
+    const json_t *linked = json_object_get(r->stats, "linked");
+    if (!r->study->link.on)
+        return;
+    text_put(r->out, ". Rows of one person at several owners were joined, and nobody saw which");
+    if (json_is_object(linked))
+        text_put(r->out,
+                 ": a first look showed about %.0f whom all owners of their batch have (&plusmn; "
+                 "%.0f), of the %.0f that the study asks for",
+                 fmax(0, report_number(linked, "rows")), ceil(2 * report_number(linked, "sigma")),
+                 report_number(linked, "min_linked"));
+}
+
 static void what_was_run(const struct report *r)
 {
     const size_t rounds = r->measurements - r->domain->attributes;
@@ -138,6 +153,7 @@ static void what_was_run(const struct report *r)
     cards(r);
     text_put(r->out, "<p>");
     whose_rows(r);
+    what_was_linked(r);
     text_put(r->out, ". Three servers, ");
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         names_in_words(r->out, i, STUDY_SERVERS, r->study->server[i].name);

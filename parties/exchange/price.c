@@ -4,6 +4,7 @@
 #include "aim/copula.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
+#include "aim/look.h"
 #include "aim/schedule.h"
 #include "aim/score.h"
 #include "mpc/argmax.h"
@@ -68,16 +69,18 @@ static struct price_slack by_ratio(const struct study *study)
 
 /*
  * What a study measures: its marginals, or one-ways and forms, as many as a row can move: of forms
- * one a pair. The one-ways of a copula may be lost once; forms take all that is left.
+ * one a pair; and how many rows were linked, if it looks. The one-ways of a copula may be lost once;
+ * forms take all that is left.
  */
 static uint64_t measured(const struct study *study)
 {
     const uint64_t d = study->workload->one_ways;
+    const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
     switch (study->method) {
     case STUDY_AIM:
-        return d + study->rounds;
+        return looks + d + study->rounds;
     case STUDY_COPULA:
-        return 2 * d + products_pairs(d);
+        return looks + 2 * d + products_pairs(d);
     }
     return UINT64_MAX;
 }
@@ -166,10 +169,16 @@ static bool buys_noise(const struct study *study, double epsilon)
     struct study other = *study;
     struct ledger_limits limits;
     struct schedule s;
+    struct look look;
     uint64_t multiplier;
     other.epsilon = epsilon;
     if (price_limits(&other, &limits, NULL) != ERR_OK)
         return false;
+    if (study->link.min_linked > 0) {
+        if (look_plan(&look, &limits, study->link.look, NULL) != ERR_OK)
+            return false;
+        limits.rho -= LOOK_TRIES * k * k * look_rho(&look);
+    }
     if (study->method == STUDY_COPULA)
         return measure_multiplier(copula_sigma(study->workload->one_ways,
                                                study->copula_share * limits.rho / (k * k)),
@@ -231,7 +240,8 @@ struct price_noise price_noise(const struct study *study)
         largest = w->query[q].cells > largest ? w->query[q].cells : largest;
     }
     /* every range of Gaussians begins at an even position */
-    return (struct price_noise){.gauss = one_ways + one_ways % 2 + forms + forms % 2 +
+    return (struct price_noise){.gauss = (study->link.min_linked > 0 ? 2 : 0) + one_ways +
+                                         one_ways % 2 + forms + forms % 2 +
                                          study->rounds * (largest + largest % 2),
                                 .gumbel = (uint64_t)study->rounds * w->queries};
 }

@@ -37,7 +37,7 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
     const bool forms = r->kind == REQUEST_FORMS;
     uint64_t cells = 0;
     r->queries = reader_u32(in);
-    if (in->failed || r->queries > w->queries)
+    if (in->failed || r->queries > w->queries || (r->kind == REQUEST_LOOK && r->queries > 0))
         return ERR_FORMAT;
     TRY(memory_new(&r->query, r->queries));
     for (uint32_t k = 0; k < r->queries; k++) {
@@ -58,7 +58,7 @@ static enum err read_body(struct request *r, const struct workload *w, struct re
     size_t count;
     reader_copy(in, r->run, sizeof r->run);
     r->sequence = reader_u32(in);
-    if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_FORMS)
+    if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_LOOK)
         return ERR_FORMAT;
     r->kind = (enum request_kind)kind;
     TRY(read_queries(r, w, in));

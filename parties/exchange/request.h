@@ -9,6 +9,7 @@
  *                    weight for each cell of one after the other; or, where none is named, of each
  *                    two groups of codes of two columns, with a factor for each code of one column
  *                    after the other, then the group of each
+ *   REQUEST_LOOK     how many rows were linked, with noise, at multiplier m (aim/look.h)
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -29,16 +30,17 @@ enum request_kind {
     REQUEST_MEASURE,
     REQUEST_SELECT,
     REQUEST_CLOSE,
-    REQUEST_FORMS
+    REQUEST_FORMS,
+    REQUEST_LOOK
 };
 
 struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
-    uint32_t sequence;             /* measure, select, forms: the round, 0, 1 .. within a run */
+    uint32_t sequence;             /* the round, 0, 1 .. within a run, unless open or close */
     uint32_t queries;
     uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of each */
-    uint64_t multiplier;   /* measure: m */
+    uint64_t multiplier;   /* measure, look: m */
     double epsilon, sigma; /* select */
     uint64_t *estimate;    /* select: the candidates' estimates, one after another */
     size_t estimates;
@@ -52,6 +54,16 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct workload *w, const void *p,
                       size_t n) MUST_CHECK;
 void request_clear(struct request *r);
+/* Whether it asks for a round, which is paid for and answered. */
+static inline bool request_is_round(const struct request *r)
+{
+    return r->kind != REQUEST_OPEN && r->kind != REQUEST_CLOSE;
+}
+/* Whether it asks for forms of each two columns. */
+static inline bool request_is_products(const struct request *r)
+{
+    return r->kind == REQUEST_FORMS && r->queries == 0;
+}
 /* Whether two ask for the same; estimates, which may differ in a last bit, are not compared. */
 bool request_asks_alike(const struct request *a, const struct request *b);
 /* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */

@@ -151,6 +151,8 @@ static enum err check_kind(const struct engine *g, const struct request *r)
 {
     static const enum request_kind other[] = {
         [STUDY_AIM] = REQUEST_FORMS, [STUDY_COPULA] = REQUEST_SELECT};
+    if (r->kind == REQUEST_LOOK && g->study->link.min_linked == 0)
+        return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
     if (r->kind != other[g->study->method])
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s %s",
@@ -160,7 +162,7 @@ static enum err check_kind(const struct engine *g, const struct request *r)
 
 static enum err check_multiplier(const struct engine *g, const struct request *r)
 {
-    if (r->queries > 0 && measure_permits(g->counts, r->multiplier))
+    if ((r->queries > 0 || r->kind == REQUEST_LOOK) && measure_permits(g->counts, r->multiplier))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "a multiplier of %llu over %u marginals is outside what servers permit",
@@ -176,6 +178,17 @@ static enum err prepare_measure(const struct engine *g, struct engine_step *s)
     mpq_set(s->cost, s->measuring);
     s->epsilon_slack = r->queries * g->slack.marginal;
     s->delta_slack = price_delta(g->slack.measured, r->queries);
+    return ERR_OK;
+}
+
+/* One number, which moves by 1 with each of a person's rows. */
+static enum err prepare_look(const struct engine *g, struct engine_step *s)
+{
+    s->cells = 1;
+    ledger_measure_cost(s->measuring, s->request->multiplier, 1);
+    mpq_set(s->cost, s->measuring);
+    s->epsilon_slack = g->slack.marginal;
+    s->delta_slack = price_delta(g->slack.measured, 1);
     return ERR_OK;
 }
 
@@ -263,6 +276,8 @@ static enum err prepare(const struct engine *g, struct engine_step *s)
     if (s->request->kind == REQUEST_FORMS)
         return engine_prepare_forms(g, s);
     TRY(check_multiplier(g, s->request));
+    if (s->request->kind == REQUEST_LOOK)
+        return prepare_look(g, s);
     return s->request->kind == REQUEST_SELECT ? prepare_select(g, s) : prepare_measure(g, s);
 }
 
@@ -345,5 +360,7 @@ enum err engine_measure(struct engine *g, const struct engine_step *s, struct ta
     *measured = engine_cells(g, s, selected);
     if (r->kind == REQUEST_FORMS)
         return engine_open_forms(g, s, range, values);
+    if (r->kind == REQUEST_LOOK)
+        return measure_open_number(g->party, g->tally.linked, range, r->multiplier, values);
     return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
 }

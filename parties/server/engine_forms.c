@@ -6,12 +6,7 @@
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Whether the forms of a request are products of factors; and these, then their groups. */
-static bool products(const struct request *r)
-{
-    return r->queries == 0;
-}
-
+/* The factors of a request for products, then their groups. */
 static struct products products_of(const struct engine *g, const struct request *r)
 {
     return (struct products){g->study->workload, r->weight, r->weight + r->weights / 2};
@@ -23,11 +18,11 @@ static enum err check_forms(const struct engine *g, const struct request *r, mpz
     const struct workload *w = g->study->workload;
     const struct forms f = {r->queries, r->query, r->weight};
     const struct products p = products_of(g, r);
-    if (products(r))
+    if (request_is_products(r))
         TRY(products_check(&p, g->study->domain, &g->bounds->counts, g->log));
     else
         TRY(forms_check(&f, g->study->domain, w, &g->bounds->counts, g->log));
-    if (products(r))
+    if (request_is_products(r))
         products_sensitivity(squared, &p);
     else
         forms_sensitivity(squared, &f, w);
@@ -40,7 +35,7 @@ static void price_forms(const struct engine *g, struct engine_step *s)
     const struct products p = products_of(g, s->request);
     uint64_t moved = s->request->queries;
     s->cells = moved;
-    if (products(s->request)) {
+    if (request_is_products(s->request)) {
         s->cells = products_count(&p);
         moved = products_pairs(p.workload->one_ways);
     }
@@ -111,7 +106,7 @@ enum err engine_open_forms(struct engine *g, const struct engine_step *s, struct
     const struct request *r = s->request;
     const int64_t *weight = r->weight;
     struct form *form CLEAN(memory_release) = NULL;
-    if (products(r))
+    if (request_is_products(r))
         return open_products(g, s, range, values);
     TRY(memory_new(&form, r->queries));
     for (size_t k = 0; k < r->queries; k++) {

@@ -62,13 +62,15 @@ static void put_marginal(struct bytes *out, const struct study *study, uint32_t 
 enum err openings_name(struct openings *o, const struct study *study, const struct request *r,
                        size_t selected)
 {
-    const bool pairs = r->kind == REQUEST_FORMS && r->queries == 0;
+    const bool pairs = request_is_products(r);
     const size_t count = pairs ? study->workload->one_ways : r->queries;
     bytes_clear(&o->what);
     if (r->kind == REQUEST_SELECT)
         put_marginal(&o->what, study, r->query[selected]);
     else if (pairs)
         bytes_put_text(&o->what, "pairs:");
+    else if (r->kind == REQUEST_LOOK)
+        bytes_put_text(&o->what, "linked-rows");
     for (size_t k = 0; r->kind != REQUEST_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');

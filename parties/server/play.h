@@ -65,7 +65,7 @@ struct play {
 };
 
 /*
- * Plays REQUEST_MEASURE, REQUEST_SELECT or REQUEST_FORMS; `digest` is of its bytes. `result` gets
+ * Plays a request for a round (request_is_round()); `digest` is of its bytes. `result` gets
  * the answer's payload.
  */
 enum err play_round(struct play *play, const struct request *request,

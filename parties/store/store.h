@@ -40,7 +40,8 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 /*
  * Adds an upload; the same again is fine. ERR_DATA if the id is known with another digest;
  * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that may have been
- * counted: a session is open, or the ledger has a debit. `complete`: both components are here.
+ * counted: a session is open, or the ledger has a debit, but for looks (aim/look.h). `complete`:
+ * both components are here.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;

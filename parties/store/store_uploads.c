@@ -116,12 +116,28 @@ static enum err delete_of(struct store *s, uint32_t owner)
     return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
 }
 
+/* Whether no more was spent than is set aside for looks, after which owners may mend tables. */
+static enum err only_looked(struct store *s, bool *only)
+{
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
+    struct store_head head;
+    double spent;
+    TRY(store_ledger(s, &(struct ledger_limits){0}, &ledger, &head));
+    spent = ledger_spent(ledger);
+    *only = s->study->link.min_linked > 0 &&
+            spent <= s->study->link.look * (spent + ledger_remaining(ledger));
+    return ERR_OK;
+}
+
 /* ERR_MISUSE once uploads have been counted. */
 static enum err changeable(struct store *s)
 {
     uint64_t debits;
+    bool only = true;
     TRY(store_debits(s, &debits));
-    return s->in_use || debits > 0 ? ERR_MISUSE : ERR_OK;
+    if (debits > 0)
+        TRY(only_looked(s, &only));
+    return s->in_use || !only ? ERR_MISUSE : ERR_OK;
 }
 
 static enum err put_new(struct store *s, const struct upload *u, bool replace)

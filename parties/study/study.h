@@ -109,7 +109,7 @@ struct study_link {
     bool on;
     size_t keep;         /* the owner whose rows stay where others lack the person, or `owners` */
     unsigned min_linked; /* a run with fewer stops after a look; 0: there is no look */
-    double look;         /* the share of the budget that it takes */
+    double look;         /* the share of the budget that is set aside for looks (aim/look.h) */
 };
 
 /* Owners that the study does not list: parties/study/token.h admits them. */

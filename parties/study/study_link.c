@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define LOOK_SHARE 0.01 /* of the budget, by default: studies that say it keep their terms */
+#define LOOK_SHARE 0.02 /* of the budget, by default */
 
 bool study_linked(const struct study *study, size_t owner)
 {

@@ -210,8 +210,8 @@ static void describe_persons(FILE *out, const struct study *s)
         if (s->enforce_person)
             fputs("  Linked owners have one row of a person together, whatever they send.\n", out);
         fputs("  Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
-              "  Servers do not know this yet: serve, share, run and plan refuse the study, and\n"
-              "  trefoil aim keeps to it.\n",
+              "  Servers see which uploads are sorted by that hash. They name one that is not,\n"
+              "  and count no row of its batch. trefoil share sorts.\n",
               out);
         return;
     }
