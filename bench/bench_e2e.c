@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/e2e_adult.h"
 #include "bench/study_text.h"
@@ -33,6 +34,7 @@
 #include "tests/support_process.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -231,20 +233,8 @@ static double upload_all(struct cast *c)
 static double largest_mib(const struct cast *c, const char *field)
 {
     double largest = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        char path[64], line[256], format[32];
-        double kib = 0;
-        FILE *f;
-        snprintf(path, sizeof path, "/proc/%d/status", (int)c->server[i]);
-        snprintf(format, sizeof format, "%s: ", field);
-        f = fopen(path, "r");
-        must(f != NULL, "reading /proc");
-        while (fgets(line, sizeof line, f) != NULL)
-            if (strncmp(line, format, strlen(field) + 1) == 0)
-                kib = strtod(line + strlen(field) + 1, NULL);
-        fclose(f);
-        largest = kib / 1024 > largest ? kib / 1024 : largest;
-    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        largest = fmax(largest, cpu_mib_of(c->server[i], field));
     return largest;
 }
 

@@ -10,6 +10,13 @@
  *   bound_adult_abort_extra_s   the same with `security: abort`
  *   count_adult_s, count_adult_abort_s   counting alone
  *   bytes_per_row               by how much an upload grows
+ * Two owners of 100,000 rows, of whom 80,000 persons are at both, with three and two columns of
+ * the same persons; and two of 500,000:
+ *   link_200k_s                 seconds of the slowest server until the first round can come:
+ *                               linking and counting all pairs of columns
+ *   link_200k_abort_s           the same with `security: abort`
+ *   link_200k_count_s, .._abort_s   counting alone: as many rows, joined by position
+ *   link_1m_s, link_1m_rss_mib  a million rows; the largest server's peak memory
  * Adult is looked for in $TREFOIL_DATA, or ../shared/data, and left out aloud.
  */
 #include "bench/cpu.h"
@@ -86,8 +93,86 @@ static enum err bound_adult(struct bench *b, bool proved)
     return proved ? ERR_OK : put(b, "bytes_per_row", bytes[1] - bytes[0]);
 }
 
+/* --- linking ---------------------------------------------------------------------------------- */
+
+static const char linked_domain[] = "domain:\n"
+                                    "  - {name: age, kind: integer, min: 0, max: 15}\n"
+                                    "  - {name: sex, kind: integer, min: 0, max: 1}\n"
+                                    "  - {name: ward, kind: integer, min: 0, max: 7}\n"
+                                    "  - {name: test, kind: integer, min: 0, max: 9}\n"
+                                    "  - {name: died, kind: integer, min: 0, max: 1}\n";
+
+/* Owner 0 has persons 0 .. n - 1, owner 1 those from n / 5 on, each in an order of its own. */
+static enum err write_owner(void *self, unsigned owner, FILE *csv)
+{
+    const uint64_t n = *(const unsigned *)self;
+    fputs(owner == 0 ? "who,age,sex,ward\n" : "who,test,died\n", csv);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i * (owner == 0 ? 7919 : 104729) % n;
+        const uint64_t x = row * UINT64_C(0x9e3779b97f4a7c15);
+        if (owner == 0)
+            fprintf(csv, "p%u,%u,%u,%u\n", (unsigned)row, (unsigned)(x >> 60),
+                    (unsigned)(x >> 40 & 1), (unsigned)(x >> 30 & 7));
+        else
+            fprintf(csv, "p%u,%u,%u\n", (unsigned)(row + n / 5), (unsigned)(x >> 20) % 10,
+                    (unsigned)(x >> 50 & 1));
+    }
+    return ERR_OK;
+}
+
+/* Two owners of so many rows, linked or joined by position. */
+static enum err link_two(struct bench *b, unsigned rows, bool linked, bool proved, double *seconds,
+                         double *mib)
+{
+    char part[2][128];
+    const char *const parts[] = {part[0], part[1]};
+    const struct table_study study = {.domain = linked_domain,
+                                      .write = write_owner,
+                                      .self = &rows,
+                                      .part = parts,
+                                      .link = linked ? "true" : NULL,
+                                      .more = proved ? "security: abort\n" : NULL,
+                                      .rounds = 1,
+                                      .owners = 2};
+    struct table_study_figures f;
+    for (unsigned i = 0; i < 2; i++)
+        snprintf(part[i], sizeof part[i], "    max_rows: %u\n    batch: x\n    columns: [%s]\n",
+                 rows, i == 0 ? "age, sex, ward" : "test, died");
+    TRY(table_study_run(&study, &f, &b->log));
+    *seconds = slowest(f.stats, "compute");
+    *mib = f.peak_mib;
+    json_decref(f.stats);
+    return ERR_OK;
+}
+
+static enum err link_200k(struct bench *b, bool proved)
+{
+    const unsigned rows = b->smoke ? 700 : 100000;
+    double seconds[2][RUNS_MAX], mib;
+    for (unsigned i = 0; i < b->runs; i++) {
+        for (unsigned linked = 0; linked < 2; linked++)
+            TRY(link_two(b, rows, linked, proved, &seconds[linked][i], &mib));
+        printf("two owners of %u rows%s, run %u: by position %.2f s, linked %.2f s, %.0f MiB\n",
+               rows, proved ? ", proved" : "", i, seconds[0][i], seconds[1][i], mib);
+    }
+    TRY(put(b, proved ? "link_200k_count_abort_s" : "link_200k_count_s",
+            cpu_median(seconds[0], b->runs)));
+    return put(b, proved ? "link_200k_abort_s" : "link_200k_s", cpu_median(seconds[1], b->runs));
+}
+
+static enum err link_1m(struct bench *b)
+{
+    double seconds, mib;
+    TRY(link_two(b, b->smoke ? 900 : 500000, true, false, &seconds, &mib));
+    TRY(put(b, "link_1m_s", seconds));
+    return put(b, "link_1m_rss_mib", mib);
+}
+
 static enum err measure(struct bench *b)
 {
+    TRY(link_200k(b, false));
+    TRY(link_200k(b, true));
+    TRY(link_1m(b));
     if (!data_present("adult")) {
         printf("%s/adult.csv is absent and left out (set TREFOIL_DATA)\n", data_folder());
         return ERR_OK;

@@ -31,6 +31,23 @@ double cpu_of(pid_t pid)
     return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
+double cpu_mib_of(pid_t pid, const char *field)
+{
+    char path[64], line[256];
+    const size_t n = strlen(field);
+    double kib = 0;
+    FILE *file;
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, field, n) == 0 && line[n] == ':')
+            kib = strtod(line + n + 1, NULL);
+    fclose(file);
+    return kib / 1024;
+}
+
 static int ascending(const void *x, const void *y)
 {
     const double a = *(const double *)x, b = *(const double *)y;

@@ -6,6 +6,7 @@
 #include "bench/study_text.h"
 #include "tests/support_process.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define OWNERS_MAX TABLE_STUDY_OWNERS_MAX
@@ -30,6 +31,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     json_t *codes = NULL;
     struct support_options o = {.owners = owners_of(t),
                                 .enforce = t->enforce,
+                                .link = t->link,
                                 .domain = t->domain,
                                 .rounds = t->rounds,
                                 .copula = t->copula,
@@ -40,7 +42,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     snprintf(rows, sizeof rows, "    max_rows: %u\n    as: %s\n",
              t->most > 0 ? t->most : TABLE_STUDY_ROWS, t->as);
     for (unsigned i = 0; i < owners_of(t); i++)
-        part[i] = rows;
+        part[i] = t->part != NULL ? t->part[i] : rows;
     if (t->domain != NULL)
         return support_study_new(&c->s, &o, log);
     TRY(bench_data_terms(&data, t->table, log));
@@ -57,6 +59,18 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     o.domain = (const char *)domain.data;
     o.workload = (const char *)workload.data;
     return support_study_new(&c->s, &o, log);
+}
+
+static enum err write_each(const struct scene *c, const struct table_study *t)
+{
+    for (unsigned i = 0; i < owners_of(t); i++) {
+        FILE *csv = fopen(support_path(&c->s, "o%u.csv", i), "w");
+        enum err e = csv == NULL ? ERR_SYSTEM : t->write(t->self, i, csv);
+        if (csv != NULL && fclose(csv) != 0)
+            e = ERR_SYSTEM;
+        TRY(e);
+    }
+    return ERR_OK;
 }
 
 static enum err split(const struct scene *c, const struct table_study *t, struct log *log)
@@ -151,7 +165,7 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
                      struct log *log)
 {
     TRY(make_study(c, t, log));
-    TRY(split(c, t, log));
+    TRY(t->write != NULL ? write_each(c, t) : split(c, t, log));
     TRY(start_servers(c, log));
     TRY(share_all(c, f, log));
     f->records = c->s.study->owner[0].records;
@@ -162,6 +176,8 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
                              NULL};
     TRY(ran(c, support_run(support_path(&c->s, "run.log"), PATIENCE_S, a), "trefoil run", log));
     f->cpu_s += cpu_of_servers(c);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        f->peak_mib = fmax(f->peak_mib, cpu_mib_of(c->server[i], "VmHWM"));
     f->stats = data_json(support_path(&c->s, "result/stats.json"), log);
     if (f->stats == NULL)
         return ERR_FORMAT;

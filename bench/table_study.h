@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #define TABLE_STUDY_OWNERS 5
 #define TABLE_STUDY_OWNERS_MAX 100
@@ -21,9 +22,12 @@ struct support_study;
 struct table_study {
     const char *table;  /* in data_folder(); or in its place */
     const char *domain; /* lines of the study file, and */
-    const char *rows;   /* a CSV file */
-    const char *as;     /* what owners send: auto, counts or records */
-    const char *more;   /* lines of the study file more, or NULL */
+    const char *rows;   /* a CSV file, or NULL: files of owners by `write` */
+    enum err (*write)(void *self, unsigned owner, FILE *csv);
+    const char *const *part; /* of each owner its lines; NULL: of whole rows */
+    const char *link;        /* what stands behind "link:", or NULL */
+    const char *as;          /* what owners send: auto, counts or records */
+    const char *more;        /* lines of the study file more, or NULL */
     unsigned rounds;
     const char *copula; /* in their place: the lines of method: copula */
     double delta;       /* 0: as studies of tests have it */
@@ -39,6 +43,7 @@ struct table_study_figures {
     json_t *stats;       /* stats.json; the caller's */
     bool records;        /* what owners sent */
     double cpu_s;        /* of the three servers, from before the run to its end */
+    double peak_mib;     /* of the largest of them */
     double sent, packed; /* bytes of the first owner's upload: all messages; of it the rows */
 };
 

@@ -79,7 +79,8 @@ static const struct smoke {
      "wan.fixed10.estimate_s"},
     {"persons",
      "bound_adult_extra_s bound_adult_abort_extra_s count_adult_s count_adult_abort_s "
-     "bytes_per_row",
+     "bytes_per_row link_200k_s link_200k_abort_s link_200k_count_s link_200k_count_abort_s "
+     "link_1m_s link_1m_rss_mib",
      ""},
     {"query",
      "adult.count_median adult.count_p95 adult.count_items adult.avg_median adult.avg_p95 "
