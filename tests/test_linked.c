@@ -62,7 +62,7 @@ TEST(a_study_says_who_is_linked)
     assert_int_equal(study_of(&s, "{keep: o2, min_linked: 200}", three, 3, NULL, &quiet),
                      ERR_STUDY); /* a column of the clinic cannot be missing */
     support_study_free(&s);
-    assert_int_equal(study_of(&s, "{keep: o0, min_linked: 100}", three, 3, NULL, &quiet), ERR_OK);
+    assert_int_equal(study_of(&s, "{keep: o0, min_linked: 90}", three, 3, NULL, &quiet), ERR_OK);
     assert_int_equal(s.study->link.keep, 0);
     assert_int_equal(study_batch_rows(s.study, 0), 100);
     assert_true(s.study->link.look == 0.02);
@@ -95,7 +95,7 @@ TEST(what_cannot_be_linked_is_refused)
         {{.link = "{keep: o3}", .part = more, .owners = 4}, "keep is \"o3\""},
         {{.link = "{keep: o1}", .part = three}, "where o0 lacks the person, and the column age"},
         {{.link = "{min_linked: 61}", .part = three}, "at most 60 rows can be linked"},
-        {{.link = "{keep: o0, min_linked: 101}", .part = three}, "at most 100 rows can be linked"},
+        {{.link = "{keep: o0, min_linked: 91}", .part = three}, "at most 90 rows can be linked"},
         {{.link = "true", .part = three, .enforce = 2}, "leave out rows_per_person"},
         {{.link = "true", .part = more, .owners = 4, .enforce = 1}, "cannot be bounded together"},
         {{.link = "true", .part = twice, .owners = 4, .enforce = 1}, "cannot be bounded together"},

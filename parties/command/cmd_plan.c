@@ -50,7 +50,7 @@ static void count(struct plan *p)
 {
     const struct workload *w = p->study->workload;
     for (size_t i = 0; i < p->study->owners; i++)
-        p->rows += p->study->owner[i].batch == i ? p->study->owner[i].max_rows : 0;
+        p->rows += p->study->owner[i].batch == i ? study_batch_most(p->study, i) : 0;
     for (uint32_t q = 0; q < w->queries; q++) {
         if (q < w->one_ways)
             p->one_way_cells += w->query[q].cells;

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
 #include "protocols/link.h"
 
@@ -113,6 +114,60 @@ static struct work bound_work(const struct link_cost *cost, enum study_security 
     return w;
 }
 
+static void print_merging(const struct study *study, const struct link_cost *cost)
+{
+    for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
+        const struct work w = bound_work(cost, (enum study_security)s);
+        print_work(study, (enum study_security)s, &w);
+    }
+}
+
+/* Adds what joining the batch of this first owner takes; *all: its owners' rows. */
+static enum err add_batch(const struct study *study, size_t first, struct link_cost *sum,
+                          size_t *all)
+{
+    size_t *rows CLEAN(memory_release) = NULL, count = 0, keep = study->owners;
+    unsigned *columns CLEAN(memory_release) = NULL;
+    struct link_cost cost;
+    TRY(memory_new(&rows, study->owners));
+    TRY(memory_new(&columns, study->owners));
+    for (size_t i = first; i < study->owners; i++)
+        if (study->owner[i].batch == first) {
+            keep = study->link.keep == i ? count : keep;
+            columns[count] = study_record_bits(study, i) - LINK_FRONT;
+            *all += rows[count++] = study->owner[i].pad_to;
+        }
+    TRY(link_join_cost(&cost, rows, columns, count, keep));
+    sum->words += cost.words;
+    sum->rounds += cost.rounds;
+    return ERR_OK;
+}
+
+static enum err print_links(const struct study *study)
+{
+    struct link_cost sum = {0};
+    struct ledger_limits limits;
+    struct look look;
+    size_t all = 0;
+    for (size_t i = 0; i < study->owners; i++)
+        if (study->owner[i].batch == i && study_linked(study, i))
+            TRY(add_batch(study, i, &sum, &all));
+    printf("links: when a session begins, the servers join %zu rows of the batches' owners\n"
+           "by person. About so much, on one lane:\n"
+           "  security    exchanges         bytes         time       waiting\n",
+           all);
+    print_merging(study, &sum);
+    TRY(price_limits(study, &limits, NULL));
+    TRY(release_look(study, &limits, &look, NULL));
+    if (look.multiplier > 0)
+        printf(
+            "look: how many rows were linked, with noise of %.0f rows, for %.2g %% of the budget;\n"
+            "%.2g %% are set aside for %d of them. A run stops below %u rows.\n",
+            look_sigma(&look), 100 * study->link.look / LOOK_TRIES, 100 * study->link.look,
+            LOOK_TRIES, study->link.min_linked);
+    return ERR_OK;
+}
+
 static enum err print_persons(const struct study *study)
 {
     size_t *rows CLEAN(memory_release) = NULL, all = 0;
@@ -125,15 +180,14 @@ static enum err print_persons(const struct study *study)
            "keep %u of a person. About so much, on one lane:\n"
            "  security    exchanges         bytes         time       waiting\n",
            all, study->rows_per_person);
-    for (unsigned s = STUDY_SEMI_HONEST; s <= STUDY_ABORT; s++) {
-        const struct work w = bound_work(&cost, (enum study_security)s);
-        print_work(study, (enum study_security)s, &w);
-    }
+    print_merging(study, &cost);
     return ERR_OK;
 }
 
 enum err plan_servers(const struct study *study)
 {
     print_noise(study);
+    if (study->link.on)
+        return print_links(study);
     return study->enforce_person ? print_persons(study) : ERR_OK;
 }

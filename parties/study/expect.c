@@ -76,7 +76,7 @@ static double most_rows(const struct study *s)
 {
     double rows = 0;
     for (size_t i = 0; i < s->owners; i++)
-        rows += s->owner[i].batch == i ? s->owner[i].max_rows : 0;
+        rows += s->owner[i].batch == i ? study_batch_most(s, i) : 0;
     return rows;
 }
 

@@ -228,12 +228,14 @@ uint64_t study_records_bytes(const struct study *study,
  */
 size_t study_taking_part(const struct study *study, bool *has);
 /*
- * Whether an owner's columns are joined to others' by person; whether its records have keys; and
- * how many rows the batch of this first owner has at most, joined one way or the other.
+ * Whether an owner's columns are joined to others' by person; whether its records have keys; how
+ * many rows can count of the batch of this first owner, whatever is sent, joined one way or the
+ * other; and how many if its owners keep to max_rows.
  */
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first);
+uint32_t study_batch_most(const struct study *study, size_t first);
 /* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
 int64_t study_purge_due(const struct study *study, int64_t last);
 /* The form that the study bounds the owner by (parties/exchange/upload.h), and its bytes. */

@@ -16,19 +16,35 @@ bool study_sends_keys(const struct study *study, size_t owner)
     return study->enforce_person || study_linked(study, owner);
 }
 
-uint32_t study_batch_rows(const struct study *study, size_t first)
+/* Rows that an owner may have, or what they are padded to. */
+static uint32_t rows_of(const struct study_owner *o, bool padded)
+{
+    return padded ? o->pad_to : o->max_rows;
+}
+
+static uint32_t batch_rows(const struct study *study, size_t first, bool padded)
 {
     const struct study_owner *o = study->owner;
     const size_t keep = study->link.keep;
-    uint32_t rows = study_owner(study, first)->pad_to;
+    uint32_t rows = rows_of(study_owner(study, first), padded);
     if (!study_linked(study, first))
         return rows;
     if (keep < study->owners && o[keep].batch == first)
-        return o[keep].pad_to;
+        return rows_of(&o[keep], padded);
     for (size_t i = first + 1; i < study->owners; i++)
-        if (o[i].batch == first && o[i].pad_to < rows)
-            rows = o[i].pad_to;
+        if (o[i].batch == first && rows_of(&o[i], padded) < rows)
+            rows = rows_of(&o[i], padded);
     return rows;
+}
+
+uint32_t study_batch_rows(const struct study *study, size_t first)
+{
+    return batch_rows(study, first, true);
+}
+
+uint32_t study_batch_most(const struct study *study, size_t first)
+{
+    return batch_rows(study, first, false);
 }
 
 /* --- the key ---------------------------------------------------------------------------------- */
@@ -159,7 +175,7 @@ enum err study_check_link(struct reading *r, const yaml_node_t *node, const yaml
     if (r->keep != NULL)
         TRY(find_kept(r, owners));
     for (size_t i = 0; i < s->owners; i++)
-        most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_rows(s, i) : 0;
+        most += s->owner[i].batch == i && study_linked(s, i) ? study_batch_most(s, i) : 0;
     if (s->link.min_linked > most)
         return yaml_error(r->file, node,
                           "min_linked is %u, and by the owners' max_rows at most %llu rows can be "
