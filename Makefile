@@ -117,7 +117,7 @@ all: $(OUT)/trefoil $(SHARED_LINK)
 
 list:
 	@echo 'all        build $(OUT)/trefoil and $(SHARED)'
-	@echo 'demo       install what is missing, build, run three servers and five hospitals'
+	@echo 'demo       install what is missing, build, run three servers and six hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'

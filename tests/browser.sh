@@ -44,7 +44,7 @@ done
 
 "${browser[@]}" --no-pdf-header-footer --print-to-pdf="$out/report.pdf" "file://$page" >/dev/null 2>&1
 pdftotext -layout "$out/report.pdf" "$out/report.txt"
-for words in 'Study five-hospitals' 'What is guaranteed' 'Demo only: compared with the truth' \
+for words in 'Study six-hospitals' 'What is guaranteed' 'Demo only: compared with the truth' \
     'The model against what was measured' 'Attribute by attribute' 'Pairs of attributes' \
     'bmi × blood_pressure' 'Where the budget went' \
     'Time, bytes and rounds' 'blood_pressure' 'central AIM: a curator sees all rows' \

@@ -1,6 +1,6 @@
 /*
  * trefoil demo: everything at once on this machine, with invented patients: keys, a study, three
- * server processes, five owner processes, an analyst process; then what a real study could never
+ * server processes, six owner processes, an analyst process; then what a real study could never
  * show, the comparison with the truth.
  */
 #include "aim/table/csv.h"
@@ -13,6 +13,7 @@
 #include "parties/command/demo.h"
 #include "parties/command/process.h"
 #include "parties/exchange/lines.h"
+#include "parties/owner/pack.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,15 +23,17 @@
 #include <unistd.h>
 
 #define ROUNDS 4
+#define LINKED 50 /* at least: six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
 static const char help[] =
     "usage: trefoil demo [--folder DIR] [--seed N]\n"
     "\n"
-    "Shows a whole study on this machine: five invented hospitals of different size\n"
-    "and kind, three server processes on loopback, one run. Then it says how good the\n"
-    "synthetic table is, compared with central AIM and with what each hospital could\n"
-    "do alone.\n"
+    "Shows a whole study on this machine: six invented hospitals of different size\n"
+    "and kind, three server processes on loopback, one run. Two of the hospitals hold\n"
+    "different columns of the same patients, whom the servers link without seeing\n"
+    "who they are. Then it says how good the synthetic table is, compared with\n"
+    "central AIM and with what each hospital could do alone.\n"
     "\n"
     "  --folder DIR   where everything goes; an earlier demo there is replaced.\n"
     "                 Default: trefoil-demo\n"
@@ -122,10 +125,12 @@ static enum err write_study(struct demo *d)
     struct bytes text CLEAN(bytes_clear) = {0};
     demo_path(d, path, "study.yaml");
     text_put(&text,
-             "# made by trefoil demo\nstudy: five-hospitals\n%s"
+             "# made by trefoil demo\nstudy: six-hospitals\n%s"
              "workload: {all: 2}\nbudget: {epsilon: 1, delta: 1e-6}\nnoise: box-muller\n"
+             "person: {columns: [patient], normalise: [case, spaces]}\n"
+             "link: {min_linked: %d}\n"
              "rounds: %d\nservers:\n",
-             demo_data_domain_yaml(), ROUNDS);
+             demo_data_domain_yaml(), LINKED, ROUNDS);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         TRY(make_key(d, demo_servers[i], key));
         text_put(&text, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
@@ -136,6 +141,8 @@ static enum err write_study(struct demo *d)
         TRY(make_key(d, demo_hospitals[i].name, key));
         text_put(&text, "  - name: %s\n    max_rows: %u\n    key: %s\n", demo_hospitals[i].name,
                  demo_hospitals[i].max_rows, key);
+        if (demo_hospitals[i].columns != NULL)
+            text_put(&text, "    batch: island\n    columns: [%s]\n", demo_hospitals[i].columns);
     }
     TRY(make_key(d, "analyst", key));
     text_put(&text,
@@ -147,19 +154,41 @@ static enum err write_study(struct demo *d)
     return study_load(&d->study, path, d->log);
 }
 
+/* All rows, and those that are linked. */
+static enum err link_tables(struct demo *d)
+{
+    struct table *none[DEMO_HOSPITALS];
+    struct table *empty CLEAN(table_free) = NULL;
+    size_t linked, surplus;
+    TRY(table_new(&empty, d->study->domain, 0));
+    TRY(table_new(&d->joined, d->study->domain, 0));
+    TRY(table_new(&d->all, d->study->domain, 0));
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++)
+        none[i] = study_linked(d->study, i) ? d->hospital[i] : empty;
+    TRY(central_link(d->joined, d->study, none, &linked, &surplus));
+    return central_link(d->all, d->study, d->hospital, &linked, &surplus);
+}
+
 /* Values that are clipped are what the owners were told, in their share-*.log. */
 static enum err load_tables(struct demo *d)
 {
     struct log errors = *d->log;
     errors.level = LOG_ERROR;
-    TRY(table_new(&d->all, d->study->domain, 0));
     for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
         char path[FILE_PATH];
+        struct table_csv_options options = {.delimiter = 0};
+        struct person_rule rule;
+        char names[] = "patient", others[] = "number";
         demo_path(d, path, "%s.csv", demo_hospitals[i].name);
-        TRY(table_read_csv(&d->hospital[i], d->study->domain, path, NULL, &errors));
-        TRY(central_append(d->all, d->hospital[i]));
+        if (study_sends_keys(d->study, i)) {
+            TRY(study_person_rule(d->study, i + 1 < DEMO_HOSPITALS ? names : others, &rule,
+                                  d->log));
+            options.rows.key = &rule;
+        }
+        TRY(pack_domain(&d->columns[i], d->study, i));
+        TRY(table_read_csv(&d->hospital[i], d->columns[i], path, &options, &errors));
     }
-    return ERR_OK;
+    return link_tables(d);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -228,8 +257,11 @@ static enum err run_owners(struct demo *d)
     demo_path(d, study, "study.yaml");
     for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
         const char *name = demo_hospitals[i].name;
-        const char *const arguments[] = {"share", study,     data,  "--key",
-                                         key,     "--stats", stats, NULL};
+        const bool other = i + 1 ==
+                           DEMO_HOSPITALS; /* which calls the column by a name of its own */
+        const char *const arguments[] = {"share",  study,     data,  "--key",
+                                         key,      "--stats", stats, other ? "--person" : NULL,
+                                         "number", NULL};
         demo_path(d, data, "%s.csv", name);
         demo_path(d, key, "%s.key", name);
         demo_path(d, stats, "share-%s.json", name);
@@ -269,7 +301,7 @@ static enum err play(struct demo *d, const char *folder, uint64_t seed)
 {
     TRY(fresh_folder(d, folder));
     TRY(find_ports(d));
-    step("inventing five hospitals' patients");
+    step("inventing six hospitals' patients");
     TRY(demo_data_write(d->folder, seed, d->log));
     step("making keys and the study file");
     TRY(write_study(d));
@@ -277,7 +309,7 @@ static enum err play(struct demo *d, const char *folder, uint64_t seed)
     step("starting three servers");
     TRY(start_servers(d));
     TRY(wait_for_servers(d));
-    step("five hospitals share their data");
+    step("six hospitals share their data, two of them columns of the same patients");
     TRY(run_owners(d));
     step("the analyst runs the study: one-ways, then four rounds of select and measure");
     TRY(run_analyst(d));
@@ -290,8 +322,11 @@ static void end(struct demo *d)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         process_end(&d->server[i]);
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++)
+    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
         table_free(&d->hospital[i]);
+        domain_free(&d->columns[i]);
+    }
+    table_free(&d->joined);
     table_free(&d->all);
     study_free(&d->study);
 }

@@ -14,7 +14,10 @@ struct demo {
     uint16_t port;
     pid_t server[STUDY_SERVERS];
     struct study *study;
-    struct table *hospital[DEMO_HOSPITALS], *all;
+    struct domain *columns[DEMO_HOSPITALS];
+    struct table *hospital[DEMO_HOSPITALS]; /* of its columns */
+    struct table *joined;                   /* the last two's */
+    struct table *all;
     struct log *log;
 };
 

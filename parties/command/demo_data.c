@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -10,11 +11,14 @@
 #include <string.h>
 
 const struct demo_hospital demo_hospitals[DEMO_HOSPITALS] = {
-    {"university", "a large hospital of a city, all ages and everything", 5200, 8191},
-    {"rural", "a general hospital in the country, older patients", 3100, 4095},
-    {"heart-clinic", "hearts only, mostly men above sixty", 2000, 2047},
-    {"childrens", "a children's hospital", 1100, 2047},
-    {"island", "a small hospital on an island, many injuries", 400, 511},
+    {"university", "a large hospital of a city, all ages and everything", NULL, 5200, 8191},
+    {"rural", "a general hospital in the country, older patients", NULL, 3100, 4095},
+    {"heart-clinic", "hearts only, mostly men above sixty", NULL, 2000, 2047},
+    {"childrens", "a children's hospital", NULL, 1100, 2047},
+    {"island", "a practice on an island, many injuries", "age, sex, smoker, bmi, blood_pressure",
+     400, 511},
+    {"harbour", "where the island's patients are treated", "diagnosis, insurance, outcome", 395,
+     511},
 };
 
 const char *demo_data_domain_yaml(void)
@@ -42,7 +46,7 @@ enum { NEVER, FORMER, CURRENT };
 enum { HEART, LUNG, CANCER, INJURY, INFECTION, OTHER, DIAGNOSES };
 enum { OUTCOMES = 4, INSURANCES = 3 };
 
-/* How the patients of a hospital differ; in the order of demo_hospitals[]. */
+/* How the patients of a hospital differ; in the order of demo_hospitals[], the last two as one. */
 struct skew {
     double age, age_spread, women, smoking, weight;
     double diagnosis[DIAGNOSES]; /* factors on the odds */
@@ -51,7 +55,7 @@ struct skew {
     const char *line_end;                  /* as the hospital's program exports it */
 };
 
-static const struct skew skews[DEMO_HOSPITALS] = {
+static const struct skew skews[DEMO_POPULATIONS] = {
     {46, 20, 0.52, 0.8, 0.0, {1, 1, 1.6, 1, 1, 1}, {6, 3, 1}, 0.04, 0.05, 0.03, "\n"},
     {61, 17, 0.51, 1.3, 1.6, {1.2, 1.3, 0.6, 1, 1, 1}, {8, 1, 1}, 0.08, 0.10, 0.05, "\r\n"},
     {68, 10, 0.36, 1.1, 1.0, {14, 0.6, 0.2, 0.1, 0.3, 0.4}, {5, 5, 0}, 0.01, 0.02, 0.01, "\n"},
@@ -183,46 +187,78 @@ static struct patient draw_patient(struct random *r, const struct skew *k)
     return p;
 }
 
+/* A row, in the two parts that two hospitals may have. */
+struct row {
+    char person[80], stay[80];
+};
+
 /* Draws whether values are missing, too: so one row uses the stream in one order. */
-static void put_patient(struct bytes *b, struct random *r, const struct skew *k,
-                        const struct patient *p)
+static struct row draw_row(struct random *r, const struct skew *k)
 {
     static const char *const smokers[] = {"never", "former", "current"};
     static const char *const diagnoses[] = {"heart",  "lung",      "cancer",
                                             "injury", "infection", "other"};
     static const char *const insurances[] = {"public", "private", "none"};
     static const char *const outcomes[] = {"home", "transfer", "readmitted", "died"};
-    char bmi[16] = "", pressure[16] = "", line[160];
-    bool no_smoker = chance(r, k->no_smoker);
-    int n;
+    const struct patient p = draw_patient(r, k);
+    const bool no_smoker = chance(r, k->no_smoker);
+    char bmi[16] = "", pressure[16] = "";
+    struct row row;
     /* the injured are weighed less often: values are not missing at random */
-    if (!chance(r, k->no_bmi * (p->diagnosis == INJURY ? 2 : 1)))
-        snprintf(bmi, sizeof bmi, "%.1f", p->bmi);
+    if (!chance(r, k->no_bmi * (p.diagnosis == INJURY ? 2 : 1)))
+        snprintf(bmi, sizeof bmi, "%.1f", p.bmi);
     if (!chance(r, k->no_pressure))
-        snprintf(pressure, sizeof pressure, "%.0f", p->pressure);
-    n = snprintf(line, sizeof line, "%d,%s,%s,%s,%s,%s,%s,%s%s", p->age,
-                 p->woman ? "female" : "male", no_smoker ? "?" : smokers[p->smoker], bmi, pressure,
-                 diagnoses[p->diagnosis], insurances[p->insurance], outcomes[p->outcome],
-                 k->line_end);
-    bytes_put(b, line, (size_t)n);
+        snprintf(pressure, sizeof pressure, "%.0f", p.pressure);
+    snprintf(row.person, sizeof row.person, "%d,%s,%s,%s,%s", p.age, p.woman ? "female" : "male",
+             no_smoker ? "?" : smokers[p.smoker], bmi, pressure);
+    snprintf(row.stay, sizeof row.stay, "%s,%s,%s", diagnoses[p.diagnosis], insurances[p.insurance],
+             outcomes[p.outcome]);
+    return row;
+}
+
+static const char person_columns[] = "age,sex,smoker,bmi,blood_pressure";
+static const char stay_columns[] = "diagnosis,insurance,outcome";
+
+static enum err write_file(const char *folder, const char *name, const struct bytes *b,
+                           struct log *log)
+{
+    char path[FILE_PATH];
+    TRY(bytes_ok(b));
+    TRY(file_path(path, log, "%s/%s.csv", folder, name));
+    return file_write(path, 0600, b->data, b->size, log);
 }
 
 static enum err write_hospital(const char *folder, size_t index, struct random *r, struct log *log)
 {
-    static const char header[] = "age,sex,smoker,bmi,blood_pressure,diagnosis,insurance,outcome";
     const struct demo_hospital *h = &demo_hospitals[index];
     const struct skew *k = &skews[index];
     struct bytes b CLEAN(bytes_clear) = {0};
-    char path[FILE_PATH];
-    TRY(file_path(path, log, "%s/%s.csv", folder, h->name));
-    bytes_put(&b, header, sizeof header - 1);
-    bytes_put(&b, k->line_end, strlen(k->line_end));
+    text_put(&b, "%s,%s%s", person_columns, stay_columns, k->line_end);
     for (uint32_t i = 0; i < h->rows; i++) {
-        struct patient p = draw_patient(r, k);
-        put_patient(&b, r, k, &p);
+        const struct row row = draw_row(r, k);
+        text_put(&b, "%s,%s%s", row.person, row.stay, k->line_end);
     }
-    TRY(bytes_ok(&b));
-    return file_write(path, 0600, b.data, b.size, log);
+    return write_file(folder, h->name, &b, log);
+}
+
+/* The last two: the second lacks some of the first one's patients, and has others, before them. */
+static enum err write_linked(const char *folder, struct random *r, struct log *log)
+{
+    const struct demo_hospital *h = &demo_hospitals[DEMO_HOSPITALS - 2];
+    const struct skew *k = &skews[DEMO_POPULATIONS - 1];
+    struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
+    text_put(&first, "patient,%s%s", person_columns, k->line_end);
+    text_put(&second, "number,%s%s", stay_columns, k->line_end);
+    for (uint32_t i = 0; i < h[1].rows - DEMO_LINKED; i++)
+        text_put(&second, "h%04u,%s%s", 7000 + i, draw_row(r, k).stay, k->line_end);
+    for (uint32_t i = 0; i < h[0].rows; i++) {
+        const struct row row = draw_row(r, k);
+        text_put(&first, "P %04u,%s%s", 3 * i + 1, row.person, k->line_end);
+        if (i < DEMO_LINKED)
+            text_put(&second, "p%04u,%s%s", 3 * i + 1, row.stay, k->line_end);
+    }
+    TRY(write_file(folder, h[0].name, &first, log));
+    return write_file(folder, h[1].name, &second, log);
 }
 
 enum err demo_data_write(const char *folder, uint64_t seed, struct log *log)
@@ -230,7 +266,7 @@ enum err demo_data_write(const char *folder, uint64_t seed, struct log *log)
     struct random r;
     TRY(file_folder(folder, log));
     random_seed_u64(&r, seed);
-    for (size_t i = 0; i < DEMO_HOSPITALS; i++)
+    for (size_t i = 0; i < DEMO_POPULATIONS - 1; i++)
         TRY(write_hospital(folder, i, &r, log));
-    return ERR_OK;
+    return write_linked(folder, &r, log);
 }

@@ -1,9 +1,10 @@
 /*
- * parties/command/demo_data.h - invented patients of five hospitals, for trefoil demo and tests.
+ * parties/command/demo_data.h - invented patients of six hospitals, for trefoil demo and tests.
  *
  * Drawn from formulas and a seed, the same on every machine. Attributes depend on each other, some
  * values are missing, and each hospital has its own size and kind of patients, so that none of them
- * looks like all five together.
+ * looks like all together. The last two hold different columns of the same patients, most of whom
+ * are at both, in orders of their own: their files say who a patient is, each in its way.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
 #define TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
@@ -14,12 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEMO_HOSPITALS 5
+#define DEMO_HOSPITALS 6
+#define DEMO_POPULATIONS 5 /* patients of one hospital, or of the last two */
 #define DEMO_SEED 7
 
 struct demo_hospital {
-    const char *name;  /* an owner's name in the study, and of the file <name>.csv */
-    const char *about; /* a few words on its patients */
+    const char *name;    /* an owner's name in the study, and of the file <name>.csv */
+    const char *about;   /* a few words on its patients */
+    const char *columns; /* that it has of its patients; NULL: all */
     uint32_t rows;
     uint32_t max_rows; /* the public bound that it declares: not taken from `rows` */
 };
@@ -28,6 +31,9 @@ extern const struct demo_hospital demo_hospitals[DEMO_HOSPITALS];
 
 /* Writes <folder>/<name>.csv for each hospital; makes the folder if it is not there. */
 enum err demo_data_write(const char *folder, uint64_t seed, struct log *log) MUST_CHECK;
+
+/* Those of the last two hospitals of whom both have a row. */
+#define DEMO_LINKED 380
 
 /* The `domain:` block of a study file that fits the data, line ends included. */
 const char *demo_data_domain_yaml(void);

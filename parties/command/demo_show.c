@@ -43,7 +43,7 @@ static enum err error_of_central(const struct demo *d, const struct table *table
 }
 
 /* Errors against all patients: Trefoil's, central AIM's, each hospital's alone. */
-#define TABLES (2 + DEMO_HOSPITALS)
+#define TABLES (2 + DEMO_POPULATIONS)
 struct errors {
     char name[TABLES][64];
     double error[TABLES];
@@ -53,14 +53,17 @@ static enum err find_errors(const struct demo *d, struct errors *x)
 {
     char path[FILE_PATH];
     demo_path(d, path, "result/synthetic.csv");
-    snprintf(x->name[0], sizeof x->name[0], "Trefoil: five hospitals, nobody sees the rows");
+    snprintf(x->name[0], sizeof x->name[0], "Trefoil: six hospitals, nobody sees the rows");
     TRY(error_of_csv(d, path, &x->error[0]));
     snprintf(x->name[1], sizeof x->name[1], "central AIM: a curator sees all rows");
     TRY(error_of_central(d, d->all, &x->error[1]));
-    for (unsigned i = 0; i < DEMO_HOSPITALS; i++) {
-        snprintf(x->name[2 + i], sizeof x->name[2 + i], "%s alone (%zu patients)",
-                 demo_hospitals[i].name, d->hospital[i]->rows);
-        TRY(error_of_central(d, d->hospital[i], &x->error[2 + i]));
+    for (unsigned i = 0; i < DEMO_POPULATIONS; i++) {
+        const bool last = i + 1 == DEMO_POPULATIONS;
+        const struct table *own = last ? d->joined : d->hospital[i];
+        snprintf(x->name[2 + i], sizeof x->name[2 + i], "%s%s%s alone (%zu patients)",
+                 demo_hospitals[i].name, last ? " and " : "",
+                 last ? demo_hospitals[i + 1].name : "", own->rows);
+        TRY(error_of_central(d, own, &x->error[2 + i]));
     }
     return ERR_OK;
 }
@@ -111,6 +114,11 @@ static void show_rounds(const json_t *stats)
 {
     size_t i;
     const json_t *round;
+    const json_t *linked = json_object_get(stats, "linked");
+    printf("\nPatients of whom both the island and the harbour have a row, with noise:\n"
+           "  about %.0f (+-%.0f); who they are, nobody saw\n",
+           json_real_value(json_object_get(linked, "rows")),
+           2 * json_real_value(json_object_get(linked, "sigma")));
     printf("\nMeasured marginals (chosen under MPC; each opened only with noise):\n\n");
     json_array_foreach(json_object_get(stats, "rounds"), i, round) printf(
         "  round %zu  %-32s sigma %.1f\n", i, json_string_value(json_object_get(round, "marginal")),
