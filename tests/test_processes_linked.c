@@ -145,6 +145,9 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     assert_true(fabs(rows - (double)expected) <
                 6.5 * json_number_value(json_object_get(linked, "sigma")));
     assert_true(support_contains(file(&c, "out/report.html"), "a first look showed about"));
+    assert_true(
+        support_contains(file(&c, "out/report.html"), "servers saw to that, whatever owners sent"));
+    assert_true(support_contains(file(&c, "out.log"), "for all rows of one person"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 10);
     check_logs(&c);
     assert_int_equal(looks(&c), 1);

@@ -26,7 +26,8 @@ static const char help[] =
     "rows, and have as many rows as SYNTHETIC: one of independent columns, and a\n"
     "resample of whole rows, which is as near as another sample would be.\n"
     "  Where the study has enforce_person, REAL.csv needs the columns that say whose a\n"
-    "row is, and no more rows of a person are compared than the servers count.\n"
+    "row is, and no more rows of a person are compared than the servers count. Where\n"
+    "it has link, REAL.csv has the rows as they are joined.\n"
     "\n"
     "THE OUTPUT IS NOT PRIVATE: it is computed from the real rows without any noise.\n"
     "Whoever may not see those may not see it either. Publishing it, or using it to\n"
@@ -115,7 +116,7 @@ static enum err read_real(struct evaluating *e)
     const struct database_source *sql = e->sql.connection != NULL ? &e->sql : NULL;
     struct table_csv_options csv = e->csv;
     struct person_rule rule;
-    if (!e->study->enforce_person)
+    if (!e->study->enforce_person || e->study->link.on) /* whose rows are joined, one a person */
         return read_rows(e, &e->shown.real, sql, e->real, csv);
     TRY(study_person_rule(e->study, NULL, &rule, e->log));
     csv.rows.key = &rule;

@@ -246,7 +246,7 @@ static void say_cost(const struct run *r)
            (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
-           r->study->delta, r->study->rows_per_person == 1 ? "one row" : "all rows of one person");
+           r->study->delta, study_of_persons(r->study) ? "all rows of one person" : "one row");
     printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, r->rho,
            fmax(0, r->rho - spent),
            last == NULL || last->last ? ", too little for a run"

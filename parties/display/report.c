@@ -196,7 +196,7 @@ static void what_is_guaranteed(const struct report *r)
     const struct study *s = r->study;
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct phrase delta = words_number(s->delta);
-    const bool row = s->rows_per_person == 1 && !s->enforce_person;
+    const bool row = !study_of_persons(s);
     text_put(
         r->out,
         "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "

@@ -16,6 +16,11 @@ bool study_sends_keys(const struct study *study, size_t owner)
     return study->enforce_person || study_linked(study, owner);
 }
 
+bool study_of_persons(const struct study *study)
+{
+    return study->rows_per_person > 1 || study->enforce_person;
+}
+
 /* Rows that an owner may have, or what they are padded to. */
 static uint32_t rows_of(const struct study_owner *o, bool padded)
 {

@@ -230,8 +230,7 @@ static void describe_persons(FILE *out, const struct study *s)
 static void describe_guarantee(FILE *out, const struct study *s)
 {
     fprintf(out, "\nGuarantee: (%g, %g)-differential privacy for adding or removing %s.\n",
-            s->epsilon, s->delta,
-            s->rows_per_person == 1 && !s->enforce_person ? "one row" : "all rows of one person");
+            s->epsilon, s->delta, study_of_persons(s) ? "all rows of one person" : "one row");
     if (s->person.columns > 0)
         describe_persons(out, s);
     if (s->enforce_person)
