@@ -69,7 +69,7 @@ static struct price_slack by_ratio(const struct study *study)
 
 /*
  * What a study measures: its marginals, or one-ways and forms, as many as a row can move: of forms
- * one a pair; and how many rows were linked, if it looks. The one-ways of a copula may be lost once;
+ * one a pair; and how many rows were linked, if it looks. A copula's one-ways may be lost once;
  * forms take all that is left.
  */
 static uint64_t measured(const struct study *study)
