@@ -12,6 +12,7 @@
 
 #include <openssl/sha.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CASES                                                                                      \
@@ -260,6 +261,57 @@ TEST(neighbours_lists_come_whole)
     }
 }
 
+/* SplitMix64. */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return memcmp(a, b, BRANCH_KEY);
+}
+
+/*
+ * Crowds of keys whose first digits are alike, so that branches end at many depths. Two servers
+ * have most of what the third has; server 0 may have a key more often than a branch has items.
+ */
+static struct lists *draw_lists(uint64_t seed)
+{
+    static uint8_t all[1500][ITEM];
+    const unsigned n = (unsigned)(draw(&seed) % 1500), keep = 1 + (unsigned)(draw(&seed) % 40);
+    struct lists *l;
+    size_t repeats;
+    assert_int_equal(memory_new(&l, 1), ERR_OK);
+    for (unsigned k = 0; k < n; k++) {
+        const size_t like = draw(&seed) % 4 * (draw(&seed) % 4);
+        for (size_t i = 0; i < ITEM; i++)
+            all[k][i] = i < like ? 0x70 : (uint8_t)draw(&seed);
+    }
+    qsort(all, n, sizeof *all, compare_keys);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < n; k++)
+            if (draw(&seed) % 40 < keep)
+                memcpy(l->item[i][l->count[i]++], all[k], ITEM);
+    repeats = draw(&seed) % 4 == 0 ? 200 : 0;
+    for (size_t k = 1; k < l->count[0] && k < repeats; k++)
+        memcpy(l->item[0][k], l->item[0][0], BRANCH_KEY);
+    return l;
+}
+
+TEST(lists_drawn_by_lot_come_whole)
+{
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        struct lists *l CLEAN(memory_release) = draw_lists(seed);
+        assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
+        for (unsigned i = 0; i < 3; i++)
+            assert_int_equal(l->result[i], ERR_OK);
+    }
+}
+
 /* Two differences in 3000 items: some branches and 200 items at most, not the lists. */
 TEST(what_is_alike_does_not_move)
 {
@@ -278,6 +330,56 @@ TEST(branches_have_to_add_up)
     assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
     for (unsigned i = 1; i < 3; i++)
         assert_int_equal(l->result[i], ERR_FORMAT);
+}
+
+/* --- who lists what no server can hold -------------------------------------------------------- */
+
+#define ENTRY (UPLOAD_ID_SIZE + 32 + 4 + 2)
+
+/* Two uploads at server 0, as it lists them; the two others have none. */
+struct claim {
+    struct study study;
+    uint8_t list[2][ENTRY];
+    enum err result[3];
+};
+
+static enum err hear_claim(struct party *p, void *shared)
+{
+    struct claim *c = shared;
+    struct log log = {.file = NULL};
+    struct round_uploads u = {.study = &c->study};
+    uint8_t digest[32], card[40] = {2}, came[2][sizeof card];
+    struct net_round r = {.send = {c->list, c->list},
+                          .send_size = {sizeof c->list, sizeof c->list}};
+    if (p->index != 0) {
+        c->result[p->index] = round_uploads(p->net, &u, digest, &log);
+        bytes_clear(&u.lacking);
+        return ERR_OK;
+    }
+    TRY(round_broadcast(p->net, card, sizeof card, came[0], came[1]));
+    return net_exchange(p->net, &r);
+}
+
+TEST(lists_that_are_not_in_order_are_refused)
+{
+    static const struct {
+        uint8_t id[2], owner;
+        enum err expected;
+    } cases[] = {{{1, 2}, 0, ERR_OK},
+                 {{2, 1}, 0, ERR_FORMAT},
+                 {{1, 1}, 0, ERR_FORMAT},
+                 {{1, 2}, 1, ERR_FORMAT}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct claim c = {.study = empty_world().study};
+        for (unsigned i = 0; i < 2; i++) {
+            c.list[i][0] = cases[k].id[i];
+            c.list[i][UPLOAD_ID_SIZE + 32] = i == 1 ? cases[k].owner : 0;
+            c.list[i][ENTRY - 1] = 1; /* held */
+        }
+        assert_int_equal(three_run(1, hear_claim, &c, NULL), ERR_OK);
+        for (unsigned i = 1; i < 3; i++)
+            assert_int_equal(c.result[i], cases[k].expected);
+    }
 }
 
 /* However many uploads there are: where all hold the same, one exchange of forty bytes. */
