@@ -10,6 +10,9 @@
 #include "parties/study/token.h"
 #include "tests/support_study.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define OPEN "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @7, max: 5, max_rows: 2}"
@@ -62,6 +65,8 @@ TEST(a_roster_revokes_tokens)
         struct token t;
         assert_int_equal(token_make(&t, s, f->identity[7], i, f->identity[8]->public.sign), ERR_OK);
         assert_int_equal(token_check(&t, s), i == 2 || i == 5 || i == 7 ? ERR_REFUSED : ERR_OK);
+        assert_int_equal(token_make(&t, s, f->identity[6], i, t.sign), ERR_OK);
+        assert_int_equal(token_check(&t, s), ERR_AUTH); /* and is not called the issuer's */
     }
 }
 
@@ -88,15 +93,16 @@ TEST(open_owners_are_owners)
 
 struct office {
     struct fixture *f;
-    char folder[64], path[6][96];
+    char folder[64], path[7][96];
     struct outcome o;
 };
 
-enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS };
+enum { STUDY, TOKENS, KEYS_FILE, ISSUER, OUT, ERRORS, LOCK };
 
 static void office_new(struct office *w, struct fixture *f)
 {
-    static const char *const names[] = {"study.yaml", "tokens", "keys", "issuer.key", "out", "err"};
+    static const char *const names[] = {"study.yaml", "tokens", "keys",       "issuer.key",
+                                        "out",        "err",    "tokens.lock"};
     struct bytes text CLEAN(bytes_clear) = edited(base_text, "rounds: 4", OPEN);
     struct bytes full CLEAN(bytes_clear) = {0};
     for (const char *p = (const char *)text.data; *p != '\0'; p++)
@@ -107,7 +113,7 @@ static void office_new(struct office *w, struct fixture *f)
     w->f = f;
     strcpy(w->folder, "/tmp/trefoil-admit-XXXXXX");
     assert_non_null(mkdtemp(w->folder));
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 7; i++)
         snprintf(w->path[i], sizeof w->path[i], "%s/%s", w->folder, names[i]);
     assert_int_equal(bytes_ok(&full), ERR_OK);
     assert_int_equal(file_write(w->path[STUDY], 0600, full.data, full.size, &quiet), ERR_OK);
@@ -116,7 +122,7 @@ static void office_new(struct office *w, struct fixture *f)
 
 static void office_free(struct office *w)
 {
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 7; i++)
         unlink(w->path[i]);
     rmdir(w->folder);
 }
@@ -186,6 +192,54 @@ TEST(the_register_is_checked)
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: this is no token");
+}
+
+/* What stands behind a byte that is no text would be forgotten, and its numbers given again. */
+TEST(a_register_with_a_hole_is_refused)
+{
+    struct office w CLEAN(office_free) = {0};
+    char text[4096];
+    office_new(&w, *state);
+    assert_int_equal(admit(&w, "89"), 0);
+    support_text(w.path[TOKENS], text, sizeof text);
+    text[TOKEN_TEXT_SIZE] = '\0';
+    assert_int_equal(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_TEXT_SIZE, &quiet),
+                     ERR_OK);
+    assert_int_not_equal(admit(&w, "6"), 0);
+    support_says(w.o.err, "has bytes that are no text");
+}
+
+/* Admits as another program would that is at work already, and takes its time. */
+static _Noreturn void admit_slowly(const struct office *w, const char *text, int begun)
+{
+    const int lock = open(w->path[LOCK], O_RDWR | O_CREAT, 0600);
+    const bool mine = lock >= 0 && flock(lock, LOCK_EX) == 0 && write(begun, "", 1) == 1;
+    usleep(100000);
+    _exit(mine && file_write(w->path[TOKENS], 0600, text, strlen(text), &quiet) == ERR_OK ? 0 : 1);
+}
+
+TEST(two_at_a_time_give_two_numbers)
+{
+    struct office w CLEAN(office_free) = {0};
+    char text[4096], byte;
+    int begun[2], status;
+    pid_t other;
+    office_new(&w, *state);
+    assert_int_equal(admit(&w, "8"), 0);
+    support_text(w.path[TOKENS], text, sizeof text);
+    assert_int_equal(unlink(w.path[TOKENS]), 0);
+    assert_int_equal(pipe(begun), 0);
+    other = fork();
+    assert_true(other >= 0);
+    if (other == 0)
+        admit_slowly(&w, text, begun[1]);
+    assert_int_equal(read(begun[0], &byte, 1), 1);
+    assert_int_equal(admit(&w, "9"), 0);
+    support_says(w.o.out, "1 new tokens, 2 in ");
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    close(begun[0]);
+    close(begun[1]);
 }
 
 int main(void)

@@ -5,8 +5,12 @@
 #include "parties/study/roster.h"
 #include "parties/study/token.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define FILE_MOST ((size_t)512 << 20)
 
@@ -21,9 +25,10 @@ static const char help[] =
     "\n"
     "Tokens are added to the file of --tokens, which is the register of all who were\n"
     "admitted: keep it, and use it again. A key that is in it keeps its token, and no\n"
-    "number is given twice. Who has two keys admitted has two uploads: see to it that\n"
-    "nobody does. To take a token back, list its number in the study file, under\n"
-    "open_owners.revoked, as an amendment of its roster.\n"
+    "number is given twice: who finds another at work on it waits. Who has two keys\n"
+    "admitted has two uploads: see to it that nobody does. To take a token back, list\n"
+    "its number in the study file, under open_owners.revoked, as an amendment of its\n"
+    "roster.\n"
     "\n"
     "Without KEYS, the tokens of a file are checked and counted.\n"
     "\n"
@@ -52,11 +57,14 @@ struct admit {
     size_t askers, asker_room;
     const char *path; /* of what is read */
     size_t line;
+    int lock; /* of the register; -1: there is none */
     struct log *log;
 };
 
 static void clear(struct admit *a)
 {
+    if (a->lock >= 0)
+        close(a->lock);
     memory_free(&a->token);
     memory_free(&a->asker);
     identity_free(&a->issuer);
@@ -72,6 +80,11 @@ static enum err each_line(struct admit *a, const char *path,
     struct bytes file CLEAN(bytes_clear) = {0};
     char *next;
     TRY(file_read(path, FILE_MOST, &file, a->log));
+    if (file.size > 0 && memchr(file.data, '\0', file.size) != NULL) /* the rest would be lost */
+        return log_fail(a->log, ERR_FORMAT,
+                        "%s has bytes that are no text: it is damaged, or another file; restore a "
+                        "copy",
+                        path);
     bytes_put_u8(&file, '\0');
     TRY(bytes_ok(&file));
     a->path = path;
@@ -262,12 +275,24 @@ static enum err write_each(const struct admit *a)
     return ERR_OK;
 }
 
+/* One program at a time: two would give one number to two keys. The other waits. */
+static enum err lock_register(struct admit *a)
+{
+    char path[FILE_PATH];
+    TRY(file_path(path, a->log, "%s.lock", a->tokens));
+    a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (a->lock >= 0 && flock(a->lock, LOCK_EX) == 0)
+        return ERR_OK;
+    return log_fail(a->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
+}
+
 static enum err admit(struct admit *a)
 {
     TRY(identity_load(&a->issuer, a->key, a->log));
     if (memcmp(a->issuer->public.sign, a->study->open.issuer.sign, 32) != 0)
         return log_fail(a->log, ERR_AUTH,
                         "this is not the key of the study's issuer (open_owners.issuer)");
+    TRY(lock_register(a));
     TRY(load_register(a));
     TRY(load_keys(a));
     TRY(make_tokens(a));
@@ -293,7 +318,7 @@ static enum err count(struct admit *a)
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *files[2] = {NULL, NULL};
-    struct admit a CLEAN(clear) = {.log = log};
+    struct admit a CLEAN(clear) = {.lock = -1, .log = log};
     const struct command_option options[] = {
         {.name = "key", .value = &a.key},
         {.name = "tokens", .value = &a.tokens, .needed = "FILE"},

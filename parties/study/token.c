@@ -40,10 +40,8 @@ enum err token_check(const struct token *t, const struct study *study)
     const struct statement s = statement_of(t, study);
     if (t->number >= study->open.most)
         return ERR_RANGE;
-    if (study_token_revoked(study, t->number))
-        return ERR_REFUSED;
-    return public_identity_verify(&study->open.issuer, label, s.bytes, sizeof s.bytes,
-                                  t->signature);
+    TRY(public_identity_verify(&study->open.issuer, label, s.bytes, sizeof s.bytes, t->signature));
+    return study_token_revoked(study, t->number) ? ERR_REFUSED : ERR_OK;
 }
 
 const char *token_hint(enum err e)

@@ -26,7 +26,7 @@ enum err token_make(struct token *t, const struct study *study, const struct ide
                     uint32_t number, const uint8_t sign[32]) MUST_CHECK;
 /*
  * ERR_AUTH if the issuer has not signed it for this study, ERR_RANGE if the study has no such
- * number, ERR_REFUSED if it is revoked. Not logged: token_hint() has the words.
+ * number, ERR_REFUSED if it has and the number is revoked. Not logged: token_hint() has the words.
  */
 enum err token_check(const struct token *t, const struct study *study) MUST_CHECK;
 const char *token_hint(enum err e);
