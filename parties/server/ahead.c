@@ -40,6 +40,17 @@ static enum err take_one(struct store *store, struct tape *tape, enum tape_kind 
     return tape_fill(tape, kind, block.reel[kind].samples);
 }
 
+/* Where one cannot be used others may be no better: not one session is lost for each. */
+static enum err leave_all(struct store *store, struct log *log)
+{
+    static const struct ahead_blocks none;
+    size_t dropped;
+    TRY(store_ahead_keep(store, &none, &dropped));
+    return log_fail(log, ERR_AGAIN,
+                    "a block of the noise made ahead was altered here, or is of another version of "
+                    "trefoil; all of it was deleted, and the run goes on without");
+}
+
 enum err ahead_take(struct ahead *a, struct store *store, const struct study *study,
                     struct tape *tape, const size_t count[TAPE_KINDS], struct log *log)
 {
@@ -49,9 +60,7 @@ enum err ahead_take(struct ahead *a, struct store *store, const struct study *st
             const enum err e = take_one(store, tape, (enum tape_kind)k,
                                         a->blocks.name[k][a->next[k]++], sizes.samples[k]);
             if (e == ERR_AUTH || e == ERR_FORMAT || e == ERR_LOST)
-                return log_fail(log, ERR_AGAIN,
-                                "a block of the noise made ahead cannot be used here, as this "
-                                "server's log says; the run goes on without it");
+                return leave_all(store, log);
             TRY(e);
         }
     return ERR_OK;

@@ -25,7 +25,7 @@ struct ahead {
 
 /*
  * Moves blocks to the tape until it has `count` more samples of each kind, or there are no blocks.
- * ERR_AGAIN, logged, where one cannot be used: it is gone, and so should the session be.
+ * ERR_AGAIN, logged, where one cannot be used: all are gone, and so should the session be.
  */
 enum err ahead_take(struct ahead *ahead, struct store *store, const struct study *study,
                     struct tape *tape, const size_t count[TAPE_KINDS], struct log *log) MUST_CHECK;

@@ -176,9 +176,10 @@ static enum err drop_ahead(const struct side *s)
 {
     uint64_t any = 0;
     TRY(execute(s, "PRAGMA secure_delete = ON"));
-    if (ask(s, "SELECT COUNT(*) FROM pragma_table_info('ahead')", &any) != ERR_OK || any == 0)
-        return ERR_OK; /* a store that no later program has opened */
-    return execute(s, "DELETE FROM ahead");
+    if (ask(s, "SELECT COUNT(*) FROM pragma_table_info('ahead')", &any) != ERR_OK)
+        return failed(s, "read");
+    return any == 0 ? ERR_OK /* a store that no later program has opened */
+                    : execute(s, "DELETE FROM ahead");
 }
 
 /* Made whole under another name before it takes its place. */
