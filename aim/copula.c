@@ -13,6 +13,8 @@
 #define STEPS 64
 #define HALVINGS 60
 
+_Static_assert(COPULA_GROUPS_MOST <= FORMS_GROUPS_MOST, "forms of all groups may be asked for");
+
 static bool has_labels(const struct domain_attribute *a)
 {
     return a->kind == DOMAIN_CATEGORICAL && a->size > 2;

@@ -143,17 +143,39 @@ uint64_t products_count(const struct products *p)
     return forms;
 }
 
+/* Of a column with several groups, whether the codes of each have one factor. */
+static bool scores_by_group(const struct products *p, size_t column)
+{
+    const struct workload_query *q = &p->workload->query[column];
+    const int64_t *factor = p->factor + q->offset, *group = p->group + q->offset;
+    uint64_t first[FORMS_GROUPS_MOST] = {0}; /* the code of each group that comes first, plus 1 */
+    const bool several = products_groups(p, column) > 1;
+    for (uint64_t a = 0; several && a < q->cells; a++) {
+        uint64_t *of = &first[group[a]];
+        *of = *of == 0 ? a + 1 : *of;
+        if (factor[a] != factor[*of - 1])
+            return false;
+    }
+    return true;
+}
+
 static enum err check_groups(const struct products *p, const struct domain *d, struct log *log)
 {
     for (size_t i = 0; i < p->workload->one_ways; i++) {
         const struct workload_query *q = &p->workload->query[i];
+        const uint64_t most = q->cells < FORMS_GROUPS_MOST ? q->cells : FORMS_GROUPS_MOST;
         for (uint64_t a = 0; a < q->cells; a++)
-            if (p->group[q->offset + a] < 0 || p->group[q->offset + a] >= (int64_t)q->cells)
+            if (p->group[q->offset + a] < 0 || p->group[q->offset + a] >= (int64_t)most)
                 return log_fail(log, ERR_REFUSED,
                                 "%s has %llu values, and one of them is in group %lld: groups "
-                                "count from 0, and there are no more of them than values",
+                                "count from 0, and there are at most %llu",
                                 d->attribute[i].name, (unsigned long long)q->cells,
-                                (long long)p->group[q->offset + a]);
+                                (long long)p->group[q->offset + a], (unsigned long long)most);
+        if (!scores_by_group(p, i))
+            return log_fail(log, ERR_REFUSED,
+                            "%s has several groups, and values of one of them have different "
+                            "factors; give a group one factor",
+                            d->attribute[i].name);
     }
     return ERR_OK;
 }

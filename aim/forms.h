@@ -24,7 +24,9 @@
  *
  * One row has one code in a column, and so one group: of the forms of a pair it moves one, by
  * u_i(a) u_j(b), however many groups there are. So groups cost nothing: Delta^2 is as above, and so
- * many forms are moved at most as there are pairs of columns.
+ * many forms are moved at most as there are pairs of columns. What they take is time: servers that
+ * make sums of records keep a plane for each group (protocols/records.h). So there are few of them,
+ * and values of one have one factor, else each would need a plane of its own.
  *
  * No wrap. |<v, x>| <= max |v| S, S the largest possible sum of the marginal's counts, whatever
  * owners send; and |z| < 2^26 with either noise. So a request is refused unless max |v| S + 2^26 <=
@@ -61,6 +63,7 @@ void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct work
 /* --- products --------------------------------------------------------------------------------- */
 
 #define FORMS_FACTOR_MAX (INT64_C(1) << 20) /* so a product is at most FORMS_WEIGHT_MAX */
+#define FORMS_GROUPS_MOST 64                /* of a column */
 
 struct products {
     const struct workload *workload; /* whose one-ways are the columns, and which has all pairs */
@@ -83,9 +86,9 @@ size_t products_groups(const struct products *p, size_t column);
 uint64_t products_count(const struct products *p);
 
 /*
- * ERR_REFUSED, logged, unless each column has no more groups than codes, there are 1 to FORMS_MAX
- * forms, no factor is above FORMS_FACTOR_MAX, and nothing can wrap: S is the largest of the
- * closure's.
+ * ERR_REFUSED, logged, unless each column has no more groups than codes or FORMS_GROUPS_MOST, and
+ * where it has several one factor in each, there are 1 to FORMS_MAX forms, no factor is above
+ * FORMS_FACTOR_MAX, and nothing can wrap: S is the largest of the closure's.
  */
 enum err products_check(const struct products *p, const struct domain *d,
                         const struct score_bounds *bounds, struct log *log) MUST_CHECK;

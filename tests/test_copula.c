@@ -225,8 +225,13 @@ TEST(groups_that_are_not_there_are_refused)
     some_new(&s, 2);
     of.workload = s.workload;
     group[5] = 3; /* the column of four codes */
+    u[5] = 7;
+    u[0] = 5; /* beside two codes of 0, in the one group of its column */
     assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_OK);
     assert_int_equal(products_count(&of), 1 + 4 + 1 + 4 + 1 + 4);
+    u[8] = 1; /* of two others, in the first group, it is 0 */
+    assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);
+    u[8] = 0;
     for (size_t k = 0; k < 4; k++) {
         group[5] = bad[k];
         assert_int_equal(products_check(&of, s.domain, &bounds, NULL), ERR_REFUSED);

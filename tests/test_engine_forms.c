@@ -272,7 +272,11 @@ static void ask_products(struct engine *g)
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
     assert_int_equal(forms, pairs);
     assert_true(cost == most_moved(w, r.weight));
-    /* more forms, of which a row moves no more, at the same price */
+    /* more forms, of which a row moves no more, at the same price; a group has one factor */
+    r.weight[codes + 1] = 1;
+    assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_REFUSED);
+    for (size_t k = 0; k < w->query[2].offset; k++)
+        r.weight[k] = k == 1 ? -700 : 500;
     r.weight[codes + 1] = 1;
     r.weight[codes + w->query[1].offset] = 1;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
