@@ -68,7 +68,7 @@ TEST(tokens_are_made_or_not)
     assert_int_equal(identity_save(issuer, file(c, "issuer.key"), false, NULL), ERR_OK);
     identity_free(&issuer);
     identity_free(&asks);
-    faults_command(c, &(struct faults_command){a, 1, 13, NULL});
+    faults_command(c, &(struct faults_command){a, 2, 13, NULL}); /* with the lock */
 }
 
 /*
