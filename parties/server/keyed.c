@@ -9,6 +9,7 @@
 #include <string.h>
 
 _Static_assert(LINK_KEY == RECORDS_KEY_BITS, "keys are linked as they are packed");
+_Static_assert(STUDY_LINKED_MAX <= LINK_OWNERS_MAX, "those of a batch can be joined");
 
 bool keyed_in(const struct study *study)
 {

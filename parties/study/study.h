@@ -35,6 +35,7 @@
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_OPEN_MAX 1000000
 #define STUDY_ANALYSTS_MAX 1000
+#define STUDY_LINKED_MAX 64 /* owners of a batch whose rows are linked */
 #define STUDY_REVOKED_MAX 10000
 #define STUDY_COLUMN_SIZE 128 /* of a column's name that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */

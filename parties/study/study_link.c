@@ -1,6 +1,5 @@
 /* How the owners of a batch find each other's rows: by position, or by person (the key `link`). */
 #include "parties/study/study_parse.h"
-#include "protocols/link.h"
 
 #include <string.h>
 
@@ -153,11 +152,11 @@ static enum err check_owners(struct reading *r, const yaml_node_t *owners, size_
     size_t count = 0;
     for (size_t i = first; i < s->owners; i++)
         count += s->owner[i].batch == first;
-    return count <= LINK_OWNERS_MAX
+    return count <= STUDY_LINKED_MAX
                ? ERR_OK
                : yaml_error(r->file, yaml_item(r->file, owners, first),
                             "the batch of %s has %zu owners, of which at most %d can be linked",
-                            s->owner[first].name, count, LINK_OWNERS_MAX);
+                            s->owner[first].name, count, STUDY_LINKED_MAX);
 }
 
 enum err study_check_link(struct reading *r, const yaml_node_t *node, const yaml_node_t *owners)
