@@ -199,7 +199,7 @@ enum err products_check(const struct products *p, const struct domain *d,
         const uint64_t largest = largest_factor(p, i);
         if (largest > (uint64_t)FORMS_FACTOR_MAX)
             return log_fail(log, ERR_REFUSED,
-                            "%s has a factor of %llu, more than 2^20; scale the factors down",
+                            "%s has a factor of %llu, more than 2^24; scale the factors down",
                             d->attribute[i].name, (unsigned long long)largest);
         second = largest > first ? first : largest > second ? largest : second;
         first = largest > first ? largest : first;

@@ -62,7 +62,7 @@ void forms_sensitivity(mpz_ptr squared, const struct forms *f, const struct work
 
 /* --- products --------------------------------------------------------------------------------- */
 
-#define FORMS_FACTOR_MAX (INT64_C(1) << 20) /* so a product is at most FORMS_WEIGHT_MAX */
+#define FORMS_FACTOR_MAX (INT64_C(1) << 24) /* finer than any noise that a ledger pays */
 #define FORMS_GROUPS_MOST 64                /* of a column */
 
 struct products {

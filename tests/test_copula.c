@@ -247,8 +247,8 @@ TEST(products_that_could_wrap_are_refused)
     assert_int_equal(check_products(&s, u, most / 2000000), ERR_OK);
     assert_int_equal(check_products(&s, u, most / 2000000 + 1), ERR_REFUSED);
     u[9] = -FORMS_FACTOR_MAX; /* of the last column; now -2000 is the second largest */
-    assert_int_equal(check_products(&s, u, (most >> 20) / 2000), ERR_OK);
-    assert_int_equal(check_products(&s, u, (most >> 20) / 2000 + 1), ERR_REFUSED);
+    assert_int_equal(check_products(&s, u, (most >> 24) / 2000), ERR_OK);
+    assert_int_equal(check_products(&s, u, (most >> 24) / 2000 + 1), ERR_REFUSED);
     u[9]--;
     assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
     u[9] = INT64_MIN;

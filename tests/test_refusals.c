@@ -316,7 +316,7 @@ static struct request products(struct scene *c, uint32_t sequence, int64_t facto
 static void forms_that_do_not_fit_are_refused(struct scene *c)
 {
     const struct workload *w = c->s.study->workload;
-    struct request r CLEAN(request_clear) = products(c, 0, FORMS_FACTOR_MAX);
+    struct request r CLEAN(request_clear) = products(c, 0, 1 << 20);
     refused(c, &r, ERR_BUDGET);
     r.weight[3] = INT64_MIN;
     refused(c, &r, ERR_REFUSED);
