@@ -50,6 +50,7 @@ struct netio {
     pthread_mutex_t mutex; /* over what follows */
     struct admitted *list;
     size_t count, capacity;
+    char guests[DOMAIN_SIZE]; /* where they are admitted, or "" */
 };
 
 /* --- the lists -------------------------------------------------------------------------------- */
@@ -89,6 +90,16 @@ enum err netio_allow(struct netio *n, const char *domain, const uint8_t public_k
                      uint32_t user)
 {
     return allow(n, domain, public_key, user, false);
+}
+
+enum err netio_allow_guests(struct netio *n, const char *domain)
+{
+    if (strlen(domain) >= DOMAIN_SIZE)
+        return ERR_RANGE;
+    pthread_mutex_lock(&n->mutex);
+    snprintf(n->guests, sizeof n->guests, "%s", domain);
+    pthread_mutex_unlock(&n->mutex);
+    return ERR_OK;
 }
 
 enum err netio_allow_pass(struct netio *n, const char *domain, const uint8_t pass[NETIO_PASS_SIZE])
@@ -170,7 +181,7 @@ static bool zap_read(void *socket, struct zap_request *r)
     return true;
 }
 
-enum verdict { ADMITTED, LATER, TURNED_AWAY };
+enum verdict { ADMITTED, GUEST, LATER, TURNED_AWAY };
 
 /* PLAIN has a password, too, which we do not use. */
 static bool shows_pass(const struct zap_request *r)
@@ -209,6 +220,8 @@ static enum verdict judge(struct netio *n, const struct zap_request *r, uint32_t
     pthread_mutex_lock(&n->mutex);
     a = find(n, r->data[ZAP_DOMAIN], (const uint8_t *)r->data[ZAP_KEY]);
     v = pass ? judge_pass(a) : judge_key(a, user);
+    if (a == NULL && !pass && n->guests[0] != '\0' && strcmp(n->guests, r->data[ZAP_DOMAIN]) == 0)
+        v = GUEST;
     pthread_mutex_unlock(&n->mutex);
     return v;
 }
@@ -227,12 +240,15 @@ static void report_denial(struct netio *n, const struct zap_request *r)
 
 static bool zap_answer(void *socket, const struct zap_request *r, enum verdict v, uint32_t user)
 {
-    const char *status = v == ADMITTED ? "200" : v == LATER ? "300" : "400";
-    bool admitted = v == ADMITTED;
-    char name[16] = "";
+    const bool admitted = v == ADMITTED || v == GUEST;
+    const char *status = admitted ? "200" : v == LATER ? "300" : "400";
+    char name[sizeof NETIO_GUEST + 2 * KEY_SIZE] = NETIO_GUEST;
     /* a name comes as a message of its own, which would keep a place in the queue forever */
-    if (admitted && !shows_pass(r))
-        snprintf(name, sizeof name, "%" PRIu32, user);
+    if (v == GUEST)
+        sodium_bin2hex(name + sizeof NETIO_GUEST - 1, 2 * KEY_SIZE + 1,
+                       (const uint8_t *)r->data[ZAP_KEY], KEY_SIZE);
+    else
+        snprintf(name, sizeof name, admitted && !shows_pass(r) ? "%" PRIu32 : "", user);
     return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&
            zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
            zap_send(socket, status, 3, ZMQ_SNDMORE) &&

@@ -27,6 +27,12 @@ void *netio_zmq(struct netio *netio);
 enum err netio_allow(struct netio *netio, const char *domain, const uint8_t public_key[32],
                      uint32_t user) MUST_CHECK;
 /*
+ * Admits any other key to sockets of one domain, as a guest: whoever takes its messages has to see
+ * what it may say. They come with its key (netio/gate.h).
+ */
+enum err netio_allow_guests(struct netio *netio, const char *domain) MUST_CHECK;
+#define NETIO_GUEST "guest:" /* and the key's hexadecimal digits: the user that a guest is */
+/*
  * Admits whoever shows a pass to sockets of a domain, which are under no CURVE: a secret of those
  * who know each other from elsewhere. It travels in clear, so it serves for a few connections.
  * Anything else that is shown there is turned away without a word.

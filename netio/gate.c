@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "netio/porter.h"
 #include "netio/socket.h"
 
@@ -85,13 +86,21 @@ static enum err fill(struct bytes *message, zmq_msg_t *m)
 /*
  * The user number that admission (context.c) gave to the connection: false if it was never asked.
  */
-static bool user_of(zmq_msg_t *m, uint32_t *user)
+static bool user_of(zmq_msg_t *m, struct gate_client *from)
 {
+    static const char guest[] = NETIO_GUEST;
     const char *text = zmq_msg_gets(m, "User-Id");
 
     if (text == NULL)
         return false;
-    *user = (uint32_t)strtoul(text, NULL, 10);
+    from->guest = strncmp(text, guest, sizeof guest - 1) == 0;
+    if (!from->guest) {
+        from->user = (uint32_t)strtoul(text, NULL, 10);
+        return true;
+    }
+    if (!text_hex(text + sizeof guest - 1, from->key, sizeof from->key))
+        return false;
+    from->user = GATE_GUEST | (uint32_t)integer_get(from->key, 3);
     return true;
 }
 
@@ -235,7 +244,7 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
     }
     if (e == ERR_OK) {
         fd = zmq_msg_get(&m, ZMQ_SRCFD);
-        why = fault(routed, user_of(&m, &from->user), &m);
+        why = fault(routed, user_of(&m, from), &m);
     }
     if (why != NULL) {
         socket_skip(g->router, &m);

@@ -27,9 +27,14 @@
 #define GATE_OF_A_KEY 16               /* of them */
 #define GATE_MEMORY ((size_t)32 << 20) /* of what they send and is not taken yet */
 
+/* Of guests (netio_allow_guests()): others have numbers below. */
+#define GATE_GUEST UINT32_C(0x80000000)
+
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
     uint32_t user;
+    bool guest;      /* `user` is but GATE_GUEST and some bits of the key */
+    uint8_t key[32]; /* CURVE key of a guest */
     uint8_t route_size;
     uint8_t route[GATE_ROUTE_SIZE];
 };

@@ -331,7 +331,7 @@ TEST(attempts_are_counted_on_disk)
     support_alter(&b.s, 0,
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "DROP TABLE guard; DROP TABLE ahead; PRAGMA user_version = 6");
+                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; PRAGMA user_version = 6");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
@@ -391,7 +391,7 @@ TEST(noise_of_an_older_store_is_taken_over)
                   "DROP INDEX came; DROP INDEX held;"
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "DROP TABLE guard; DROP TABLE ahead; PRAGMA user_version = 4");
+                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; PRAGMA user_version = 4");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
     assert_int_equal(noise.size, 20);

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define STATEMENT_MAX ((size_t)4 << 20)
+#define STATEMENT_MAX ((size_t)256 << 20)
 
 static const char help[] =
     "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
@@ -132,7 +132,7 @@ static enum err check_statement(const struct study *study, const char *path, str
            s.server, study->server[s.server].name, date_text(s.time).text, s.uploads,
            s.uploads == 1 ? "owner" : "owners", study->name);
     for (size_t i = 0; i < s.uploads; i++)
-        printf("  %s\n", study->owner[s.upload[i].owner].name);
+        printf("  %s\n", study_owner_name(study, s.upload[i].owner).text);
     return ERR_OK;
 }
 

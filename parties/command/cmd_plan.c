@@ -51,6 +51,7 @@ static void count(struct plan *p)
     const struct workload *w = p->study->workload;
     for (size_t i = 0; i < p->study->owners; i++)
         p->rows += p->study->owner[i].batch == i ? study_batch_most(p->study, i) : 0;
+    p->rows += (uint64_t)p->study->open.most * p->study->open.each.max_rows;
     for (uint32_t q = 0; q < w->queries; q++) {
         if (q < w->one_ways)
             p->one_way_cells += w->query[q].cells;
@@ -67,7 +68,7 @@ static void print_domain(const struct plan *p)
 {
     const struct workload *w = p->study->workload;
     printf("study %s: %zu attributes, at most %" PRIu64 " rows from %zu owners\n", p->study->name,
-           p->study->domain->attributes, p->rows, p->study->owners);
+           p->study->domain->attributes, p->rows, study_owners_most(p->study));
     printf("workload: %zu marginals; %zu with the smaller ones they contain, %" PRIu64 " cells\n",
            w->cliques, w->queries, w->cells);
     printf("largest marginal: %s, %" PRIu64 " cells\n",
@@ -182,6 +183,12 @@ static void print_uploads(const struct plan *p)
     }
     if (s->owners > 10)
         printf("  ...     and %zu more %s\n", s->owners - 10, s->owners == 11 ? "owner" : "owners");
+    if (s->open.most > 0) {
+        all += s->open.most * study_upload_bytes(s, s->owners);
+        printf("  %-20s %12s each, as %s, of at most %zu\n", "others",
+               words_bytes(study_upload_bytes(s, s->owners)).text,
+               s->open.each.records ? "records" : "counts", s->open.most);
+    }
     printf("  disk: servers 1 and 2 keep %s of them, server 0 only seeds; a ledger\n"
            "  grows by 1 kB a round\n",
            words_bytes(all).text);
@@ -251,7 +258,7 @@ static enum err plan_copula(const struct plan *p, double rho)
 static enum err plan(struct plan *p, const char *path)
 {
     struct ledger_limits limits;
-    TRY(study_load_served(&p->study, path, p->log));
+    TRY(study_load(&p->study, path, p->log));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));

@@ -125,7 +125,7 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(command_options(argc, argv, options, 3, &study, 1, 1, NULL, log));
     umask(077);
     TRY(secret_harden_process(log));
-    TRY(study_load_served(&r.study, study, log));
+    TRY(study_load(&r.study, study, log));
     TRY(identity_load(&r.me, key, log));
     TRY(roster_find(r.study, &r.me->public, ROLE_SERVER, &self, log));
     TRY(open_folder(&r, folder, (unsigned)self.index, log));

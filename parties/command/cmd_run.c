@@ -219,9 +219,9 @@ static void say_owners(const struct run *r)
         first = r->result->population[0];
         last = r->result->population[r->result->measurements - 1];
     }
-    if (first == last && last == r->study->owners)
+    if (first == last && last == study_owners_most(r->study))
         return;
-    printf("owners: the rows of %" PRIu64 " of %zu are counted", last, r->study->owners);
+    printf("owners: the rows of %" PRIu64 " of %zu are counted", last, study_owners_most(r->study));
     if (first < last)
         printf("; %" PRIu64 " of them came during the run", last - first);
     printf("\n");
@@ -303,7 +303,7 @@ static enum err execute(struct run *r, struct run_terms *t)
 {
     enum err e;
     struct ledger_limits limits;
-    TRY(study_load_served(&r->study, t->study, r->log));
+    TRY(study_load(&r->study, t->study, r->log));
     if (is_copula(r) && t->rounds > 0)
         return log_fail(r->log, ERR_USAGE,
                         "%s has method: copula, which has no rounds; leave out --rounds", t->study);

@@ -126,7 +126,7 @@ static enum err serve(const struct arguments *a, struct log *log)
     umask(077); /* whatever is made in the folder is the operator's alone */
     raise_file_limit();
     stop_on_signals();
-    TRY(study_load_served(&study, a->study, log));
+    TRY(study_load(&study, a->study, log));
     TRY(identity_load(&me, a->key, log));
     options.study = study;
     options.me = me;

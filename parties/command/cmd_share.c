@@ -12,6 +12,7 @@
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
+#include "parties/owner/self.h"
 #include "parties/owner/source.h"
 #include "parties/study/roster.h"
 
@@ -69,6 +70,8 @@ static const char help[] =
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
+    "  --token FILE     what admits an owner that the study does not list: a file of\n"
+    "                   trefoil admit, in which the token of this key is one line\n"
     "  --secret FILE    a random secret, which the first share makes: the upload\n"
     "                   follows from it, the key and the data, so that a thief of\n"
     "                   the key cannot try out which data were sent. Default:\n"
@@ -94,15 +97,15 @@ static const char help[] =
 
 struct share {
     /* what was asked for */
-    const char *study_path, *key, *as, *fingerprint, *secret_path, *receipt_path, *stats;
+    const char *study_path, *key, *token_path, *as, *fingerprint, *secret_path, *receipt_path,
+        *stats;
     bool dry_run, replace, status, withdraw, list;
     int64_t retries;
     struct source_options data;
 
     struct study *study;
     struct identity *me;
-    const char *name; /* in the study */
-    size_t owner;
+    struct self self;
     unsigned form; /* as parties/exchange/upload.h numbers it */
     uint64_t bytes;
     struct source source;
@@ -118,18 +121,11 @@ struct share {
     struct log *log;
 };
 
-/* Analysts may ask what is there, too. */
 static enum err load(struct share *s)
 {
-    struct roster_person self;
-    enum role role = ROLE_OWNER;
-    TRY(study_load_served(&s->study, s->study_path, s->log));
+    TRY(study_load(&s->study, s->study_path, s->log));
     TRY(identity_load(&s->me, s->key, s->log));
-    if (s->status && roster_has(s->study, ROLE_ANALYST, &s->me->public))
-        role = ROLE_ANALYST;
-    TRY(roster_find(s->study, &s->me->public, role, &self, s->log));
-    s->owner = self.index;
-    s->name = self.name;
+    TRY(self_find(&s->self, s->study, &s->me->public, s->token_path, s->status, s->log));
     TRY(roster_check(s->study, s->log));
     return roster_servers_current(s->study, s->log);
 }
@@ -139,7 +135,7 @@ static enum err own_path(const struct share *s, const char *asked, const char *e
                          char path[FILE_PATH])
 {
     return asked != NULL ? file_path(path, s->log, "%s", asked)
-                         : pin_of_study(s->key, s->name, s->study, end, path, s->log);
+                         : pin_of_study(s->key, s->self.name.text, s->study, end, path, s->log);
 }
 
 /* A dry run makes no secret; without one there is no upload yet. */
@@ -147,7 +143,7 @@ static enum err make_parts(struct share *s)
 {
     char path[FILE_PATH];
     uint8_t *secret CLEAN(secret_release) = NULL;
-    TRY(source_pack(&s->source, s->study, s->owner, s->form, &s->packed));
+    TRY(source_pack(&s->source, s->study, s->self.owner, s->form, &s->packed));
     TRY(own_path(s, s->secret_path, "secret", path));
     TRY((s->dry_run ? owner_secret_load : owner_secret_take)(&secret, path, s->study, s->log));
     s->made = secret != NULL;
@@ -155,7 +151,7 @@ static enum err make_parts(struct share *s)
         return ERR_OK;
     TRY(upload_make(s->parts, s->me, secret, s->study->terms.digest, s->form, &s->packed));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        s->parts[i].owner = (uint32_t)s->owner;
+        s->parts[i].owner = (uint32_t)s->self.owner;
     return ERR_OK;
 }
 
@@ -163,7 +159,7 @@ static void announce(const struct share *s)
 {
     const struct announce a = {
         .study = s->study,
-        .owner = s->owner,
+        .owner = s->self.owner,
         .rows = s->source.rows,
         .form = s->form,
         .first = s->made ? &s->parts[0] : NULL,
@@ -223,7 +219,8 @@ static enum err meet(struct share *s, struct courier **courier)
         .study = s->study,
         .me = s->me,
         .witness = &s->witness,
-        .owner = (uint32_t)s->owner,
+        .owner = (uint32_t)s->self.owner,
+        .token = s->self.admitted ? &s->self.token : NULL,
         .retries = (unsigned)s->retries,
         .progress = &s->progress,
         .log = s->log,
@@ -352,7 +349,7 @@ static enum err load_data(struct share *s)
     struct progress_reading reading CLEAN(progress_read) = {0};
     progress_read_on(&reading, &s->data.options.rows, s->log);
     s->data.look = s->dry_run;
-    return source_load(&s->source, s->study, s->owner, s->form, &s->data, s->log);
+    return source_load(&s->source, s->study, s->self.owner, s->form, &s->data, s->log);
 }
 
 static enum err share_data(struct share *s)
@@ -360,8 +357,8 @@ static enum err share_data(struct share *s)
     bool known;
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(load_book(s));
-    TRY(pack_choose_form(s->study, s->owner, s->as, &s->form, s->log));
-    s->bytes = study_form_bytes(s->study, s->owner, s->form);
+    TRY(pack_choose_form(s->study, s->self.owner, s->as, &s->form, s->log));
+    s->bytes = study_form_bytes(s->study, s->self.owner, s->form);
     TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));
@@ -420,6 +417,7 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "table", .value = &s.data.sql.table},
         {.name = "query", .value = &s.data.sql.query},
         {.name = "stats", .value = &s.stats},
+        {.name = "token", .value = &s.token_path},
         {.name = "as", .value = &s.as},
         {.name = "person", .value = &s.data.options.rows.person},
         {.name = "replace", .flag = &s.replace},

@@ -43,7 +43,7 @@ void plan_copula_size(const struct study *s, uint64_t rows)
     const double program = 15e6 + 40.0 * (double)(latents * latents) +
                            (double)rows * (sizeof(uint16_t) * ((double)d + 1) + sizeof(uint32_t));
     printf("study %s: %" PRIu64 " attributes, at most %" PRIu64 " rows from %zu owners\n", s->name,
-           d, rows, s->owners);
+           d, rows, study_owners_most(s));
     printf("rounds: the one-ways (%" PRIu64 " cells), then a number for each of %" PRIu64
            " pairs of\n  attributes; each about %u exchanges between the servers, and 6 more with\n"
            "  security: abort\n",

@@ -86,12 +86,12 @@ static void cards(const struct report *r)
 
 static void put_owners(const struct report *r)
 {
+    const size_t all = study_owners_most(r->study);
     size_t shown = r->study->owners > 8 ? 7 : r->study->owners;
     for (size_t i = 0; i < shown; i++)
-        names_in_words(r->out, i, shown == r->study->owners ? shown : shown + 1,
-                       r->study->owner[i].name);
-    if (shown < r->study->owners)
-        text_put(r->out, " and %zu others", r->study->owners - shown);
+        names_in_words(r->out, i, shown == all ? shown : shown + 1, r->study->owner[i].name);
+    if (shown < all)
+        text_put(r->out, "%s%zu others", shown > 0 ? " and " : "", all - shown);
 }
 
 static size_t counted_owners(const struct report *r, size_t round)
@@ -102,7 +102,8 @@ static size_t counted_owners(const struct report *r, size_t round)
 /* Owners may be missing (min_owners) and may join while a run is on (late_uploads). */
 static void whose_rows(const struct report *r)
 {
-    size_t rounds = json_array_size(json_object_get(r->stats, "rounds")), all = r->study->owners;
+    size_t rounds = json_array_size(json_object_get(r->stats, "rounds")),
+           all = study_owners_most(r->study);
     size_t counted = counted_owners(r, 0);
     text_put(r->out, "%zu %s %s: ", all, all == 1 ? "owner" : "owners",
              counted == all ? "brought records" : "could bring records");

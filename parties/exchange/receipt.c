@@ -82,7 +82,7 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
              "format %s\nstudy %s\nterms ",
              label, study->name);
     text_put_hex(&out, study->terms.digest, 32);
-    text_put(&out, "\nowner %s\nupload ", study->owner[r->owner].name);
+    text_put(&out, "\nowner %s\nupload ", study_owner_name(study, r->owner).text);
     text_put_hex(&out, r->digest, 32);
     text_put(&out, "\nstate %s\n", states[r->state]);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
@@ -166,9 +166,8 @@ static enum err read_subject(struct source *in, const struct study *study, struc
 {
     char value[LINE_MAX_SIZE];
     TRY(next_line(in, "owner", value));
-    while (r->owner < study->owners && strcmp(study->owner[r->owner].name, value) != 0)
-        r->owner++;
-    if (r->owner == study->owners)
+    r->owner = (uint32_t)study_find_owner(study, value);
+    if (r->owner == study_owners_most(study))
         return wrong(in, ERR_MISMATCH, "the study has no owner of this name");
     TRY(next_line(in, "upload", value));
     if (!text_hex(value, r->digest, sizeof r->digest))
@@ -231,7 +230,7 @@ void receipt_describe(FILE *out, const struct study *study, const struct receipt
     char digest[DIGEST_TEXT];
     sodium_bin2hex(digest, sizeof digest, r->digest, 32);
     fprintf(out, "All three servers of study %s signed that the upload of %s\n  %s\n%s:\n",
-            study->name, study->owner[r->owner].name, digest,
+            study->name, study_owner_name(study, r->owner).text, digest,
             r->state == RECEIPT_HELD ? "is on their disks, whole"
                                      : "was withdrawn, and their shares of it deleted");
     for (size_t i = 0; i < STUDY_SERVERS; i++) {

@@ -88,7 +88,8 @@ enum message_kind {
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
     MESSAGE_ALIVE,  /* analyst: a run whose program lives; parties/exchange/pulse.h */
     MESSAGE_HEAD,   /* anybody admitted: terms digest, debits that it has seen (u64); head.h */
-    MESSAGE_PIECE   /* analyst: as MESSAGE_REQUEST, a part of a request; unanswered */
+    MESSAGE_PIECE,  /* analyst: as MESSAGE_REQUEST, a part of a request; unanswered */
+    MESSAGE_TOKEN   /* owner that the study does not list: parties/server/seats.h */
 };
 
 /* No message is much longer: a vector or a request that is goes in parts of so many bytes. */

@@ -30,7 +30,7 @@ enum err statement_write(const struct statement *s, const struct study *study,
              study->server[s->server].name, date_text(s->time).text, s->uploads);
     for (size_t i = 0; i < s->uploads; i++) {
         const struct upload_name *u = &s->upload[i];
-        text_put(out, "upload %s id ", study->owner[u->owner].name);
+        text_put(out, "upload %s id ", study_owner_name(study, u->owner).text);
         text_put_hex(out, u->id, sizeof u->id);
         bytes_put_text(out, " digest ");
         text_put_hex(out, u->digest, sizeof u->digest);
@@ -80,10 +80,8 @@ static enum err read_upload(struct source *l, const struct study *study, struct 
     if (strcmp(again, rest) != 0 || !text_hex(id, u->id, sizeof u->id) ||
         !text_hex(digest, u->digest, sizeof u->digest))
         return ERR_FORMAT;
-    for (u->owner = 0; u->owner < study->owners; u->owner++)
-        if (strcmp(study->owner[u->owner].name, name) == 0)
-            return ERR_OK;
-    return ERR_FORMAT;
+    u->owner = (uint32_t)study_find_owner(study, name);
+    return u->owner < study_owners_most(study) ? ERR_OK : ERR_FORMAT;
 }
 
 static enum err read_head(struct source *l, const struct study *study, struct statement *s)
@@ -100,7 +98,7 @@ static enum err read_head(struct source *l, const struct study *study, struct st
         s->server >= STUDY_SERVERS || strcmp(name, study->server[s->server].name) != 0 ||
         (rest = field(l, "time")) == NULL || !date_parse(rest, &s->time) ||
         (rest = field(l, "uploads")) == NULL || sscanf(rest, "%zu", &s->uploads) != 1 ||
-        s->uploads > study->owners)
+        s->uploads > study_owners_most(study))
         return ERR_FORMAT;
     return ERR_OK;
 }

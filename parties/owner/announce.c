@@ -35,7 +35,7 @@ static void say_persons(const struct announce *a)
 /* Which of the batch's rows belong together, where they are joined by position. */
 static void say_batch(const struct announce *a)
 {
-    const struct study_owner *owner = &a->study->owner[a->owner];
+    const struct study_owner *owner = study_owner(a->study, a->owner);
     if (study_linked(a->study, a->owner))
         return;
     puts("Row i belongs to row i of the batch's other owners; a row counts if all of them\n"
@@ -50,7 +50,7 @@ static void say_batch(const struct announce *a)
 
 void announce_upload(const struct announce *a)
 {
-    const struct study_owner *owner = &a->study->owner[a->owner];
+    const struct study_owner *owner = study_owner(a->study, a->owner);
     const struct study_server *server = a->study->server;
     uint64_t answers = study_answers_bytes(a->study, a->owner),
              records = study_records_bytes(a->study, a->owner);

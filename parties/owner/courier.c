@@ -85,6 +85,27 @@ static enum err dial(struct courier *c, unsigned server)
     return dial_watch(c->lines.dial[server]);
 }
 
+/* What a server that does not know our key wants to see first. */
+static enum err show_token(struct courier *c, unsigned server)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    char identity[KEYS_TEXT_SIZE], token[TOKEN_TEXT_SIZE];
+    struct reply reply;
+    enum err e;
+    if (c->o.token == NULL)
+        return ERR_OK;
+    public_identity_text(&c->o.me->public, identity);
+    token_text(c->o.token, token);
+    bytes_put_u8(&message, MESSAGE_TOKEN);
+    bytes_put_string(&message, identity);
+    bytes_put_string(&message, token);
+    e = lines_ask(c->lines.dial[server], &message, &reply, 1000 * (int64_t)c->o.study->connect_s,
+                  1000 * (int64_t)c->o.study->round_s);
+    if (e == ERR_OK && reply.status != ERR_OK)
+        snprintf(c->words, sizeof c->words, "it refuses the token: %.400s", reply.text);
+    return e == ERR_OK ? reply.status : e;
+}
+
 /* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
@@ -92,10 +113,18 @@ static enum err ask(struct courier *c, unsigned server, struct bytes *message, s
     enum err e;
     c->words[0] = '\0';
     *reply = (struct reply){0};
-    e = c->lines.dial[server] == NULL ? dial(c, server) : ERR_OK;
-    if (e == ERR_OK)
-        e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
-                      1000 * (int64_t)study->round_s);
+    if (c->lines.dial[server] == NULL) {
+        e = dial(c, server);
+        if (e == ERR_OK)
+            e = show_token(c, server);
+        if (e != ERR_OK) { /* it is shown again before anything else is said */
+            lines_end(&c->lines, server);
+            keep_words(c, "");
+            return e;
+        }
+    }
+    e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
+                  1000 * (int64_t)study->round_s);
     if (e == ERR_TIMEOUT && c->words[0] == '\0')
         snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
     if (e == ERR_OK)

@@ -15,12 +15,14 @@
 #include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"
 #include "parties/owner/server_status.h"
+#include "parties/study/token.h"
 
 struct courier_options {
     const struct study *study;
     const struct identity *me;
     struct witness *witness; /* of what the servers sign of their ledgers */
     uint32_t owner;
+    const struct token *token; /* of an owner that the study does not list, or NULL */
     unsigned retries;          /* after the first attempt, at each server */
     struct progress *progress; /* told what is going on */
     struct log *log;

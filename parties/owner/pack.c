@@ -10,7 +10,7 @@
 
 enum err pack_domain(struct domain **own, const struct study *study, size_t owner)
 {
-    const struct study_owner *o = &study->owner[owner];
+    const struct study_owner *o = study_owner(study, owner);
     return domain_pick(own, study->domain, o->column, o->columns);
 }
 
@@ -27,7 +27,7 @@ static enum err pack_answers(const struct study *study, size_t owner, const stru
             tabulate_marginal(t, &w->query[q].clique, counts + at);
             at += w->query[q].cells;
         }
-    e = answers_pack(counts, w->maximal_cells, study->owner[owner].bits, out);
+    e = answers_pack(counts, w->maximal_cells, study_owner(study, owner)->bits, out);
     memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
     return e;
 }
@@ -36,7 +36,7 @@ static enum err pack_records(const struct study *study, size_t owner, const stru
                              uint8_t *out)
 {
     const struct domain *d = t->domain;
-    const size_t records = study->owner[owner].pad_to;
+    const size_t records = study_owner(study, owner)->pad_to;
     uint32_t *size CLEAN(memory_release) = NULL;
     struct records_shape shape = {.attributes = d->attributes};
     TRY(memory_new(&size, d->attributes));
@@ -53,7 +53,7 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
                     struct bytes *packed)
 {
     uint8_t *out;
-    if (t->rows > study->owner[owner].max_rows)
+    if (t->rows > study_owner(study, owner)->max_rows)
         return ERR_DATA;
     if (study_sends_keys(study, owner) && (form != UPLOAD_RECORDS || t->key == NULL))
         return ERR_MISUSE;
@@ -67,7 +67,7 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
 enum err pack_counts(const struct study *study, size_t owner, const int64_t *counts, size_t rows,
                      struct bytes *packed)
 {
-    const struct study_owner *o = &study->owner[owner];
+    const struct study_owner *o = study_owner(study, owner);
     uint8_t *out;
     if (rows > o->max_rows)
         return ERR_DATA;
@@ -80,7 +80,7 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
 enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,
                           struct log *log)
 {
-    const struct study_owner *self = &study->owner[owner];
+    const struct study_owner *self = study_owner(study, owner);
     *form = study_upload_form(study, owner);
     if (as != NULL && strcmp(as, "records") == 0)
         *form = UPLOAD_RECORDS;

@@ -17,6 +17,11 @@ enum err server_status_read(const struct study *study, const struct reply *reply
     TRY(memory_new(&h->entry, study->owners));
     for (size_t i = 0; i < study->owners; i++)
         upload_entry_read(&in, &h->entry[i]);
+    if (study->open.most > 0) {
+        h->whole = reader_u64(&in);
+        h->part = reader_u64(&in);
+        upload_entry_read(&in, &h->own);
+    }
     return reader_done(&in);
 }
 
@@ -130,6 +135,24 @@ static int64_t purge_due(const struct study *study,
     return last == 0 ? 0 : study_purge_due(study, last);
 }
 
+/* Of owners that are not listed: how many, and what of this one. */
+static void describe_open(FILE *out, const struct study *study,
+                          const struct server_status status[STUDY_SERVERS])
+{
+    static const char *const words[] = {[UPLOAD_NOTHING] = "",
+                                        [UPLOAD_INCOMPLETE] = "; yours in part",
+                                        [UPLOAD_COMPLETE] = "; yours is one of them",
+                                        [UPLOAD_WITHDRAWN] = "; yours is withdrawn"};
+    if (study->open.most == 0)
+        return;
+    fputs("Uploads of owners that the study does not list:\n", out);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (status[i].answered)
+            fprintf(out, "  server %u: %llu, and %llu in part%s\n", i,
+                    (unsigned long long)status[i].whole, (unsigned long long)status[i].part,
+                    words[status[i].own.state]);
+}
+
 static void describe_due(FILE *out, int64_t due)
 {
     const struct phrase date = date_text(due);
@@ -153,6 +176,7 @@ void server_status_describe(FILE *out, const struct study *study,
         describe_owner(out, study, status, i, &left_out);
         incomplete += left_out;
     }
+    describe_open(out, study, status);
     describe_due(out, purge_due(study, status));
     if (incomplete > 0)
         fputs("A run leaves out what is not alike and complete at all three servers; its owner\n"

@@ -10,7 +10,9 @@ struct server_status {
     bool answered;
     uint32_t roster;
     bool begun;
-    struct upload_entry *entry; /* of each owner; NULL unless answered */
+    struct upload_entry *entry; /* of each owner that is listed; NULL unless answered */
+    uint64_t whole, part;       /* uploads of the others */
+    struct upload_entry own;    /* of the one who asks, if it is one of them */
 };
 
 /* From the answer to MESSAGE_STATUS; ERR_FORMAT for one of another study's people, too. */

@@ -132,7 +132,7 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log)
 {
-    const struct study_owner *who = &study->owner[owner];
+    const struct study_owner *who = study_owner(study, owner);
     struct source_options o = *options;
     bool database = o.sql.connection != NULL;
     o.options.rows.max = who->max_rows;

@@ -5,6 +5,7 @@
 #include "parties/server/round_uploads.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -23,17 +24,17 @@ static enum err enough_have_uploaded(const struct play *p, const struct round_up
     const struct study *study = p->study;
     bool *has CLEAN(memory_release) = NULL;
     size_t enough;
-    TRY(memory_new(&has, study->owners));
+    TRY(memory_new(&has, study_owners_most(study)));
     for (size_t k = 0; k < u->kept; k++)
         has[u->upload[k].owner] = true;
     enough = study_taking_part(study, has);
     if (enough < study->min_owners)
-        log_error(p->log, "%zu of %zu owners' rows are here; a run needs %u", enough, study->owners,
-                  study->min_owners);
+        log_error(p->log, "%zu of %zu owners' rows are here; a run needs %u", enough,
+                  study_owners_most(study), study->min_owners);
     for (size_t k = 0; k < u->kept; k++)
         if (!has[u->upload[k].owner])
             log_warn(p->log, "the columns of %s wait for those of the others of its batch",
-                     study->owner[u->upload[k].owner].name);
+                     study_owner_name(study, u->upload[k].owner).text);
     for (size_t k = 0; k < u->count; k++)
         has[u->upload[k].owner] = true;
     for (size_t i = 0; i < study->owners; i++)
@@ -66,12 +67,16 @@ static enum err recall(const struct play *p, const uint8_t run[REQUEST_RUN_SIZE]
     return ERR_OK;
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(a, b, UPLOAD_ID_SIZE);
+}
+
+/* Ids of a round are in order, as the lists are that it was made of. */
 static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
 {
-    for (size_t at = 0; at + UPLOAD_ID_SIZE <= ids->size; at += UPLOAD_ID_SIZE)
-        if (memcmp(ids->data + at, id, UPLOAD_ID_SIZE) == 0)
-            return true;
-    return false;
+    return ids->size > 0 &&
+           bsearch(id, ids->data, ids->size / UPLOAD_ID_SIZE, UPLOAD_ID_SIZE, compare_ids) != NULL;
 }
 
 /* Rows that come late and cannot be read here do not end a run that goes on without them. */
@@ -92,7 +97,7 @@ static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
             u->upload[left++] = name;
         else
             log_warn(p->log, "the upload of %s cannot be read here, and is left out",
-                     p->study->owner[name.owner].name);
+                     study_owner_name(p->study, name.owner).text);
     }
     u->count = left;
     return ERR_OK;
@@ -111,7 +116,7 @@ static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 
 struct group {
     struct upload *upload;
-    size_t count;
+    size_t count, room;
     uint64_t bytes;
 };
 
@@ -127,13 +132,13 @@ static enum err load_one(const struct play *p, const struct upload_name *name, s
 {
     struct upload *u;
     enum err e;
-    TRY(memory_extend(&group->upload, group->count + 1));
+    TRY(memory_room(&group->upload, &group->room, group->count + 1));
     u = &group->upload[group->count];
     e = store_upload(p->store, name, u);
     if (e != ERR_OK)
         return log_fail(p->log, e,
                         "the upload of %s cannot be read here; this server's log says why",
-                        p->study->owner[name->owner].name);
+                        study_owner_name(p->study, name->owner).text);
     group->count++;
     group->bytes += study_form_bytes(p->study, u->owner, u->form);
     return ERR_OK;
@@ -144,10 +149,11 @@ static enum err load_batch(const struct play *p, const struct upload_name *const
                            size_t first, struct group *group)
 {
     const struct study_owner *owner = p->study->owner;
-    size_t end = owner[first].columns == p->study->domain->attributes ? first + 1
-                                                                      : p->study->owners;
+    size_t end = study_owner(p->study, first)->columns == p->study->domain->attributes
+                     ? first + 1
+                     : p->study->owners;
     for (size_t i = first; i < end; i++)
-        if (owner[i].batch == first && by_owner[i] != NULL)
+        if ((i == first || owner[i].batch == first) && by_owner[i] != NULL)
             TRY(load_one(p, by_owner[i], group));
     return ERR_OK;
 }
@@ -187,8 +193,8 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
     const struct study *study = p->study;
     const bool keyed = keyed_in(study);
     struct group group CLEAN(empty) = {0};
-    for (size_t i = 0; i < study->owners; i++) {
-        if (study->owner[i].batch != i || p->engine->tally.counted[i] != counted)
+    for (size_t i = 0; i < study_owners_most(study); i++) {
+        if (study_batch(study, i) != i || p->engine->tally.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
         if (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
@@ -205,7 +211,7 @@ static enum err take_all(const struct play *p, const struct upload_name *name, s
     const struct upload_name **by_owner CLEAN(memory_release) = NULL;
     struct party *party = p->engine->party;
     enum err e;
-    TRY(memory_new(&by_owner, p->study->owners));
+    TRY(memory_new(&by_owner, study_owners_most(p->study)));
     m->adding = p->adding;
     m->all = 1;
     for (size_t k = 0; k < names; k++) {

@@ -78,7 +78,7 @@ static bool reads_again(const struct study *study)
     for (size_t i = 0; i < study->owners; i++)
         if (!study_sends_keys(study, i))
             return true;
-    return false;
+    return study->open.most > 0;
 }
 
 static enum err open_products(struct engine *g, const struct engine_step *step, struct tape *range,

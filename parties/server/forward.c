@@ -149,7 +149,7 @@ static enum err take_answer(struct forward *f, struct window *w, const struct an
             log_warn(f->site->log,
                      "server 2 refused the vector of %s for good: it does not fit what that owner "
                      "sent to server 2",
-                     f->site->study->owner[w->item[i].owner].name);
+                     study_owner_name(f->site->study, w->item[i].owner).text);
         w->item[i].settled = a->status == ERR_DATA || a->status == ERR_FORMAT ||
                              (a->status == ERR_OK && a->complete);
         return w->item[i].settled ? ERR_OK : a->status;

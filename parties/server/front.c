@@ -8,6 +8,7 @@
 #include "parties/server/forward.h"
 #include "parties/server/intake.h"
 #include "parties/server/recover.h"
+#include "parties/server/seats.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
 
@@ -30,6 +31,7 @@ struct front {
     struct outbox outbox;
     struct intake intake;
     struct assembly *assembly;
+    struct seats *seats;
     struct rate *rate;         /* of messages: of each owner, then of each analyst */
     struct upload_entry *held; /* of each owner, to be shown */
     bool changed;              /* since they were shown .. */
@@ -91,7 +93,7 @@ static enum err check_dates(struct front *f, const struct intake_message *m, enu
     char words[512] = "";
     const char *text;
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
-    enum err e = roster_current(f->site->study, role, m->who, &log);
+    enum err e = m->from->guest ? ERR_OK : roster_current(f->site->study, role, m->who, &log);
     if (e == ERR_OK)
         e = roster_servers_current(f->site->study, &log);
     *refused = e != ERR_OK;
@@ -103,9 +105,11 @@ static enum err check_dates(struct front *f, const struct intake_message *m, enu
 }
 
 /* Whether an owner or analyst sends faster than any program of ours. */
-static bool too_fast(struct front *f, enum role role, uint32_t who)
+static bool too_fast(struct front *f, enum role role, const struct intake_message *m)
 {
-    size_t i = role == ROLE_OWNER ? who : f->site->study->owners + who;
+    size_t i = role == ROLE_OWNER ? m->who : f->site->study->owners + m->who;
+    if (m->from->guest)
+        return !seats_rate(f->seats, m->from, MESSAGES_PER_SECOND, MESSAGES_AT_ONCE);
     return role != ROLE_SERVER &&
            !rate_take(&f->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
 }
@@ -189,16 +193,47 @@ static enum err sort(struct front *f, const struct intake_message *m, enum role 
     return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
 }
 
+/* A guest shows what makes it an owner. */
+static enum err take_token(struct front *f, const struct intake_message *m)
+{
+    const char *words;
+    const enum err e = m->n > SEATS_TOKEN_MOST ? ERR_FORMAT
+                                               : seats_take(f->seats, m->from, m->p, m->n, &words);
+    if (m->n > SEATS_TOKEN_MOST)
+        words = "a token is not so long";
+    if (e == ERR_SYSTEM || e == ERR_NOMEM)
+        f->intake.failure = e;
+    f->intake.wrote = f->intake.wrote || e == ERR_OK;
+    if (e != ERR_OK)
+        log_warn(f->site->log, "a token was refused: %s", words);
+    return tell(f, m, e, words);
+}
+
+/* Says who a guest is, once it has shown a token. */
+static enum err know_guest(struct front *f, struct intake_message *m, bool *known)
+{
+    *known = m->kind != MESSAGE_TOKEN && seats_find(f->seats, m->from, &m->who);
+    if (*known)
+        return ERR_OK;
+    return m->kind == MESSAGE_TOKEN
+               ? take_token(f, m)
+               : tell(f, m, ERR_AGAIN, "this key is not on the study's list: show its token first");
+}
+
 static enum err take(struct front *f, const struct gate_client *from, const struct bytes *message)
 {
-    const struct intake_message m = {.from = from,
-                                     .kind = message->data[0],
-                                     .who = from->user & 0xffffff,
-                                     .p = message->data + 1,
-                                     .n = message->size - 1};
-    enum role role = (enum role)(from->user >> 24);
-    bool refused;
-    if (too_fast(f, role, m.who))
+    struct intake_message m = {.from = from,
+                               .kind = message->data[0],
+                               .who = from->user & 0xffffff,
+                               .p = message->data + 1,
+                               .n = message->size - 1};
+    enum role role = from->guest ? ROLE_OWNER : (enum role)(from->user >> 24);
+    bool refused, known = true;
+    if (from->guest)
+        TRY(know_guest(f, &m, &known));
+    if (!known)
+        return ERR_OK;
+    if (too_fast(f, role, &m))
         return tell(f, &m, ERR_AGAIN, "too many messages from this key");
     TRY(check_dates(f, &m, role, &refused));
     return refused ? ERR_OK : sort(f, &m, role, message);
@@ -263,6 +298,8 @@ static enum err take_batch(struct front *f, struct gate_client *from, struct byt
     if (e == ERR_OK && stored == ERR_OK)
         show_uploads(f);
     f->changed = f->changed || f->intake.wrote;
+    if (stored != ERR_OK)
+        seats_forget(f->seats);
     if (e == ERR_OK && stored != ERR_OK)
         e = intake_answer_waiting(&f->intake, NULL, stored);
     forward_wake(f->site->forward);
@@ -302,7 +339,7 @@ enum err front_new(struct front **front, struct site *site)
     f->intake = (struct intake){.site = site, .outbox = &f->outbox};
     TRY(memory_new(&f->rate, study->owners + study->analysts));
     TRY(assembly_new(&f->assembly, study));
-    TRY(memory_new(&f->intake.waiting, study->owners));
+    TRY(seats_new(&f->seats, study, site->store));
     TRY(memory_new(&f->held, study->owners));
     TRY(memory_new(&site->status.owner, study->owners));
     f->changed = true;
@@ -320,6 +357,7 @@ void front_free(struct front **front)
     memory_free(&(*front)->held);
     memory_free(&(*front)->site->status.owner);
     assembly_free(&(*front)->assembly);
+    seats_free(&(*front)->seats);
     outbox_clear(&(*front)->outbox);
     memory_free(&(*front)->rate);
     memory_free(front);

@@ -151,24 +151,40 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
     return upload_check(u, in->site->index, in->site->study->terms.digest);
 }
 
+/* One that asks again waits but once. Whoever is forgotten asks again. */
+static enum err let_wait(struct intake *in, const struct intake_message *m,
+                         const uint8_t id[UPLOAD_ID_SIZE])
+{
+    size_t i = 0;
+    while (i < in->waiters && in->waiting[i].owner != m->who)
+        i++;
+    if (i == INTAKE_WAITING) {
+        memmove(in->waiting, in->waiting + 1, --in->waiters * sizeof *in->waiting);
+        i--;
+    }
+    if (i == in->waiters) {
+        TRY(memory_room(&in->waiting, &in->room, in->waiters + 1));
+        in->waiters++;
+    }
+    in->waiting[i] = (struct intake_waiting){.client = *m->from, .owner = m->who};
+    memcpy(in->waiting[i].id, id, UPLOAD_ID_SIZE);
+    return ERR_OK;
+}
+
 /* Server 2 answers once server 1 has sent the vector; server 1 at once, so that its parts come. */
 static enum err answer_upload(struct intake *in, const struct intake_message *m,
                               const uint8_t id[UPLOAD_ID_SIZE], bool complete)
 {
-    if (!complete && in->site->index == 2) {
-        struct intake_waiting *w = &in->waiting[m->who];
-        *w = (struct intake_waiting){.client = *m->from, .used = true};
-        memcpy(w->id, id, UPLOAD_ID_SIZE);
-        return ERR_OK;
-    }
-    log_info(in->site->log, "upload of %s: %s", in->site->study->owner[m->who].name,
+    if (!complete && in->site->index == 2)
+        return let_wait(in, m, id);
+    log_info(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
              complete ? acknowledged : "its vector comes in parts");
     return tell_held(in, m, complete ? acknowledged : "");
 }
 
 static enum err refuse_upload(const struct intake *in, const struct intake_message *m, enum err e)
 {
-    log_warn(in->site->log, "upload of %s: %s", in->site->study->owner[m->who].name,
+    log_warn(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
              upload_words(e));
     return refuse(in, m, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e));
 }
@@ -229,7 +245,7 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
                store_put_part(in->site->store, m->who, id, first, r.p, r.left, &held, &complete));
     if (complete)
         log_info(in->site->log, "upload of %s: all of its parts are here",
-                 in->site->study->owner[m->who].name);
+                 study_owner_name(in->site->study, m->who).text);
     if (e == ERR_OK)
         return tell_held(in, m, "");
     /* so that the owner can go on from where we are */
@@ -240,10 +256,9 @@ enum err intake_part(struct intake *in, const struct intake_message *m)
 }
 
 /* Answers an owner who waited for the vector. */
-static enum err answer_one(const struct intake *in, uint32_t owner, enum err status)
+static enum err answer_one(const struct intake *in, const struct intake_waiting *w, enum err status)
 {
-    const struct intake_message m = {
-        .from = &in->waiting[owner].client, .kind = MESSAGE_UPLOAD, .who = owner};
+    const struct intake_message m = {.from = &w->client, .kind = MESSAGE_UPLOAD, .who = w->owner};
     if (status == ERR_OK)
         return tell_held(in, &m, acknowledged);
     return refuse(in, &m, status,
@@ -254,14 +269,17 @@ static enum err answer_one(const struct intake *in, uint32_t owner, enum err sta
 
 enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status)
 {
-    for (uint32_t i = 0; i < in->site->study->owners; i++) {
-        struct intake_waiting *w = &in->waiting[i];
-        if (!w->used || (id != NULL && memcmp(w->id, id, UPLOAD_ID_SIZE) != 0))
-            continue;
-        w->used = false;
-        TRY(answer_one(in, i, status));
+    size_t left = 0;
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < in->waiters; i++) {
+        const struct intake_waiting w = in->waiting[i];
+        if (id == NULL || memcmp(w.id, id, UPLOAD_ID_SIZE) == 0)
+            e = e == ERR_OK ? answer_one(in, &w, status) : e;
+        else
+            in->waiting[left++] = w;
     }
-    return ERR_OK;
+    in->waiters = left;
+    return e;
 }
 
 enum err intake_vector(struct intake *in, const struct intake_message *m)
@@ -298,7 +316,8 @@ static enum err put_withdrawal(const struct intake *in, uint32_t owner, struct b
     struct upload_entry entry;
     TRY(store_upload_entry(in->site->store, owner, &entry));
     if (entry.state == UPLOAD_WITHDRAWN)
-        log_info(in->site->log, "%s has withdrawn its upload", in->site->study->owner[owner].name);
+        log_info(in->site->log, "%s has withdrawn its upload",
+                 study_owner_name(in->site->study, owner).text);
     bytes_put_u8(out, entry.state == UPLOAD_WITHDRAWN);
     bytes_put(out, entry.digest, sizeof entry.digest);
     return put_statement(in, RECEIPT_WITHDRAWN, owner, entry.digest, out);
@@ -323,7 +342,25 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
     return answer(in, m, e, "", not_withdrawn, &out);
 }
 
-static enum err put_status(const struct intake *in, struct bytes *out)
+#define NOBODY UINT32_MAX
+
+/* How many of the others are here, and what of the one who asks. */
+static enum err put_open(const struct intake *in, uint32_t asks, struct bytes *out)
+{
+    struct upload_entry own = {0};
+    uint64_t whole = 0, part = 0;
+    if (in->site->study->open.most == 0)
+        return ERR_OK;
+    TRY(store_count_open(in->site->store, &whole, &part));
+    if (asks != NOBODY)
+        TRY(store_upload_entry(in->site->store, asks, &own));
+    bytes_put_u64(out, whole);
+    bytes_put_u64(out, part);
+    upload_entry_put(out, &own);
+    return ERR_OK;
+}
+
+static enum err put_status(const struct intake *in, uint32_t asks, struct bytes *out)
 {
     const struct study *study = in->site->study;
     struct upload_entry *entry CLEAN(memory_release) = NULL;
@@ -336,13 +373,14 @@ static enum err put_status(const struct intake *in, struct bytes *out)
     bytes_put_u32(out, (uint32_t)study->owners);
     for (size_t i = 0; i < study->owners; i++)
         upload_entry_put(out, &entry[i]);
-    return ERR_OK;
+    return put_open(in, asks, out);
 }
 
 enum err intake_status(const struct intake *in, const struct intake_message *m)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    return answer(in, m, put_status(in, &out), "", not_known, &out);
+    return answer(in, m, put_status(in, m->from->guest ? m->who : NOBODY, &out), "", not_known,
+                  &out);
 }
 
 /* --- the ledger ------------------------------------------------------------------------------- */

@@ -17,13 +17,16 @@
 struct intake_waiting {
     uint8_t id[UPLOAD_ID_SIZE];
     struct gate_client client;
-    bool used;
+    uint32_t owner;
 };
+
+#define INTAKE_WAITING 4096
 
 struct intake {
     const struct site *site; /* borrowed, as the outbox */
     struct outbox *outbox;
-    struct intake_waiting *waiting; /* of each owner */
+    struct intake_waiting *waiting; /* at most INTAKE_WAITING: the earliest is forgotten */
+    size_t waiters, room;
     /* For the batch in hand. A failed write may undo those before it, so the batch fails. */
     enum err failure;
     bool wrote;

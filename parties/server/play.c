@@ -151,7 +151,7 @@ static enum err look_for_late(struct play *p, uint8_t *late)
         p->patience--;
         return ERR_OK;
     }
-    TRY(memory_new(&has, study->owners));
+    TRY(memory_new(&has, study_owners_most(study)));
     TRY(store_owners(p->store, has));
     p->here = study_taking_part(study, has);
     *late = p->here > p->engine->tally.owners;

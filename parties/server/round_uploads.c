@@ -96,7 +96,8 @@ static enum err check_list(const struct lists *l, unsigned server, const struct 
 {
     const struct entry *e = l->entry[server];
     for (uint32_t i = 0; i < l->card[server].list.count; i++)
-        if ((i > 0 && compare_ids(e[i - 1].id, e[i].id) >= 0) || owner_of(&e[i]) >= study->owners)
+        if ((i > 0 && compare_ids(e[i - 1].id, e[i].id) >= 0) ||
+            owner_of(&e[i]) >= study_owners_most(study))
             return ERR_FORMAT;
     return ERR_OK;
 }
@@ -206,7 +207,8 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
     for (size_t i = 0; i < u->count; i++) {
         const struct upload_name name = u->upload[i];
         const struct entry own = entry_of(&name);
-        const char *owner = u->study->owner[name.owner].name;
+        const struct phrase called = study_owner_name(u->study, name.owner);
+        const char *owner = called.text;
         if (closed && !was_counted(l, STUDY_SERVERS, own.id)) {
             log_warn(log, "the rows of %s came after this run had begun, and are not counted %s",
                      owner, u->study->late_join ? "in the round that is played again" : "in it");
@@ -236,7 +238,8 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
                         "this run has counted an upload that no server holds any more, so it "
                         "cannot go on; restore the servers' folders from newer backups");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        const char *owner = study->owner[owner_of(first)].name;
+        const struct phrase called = study_owner_name(study, owner_of(first));
+        const char *owner = called.text;
         if (alike(held_at(l, i, id), first))
             continue;
         log_error(log,

@@ -71,7 +71,7 @@ static enum err admit(struct server *s)
             log_warn(s->site.log, "the key of %s is revoked: it is turned away", p.name);
         else if (p.role != ROLE_SERVER || p.index != s->site.index)
             TRY(netio_allow(s->site.netio, "gate", p.key->curve, role_user(p.role, p.index)));
-    return ERR_OK;
+    return s->site.study->open.most > 0 ? netio_allow_guests(s->site.netio, "gate") : ERR_OK;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */

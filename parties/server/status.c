@@ -100,7 +100,7 @@ static uint64_t left_out(const struct status *s)
 
 static void of_front(const struct status *s, struct bytes *out)
 {
-    count(out, "trefoil_owners", "gauge", "Owners in the study file.", s->study->owners);
+    count(out, "trefoil_owners", "gauge", "Owners that there may be.", study_owners_most(s->study));
     head(out, "trefoil_uploads", "gauge", "Uploads on disk, whole or in part.");
     text_put(out, "trefoil_uploads{state=\"complete\"} %" PRIuFAST64 "\n",
              atomic_load(&s->uploads));

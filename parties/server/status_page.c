@@ -105,10 +105,10 @@ static void uploads_row(const struct status *s, struct bytes *out)
 {
     uint64_t whole = atomic_load(&s->uploads), partial = atomic_load(&s->uploads_partial);
     begin_row(out, "Uploads");
-    text_put(out, "%" PRIu64 " of %zu owners", whole, s->study->owners);
+    text_put(out, "%" PRIu64 " of %zu owners", whole, study_owners_most(s->study));
     if (partial > 0)
         text_put(out, ", %" PRIu64 " in part", partial);
-    bar(out, (double)whole, (double)s->study->owners);
+    bar(out, (double)whole, (double)study_owners_most(s->study));
     if (s->study->min_owners > 0)
         text_put(out, "<p class=\"soft\">a run needs %u</p>", s->study->min_owners);
     put_deadline(s, out);
@@ -234,6 +234,9 @@ static void owners(const struct status *s, struct bytes *out)
         text_put(out,
                  "<p class=\"soft\">and %zu more; trefoil share --status lists all of them</p>",
                  s->study->owners - shown);
+    if (s->study->open.most > 0)
+        text_put(out, "<p class=\"soft\">and up to %zu that the study does not list</p>",
+                 s->study->open.most);
 }
 
 enum err status_page(const struct status *s, struct bytes *out)

@@ -19,7 +19,7 @@ enum err tally_new(struct tally *t, const struct study *study, const struct boun
     *t = (struct tally){.study = study, .bounds = bounds};
     for (size_t q = 0; q < study->workload->queries; q++)
         cells += tally_counts(study, q) ? study->workload->query[q].cells : 0;
-    TRY(memory_new(&t->counted, study->owners));
+    TRY(memory_new(&t->counted, study_owners_most(study)));
     TRY(keyed_new(&t->keyed, study));
     TRY(share64_new(&t->linked, 1));
     return share64_new(&t->sums, cells);
@@ -69,11 +69,11 @@ static void put_part(struct work *w, const struct study_owner *owner, const stru
 static void put_batch(struct work *w, const struct study *study, size_t first,
                       const struct upload *const *by_owner, unsigned index)
 {
-    const struct study_owner *owner = study->owner;
-    w->batch[w->batches++] = (struct records_batch){.records = owner[first].pad_to,
+    const struct study_owner *owner = study->owner, *one = study_owner(study, first);
+    w->batch[w->batches++] = (struct records_batch){.records = one->pad_to,
                                                     .part = &w->part[w->parts]};
-    put_part(w, &owner[first], by_owner[first], index);
-    if (owner[first].columns == study->domain->attributes)
+    put_part(w, one, by_owner[first], index);
+    if (one->columns == study->domain->attributes)
         return;
     for (size_t i = first + 1; i < study->owners; i++)
         if (owner[i].batch == first)
@@ -100,11 +100,12 @@ static enum err gather_made(struct work *w, const struct study *study, const str
 static enum err gather(struct work *w, const struct study *study, const bool *now,
                        const struct upload *const *by_owner, unsigned index)
 {
-    TRY(memory_new(&w->answer, study->owners));
-    TRY(memory_new(&w->batch, study->owners));
-    TRY(memory_new(&w->part, study->owners));
-    for (size_t i = 0; i < study->owners; i++) {
-        if (!now[i] || study->owner[i].batch != i)
+    const size_t most = study_owners_most(study);
+    TRY(memory_new(&w->answer, most));
+    TRY(memory_new(&w->batch, most));
+    TRY(memory_new(&w->part, most));
+    for (size_t i = 0; i < most; i++) {
+        if (!now[i] || study_batch(study, i) != i)
             continue;
         if (by_owner[i]->form == UPLOAD_RECORDS)
             put_batch(w, study, i, by_owner, index);
@@ -159,13 +160,13 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
                          bool counted, bool *now, const struct upload ***by_owner)
 {
     const struct study *study = t->study;
-    TRY(memory_new(by_owner, study->owners));
+    TRY(memory_new(by_owner, study_owners_most(study)));
     for (size_t k = 0; k < count; k++) {
         (*by_owner)[uploads[k].owner] = &uploads[k];
         now[uploads[k].owner] = true;
     }
     study_taking_part(study, now);
-    for (size_t i = 0; i < study->owners; i++)
+    for (size_t i = 0; i < study_owners_most(study); i++)
         now[i] = now[i] && t->counted[i] == counted;
     return ERR_OK;
 }
@@ -173,8 +174,8 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
 /* Leaves in now[] the owners whose uploads have keys, or those whose have none. */
 static enum err pick(const struct tally *t, const bool *now, bool keys, bool **picked)
 {
-    TRY(memory_new(picked, t->study->owners));
-    for (size_t i = 0; i < t->study->owners; i++)
+    TRY(memory_new(picked, study_owners_most(t->study)));
+    for (size_t i = 0; i < study_owners_most(t->study); i++)
         (*picked)[i] = now[i] && study_sends_keys(t->study, i) == keys;
     return ERR_OK;
 }
@@ -198,7 +199,7 @@ static enum err load_each(struct party *p, struct tally *t, const bool *now,
 {
     bool *picked CLEAN(memory_release) = NULL;
     TRY(pick(t, now, true, &picked));
-    for (size_t i = 0; i < t->study->owners; i++)
+    for (size_t i = 0; i < study_owners_most(t->study); i++)
         if (picked[i])
             TRY(keyed_load(p, &t->keyed, by_owner[i]));
     return ERR_OK;
@@ -209,11 +210,11 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
     const struct study *study = t->study;
     const struct upload **by_owner CLEAN(memory_release) = NULL;
     bool *now CLEAN(memory_release) = NULL;
-    TRY(memory_new(&now, study->owners));
+    TRY(memory_new(&now, study_owners_most(study)));
     TRY(sort_out(t, uploads, count, false, now, &by_owner));
     TRY(load_each(p, t, now, by_owner));
     TRY(add_each(p, t, now, by_owner));
-    for (size_t i = 0; i < study->owners; i++) {
+    for (size_t i = 0; i < study_owners_most(study); i++) {
         t->counted[i] = t->counted[i] || now[i];
         t->owners += now[i];
     }
@@ -270,7 +271,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     bool *now CLEAN(memory_release) = NULL, *picked CLEAN(memory_release) = NULL;
     struct work w CLEAN(work_free) = {0};
     struct records_shape shape;
-    TRY(memory_new(&now, t->study->owners));
+    TRY(memory_new(&now, study_owners_most(t->study)));
     TRY(memory_new(&score, load->one_ways));
     TRY(memory_new(&group, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));

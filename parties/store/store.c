@@ -67,6 +67,8 @@ static const char *const migrations[] = {
     /* blocks of noise that were made before a run (store_ahead.h) */
     "CREATE TABLE ahead(kind INTEGER NOT NULL, name BLOB NOT NULL, sealed BLOB NOT NULL,"
     "  PRIMARY KEY(kind, name)) STRICT;",
+    /* whose key has which token's number */
+    "CREATE TABLE seats(number INTEGER PRIMARY KEY, sign BLOB NOT NULL) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 

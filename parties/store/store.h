@@ -65,6 +65,9 @@ enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Whether a session counts the uploads: meanwhile none is replaced or withdrawn. */
 void store_use(struct store *store, bool in_use);
 
+/* A token's number is this key's from now on. ERR_REFUSED if it is another's. */
+enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32]) MUST_CHECK;
+
 /* What is here of an owner. */
 enum err store_upload_entry(struct store *store, uint32_t owner,
                             struct upload_entry *entry) MUST_CHECK;
@@ -89,6 +92,8 @@ enum err store_check_purged(struct store *store) MUST_CHECK;
 
 /* How many uploads are here whole, and how many in part. */
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
+/* The same of owners that the study does not list. */
+enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* has[owner] for each owner of the study: a complete upload is here. */
 enum err store_owners(struct store *store, bool *has) MUST_CHECK;
 /*

@@ -70,7 +70,7 @@ static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held
         log_error(s->log,
                   "store: the parts of the upload of %s on disk do not unseal; they begin anew. Is "
                   "the disk sound?",
-                  s->study->owner[u->owner].name);
+                  study_owner_name(s->study, u->owner).text);
         e = ERR_DATA;
     }
     if (e == ERR_OK)

@@ -21,7 +21,8 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
         return log_fail(s->log, ERR_MISMATCH,
                         "store: the upload of %s is of version %u, and this trefoil (%s) reads "
                         "version %u; run the one that stored it",
-                        s->study->owner[owner].name, version, TREFOIL_VERSION, UPLOAD_VERSION);
+                        study_owner_name(s->study, owner).text, version, TREFOIL_VERSION,
+                        UPLOAD_VERSION);
     return upload_read(u, s->index, form, (size_t)study_form_bytes(s->study, owner, form),
                        plain->data, plain->size);
 }
@@ -36,7 +37,7 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
     const void *sealed = query_blob(row, &n);
     enum err e = ERR_AUTH;
     *u = (struct upload){0};
-    if (id_size == UPLOAD_ID_SIZE && owner < s->study->owners) {
+    if (id_size == UPLOAD_ID_SIZE && owner < study_owners_most(s->study)) {
         const struct store_binding binding = store_binding(id, owner, 4);
         e = store_unseal(s, binding.bytes, binding.size, sealed, n, &plain);
         if (e == ERR_OK)
@@ -175,6 +176,30 @@ enum err store_put(struct store *store, const struct upload *u, bool replace, bo
     return store_savepoint_end(store, put(store, u, replace, complete));
 }
 
+static enum err take_seat(struct store *s, uint32_t number, const uint8_t sign[32])
+{
+    struct query q = query_of(s, "SELECT sign FROM seats WHERE number = ?");
+    uint8_t known[32];
+    bool found;
+    query_put_u64(&q, number);
+    found = query_row(&q);
+    if (found)
+        query_copy(&q, known, sizeof known);
+    TRY(query_end(&q));
+    if (found)
+        return memcmp(known, sign, sizeof known) == 0 ? ERR_OK : ERR_REFUSED;
+    q = query_of(s, "INSERT INTO seats VALUES(?, ?)");
+    query_put_u64(&q, number);
+    query_put(&q, sign, 32);
+    return query_run(&q, NULL);
+}
+
+enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32])
+{
+    TRY(store_savepoint(store));
+    return store_savepoint_end(store, take_seat(store, number, sign));
+}
+
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
 
 static enum err withdraw(struct store *s, uint32_t owner)
@@ -235,25 +260,26 @@ enum err store_upload_entry(struct store *store, uint32_t owner, struct upload_e
 
 enum err store_upload_entries(struct store *store, struct upload_entry *entries)
 {
-    return read_entries(store, 0, store->study->owners - 1, entries);
+    const size_t owners = store->study->owners;
+    return owners > 0 ? read_entries(store, 0, owners - 1, entries) : ERR_OK;
 }
 
 /* Whether the study has this owner, and the list has room for one more upload. */
 static enum err check_owner(struct store *s, uint64_t owner, size_t count)
 {
-    if (owner < s->study->owners && count < s->study->owners)
+    if (owner < study_owners_most(s->study) && count < study_owners_most(s->study))
         return ERR_OK;
     return log_fail(s->log, ERR_FORMAT,
                     "store: it is damaged: there is an upload of owner %lld, one too many for the "
                     "study's %zu; restore a backup of the server's folder",
-                    (long long)owner, s->study->owners);
+                    (long long)owner, study_owners_most(s->study));
 }
 
 enum err store_list(struct store *s, const char *sql, struct upload_name **names, size_t *count)
 {
     struct query q;
     *count = 0;
-    TRY(memory_new(names, s->study->owners));
+    TRY(memory_new(names, study_owners_most(s->study)));
     q = query_of(s, sql);
     while (query_row(&q)) {
         const uint64_t owner = query_u64(&q);
@@ -291,7 +317,7 @@ enum err store_upload(struct store *s, const struct upload_name *name, struct up
     return log_fail(
         s->log, ERR_AUTH,
         "store: the upload of %s on disk is not the one that it is listed as; restore a backup",
-        s->study->owner[name->owner].name);
+        study_owner_name(s->study, name->owner).text);
 }
 
 enum err store_unforwarded(struct store *store, const uint8_t after[UPLOAD_ID_SIZE],
@@ -322,10 +348,22 @@ enum err store_count(struct store *store, uint64_t *whole, uint64_t *part)
     return query_end(&q);
 }
 
+enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part)
+{
+    struct query q = query_of(store, "SELECT COALESCE(SUM(complete), 0), COUNT(*) - "
+                                     "COALESCE(SUM(complete), 0) FROM uploads WHERE owner >= ?");
+    query_put_u64(&q, store->study->owners);
+    if (query_row(&q)) {
+        *whole = query_u64(&q);
+        *part = query_u64(&q);
+    }
+    return query_end(&q);
+}
+
 enum err store_owners(struct store *store, bool *has)
 {
     struct query q = query_of(store, "SELECT owner FROM uploads WHERE complete");
-    memset(has, 0, store->study->owners * sizeof *has);
+    memset(has, 0, study_owners_most(store->study) * sizeof *has);
     while (query_row(&q)) {
         const uint64_t owner = query_u64(&q);
         q.e = check_owner(store, owner, 0);

@@ -74,7 +74,7 @@ static void weigh(const struct question *q, const struct densities *even, const 
 
 static double most_rows(const struct study *s)
 {
-    double rows = 0;
+    double rows = (double)s->open.most * s->open.each.max_rows;
     for (size_t i = 0; i < s->owners; i++)
         rows += s->owner[i].batch == i ? study_batch_most(s, i) : 0;
     return rows;

@@ -287,19 +287,6 @@ enum err study_load(struct study **study, const char *path, struct log *log)
     return study_parse(study, path, text.data, text.size, log);
 }
 
-enum err study_load_served(struct study **study, const char *path, struct log *log)
-{
-    TRY(study_load(study, path, log));
-    if ((*study)->open.most > 0) {
-        study_free(study);
-        return log_fail(log, ERR_STUDY,
-                        "%s has open_owners, which servers do not know yet: trefoil admit makes "
-                        "their tokens, and trefoil check shows the study",
-                        path);
-    }
-    return ERR_OK;
-}
-
 void study_free(struct study **study)
 {
     struct study *s = *study;

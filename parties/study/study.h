@@ -174,8 +174,6 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
-/* The same for what servers do: ERR_STUDY, logged, for what they do not know yet. */
-enum err study_load_served(struct study **study, const char *path, struct log *log) MUST_CHECK;
 /*
  * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
  * has it. Of the study, domain and zeros alone must be there.
@@ -212,9 +210,14 @@ unsigned study_lanes_most(const struct study *study, uint16_t first);
 
 /*
  * Owners are numbered: those that the study lists, and then those that tokens admit, by the token's
- * number. What holds for one; how many there may be; whether a token is taken back.
+ * number, and are called token.17 and so on. What holds for one; whose batch it is; how many there
+ * may be; whether a token is taken back.
  */
 const struct study_owner *study_owner(const struct study *study, size_t owner);
+size_t study_batch(const struct study *study, size_t owner);
+struct phrase study_owner_name(const struct study *study, size_t owner);
+/* The owner of that name; study_owners_most() if there is none. */
+size_t study_find_owner(const struct study *study, const char *name);
 size_t study_owners_most(const struct study *study);
 bool study_token_revoked(const struct study *study, uint32_t number);
 

@@ -26,6 +26,33 @@ const struct study_owner *study_owner(const struct study *study, size_t owner)
     return owner < study->owners ? &study->owner[owner] : &study->open.each;
 }
 
+size_t study_batch(const struct study *study, size_t owner)
+{
+    return owner < study->owners ? study->owner[owner].batch : owner;
+}
+
+struct phrase study_owner_name(const struct study *study, size_t owner)
+{
+    struct phrase name;
+    if (owner < study->owners)
+        snprintf(name.text, sizeof name.text, "%s", study->owner[owner].name);
+    else
+        snprintf(name.text, sizeof name.text, "token.%zu", owner - study->owners);
+    return name;
+}
+
+size_t study_find_owner(const struct study *study, const char *name)
+{
+    unsigned number;
+    for (size_t i = 0; i < study->owners; i++)
+        if (strcmp(study->owner[i].name, name) == 0)
+            return i;
+    if (sscanf(name, "token.%9u", &number) != 1 || number >= study->open.most ||
+        strcmp(study_owner_name(study, study->owners + number).text, name) != 0)
+        return study_owners_most(study);
+    return study->owners + number;
+}
+
 size_t study_owners_most(const struct study *study)
 {
     return study->owners + study->open.most;
@@ -73,7 +100,7 @@ enum err study_read_open(struct reading *r, const yaml_node_t *node, struct peop
     TRY(study_read_key(r, issuer, &o->issuer));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;
-    *each = (struct study_owner){.name = "open_owners", .max_rows = 1};
+    *each = (struct study_owner){.name = "open_owners", .max_rows = 1, .batch = SIZE_MAX};
     TRY(study_read_unsigned(r, rows, "max_rows", 1, INT32_MAX, &each->max_rows));
     each->pad_to = each->max_rows;
     while ((each->max_rows >> each->bits) != 0)

@@ -50,8 +50,8 @@ size_t study_taking_part(const struct study *study, bool *has)
     for (size_t i = 0; i < study->owners; i++) /* the first of a batch has it if all have */
         if (!has[i])
             has[study->owner[i].batch] = false;
-    for (size_t i = 0; i < study->owners; i++) {
-        has[i] = has[study->owner[i].batch];
+    for (size_t i = 0; i < study_owners_most(study); i++) {
+        has[i] = has[study_batch(study, i)];
         left += has[i];
     }
     return left;

@@ -1,6 +1,6 @@
 #include "parties/study/token.h"
 
-#include "base/bytes.h"
+#include "base/file.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -86,4 +86,33 @@ enum err token_parse(struct token *t, const char *text)
     memcpy(t->signature, raw + 4 + sizeof t->sign, sizeof t->signature);
     token_text(t, again); /* one text each: libsodium decodes some that it would not write */
     return strcmp(text, again) == 0 ? ERR_OK : ERR_FORMAT;
+}
+
+/* The first line that is a token of the key. */
+static bool find_line(struct token *t, char *text, const uint8_t sign[32])
+{
+    for (char *line = text, *next; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        line[strcspn(line, "\r")] = '\0';
+        if (token_parse(t, line) == ERR_OK && memcmp(t->sign, sign, sizeof t->sign) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum err token_load(struct token *t, const struct study *study, const char *path,
+                    const uint8_t sign[32], struct log *log)
+{
+    struct bytes file CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(file_read(path, TOKEN_FILE_MOST, &file, log));
+    bytes_put_u8(&file, '\0');
+    TRY(bytes_ok(&file));
+    if (!find_line(t, (char *)file.data, sign))
+        return log_fail(log, ERR_DATA,
+                        "%s has no token of this key; ask the study's issuer for one", path);
+    e = token_check(t, study);
+    return e == ERR_OK ? ERR_OK : log_fail(log, e, "%s: %s", path, token_hint(e));
 }

@@ -7,7 +7,7 @@
  * The signature is the issuer's Ed25519, with the label "trefoil-token-1", over the digest of the
  * study's terms, the number and the key: so a token is of one study, and no secret, since only
  * who has the key can use it. The key is that of an identity (keys.h), which may renew its CURVE
- * key. A number is one owner to the servers, whoever shows it, and has one upload.
+ * key. A number is one owner to the servers, of the key that shows it first, and has one upload.
  */
 #ifndef TREFOIL_PARTIES_STUDY_TOKEN_H
 #define TREFOIL_PARTIES_STUDY_TOKEN_H
@@ -15,6 +15,7 @@
 #include "parties/study/study.h"
 
 #define TOKEN_TEXT_SIZE 150 /* with the NUL */
+#define TOKEN_FILE_MOST ((size_t)256 << 20)
 
 struct token {
     uint32_t number; /* below the study's open_owners.max */
@@ -32,6 +33,9 @@ enum err token_check(const struct token *t, const struct study *study) MUST_CHEC
 const char *token_hint(enum err e);
 
 void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE]);
+/* The token of a key in a file that has one a line. ERR_DATA, logged, if there is none of it. */
+enum err token_load(struct token *t, const struct study *study, const char *path,
+                    const uint8_t sign[32], struct log *log) MUST_CHECK;
 /* ERR_FORMAT where it is not such a text. */
 enum err token_parse(struct token *t, const char *text) MUST_CHECK;
 

@@ -1,0 +1,160 @@
+#include "parties/server/seats.h"
+
+#include "base/clock.h"
+#include "base/date.h"
+#include "base/memory.h"
+#include "base/rate.h"
+#include "parties/study/roster.h"
+#include "parties/study/token.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* More than the gate has connections. A key has its place in a set of so many. */
+#define SEATS 8192
+#define WAYS 8
+
+struct seat {
+    uint8_t key[32]; /* CURVE */
+    uint32_t owner;
+    bool taken;
+    uint64_t used;
+    struct rate rate;
+};
+
+struct seats {
+    const struct study *study;
+    struct store *store;
+    struct seat seat[SEATS];
+    uint64_t uses;
+    uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that nobody chooses keys of one set */
+};
+
+enum err seats_new(struct seats **seats, const struct study *study, struct store *store)
+{
+    TRY(memory_new(seats, 1));
+    (*seats)->study = study;
+    (*seats)->store = store;
+    crypto_shorthash_keygen((*seats)->secret);
+    return ERR_OK;
+}
+
+void seats_free(struct seats **seats)
+{
+    memory_free(seats);
+}
+
+static struct seat *set_of(struct seats *s, const uint8_t key[32])
+{
+    uint8_t hash[crypto_shorthash_BYTES];
+    crypto_shorthash(hash, key, 32, s->secret);
+    return &s->seat[integer_get(hash, 4) % (SEATS / WAYS) * WAYS];
+}
+
+static struct seat *find(struct seats *s, const uint8_t key[32])
+{
+    struct seat *set = set_of(s, key);
+    for (unsigned i = 0; i < WAYS; i++)
+        if (set[i].taken && memcmp(set[i].key, key, sizeof set[i].key) == 0) {
+            set[i].used = ++s->uses;
+            return &set[i];
+        }
+    return NULL;
+}
+
+/* In the place of whoever was silent longest. */
+static void sit(struct seats *s, const uint8_t key[32], uint32_t owner)
+{
+    struct seat *seat = find(s, key), *set = set_of(s, key);
+    if (seat == NULL) {
+        seat = set;
+        for (unsigned i = 1; i < WAYS; i++)
+            if (set[i].used < seat->used)
+                seat = &set[i];
+        *seat = (struct seat){.taken = true, .used = ++s->uses};
+        memcpy(seat->key, key, sizeof seat->key);
+    }
+    seat->owner = owner;
+}
+
+void seats_forget(struct seats *s)
+{
+    memset(s->seat, 0, sizeof s->seat);
+}
+
+bool seats_find(struct seats *s, const struct gate_client *guest, uint32_t *owner)
+{
+    const struct seat *seat = find(s, guest->key);
+    if (seat != NULL)
+        *owner = seat->owner;
+    return seat != NULL;
+}
+
+bool seats_rate(struct seats *s, const struct gate_client *guest, unsigned per_second,
+                unsigned at_once)
+{
+    struct seat *seat = find(s, guest->key);
+    return seat == NULL || rate_take(&seat->rate, per_second, at_once, clock_now_ms());
+}
+
+/* --- tokens ----------------------------------------------------------------------------------- */
+
+/* The study's own people have the part that it gives them. */
+static bool is_listed(const struct study *study, const struct token *t)
+{
+    struct roster_person p = {0};
+    while (roster_next(study, &p))
+        if (memcmp(p.key->sign, t->sign, sizeof t->sign) == 0)
+            return true;
+    return false;
+}
+
+static enum err refuse(enum err e, const char *says, const char **words)
+{
+    *words = says;
+    return e;
+}
+
+/* The identity has to be that of the connection, and of the token. */
+static enum err check(const struct seats *s, const uint8_t key[32], const void *p, size_t n,
+                      struct token *t, const char **words)
+{
+    char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
+    struct public_identity who;
+    struct reader in = reader_of(p, n);
+    enum err e;
+    reader_string(&in, identity, sizeof identity);
+    reader_string(&in, text, sizeof text);
+    if (reader_done(&in) != ERR_OK)
+        return refuse(ERR_FORMAT, "a token is cut", words);
+    e = token_parse(t, text);
+    if (e == ERR_OK) /* what costs least comes first */
+        e = token_check(t, s->study);
+    if (e != ERR_OK)
+        return refuse(e == ERR_RANGE ? ERR_REFUSED : e, token_hint(e), words);
+    e = public_identity_parse(&who, identity);
+    if (e != ERR_OK)
+        return refuse(e, keys_parse_hint(e), words);
+    if (memcmp(who.sign, t->sign, sizeof t->sign) != 0 || memcmp(who.curve, key, 32) != 0)
+        return refuse(ERR_AUTH, "the token is another key's; show the one that names yours", words);
+    if (public_identity_expired(&who, date_today()))
+        return refuse(ERR_AUTH, "this key has expired; renew it (trefoil keygen --renew)", words);
+    if (study_revoked(s->study, &who) || is_listed(s->study, t))
+        return refuse(ERR_REFUSED, "the study's roster revokes this key, or lists it", words);
+    return ERR_OK;
+}
+
+enum err seats_take(struct seats *s, const struct gate_client *guest, const void *p, size_t n,
+                    const char **words)
+{
+    struct token t;
+    enum err e;
+    *words = "";
+    TRY(check(s, guest->key, p, n, &t, words));
+    e = store_seat(s->store, t.number, t.sign);
+    if (e == ERR_REFUSED)
+        return refuse(e, "another key has shown a token of this number; ask the issuer", words);
+    TRY(e);
+    sit(s, guest->key, (uint32_t)(s->study->owners + t.number));
+    return ERR_OK;
+}

@@ -1,0 +1,38 @@
+/*
+ * parties/server/seats.h - who of the gate's guests is which owner that the study does not list.
+ *
+ * A guest shows its token first (MESSAGE_TOKEN: its public key and the token, as texts, strings). A
+ * token that is good, and whose number no other key has taken, makes it that owner: on disk the
+ * number is the key's for ever, and in memory this is known of the last SEATS keys, whatever their
+ * number. Whoever is forgotten shows its token again, as after a cut.
+ */
+#ifndef TREFOIL_PARTIES_SERVER_SEATS_H
+#define TREFOIL_PARTIES_SERVER_SEATS_H
+
+#include "netio/gate.h"
+#include "parties/store/store.h"
+
+#include <stdbool.h>
+
+struct seats;
+
+#define SEATS_TOKEN_MOST 512 /* bytes of the message; a guest says nothing longer before */
+
+enum err seats_new(struct seats **seats, const struct study *study, struct store *store) MUST_CHECK;
+void seats_free(struct seats **seats);
+
+/*
+ * Takes a token. What speaks against it is the status, with words; a failure of the store is
+ * ERR_SYSTEM or ERR_NOMEM, without.
+ */
+enum err seats_take(struct seats *seats, const struct gate_client *guest, const void *p, size_t n,
+                    const char **words) MUST_CHECK;
+/* What was taken in memory, where the disk has not kept it. */
+void seats_forget(struct seats *seats);
+/* Whether a guest has shown its token: which owner it is. */
+bool seats_find(struct seats *seats, const struct gate_client *guest, uint32_t *owner);
+/* Whether it sends no faster than programs of ours. */
+bool seats_rate(struct seats *seats, const struct gate_client *guest, unsigned per_second,
+                unsigned at_once);
+
+#endif
