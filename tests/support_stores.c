@@ -8,10 +8,14 @@ enum err open_store(struct bench *b, unsigned i)
 
 struct bench bench_new(void)
 {
+    return bench_of(&(const struct support_options){.owners = 2});
+}
+
+struct bench bench_of(const struct support_options *o)
+{
     struct bench b = {0};
-    const struct support_options o = {.owners = 2};
     struct bytes packed = {0};
-    assert_int_equal(support_study_new(&b.s, &o, &quiet), ERR_OK);
+    assert_int_equal(support_study_new(&b.s, o, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(identity_load(&b.server[i], support_path(&b.s, "s%u.key", i), &quiet),
                          ERR_OK);

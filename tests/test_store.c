@@ -260,6 +260,36 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
         upload_clear(&other[i]);
 }
 
+/* Of a look, which takes one sample, owners may mend their tables; not of a run that goes on. */
+TEST(an_upload_may_be_changed_after_looks_alone)
+{
+    static const char *const part[] = {"    max_rows: 9\n    batch: x\n    columns: [a]\n",
+                                       "    max_rows: 9\n    batch: x\n    columns: [b]\n"};
+    static const char *const link[] = {"{min_linked: 5, look: 0.5}", "true"};
+    for (unsigned k = 0; k < 2; k++) {
+        struct bench b CLEAN(bench_free) = bench_of(&(const struct support_options){
+            .owners = 2,
+            .domain = "domain:\n  - {name: a, kind: integer, min: 0, max: 3}\n"
+                      "  - {name: b, kind: integer, min: 0, max: 3}\n",
+            .workload = "{all: 2}",
+            .part = part,
+            .link = link[k]});
+        const enum err looked = k == 0 ? ERR_OK : ERR_MISUSE;
+        struct store_round round = round_of(1, 0);
+        bool complete;
+        round.range.count[TAPE_GAUSS] = 1;
+        assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK);
+        assert_int_equal(store_withdraw(b.store[0], 1), looked);
+        if (k > 0)
+            continue;
+        assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
+        round = round_of(1, 1);
+        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK); /* far from what looks may take */
+        assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
+    }
+}
+
 TEST(a_folder_belongs_to_one_server_and_study)
 {
     struct bench b CLEAN(bench_free) = bench_new();

@@ -117,27 +117,25 @@ static enum err delete_of(struct store *s, uint32_t owner)
     return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
 }
 
-/* Whether no more was spent than is set aside for looks, after which owners may mend tables. */
-static enum err only_looked(struct store *s, bool *only)
+/* Whether a look, which takes one sample, was all that any debit paid for. */
+static enum err only_looked(struct store *s, uint64_t debits, bool *only)
 {
-    struct ledger *ledger CLEAN(ledger_free) = NULL;
-    struct store_head head;
-    double spent;
-    TRY(store_ledger(s, &(struct ledger_limits){0}, &ledger, &head));
-    spent = ledger_spent(ledger);
-    *only = s->study->link.min_linked > 0 &&
-            spent <= s->study->link.look * (spent + ledger_remaining(ledger));
+    uint64_t looks;
+    TRY(store_number(s,
+                     "SELECT COUNT(*) FROM rounds WHERE number IS NOT NULL AND gauss_count = 1"
+                     " AND gumbel_count = 0",
+                     &looks));
+    *only = debits == 0 || (s->study->link.min_linked > 0 && looks == debits);
     return ERR_OK;
 }
 
-/* ERR_MISUSE once uploads have been counted. */
+/* ERR_MISUSE once uploads have been counted, but for looks, after which owners mend tables. */
 static enum err changeable(struct store *s)
 {
     uint64_t debits;
-    bool only = true;
+    bool only;
     TRY(store_debits(s, &debits));
-    if (debits > 0)
-        TRY(only_looked(s, &only));
+    TRY(only_looked(s, debits, &only));
     return s->in_use || !only ? ERR_MISUSE : ERR_OK;
 }
 
