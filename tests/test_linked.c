@@ -210,6 +210,12 @@ TEST(what_is_linked_is_described)
             fail_msg("does not say \"%s\":\n%s", inner[i], text);
     assert_null(strstr(text, "measures how many rows were linked"));
     free(text);
+    s.study->rows_per_person = 1; /* one row at one owner would change two cells */
+    text = described(s.study);
+    assert_non_null(strstr(text, "removing all rows of one person"));
+    assert_non_null(strstr(text, "at most 1 row at all owners together, where those that are "));
+    assert_null(strstr(text, "one row."));
+    free(text);
     support_study_free(&s);
 }
 

@@ -213,11 +213,12 @@ static void what_is_guaranteed(const struct report *r)
                  "servers saw to that, whatever owners sent, without learning whose rows they "
                  "are.</p>\n",
                  s->rows_per_person);
-    else if (s->rows_per_person > 1)
+    else if (!row)
         text_put(r->out,
-                 "<p>It holds for people with at most %u rows. That nobody has more is what the "
+                 "<p>It holds for people with at most %u %s%s. That nobody has more is what the "
                  "owners have to ensure.</p>\n",
-                 s->rows_per_person);
+                 s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
+                 s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
              "<p>Each server kept the budget by itself: &rho; = %.4g of zero-concentrated "
              "differential privacy, of which %.4g is spent. Budgets of other studies on the same "

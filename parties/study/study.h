@@ -264,7 +264,10 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
 enum err study_person_rule(const struct study *study, char *names, struct person_rule *rule,
                            struct log *log) MUST_CHECK;
 
-/* Whether the guarantee is for all rows of a person, declared or seen to; else for one row. */
+/*
+ * Whether the guarantee is for all rows of a person, declared or seen to; else for one row. Where
+ * owners are linked one row of an owner decides about columns of others, so it is no unit.
+ */
 bool study_of_persons(const struct study *study);
 
 /* What a part of the terms is called in the study file, for messages. */

@@ -17,7 +17,7 @@ bool study_sends_keys(const struct study *study, size_t owner)
 
 bool study_of_persons(const struct study *study)
 {
-    return study->rows_per_person > 1 || study->enforce_person;
+    return study->rows_per_person > 1 || study->enforce_person || study->link.on;
 }
 
 /* Rows that an owner may have, or what they are padded to. */

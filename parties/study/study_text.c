@@ -235,10 +235,17 @@ static void describe_guarantee(FILE *out, const struct study *s)
         describe_persons(out, s);
     if (s->enforce_person)
         ;
-    else if (s->rows_per_person == 1)
+    else if (!study_of_persons(s))
         fputs("  The protected unit is one row. A person with j rows is protected less: what\n"
               "  costs one row rho costs them j^2 rho.\n",
               out);
+    else if (s->link.on)
+        fprintf(out,
+                "  A person has at most %u %s at all owners together, where those that are joined\n"
+                "  are one. What costs one row rho is charged as %u rho. A person with j rows\n"
+                "  costs j^2 rho.\n",
+                s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
+                s->rows_per_person * s->rows_per_person);
     else
         fprintf(out,
                 "  A person has at most %u rows at all owners together; share --person checks\n"
