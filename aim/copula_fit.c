@@ -77,7 +77,7 @@ static enum err look_for_order(const struct fit *f, size_t i, struct copula_orde
         if (f->column[j].nominal)
             continue;
         gather(f, i, j, 0, sums);
-        TRY(copula_order_add(o, &f->column[j], sums, f->noise));
+        TRY(copula_order_add(o, &f->column[j], sums, f->noise, f->result->model->total));
     }
     return ERR_OK;
 }

@@ -59,11 +59,20 @@ static double expected(const struct copula_order *o, const struct copula_column 
     return sum;
 }
 
+static double variance_of(const struct copula_column *c)
+{
+    double sum = 0;
+    for (uint32_t a = 0; a < c->size; a++)
+        sum += c->share[a] * (c->score[a] - c->mean) * (c->score[a] - c->mean);
+    return sum;
+}
+
 enum err copula_order_add(struct copula_order *o, const struct copula_column *other,
-                          const double *sums, double noise)
+                          const double *sums, double noise, double rows)
 {
     const uint32_t n = o->twin.size;
-    double *y CLEAN(memory_release) = NULL, mean = 0, along = 0, r;
+    const double drawn = o->score * o->score * variance_of(other) / rows;
+    double *y CLEAN(memory_release) = NULL, mean = 0, along = 0, chance = 0, r;
     TRY(memory_new(&y, n));
     for (uint32_t g = 0; g < n; g++) {
         y[g] = sums[g] - o->score * o->twin.share[g] * other->mean;
@@ -74,15 +83,18 @@ enum err copula_order_add(struct copula_order *o, const struct copula_column *ot
     r = copula_correlation(&o->twin, other, along);
     for (uint32_t g = 0; g < n; g++) {
         const double rest = y[g] - o->score * expected(o, other, r, g);
+        const double own = noise * noise + drawn * o->twin.share[g];
         o->found += y[g] * y[g];
         o->left += rest * rest;
+        o->variance += 2 * own * own;
+        chance += own / n;
     }
-    o->found -= (n - 1) * noise * noise;
-    o->left -= (n - 2) * noise * noise;
+    o->found -= (n - 1) * chance;
+    o->left -= (n - 2) * chance;
     return ERR_OK;
 }
 
 bool copula_order_fits(const struct copula_order *o)
 {
-    return o->found > 0 && o->left <= COPULA_UNEXPLAINED * o->found;
+    return o->found > COPULA_SEEN * sqrt(o->variance) && o->left <= COPULA_UNEXPLAINED * o->found;
 }

@@ -8,8 +8,10 @@
  *   E[1_g t_j] = p_g E[t_j] + sum over k of r^k h_gk h_jk      h_gk as in aim/copula.h, of 1_g
  *
  * with the r that fits the sum over codes of t_g 1_g t_j, t its scores. What the sums show beyond
- * independence, less noise, is compared with what this leaves of it: where that is a small part the
- * column is taken as ordered. It costs nothing: the sums are open.
+ * independence, less noise and what comes of drawing rows, is compared with what this leaves of it:
+ * where that is a small part the column is taken as ordered. But only where there is something to
+ * be seen: next to nothing has an order by chance, and a column that lost its labels by that would
+ * lose what links it to other labels. It costs nothing: the sums are open.
  */
 #ifndef TREFOIL_AIM_COPULA_ORDER_H
 #define TREFOIL_AIM_COPULA_ORDER_H
@@ -17,12 +19,14 @@
 #include "aim/copula.h"
 
 #define COPULA_UNEXPLAINED 0.1 /* of what sums show */
+#define COPULA_SEEN 5          /* deviations that they have where columns are independent */
 
 struct copula_order {
     struct copula_column twin; /* the column as an ordered one */
     double *hermite;           /* h_gk, code after code */
     double score;              /* of the nominal column's codes */
     double found, left;
+    double variance; /* of `found`, if the column were independent of all others */
 };
 
 /*
@@ -33,9 +37,12 @@ enum err copula_order_new(struct copula_order *o, const struct copula_column *c,
                           double clip) MUST_CHECK;
 void copula_order_clear(struct copula_order *o);
 
-/* sums[g]: over rows, of the score of g and that of an ordered column; each with so much noise. */
+/*
+ * sums[g]: means over so many rows of the score of g times that of an ordered column; each with so
+ * much noise.
+ */
 enum err copula_order_add(struct copula_order *o, const struct copula_column *other,
-                          const double *sums, double noise) MUST_CHECK;
+                          const double *sums, double noise, double rows) MUST_CHECK;
 bool copula_order_fits(const struct copula_order *o);
 
 /* What the twin's sums are of those of a nominal column: so much of code g. */

@@ -297,6 +297,45 @@ TEST(labels_are_taken_in_order_where_they_have_one)
     }
 }
 
+/* Two labels that say each other, and a number that is independent of both. */
+static void pair_new(struct stage *s, uint64_t seed)
+{
+    static const char *const labels[] = {"a", "b", "c"};
+    struct random r;
+    *s = (struct stage){0};
+    assert_int_equal(domain_new(&s->domain), ERR_OK);
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(domain_add_categorical(s->domain, k == 0 ? "one" : "other", labels, 3,
+                                                NULL, DOMAIN_REJECT, NULL),
+                         ERR_OK);
+    assert_int_equal(domain_add_integer(s->domain, "x", 0, 9, NULL, DOMAIN_REJECT, NULL), ERR_OK);
+    assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
+    assert_int_equal(table_new(&s->table, s->domain, ROWS), ERR_OK);
+    random_seed_u64(&r, seed);
+    for (size_t i = 0; i < ROWS; i++) {
+        const uint16_t label = (uint16_t)random_below(&r, 3);
+        const uint16_t codes[] = {label, (uint16_t)((label + 1) % 3),
+                                  (uint16_t)random_below(&r, 10)};
+        assert_int_equal(table_append(s->table, codes), ERR_OK);
+    }
+}
+
+/* Three sums are often as an order would have them, if there is nothing but noise and chance. */
+TEST(noise_gives_labels_no_order)
+{
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct stage s CLEAN(stage_clear);
+        struct copula_result *r CLEAN(copula_result_free) = NULL;
+        struct random random;
+        const struct noise_source noise = noise_from_random(&random);
+        random_seed_u64(&random, seed);
+        pair_new(&s, seed);
+        run_of(&r, &s, &noise, seed % 2 == 0 ? 0.05 : 10);
+        assert_true(r->groups[0] == 3 && r->groups[1] == 3);
+        assert_true(r->model->groups[0] == 3 && r->model->groups[1] == 3);
+    }
+}
+
 /* What a form of labels says is the sum of scores over the rows that have them. */
 TEST(forms_of_labels_are_sums_over_their_rows)
 {
