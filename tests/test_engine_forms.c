@@ -8,6 +8,7 @@
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/tabulate.h"
+#include "protocols/measure.h"
 
 #include <math.h>
 
@@ -369,6 +370,24 @@ static void ask_look(struct engine *g)
     assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
 }
 
+/* One number, at the price of a marginal and within its bounds. */
+static void ask_look_price(struct engine *g)
+{
+    struct study study = *g->study;
+    struct request r = {.kind = REQUEST_LOOK, .multiplier = 50000};
+    double cost;
+    size_t numbers;
+    study.link.min_linked = 5;
+    g->study = &study;
+    assert_int_equal(prepare(g, &r, &cost, &numbers, 1), ERR_OK);
+    assert_int_equal(numbers, 1);
+    assert_true(cost == 50000.0 * 50000.0);
+    r.multiplier = MEASURE_MULTIPLIER_MIN - 1;
+    assert_int_equal(prepare(g, &r, &cost, &numbers, 1), ERR_REFUSED);
+    r.multiplier = MEASURE_MULTIPLIER_MAX + 1;
+    assert_int_equal(prepare(g, &r, &cost, &numbers, 1), ERR_REFUSED);
+}
+
 TEST(of_records_only_products_of_pairs_are_opened)
 {
     at_desk(copula, records, ask_uncounted);
@@ -388,6 +407,8 @@ TEST(each_method_opens_its_own)
     at_desk(NULL, NULL, ask_other);
     at_desk(NULL, NULL, ask_look);
     at_desk(copula, records, ask_look);
+    at_desk(NULL, NULL, ask_look_price);
+    at_desk(copula, records, ask_look_price);
 }
 
 /* --- general forms, opened -------------------------------------------------------------------- */

@@ -161,6 +161,26 @@ TEST(a_state_of_another_form_is_refused)
     run_state_close(&c.state);
 }
 
+/* Without what it opened a run would take another look, in the place of the round it asked for. */
+TEST(a_run_keeps_its_look)
+{
+    const struct bytes *bytes = NULL;
+    struct scene c CLEAN(scene_free);
+    struct request look = {.kind = REQUEST_LOOK, .multiplier = 1000};
+    scene_new(&c);
+    c.s.study->link.min_linked = 5;
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    assert_int_equal(run_state_request(c.state, RUN_STATE_LOOK, &look, &bytes), ERR_OK);
+    run_state_close(&c.state);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    ask_for(&c, 0, 1000, ERR_OK);
+    run_state_close(&c.state);
+    expect_refused(&c, ERR_DATA, "look.state is gone, so this run cannot go on; what it spent");
+    assert_int_equal(file_write(file(&c, "out/look.state"), 0600, "", 0, NULL), ERR_OK);
+    assert_int_equal(open_state(&c, NULL), ERR_OK);
+    run_state_close(&c.state);
+}
+
 TEST(a_folder_has_one_run_of_one_study)
 {
     static const uint8_t other_run[REQUEST_RUN_SIZE] = {7};

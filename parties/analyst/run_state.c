@@ -113,10 +113,21 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
+/* A file that the run wrote before it asked for what it last asked for, or NULL. */
+static const char *what_is_gone(const struct run_state *s)
+{
+    if (!run_state_begun(s) || s->round == RUN_STATE_LOOK)
+        return NULL;
+    if (s->study->link.min_linked > 0 && access(s->look_path, F_OK) != 0)
+        return s->look_path; /* another look would take the place of the round that was asked for */
+    return s->round > 0 && access(s->loop_path, F_OK) != 0 ? s->loop_path : NULL;
+}
+
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
                         const uint8_t *lost, struct log *log)
 {
     struct run_state *s CLEAN(run_state_close) = NULL;
+    const char *gone;
     char lock[FILE_PATH];
     *state = NULL;
     TRY(memory_new(&s, 1));
@@ -130,10 +141,9 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     TRY(file_path(s->look_path, log, "%s/look.state", folder));
     TRY(take_folder(s, folder, lock));
     TRY(access(s->path, F_OK) == 0 ? load(s) : begin(s));
-    if (s->round > 0 && s->round != RUN_STATE_LOOK && access(s->loop_path, F_OK) != 0)
+    if ((gone = what_is_gone(s)) != NULL)
         return log_fail(log, ERR_DATA,
-                        "%s is gone, so this run cannot go on; what it spent stays spent",
-                        s->loop_path);
+                        "%s is gone, so this run cannot go on; what it spent stays spent", gone);
     return memory_hand_over(state, &s);
 }
 
