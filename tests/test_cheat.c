@@ -270,6 +270,7 @@ _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct li
                                                     .folder = file(c, "server%u", i),
                                                     .listen = c->s.host,
                                                     .lanes = c->s.lanes[i],
+                                                    .ahead_s = c->s.ahead[i],
                                                     .stop = &stop,
                                                     .log = &log}) != ERR_OK);
 }
@@ -350,6 +351,13 @@ static void expect_right(struct scene *c)
 {
     check_measurements(c, file(c, "out%u/measurements.json", 0),
                        c->s.study->workload->one_ways + 2);
+}
+
+static void restart(struct scene *c, unsigned i)
+{
+    assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_int_equal(unlink(file(c, "server%u.log", i)), 0);
+    start_server(c, i, c->s.path);
 }
 
 /* The operators look into it, and another program serves in the cheat's place. */
@@ -650,6 +658,31 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
     scene_bound(&c, OWNERS);
     expect_right(&c);
     scene_end(&c, 0);
+}
+
+/* A lie where noise is made before a run, that nothing but a check notices: no block is kept. */
+TEST(noise_ahead_is_not_kept_where_a_check_fails)
+{
+    static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
+    const struct support_options o = {.owners = OWNERS, .rounds = 2, .more = "security: abort\n"};
+    struct scene c = scene_new(&o);
+    for (unsigned k = 1; k <= STUDY_SERVERS; k++) {
+        const unsigned i = k % STUDY_SERVERS; /* the cheat, which is 1, before anybody begins */
+        c.s.ahead[i] = 1;
+        if (i == 1)
+            start_cheat(&c, i, &lie);
+        else
+            restart(&c, i);
+    }
+    assert_true(support_wait_for(file(&c, "server%u.log", 1), "this server lies", 60));
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+        assert_true(support_wait_for(file(&c, "server%u.log", i), "noise ahead: ", 60));
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+        assert_int_equal(support_stop(&c.server[i]), 0);
+    expect_lines(&c, 1, NET_NOISE, 0, 0, true);
+    assert_false(support_contains(file(&c, "server0.log"), "Gumbels are here") &&
+                 support_contains(file(&c, "server2.log"), "Gumbels are here"));
+    scene_end(&c, 1);
 }
 
 /* On two lanes a server; uploads that come late are counted. */
