@@ -214,7 +214,7 @@ static enum err load_keys(struct admit *a)
     qsort(a->asker, a->askers, sizeof *a->asker, by_key);
     TRY(check_roles(a));
     for (size_t i = 0; i < a->askers; i++) {
-        struct token t;
+        struct token t = {0};
         memcpy(t.sign, a->asker[i].sign, sizeof t.sign);
         a->asker[i].known = (i > 0 &&
                              memcmp(a->asker[i].sign, a->asker[i - 1].sign, sizeof t.sign) == 0) ||
