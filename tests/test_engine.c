@@ -338,7 +338,8 @@ TEST(a_run_whose_owners_are_linked_equals_too)
                  {two, "{min_linked: 5}", {.count = 900}, true},
                  {two, "true", {.count = 900, .unsorted = 3}, false},
                  {kept, "{keep: o0, min_linked: 5}", {.count = 270}, true},
-                 {kept, "{keep: o0}", {.count = 350, .empty = 3}, false}};
+                 {kept, "{keep: o0}", {.count = 350, .empty = 3}, false},
+                 {kept, "{keep: o0, min_linked: 5}", {.count = 290, .unsorted = 2}, false}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const struct support_options o = {.owners = OWNERS,
                                           .rounds = 2,
