@@ -247,8 +247,10 @@ static bool zap_answer(void *socket, const struct zap_request *r, enum verdict v
     if (v == GUEST)
         sodium_bin2hex(name + sizeof NETIO_GUEST - 1, 2 * KEY_SIZE + 1,
                        (const uint8_t *)r->data[ZAP_KEY], KEY_SIZE);
+    else if (admitted && !shows_pass(r))
+        snprintf(name, sizeof name, "%" PRIu32, user);
     else
-        snprintf(name, sizeof name, admitted && !shows_pass(r) ? "%" PRIu32 : "", user);
+        name[0] = '\0';
     return zap_send(socket, "1.0", 3, ZMQ_SNDMORE) &&
            zap_send(socket, r->data[ZAP_ID], r->size[ZAP_ID], ZMQ_SNDMORE) &&
            zap_send(socket, status, 3, ZMQ_SNDMORE) &&
