@@ -43,6 +43,7 @@ X
 study 'workload: {all: 2}' 'rounds: 5' >"$folder/tree.yaml"
 study 'method: copula' >"$folder/copula.yaml"
 for kind in tree copula; do
-    "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" >"$folder/$kind.log" 2>&1 ||
+    "$trefoil" aim "$folder/$kind.yaml" "$folder/rows.csv" --out "$folder/$kind" --seed 7 \
+        >"$folder/$kind.log" 2>&1 ||
         { cat "$folder/$kind.log" >&2; exit 1; }
 done

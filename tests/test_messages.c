@@ -92,8 +92,10 @@ static const struct odd {
     {"a.key", 1, MESSAGE_REQUEST, NONE, 0, 23, ERR_FORMAT, "the request is cut"},
     {"a.key", 0, 5, NONE, 0, 48, ERR_REFUSED, no_right},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
-    {"a.key", 0, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
-    {"a.key", 1, MESSAGE_REQUEST, NONE, 2, 99, ERR_FORMAT, "the request does not parse"},
+    {"a.key", 0, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT,
+     "the request does not parse"},
+    {"a.key", 1, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT,
+     "the request does not parse"},
 };
 
 TEST(what_is_not_for_a_server_is_refused_in_words)
