@@ -43,6 +43,15 @@ struct support_options {
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
 
+/* For owners of different columns: of the last three some may be missing. */
+#define SUPPORT_LINKED_DOMAIN                                                                      \
+    "domain:\n"                                                                                    \
+    "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
+    "  - {name: sex, kind: categorical, values: [f, m]}\n"                                         \
+    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"                  \
+    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], missing: \"\"}\n"               \
+    "  - {name: died, kind: categorical, values: [no, yes], missing: \"?\"}\n"
+
 /*
  * Makes the folder, in $TREFOIL_FOLDERS or /tmp; in it keys (s0.key .. s2.key, o0.key .., a.key)
  * and study.yaml, which it loads.

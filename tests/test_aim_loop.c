@@ -1,5 +1,6 @@
 /* aim/plaintext, aim/loop, aim/sample, aim/evaluate, aim/output: whole runs on a made-up table. */
 #include "tests/support_cmocka.h"
+#include "tests/support_copula.h"
 #include "tests/support_model.h"
 
 #include "aim/evaluate.h"
@@ -313,16 +314,10 @@ TEST(budgets_that_cannot_work_are_refused)
     assert_int_equal(result->round[4].model_cells, 20);
 }
 
-static enum err no_noise(void *self, size_t n, int64_t *out)
-{
-    memset(out, 0, n * sizeof *out);
-    return ERR_OK;
-}
-
 TEST(the_lowest_index_wins_ties)
 {
     struct stage s CLEAN(stage_free) = stage_new(100);
-    struct noise_source noise = {NULL, no_noise, no_noise};
+    struct noise_source noise = {NULL, support_no_noise, support_no_noise};
     static const uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14};
     uint64_t penalty[3] = {1, 0, 0};
     uint32_t query[3] = {0};

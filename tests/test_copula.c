@@ -4,16 +4,15 @@
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
+#include "tests/support_copula.h"
 #include "tests/support_domain.h"
 
 #include "aim/budget.h"
 #include "aim/copula.h"
 #include "aim/copula_noise.h"
-#include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/model_weigh.h"
 #include "aim/normal.h"
-#include "aim/plaintext.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
@@ -617,65 +616,23 @@ static struct table *linked_rows(const struct domain *d, uint64_t seed)
     return t;
 }
 
-static enum err no_noise(void *self, size_t n, int64_t *out)
+static void stage_new(struct copula_stage *s)
 {
-    (void)self;
-    memset(out, 0, n * sizeof *out);
-    return ERR_OK;
-}
-
-struct stage {
-    struct domain *domain;
-    struct workload *pairs;
-    struct table *table;
-};
-
-static void stage_clear(struct stage *s)
-{
-    table_free(&s->table);
-    workload_free(&s->pairs);
-    domain_free(&s->domain);
-}
-
-static void stage_new(struct stage *s)
-{
-    *s = (struct stage){.domain = support_domain(wide_sizes, WIDE)};
+    *s = (struct copula_stage){.domain = support_domain(wide_sizes, WIDE)};
     assert_int_equal(workload_all(&s->pairs, s->domain, 2, NULL), ERR_OK);
     s->table = linked_rows(s->domain, 1);
-}
-
-static struct copula_options options_of(const struct stage *s, double rho, unsigned k)
-{
-    return (struct copula_options){
-        .domain = s->domain,
-        .pairs = s->pairs,
-        .limits = {.rho = rho, .rows_per_person = k, .epsilon_slack = 1e-3},
-        .bounds = {.bits = 13},
-        .clip = 2.5,
-        .share = 0.5,
-        .measure_slack = 1e-6};
-}
-
-static enum err run_with(struct copula_result **result, const struct stage *s,
-                         const struct copula_options *o, const struct noise_source *noise)
-{
-    struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
-    assert_int_equal(plaintext_new(&p, s->pairs, s->table, noise, NULL), ERR_OK);
-    backend = plaintext_backend(p);
-    return copula_run(result, o, &backend, NULL);
 }
 
 /* Without noise: shares, sums of scores and correlations, all counted by hand. */
 TEST(without_noise_the_numbers_are_the_tables)
 {
-    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
-    struct stage s CLEAN(stage_clear);
+    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct copula_options o;
     stage_new(&s);
-    o = options_of(&s, 0.05, 1);
-    assert_int_equal(run_with(&r, &s, &o, &none), ERR_OK);
+    o = copula_stage_options(&s, 0.05, 13);
+    assert_int_equal(copula_stage_run(&r, &s, &o, &none), ERR_OK);
     assert_true(fabs(r->model->total - ROWS) < 1e-6);
     for (size_t a = 0; a < WIDE; a++) {
         double counts[30] = {0};
@@ -704,17 +661,18 @@ TEST(without_noise_the_numbers_are_the_tables)
  */
 TEST(a_run_pays_for_what_a_row_can_move)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct noise_source noise;
     struct random random;
     stage_new(&s);
     for (unsigned k = 1; k <= 2; k++) {
         struct copula_result *r CLEAN(copula_result_free) = NULL;
-        struct copula_options o = options_of(&s, 0.05, k);
+        struct copula_options o = copula_stage_options(&s, 0.05, 13);
         double squares = 0, m, cost;
+        o.limits.rows_per_person = k;
         random_seed_u64(&random, k);
         noise = noise_from_random(&random);
-        assert_int_equal(run_with(&r, &s, &o, &noise), ERR_OK);
+        assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_OK);
         for (size_t f = 0; f < r->forms; f++) {
             double most = 0;
             for (uint32_t a = 0; a < wide_sizes[r->form[f].first]; a++)
@@ -746,7 +704,7 @@ static double spread(const double *x, size_t n)
 /* The noise of forms is there, and as large as the result says. */
 TEST(forms_have_the_noise_that_they_say)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct random random;
     const struct noise_source noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -778,16 +736,16 @@ TEST(forms_have_the_noise_that_they_say)
 
 TEST(the_same_noise_gives_the_same_copula)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_options o;
     struct copula_result *r[3];
     stage_new(&s);
-    o = options_of(&s, 0.05, 1);
+    o = copula_stage_options(&s, 0.05, 13);
     for (uint64_t i = 0; i < 3; i++) {
         struct random random;
         const struct noise_source noise = noise_from_random(&random);
         random_seed_u64(&random, i / 2);
-        assert_int_equal(run_with(&r[i], &s, &o, &noise), ERR_OK);
+        assert_int_equal(copula_stage_run(&r[i], &s, &o, &noise), ERR_OK);
     }
     assert_memory_equal(r[0]->model->correlation, r[1]->model->correlation,
                         WIDE * WIDE * sizeof(double));
@@ -799,33 +757,33 @@ TEST(the_same_noise_gives_the_same_copula)
 
 TEST(a_budget_that_is_too_small_is_refused)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct random random;
     const struct noise_source noise = noise_from_random(&random);
     struct copula_result *r = NULL;
     struct copula_options o;
     stage_new(&s);
     random_seed_u64(&random, 1);
-    o = options_of(&s, 1e-6, 1);
+    o = copula_stage_options(&s, 1e-6, 13);
     o.share = 0.999; /* enough for the one-ways */
-    assert_int_equal(run_with(&r, &s, &o, &noise), ERR_RANGE);
+    assert_int_equal(copula_stage_run(&r, &s, &o, &noise), ERR_RANGE);
     assert_null(r);
 }
 
 /* --- files and rows --------------------------------------------------------------------------- */
 
-static struct copula *fitted(const struct stage *s, struct copula_result **keep)
+static struct copula *fitted(const struct copula_stage *s, struct copula_result **keep)
 {
-    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
-    const struct copula_options o = options_of(s, 0.05, 1);
-    assert_int_equal(run_with(keep, s, &o, &none), ERR_OK);
+    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    const struct copula_options o = copula_stage_options(s, 0.05, 13);
+    assert_int_equal(copula_stage_run(keep, s, &o, &none), ERR_OK);
     return (*keep)->model;
 }
 
 TEST(a_copula_comes_back_from_its_file)
 {
     char folder[] = "/tmp/trefoil-copula-XXXXXX", path[64];
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     struct copula *m, *back;
@@ -863,7 +821,7 @@ TEST(a_copula_comes_back_from_its_file)
 /* Rows have the model's shares and correlations; the same seed gives the same rows. */
 TEST(rows_follow_the_copula)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct table *t CLEAN(table_free) = NULL, *same CLEAN(table_free) = NULL;
     double share = 0, agree = 0, disagree = 0;
@@ -892,7 +850,7 @@ TEST(rows_follow_the_copula)
 /* Answers are those of the copula's own shares, as near as rows drawn are. */
 TEST(a_copula_is_asked)
 {
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct model_sums *sums CLEAN(model_sums_free) = NULL;
     const struct copula *m;

@@ -3,14 +3,13 @@
  * slopes and links against numbers drawn by hand, groups, labels that have an order after all.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_copula.h"
 #include "tests/support_domain.h"
 
 #include "aim/copula_links.h"
-#include "aim/copula_run.h"
 #include "aim/digest.h"
 #include "aim/forms.h"
 #include "aim/nominal.h"
-#include "aim/plaintext.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -194,32 +193,12 @@ TEST(a_repaired_matrix_keeps_columns_whole)
 #define ROWS 20000
 #define LABELS 5
 
-static enum err no_noise(void *self, size_t n, int64_t *out)
-{
-    (void)self;
-    memset(out, 0, n * sizeof *out);
-    return ERR_OK;
-}
-
-struct stage {
-    struct domain *domain;
-    struct workload *pairs;
-    struct table *table;
-};
-
-static void stage_clear(struct stage *s)
-{
-    table_free(&s->table);
-    workload_free(&s->pairs);
-    domain_free(&s->domain);
-}
-
 /* Two numbers, a coin, and a label that is a grade of the first number; in order or not. */
-static void stage_new(struct stage *s, const uint16_t *place)
+static void stage_new(struct copula_stage *s, const uint16_t *place)
 {
     static const char *const labels[] = {"a", "b", "c", "d", "e"};
     struct random r;
-    *s = (struct stage){0};
+    *s = (struct copula_stage){0};
     assert_int_equal(domain_new(&s->domain), ERR_OK);
     assert_int_equal(domain_add_integer(s->domain, "x", 0, 15, NULL, DOMAIN_REJECT, NULL), ERR_OK);
     assert_int_equal(
@@ -240,26 +219,15 @@ static void stage_new(struct stage *s, const uint16_t *place)
     }
 }
 
-static void run_of(struct copula_result **result, const struct stage *s,
+static void run_of(struct copula_result **result, const struct copula_stage *s,
                    const struct noise_source *noise, double rho)
 {
-    const struct copula_options o = {
-        .domain = s->domain,
-        .pairs = s->pairs,
-        .limits = {.rho = rho, .rows_per_person = 1, .epsilon_slack = 1e-3},
-        .bounds = {.bits = 15},
-        .clip = 2.5,
-        .share = 0.5,
-        .measure_slack = 1e-6};
-    struct plaintext *p CLEAN(plaintext_free) = NULL;
-    struct aim_backend backend;
-    assert_int_equal(plaintext_new(&p, s->pairs, s->table, noise, NULL), ERR_OK);
-    backend = plaintext_backend(p);
-    assert_int_equal(copula_run(result, &o, &backend, NULL), ERR_OK);
+    const struct copula_options o = copula_stage_options(s, rho, 15);
+    assert_int_equal(copula_stage_run(result, s, &o, noise), ERR_OK);
 }
 
 /* Half of sum |p - q| over the table of x and the label. */
-static double error_of(const struct stage *s, const struct copula *c)
+static double error_of(const struct copula_stage *s, const struct copula *c)
 {
     struct table *t CLEAN(table_free) = NULL;
     double p[16 * LABELS] = {0}, sum = 0;
@@ -277,10 +245,10 @@ static double error_of(const struct stage *s, const struct copula *c)
 TEST(labels_are_taken_in_order_where_they_have_one)
 {
     static const uint16_t in_order[] = {0, 1, 2, 3, 4}, mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
+    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     struct random random;
     for (int k = 0; k < 4; k++) {
-        struct stage s CLEAN(stage_clear);
+        struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         const struct noise_source noise = k < 2 ? none : noise_from_random(&random);
         double error;
@@ -298,11 +266,11 @@ TEST(labels_are_taken_in_order_where_they_have_one)
 }
 
 /* Two labels that say each other, and a number that is independent of both. */
-static void pair_new(struct stage *s, uint64_t seed)
+static void pair_new(struct copula_stage *s, uint64_t seed)
 {
     static const char *const labels[] = {"a", "b", "c"};
     struct random r;
-    *s = (struct stage){0};
+    *s = (struct copula_stage){0};
     assert_int_equal(domain_new(&s->domain), ERR_OK);
     for (unsigned k = 0; k < 2; k++)
         assert_int_equal(domain_add_categorical(s->domain, k == 0 ? "one" : "other", labels, 3,
@@ -324,7 +292,7 @@ static void pair_new(struct stage *s, uint64_t seed)
 TEST(noise_gives_labels_no_order)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {
-        struct stage s CLEAN(stage_clear);
+        struct copula_stage s CLEAN(copula_stage_clear);
         struct copula_result *r CLEAN(copula_result_free) = NULL;
         struct random random;
         const struct noise_source noise = noise_from_random(&random);
@@ -340,8 +308,8 @@ TEST(noise_gives_labels_no_order)
 TEST(forms_of_labels_are_sums_over_their_rows)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
-    struct stage s CLEAN(stage_clear);
+    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     stage_new(&s, mixed);
     run_of(&r, &s, &none, 0.05);
@@ -363,9 +331,9 @@ TEST(forms_of_labels_are_sums_over_their_rows)
 TEST(models_of_labels_come_back)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
-    const struct noise_source none = {.gauss = no_noise, .gumbel = no_noise};
+    const struct noise_source none = {.gauss = support_no_noise, .gumbel = support_no_noise};
     char folder[] = "/tmp/trefoil-labels-XXXXXX", path[64];
-    struct stage s CLEAN(stage_clear);
+    struct copula_stage s CLEAN(copula_stage_clear);
     struct copula_result *r CLEAN(copula_result_free) = NULL;
     struct bytes old CLEAN(bytes_clear) = {0};
     struct copula *back;

@@ -301,14 +301,6 @@ TEST(a_run_whose_persons_are_bounded_equals_too)
     }
 }
 
-#define LINKED_DOMAIN                                                                              \
-    "domain:\n"                                                                                    \
-    "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
-    "  - {name: sex, kind: categorical, values: [f, m]}\n"                                         \
-    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"                  \
-    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], missing: \"\"}\n"               \
-    "  - {name: died, kind: categorical, values: [no, yes], missing: \"?\"}\n"
-
 /*
  * Owners of different columns that are joined by person: all three, two of them beside one of whole
  * rows; of whom all or one's stay; surplus rows, absent keys, all of one person, an owner without
@@ -344,7 +336,7 @@ TEST(a_run_whose_owners_are_linked_equals_too)
         const struct support_options o = {.owners = OWNERS,
                                           .rounds = 2,
                                           .epsilon = 3,
-                                          .domain = LINKED_DOMAIN,
+                                          .domain = SUPPORT_LINKED_DOMAIN,
                                           .part = cases[k].part,
                                           .link = cases[k].link,
                                           .more = cases[k].abort ? "security: abort\n" : NULL};

@@ -21,13 +21,6 @@
 #include <string.h>
 
 /* Owners of different bounds: a clinic, a laboratory whose columns may be missing, a registry. */
-#define DOMAIN                                                                                     \
-    "domain:\n"                                                                                    \
-    "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
-    "  - {name: sex, kind: categorical, values: [f, m]}\n"                                         \
-    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"                  \
-    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], missing: \"\"}\n"               \
-    "  - {name: died, kind: categorical, values: [no, yes], missing: \"?\"}\n"
 #define CLINIC "    max_rows: 90\n    pad_to: 100\n    batch: x\n    columns: [age, sex]\n"
 #define LAB "    max_rows: 60\n    batch: x\n    columns: [ward, bmi]\n"
 #define REGISTRY "    max_rows: 200\n    batch: x\n    columns: [died]\n"
@@ -37,8 +30,11 @@ static const char *const three[] = {CLINIC, LAB, REGISTRY};
 static enum err study_of(struct support_study *s, const char *link, const char *const *part,
                          unsigned owners, const char *more, struct log *log)
 {
-    const struct support_options o = {
-        .domain = DOMAIN, .link = link, .part = part, .owners = owners, .more = more};
+    const struct support_options o = {.domain = SUPPORT_LINKED_DOMAIN,
+                                      .link = link,
+                                      .part = part,
+                                      .owners = owners,
+                                      .more = more};
     return support_study_new(s, &o, log);
 }
 
@@ -115,7 +111,7 @@ TEST(what_cannot_be_linked_is_refused)
         struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
         struct support_options o = cases[i].o;
         struct support_study s;
-        o.domain = DOMAIN;
+        o.domain = SUPPORT_LINKED_DOMAIN;
         assert_int_equal(support_study_new(&s, &o, &log), ERR_STUDY);
         support_study_free(&s);
         if (strstr(words, cases[i].said) == NULL)

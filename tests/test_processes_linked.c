@@ -9,14 +9,6 @@
 
 #include <unistd.h>
 
-#define DOMAIN                                                                                     \
-    "domain:\n"                                                                                    \
-    "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
-    "  - {name: sex, kind: categorical, values: [f, m]}\n"                                         \
-    "  - {name: ward, kind: categorical, values: [a, b, c, d], missing: \"?\"}\n"                  \
-    "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60], missing: \"\"}\n"               \
-    "  - {name: died, kind: categorical, values: [no, yes], missing: \"?\"}\n"
-
 static const char *const part[] = {"    max_rows: 400\n    batch: city\n    columns: [age, sex]\n",
                                    "    max_rows: 450\n    batch: city\n    columns: [ward, bmi]\n",
                                    "    max_rows: 500\n    batch: city\n    columns: [died]\n"};
@@ -117,7 +109,7 @@ static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
 TEST(owners_are_linked_also_after_a_server_was_killed)
 {
     const struct support_options o = {.owners = OWNERS,
-                                      .domain = DOMAIN,
+                                      .domain = SUPPORT_LINKED_DOMAIN,
                                       .part = part,
                                       .link = "{keep: o0, min_linked: 90, look: 0.05}",
                                       .rounds = 10,
@@ -158,7 +150,7 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
 TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
 {
     const struct support_options o = {.owners = OWNERS,
-                                      .domain = DOMAIN,
+                                      .domain = SUPPORT_LINKED_DOMAIN,
                                       .part = part,
                                       .link = "{min_linked: 90, look: 0.05}",
                                       .rounds = 2,
