@@ -92,8 +92,7 @@ static enum err open_products(struct engine *g, const struct engine_step *step, 
         TRY(products_add(&s.products, g->counts->x.a, g->counts->start, sums.a));
         TRY(products_add(&s.products, g->counts->x.b, g->counts->start, sums.b));
     } else {
-        if (keyed_in(g->study))
-            TRY(add_products(&s, NULL, 0));
+        TRY(tally_made_products(g->party, &g->tally, &s.products, sums));
         if (reads_again(g->study))
             TRY(g->uploads.read(g->uploads.self, add_products, &s));
     }

@@ -96,7 +96,10 @@ static enum err gather_made(struct work *w, const struct study *study, const str
     return ERR_OK;
 }
 
-/* In the order of the owners, the same at all servers. now[i]: owner i is to be counted. */
+/*
+ * Uploads without keys, in the order of the owners, the same at all servers. now[i]: owner i is to
+ * be counted.
+ */
 static enum err gather(struct work *w, const struct study *study, const bool *now,
                        const struct upload *const *by_owner, unsigned index)
 {
@@ -105,7 +108,7 @@ static enum err gather(struct work *w, const struct study *study, const bool *no
     TRY(memory_new(&w->batch, most));
     TRY(memory_new(&w->part, most));
     for (size_t i = 0; i < most; i++) {
-        if (!now[i] || study_batch(study, i) != i)
+        if (!now[i] || study_batch(study, i) != i || study_sends_keys(study, i))
             continue;
         if (by_owner[i]->form == UPLOAD_RECORDS)
             put_batch(w, study, i, by_owner, index);
@@ -171,23 +174,12 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
     return ERR_OK;
 }
 
-/* Leaves in now[] the owners whose uploads have keys, or those whose have none. */
-static enum err pick(const struct tally *t, const bool *now, bool keys, bool **picked)
-{
-    TRY(memory_new(picked, study_owners_most(t->study)));
-    for (size_t i = 0; i < study_owners_most(t->study); i++)
-        (*picked)[i] = now[i] && study_sends_keys(t->study, i) == keys;
-    return ERR_OK;
-}
-
 /* Counts uploads by themselves. */
 static enum err add_each(struct party *p, struct tally *t, const bool *now,
                          const struct upload *const *by_owner)
 {
     struct work w CLEAN(work_free) = {0};
-    bool *picked CLEAN(memory_release) = NULL;
-    TRY(pick(t, now, false, &picked));
-    TRY(gather(&w, t->study, picked, by_owner, p->index));
+    TRY(gather(&w, t->study, now, by_owner, p->index));
     if (w.answers > 0)
         TRY(add_answers(p, t, &w));
     return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;
@@ -197,10 +189,8 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
 static enum err load_each(struct party *p, struct tally *t, const bool *now,
                           const struct upload *const *by_owner)
 {
-    bool *picked CLEAN(memory_release) = NULL;
-    TRY(pick(t, now, true, &picked));
-    for (size_t i = 0; i < study_owners_most(t->study); i++)
-        if (picked[i])
+    for (size_t i = 0; i < t->study->owners; i++)
+        if (now[i] && study_sends_keys(t->study, i))
             TRY(keyed_load(p, &t->keyed, by_owner[i]));
     return ERR_OK;
 }
@@ -261,31 +251,41 @@ enum err tally_finish(struct party *p, struct tally *t)
     return ERR_OK;
 }
 
-enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
-                        size_t count, const struct products *products, struct share64 out)
+static enum err multiply(struct party *p, const struct tally *t, const struct work *w,
+                         const struct products *products, struct share64 out)
 {
     const struct workload *load = t->study->workload;
     const int64_t **score CLEAN(memory_release) = NULL, **group CLEAN(memory_release) = NULL;
-    const struct upload **by_owner CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
-    bool *now CLEAN(memory_release) = NULL, *picked CLEAN(memory_release) = NULL;
-    struct work w CLEAN(work_free) = {0};
     struct records_shape shape;
-    TRY(memory_new(&now, study_owners_most(t->study)));
+    if (w->batches == 0)
+        return ERR_OK;
     TRY(memory_new(&score, load->one_ways));
     TRY(memory_new(&group, load->one_ways));
     TRY(shape_of(t->study->domain, &size, &shape));
-    TRY(sort_out(t, uploads, count, true, now, &by_owner));
-    TRY(pick(t, now, false, &picked));
-    TRY(count == 0 ? gather_made(&w, t->study, &t->keyed)
-                   : gather(&w, t->study, picked, by_owner, p->index));
-    if (w.answers > 0)
-        return ERR_MISUSE;
-    if (w.batches == 0)
-        return ERR_OK;
     for (size_t a = 0; a < load->one_ways; a++) {
         score[a] = products->factor + load->query[a].offset;
         group[a] = products->group + load->query[a].offset;
     }
-    return records_moments(p, &shape, w.batch, w.batches, score, group, out);
+    return records_moments(p, &shape, w->batch, w->batches, score, group, out);
+}
+
+enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
+                        size_t count, const struct products *products, struct share64 out)
+{
+    const struct upload **by_owner CLEAN(memory_release) = NULL;
+    bool *now CLEAN(memory_release) = NULL;
+    struct work w CLEAN(work_free) = {0};
+    TRY(memory_new(&now, study_owners_most(t->study)));
+    TRY(sort_out(t, uploads, count, true, now, &by_owner));
+    TRY(gather(&w, t->study, now, by_owner, p->index));
+    return w.answers > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
+}
+
+enum err tally_made_products(struct party *p, const struct tally *t,
+                             const struct products *products, struct share64 out)
+{
+    struct work w CLEAN(work_free) = {0};
+    TRY(gather_made(&w, t->study, &t->keyed));
+    return multiply(p, t, &w, products, out);
 }

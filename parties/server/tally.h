@@ -48,12 +48,15 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
 enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
- * Of uploads that are in the tally, all of them records: adds to `out`, for each two groups of
- * codes of two attributes, the sum of the products of factors over all rows in both (aim/forms.h).
- * Of rows that were made of uploads with keys no uploads are read: `count` is 0.
+ * Of uploads that are in the tally, all of them records, but for those with keys: adds to `out`,
+ * for each two groups of codes of two attributes, the sum of the products of factors over all rows
+ * in both (aim/forms.h).
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
                         size_t count, const struct products *products,
                         struct share64 out) MUST_CHECK;
+/* The same of the rows that were made of uploads with keys, if any. */
+enum err tally_made_products(struct party *p, const struct tally *t,
+                             const struct products *products, struct share64 out) MUST_CHECK;
 
 #endif
