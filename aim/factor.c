@@ -41,27 +41,17 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
     }
 }
 
-/* Sums f onto what `keep` has of its scope. */
-static enum err narrow(struct factor *f, const struct scope *keep, const struct domain *d)
+/* If `keep` lacks some of f's scope, `less` is the sum of f onto the rest, and returned. */
+static enum err narrow(const struct factor **f, const struct scope *keep, const struct domain *d,
+                       struct factor *less)
 {
-    const struct scope kept = scope_intersect(&f->scope, keep);
-    struct factor out = {0};
-    if (kept.n == f->scope.n)
+    const struct scope kept = scope_intersect(&(*f)->scope, keep);
+    if (kept.n == (*f)->scope.n)
         return ERR_OK;
-    TRY(factor_new(&out, &kept, d));
-    factor_sum(&f->scope, f->value, &kept, d, out.value);
-    factor_clear(f);
-    *f = out;
+    TRY(factor_new(less, &kept, d));
+    factor_sum(&(*f)->scope, (*f)->value, &kept, d, less->value);
+    *f = less;
     return ERR_OK;
-}
-
-static struct scope without(const struct scope *a, const struct scope *b)
-{
-    struct scope s = {0};
-    for (unsigned i = 0; i < a->n; i++)
-        if (!scope_has(b, a->attribute[i]))
-            s.attribute[s.n++] = a->attribute[i];
-    return s;
 }
 
 /* Where the cells of a table over `scope` fall in one over `part`: NULL if there is no memory. */
@@ -102,9 +92,9 @@ static enum err product_new(struct product *p, const struct domain *d)
 {
     const struct scope both = scope_intersect(&p->f->scope, &p->g->scope);
     p->batch = scope_intersect(&both, &p->out->scope);
-    p->sum = without(&both, &p->batch);
-    p->own = without(&p->g->scope, &both);
-    p->rest = without(&p->out->scope, &p->own);
+    p->sum = scope_without(&both, &p->batch);
+    p->own = scope_without(&p->g->scope, &both);
+    p->rest = scope_without(&p->out->scope, &p->own);
     p->sums = scope_cells(&p->sum, d);
     p->run = scope_cells(&p->own, d);
     p->width = (p->run + SWEEP_LANES - 1) / SWEEP_LANES * SWEEP_LANES;
@@ -158,22 +148,23 @@ static enum err multiply(const struct factor *f, const struct factor *g, struct 
     return ERR_OK;
 }
 
-enum err factor_contract(struct factor *f, struct factor *g, const struct scope *keep,
+enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d)
 {
     struct scope both = scope_union(&f->scope, keep), kept;
-    struct factor out CLEAN(factor_clear) = {0}, old;
-    TRY(narrow(g, &both, d));
+    struct factor less_f CLEAN(factor_clear) = {0}, less_g CLEAN(factor_clear) = {0};
+    struct factor out CLEAN(factor_clear) = {0}, old = *f;
+    const struct factor *a = f;
+    TRY(narrow(&g, &both, d, &less_g));
     both = scope_union(&g->scope, keep);
-    TRY(narrow(f, &both, d));
-    both = scope_union(&f->scope, &g->scope);
+    TRY(narrow(&a, &both, d, &less_f));
+    both = scope_union(&a->scope, &g->scope);
     kept = scope_intersect(&both, keep);
     TRY(factor_new(&out, &kept, d));
-    if (f->cells > g->cells)
-        TRY(multiply(f, g, &out, d));
+    if (a->cells > g->cells)
+        TRY(multiply(a, g, &out, d));
     else
-        TRY(multiply(g, f, &out, d));
-    old = *f;
+        TRY(multiply(g, a, &out, d));
     *f = out;
     out = old;
     return ERR_OK;

@@ -20,7 +20,7 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
  * f becomes f times g, summed onto what `keep` has of their scopes; the product is never held. What
  * g alone has and `keep` has not is summed out of g.
  */
-enum err factor_contract(struct factor *f, struct factor *g, const struct scope *keep,
+enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d) MUST_CHECK;
 /* Each cell over that of `by`, whose scope is part of f's; 0 where that is 0. */
 void factor_divide(struct factor *f, const struct factor *by, const struct domain *d);

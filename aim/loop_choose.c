@@ -51,15 +51,14 @@ static enum err make_room(struct loop *l, uint64_t cells)
  * Counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts, and
  * clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
  */
-static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
+static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
 {
     const struct workload_query *q = &l->options->workload->query[query];
-    const struct model *m = l->result->model;
     double most = ldexp(1, (int)l->options->bounds.bits);
-    double scale = fmin(1, 2 * most / model_total(m)) * (1 - GUARD);
+    double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, q->cells));
-    TRY(model_marginal(m, &q->clique, counts, l->log));
+    TRY(model_memo_marginal(memo, &q->clique, counts, l->log));
     for (uint64_t i = 0; i < q->cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
     return ERR_OK;
@@ -68,9 +67,11 @@ static enum err estimate(struct loop *l, uint32_t query, uint64_t *out)
 static enum err fill_estimates(struct loop *l)
 {
     const struct aim_options *o = l->options;
+    struct model_memo *memo CLEAN(model_memo_free) = NULL;
     uint64_t *at = l->estimate;
+    TRY(model_memo_new(&memo, l->result->model));
     for (size_t i = 0; i < l->candidates; i++) {
-        TRY(estimate(l, l->query[i], at));
+        TRY(estimate(l, memo, l->query[i], at));
         TRY(select_check_estimates(o->domain, o->workload, l->query[i], &o->bounds, at, l->log));
         at += o->workload->query[l->query[i]].cells;
     }

@@ -52,7 +52,8 @@ static enum err new_model(const struct aim_options *o, const struct aim_result *
                             .cliques = count,
                             .zero = o->zero,
                             .zeros = o->zeros,
-                            .limit_cells = loop_model_limit(o)};
+                            .limit_cells = loop_model_limit(o),
+                            .warm = r->model};
     if (cliques == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < r->measurements; i++)
@@ -95,8 +96,6 @@ static enum err fit(const struct aim_options *o, struct aim_result *r, unsigned 
     struct measurement *all CLEAN(memory_release) = NULL;
     double total;
     TRY(new_model(o, r, &m, log));
-    if (old != NULL)
-        model_warm(m, old);
     total = settle_totals(o->domain, r);
     model_set_total(m, r->knowns > 0 ? rows_of(o->domain, &r->known[0]) : total);
     TRY(aim_counts(r, &all));

@@ -131,6 +131,36 @@ static enum err connect(struct model *m)
     return ERR_OK;
 }
 
+/* The potential that an old clique's theta goes to: its equal, or the smallest that holds it. */
+static struct potential *heir(struct model *m, const struct clique *c)
+{
+    struct potential *best = NULL;
+    for (size_t i = 0; i < m->potentials; i++) {
+        struct potential *p = &m->potential[i];
+        if (clique_contains(&p->clique, c) && (best == NULL || p->cells < best->cells))
+            best = p;
+    }
+    return best;
+}
+
+static void start_from(struct model *m, const struct model *old)
+{
+    for (size_t k = 0; k < old->potentials; k++) {
+        const struct potential *from = &old->potential[k];
+        struct potential *to = heir(m, &from->clique);
+        struct scope whole, part;
+        struct scope_walk w;
+        if (to == NULL)
+            continue;
+        whole = scope_of(&to->clique);
+        part = scope_of(&from->clique);
+        scope_walk_start(&w, &whole, &part, m->domain);
+        for (size_t i = 0; i < to->cells; i++, scope_walk_next(&w))
+            m->theta[to->offset + i] += old->theta[from->offset + w.place];
+    }
+    m->total = old->total;
+}
+
 /* The tree also holds the cliques of structural zeros, each within one of its cliques. */
 static enum err build(struct model *m, const struct model_terms *t, struct log *log)
 {
@@ -151,6 +181,8 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
         TRY(mask_add(m, &t->zero[i], log));
     TRY(memory_new(&m->theta, m->parameters));
     TRY(connect(m));
+    if (t->warm != NULL)
+        start_from(m, t->warm);
     model_propagate(m, true);
     if (m->log_z < MODEL_ZERO / 2)
         return log_fail(log, ERR_RANGE,
@@ -210,37 +242,6 @@ void model_free(struct model **out)
 }
 
 /* --- small things ----------------------------------------------------------------------------- */
-
-/* The potential that an old clique's theta goes to: its equal, or the smallest that holds it. */
-static struct potential *heir(struct model *m, const struct clique *c)
-{
-    struct potential *best = NULL;
-    for (size_t i = 0; i < m->potentials; i++) {
-        struct potential *p = &m->potential[i];
-        if (clique_contains(&p->clique, c) && (best == NULL || p->cells < best->cells))
-            best = p;
-    }
-    return best;
-}
-
-void model_warm(struct model *m, const struct model *old)
-{
-    for (size_t k = 0; k < old->potentials; k++) {
-        const struct potential *from = &old->potential[k];
-        struct potential *to = heir(m, &from->clique);
-        struct scope whole, part;
-        struct scope_walk w;
-        if (to == NULL)
-            continue;
-        whole = scope_of(&to->clique);
-        part = scope_of(&from->clique);
-        scope_walk_start(&w, &whole, &part, m->domain);
-        for (size_t i = 0; i < to->cells; i++, scope_walk_next(&w))
-            m->theta[to->offset + i] += old->theta[from->offset + w.place];
-    }
-    m->total = old->total;
-    model_propagate(m, true);
-}
 
 static void free_zeros(struct zeros **zero, size_t zeros)
 {

@@ -6,8 +6,8 @@
  * model_new() refuses a tree above `limit_cells`, model_marginal() an answer that needs a larger
  * table than that, both with the name of the clique.
  *
- *   model_new()       theta = 0: all cells of a clique equally likely
- *   model_warm()      takes over what an earlier model learned
+ *   model_new()       theta = 0: all cells of a clique equally likely; or what another model has
+ *                     learned
  *   model_fit()       minimizes  L = sum over measurements 1/2 ||(mu - y) / sigma||^2
  *   model_marginal()  counts of any clique, inside the tree or not
  */
@@ -43,20 +43,19 @@ struct model_terms {
     const struct zeros *zero; /* copied */
     size_t zeros;
     uint64_t limit_cells;
+    const struct model *warm; /* NULL, or where to start: theta is then not 0 */
 };
 
-/* ERR_RANGE, logged, also where structural zeros name a cell that is not there, or leave none. */
+/*
+ * ERR_RANGE, logged, also where structural zeros name a cell that is not there, or leave none. From
+ * a warm model it takes theta of equal cliques, and the total; where a clique is now part of a
+ * larger one, theta is spread over that.
+ */
 enum err model_new(struct model **m, const struct model_terms *terms, struct log *log) MUST_CHECK;
 void model_free(struct model **m);
 
 /* Another of the same terms, with all that this one has learned. It borrows the same domain. */
 enum err model_copy(struct model **m, const struct model *from, struct log *log) MUST_CHECK;
-
-/*
- * Copies theta of equal cliques; where the old clique is now part of a larger one, it is spread
- * over that. The total is copied too.
- */
-void model_warm(struct model *m, const struct model *old);
 
 /* Number of rows from the sums of the measurements, weighted by inverse variance; at least 1. */
 double model_estimate_total(const struct domain *d, const struct measurement *measurements,
@@ -85,6 +84,15 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c);
 /* Expected counts (they add up to the total); ERR_RANGE, logged, if too large. */
 enum err model_marginal(const struct model *m, const struct clique *c, double *counts,
                         struct log *log) MUST_CHECK;
+/*
+ * The same of many cliques, of a model that does not change in between: parts that several need
+ * are computed once.
+ */
+struct model_memo;
+enum err model_memo_new(struct model_memo **memo, const struct model *m) MUST_CHECK;
+void model_memo_free(struct model_memo **memo);
+enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, double *counts,
+                             struct log *log) MUST_CHECK;
 
 /*
  * Counts that are known exactly, of cliques of the model: it becomes the nearest model that has

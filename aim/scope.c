@@ -54,6 +54,20 @@ struct scope scope_intersect(const struct scope *a, const struct scope *b)
     return s;
 }
 
+struct scope scope_without(const struct scope *a, const struct scope *b)
+{
+    struct scope s = {0};
+    for (unsigned i = 0; i < a->n; i++)
+        if (!scope_has(b, a->attribute[i]))
+            s.attribute[s.n++] = a->attribute[i];
+    return s;
+}
+
+bool scope_equal(const struct scope *a, const struct scope *b)
+{
+    return a->n == b->n && memcmp(a->attribute, b->attribute, a->n * sizeof a->attribute[0]) == 0;
+}
+
 uint64_t scope_cells(const struct scope *s, const struct domain *d)
 {
     uint64_t cells = 1;

@@ -19,6 +19,8 @@ struct scope scope_of(const struct clique *c);
 bool scope_has(const struct scope *s, uint16_t attribute);
 bool scope_contains(const struct scope *whole, const struct scope *part);
 struct scope scope_union(const struct scope *a, const struct scope *b);
+struct scope scope_without(const struct scope *a, const struct scope *b);
+bool scope_equal(const struct scope *a, const struct scope *b);
 struct scope scope_intersect(const struct scope *a, const struct scope *b);
 uint64_t scope_cells(const struct scope *s, const struct domain *d); /* UINT64_MAX on overflow */
 void scope_name(const struct scope *s, const struct domain *d, char *text, size_t size);

@@ -101,16 +101,17 @@ static enum err fit_measurements(struct model **m, const struct flaim_options *o
                                  unsigned iterations, struct log *log)
 {
     struct fit_result fitted;
-    struct clique *c = memory_array(n, sizeof *c);
-    enum err e = c != NULL ? ERR_OK : ERR_NOMEM;
-    for (size_t i = 0; e == ERR_OK && i < n; i++)
+    struct clique *c CLEAN(memory_release) = memory_array(n, sizeof *c);
+    const struct model_terms t = {.domain = o->split->train->domain,
+                                  .clique = c,
+                                  .cliques = n,
+                                  .limit_cells = UINT32_MAX,
+                                  .warm = warm};
+    if (c == NULL)
+        return ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
         c[i] = x[i].clique;
-    if (e == ERR_OK)
-        e = model_plain(m, o->split->train->domain, c, n, UINT32_MAX, log);
-    memory_free(&c);
-    TRY(e);
-    if (warm != NULL)
-        model_warm(*m, warm);
+    TRY(model_new(m, &t, log));
     model_set_total(*m, (double)o->split->train->rows);
     return model_fit(*m, x, n, iterations, &fitted, log);
 }

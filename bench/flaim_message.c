@@ -33,19 +33,20 @@ static void put_float(struct bytes *out, float v)
     bytes_put_u32(out, bits);
 }
 
-/* The same distribution over the largest cliques alone is what model_warm() makes of it. */
+/* The same distribution over the largest cliques alone is what a warm start makes of it. */
 enum err flaim_model_write(const struct model *m, struct bytes *out, struct log *log)
 {
     struct clique *c = memory_array(m->potentials, sizeof *c);
+    struct model_terms t = {.domain = m->domain, .clique = c, .limit_cells = UINT32_MAX, .warm = m};
     struct model *small = NULL;
     size_t n = 0;
     enum err e;
     for (size_t i = 0; c != NULL && i < m->potentials; i++)
         if (largest(m, i))
             c[n++] = m->potential[i].clique;
-    e = c != NULL ? model_plain(&small, m->domain, c, n, UINT32_MAX, log) : ERR_NOMEM;
+    t.cliques = n;
+    e = c != NULL ? model_new(&small, &t, log) : ERR_NOMEM;
     if (e == ERR_OK) {
-        model_warm(small, m);
         bytes_put_u8(out, MODEL);
         bytes_put_u32(out, (uint32_t)n);
         for (size_t i = 0; i < n; i++) {

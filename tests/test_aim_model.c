@@ -124,15 +124,17 @@ TEST(running_intersection_holds)
 
 TEST(beliefs_and_marginals_match_the_joint)
 {
-    static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX];
+    static double p[JOINT_MAX], expected[JOINT_MAX], counts[JOINT_MAX], alone[JOINT_MAX];
     static uint32_t index[JOINT_MAX];
     struct random r;
     random_seed_u64(&r, 2);
     for (int run = 0; run < 60; run++) {
         struct world w CLEAN(world_free);
         struct model *m CLEAN(model_free) = NULL;
+        struct model_memo *memo CLEAN(model_memo_free) = NULL;
         world_new(&w, &r);
         m = model_of(&w);
+        assert_int_equal(model_memo_new(&memo, m), ERR_OK);
         model_set_total(m, 1000);
         for (size_t i = 0; i < m->parameters; i++) /* some runs with very sharp potentials */
             m->theta[i] = (run % 3 == 0 ? 400 : 3) * (random_double(&r) - 0.5);
@@ -146,9 +148,11 @@ TEST(beliefs_and_marginals_match_the_joint)
             for (size_t i = 0; i < w.joint; i++)
                 expected[index[i]] += 1000 * p[i];
             assert_true(model_marginal_cells(m, &c) >= cells);
-            assert_int_equal(model_marginal(m, &c, counts, NULL), ERR_OK);
+            assert_int_equal(model_memo_marginal(memo, &c, counts, NULL), ERR_OK);
             for (uint64_t i = 0; i < cells; i++)
                 assert_true(fabs(counts[i] - expected[i]) < 1e-8);
+            assert_int_equal(model_marginal(m, &c, alone, NULL), ERR_OK);
+            assert_memory_equal(counts, alone, cells * sizeof *counts);
         }
     }
 }
@@ -306,8 +310,14 @@ TEST(a_warm_start_keeps_the_distribution)
             larger[0].attribute[1] = larger[0].attribute[0] > 0 ? larger[0].attribute[0] : 1;
             larger[0].attribute[0] = larger[0].attribute[0] > 0 ? 0 : larger[0].attribute[0];
         }
-        assert_int_equal(model_plain(&next, w.domain, larger, CLIQUES, 1 << 20, NULL), ERR_OK);
-        model_warm(next, m);
+        assert_int_equal(model_new(&next,
+                                   &(struct model_terms){.domain = w.domain,
+                                                         .clique = larger,
+                                                         .cliques = CLIQUES,
+                                                         .limit_cells = 1 << 20,
+                                                         .warm = m},
+                                   NULL),
+                         ERR_OK);
         cells = clique_cells(&w.all, w.domain);
         assert_int_equal(model_marginal(m, &w.all, before, NULL), ERR_OK);
         assert_int_equal(model_marginal(next, &w.all, after, NULL), ERR_OK);

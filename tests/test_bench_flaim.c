@@ -135,9 +135,14 @@ static struct model *fit(struct sketch *s, const struct measurement *own, size_t
         x[n++] = own[i];
     for (size_t i = 0; i < n; i++)
         c[i] = x[i].clique;
-    assert_int_equal(model_plain(&m, s->o->split->train->domain, c, n, 1 << 20, NULL), ERR_OK);
-    if (warm != NULL)
-        model_warm(m, warm);
+    assert_int_equal(model_new(&m,
+                               &(struct model_terms){.domain = s->o->split->train->domain,
+                                                     .clique = c,
+                                                     .cliques = n,
+                                                     .limit_cells = 1 << 20,
+                                                     .warm = warm},
+                               NULL),
+                     ERR_OK);
     model_set_total(m, (double)s->o->split->train->rows);
     assert_int_equal(model_fit(m, x, n, s->o->fit_round, &fitted, NULL), ERR_OK);
     return m;
