@@ -164,7 +164,7 @@ static int by_line(const void *a, const void *b)
 /* Two keys with one number would be one owner; one key with two numbers, two. */
 static enum err check_register(struct admit *a)
 {
-    for (unsigned pass = 0; pass < 2; pass++) {
+    for (unsigned pass = 0; pass < 2 && a->count > 0; pass++) {
         qsort(a->token, a->count, sizeof *a->token, pass == 0 ? by_number : by_token_key);
         for (size_t i = 1; i < a->count; i++)
             if ((pass == 0 ? by_number : by_token_key)(&a->token[i - 1], &a->token[i]) == 0)
@@ -211,6 +211,8 @@ static enum err check_roles(const struct admit *a)
 static enum err load_keys(struct admit *a)
 {
     TRY(each_line(a, a->keys, take_key));
+    if (a->askers == 0)
+        return ERR_OK;
     qsort(a->asker, a->askers, sizeof *a->asker, by_key);
     TRY(check_roles(a));
     for (size_t i = 0; i < a->askers; i++) {
@@ -231,9 +233,10 @@ static enum err load_keys(struct admit *a)
 static enum err make_tokens(struct admit *a)
 {
     uint32_t next = 0;
-    qsort(a->token, a->count, sizeof *a->token, by_number);
-    if (a->count > 0)
+    if (a->count > 0) {
+        qsort(a->token, a->count, sizeof *a->token, by_number);
         next = a->token[a->count - 1].number + 1;
+    }
     for (size_t i = 0; i < a->askers; i++) {
         if (a->asker[i].known)
             continue;

@@ -180,7 +180,8 @@ static enum err list_leaves(struct net *net, struct meeting *m, const struct bra
     uint8_t *items CLEAN(memory_release) = NULL, *item[3];
     size_t all[3] = {0};
     struct net_round r = {0};
-    qsort(m->leaf.branch, m->leaf.count, sizeof *m->leaf.branch, compare_leaves);
+    if (m->leaf.count > 0)
+        qsort(m->leaf.branch, m->leaf.count, sizeof *m->leaf.branch, compare_leaves);
     for (size_t i = 0; i < m->leaf.count; i++)
         for (unsigned p = 0; p < 3; p++)
             all[p] += m->leaf.branch[i].count[p];
