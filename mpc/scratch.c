@@ -122,8 +122,8 @@ void scratch_release(const struct scratch_mark *mark)
 {
     struct scratch *s = mark->of;
     for (size_t i = mark->block; i < s->blocks; i++) {
-        size_t from = i == mark->block ? mark->used : 0;
-        ASAN_POISON_MEMORY_REGION(s->block[i].memory + from, s->block[i].size - from);
+        const size_t from = i == mark->block ? mark->used : 0;
+        ASAN_POISON_MEMORY_REGION(s->block[i].memory + from, s->block[i].used - from);
         s->block[i].used = from;
     }
     s->current = mark->block;

@@ -257,6 +257,7 @@ static enum err all_link(struct party *p, struct secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct planes table[3], out;
+    struct bits to = planes_plane(&s->bits, 0);
     bool sorted[3];
     for (size_t o = 0; o < 3; o++)
         TRY(all_table(p, s, &table[o]));
@@ -264,7 +265,8 @@ static enum err all_link(struct party *p, struct secrets *s)
     TRY(link_join(p, &out, table, 3, 1, sorted));
     out.width = 1 + ALL_BITS / 2;
     TRY(link_bound(p, &out, table, 3, 1, sorted));
-    bits_copy(planes_plane(&s->bits, 0), planes_plane(&out, 1));
+    to.n = out.n < to.n ? out.n : to.n;
+    bits_copy(to, planes_plane(&out, 1));
     return ERR_OK;
 }
 

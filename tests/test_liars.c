@@ -120,17 +120,22 @@ static enum err draw(struct lists *l, struct party *p)
     return ERR_OK;
 }
 
+static void forget(struct play *p)
+{
+    bytes_clear(&p->upload_ids);
+}
+
 static enum err count(struct lists *l, struct engine *g, const struct session *session)
 {
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
-    struct play c = {.study = l->b.s.study,
-                     .store = l->b.store[i],
-                     .net = g->party->net,
-                     .session = session,
-                     .engine = g,
-                     .adding = &adding,
-                     .log = &quiet};
+    struct play c CLEAN(forget) = {.study = l->b.s.study,
+                                   .store = l->b.store[i],
+                                   .net = g->party->net,
+                                   .session = session,
+                                   .engine = g,
+                                   .adding = &adding,
+                                   .log = &quiet};
     if (i == LIAR && l->lies) {
         TRY(lie(l, g->party->net));
         TRY(check_alike(g->party, l->digest[0], sizeof l->digest[0]));
@@ -144,7 +149,6 @@ static enum err count(struct lists *l, struct engine *g, const struct session *s
     if (!l->lies) /* where nothing is new, that is compared as well */
         TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
     memcpy(l->counted[i], c.uploads, sizeof c.uploads);
-    bytes_clear(&c.upload_ids);
     return l->lies || check_clean(g->party) ? ERR_OK : ERR_MISUSE;
 }
 
