@@ -80,7 +80,7 @@ result $status "each command takes the options of its help, which has an example
 # --- links and files that texts name
 
 status=0
-for text in README.md CHANGELOG.md docs/*.md bench/README.md; do
+for text in README.md CHANGELOG.md docs/*.md docs/examples/*.md docs/examples/*/*.md bench/README.md; do
     while read -r target; do
         [ -e "$(dirname "$text")/${target%%#*}" ] || { echo "# $text: there is no $target"; status=1; }
     done < <(grep -oE '\]\([^)#][^)]*\)' "$text" | sed 's/^](//; s/)$//' | grep -v '://')

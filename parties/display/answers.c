@@ -199,8 +199,8 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     for (size_t i = 0; i < q->items; i++)
         approximate |= is_approximate(&q->item[i]);
     if (hidden > 0)
-        text_put(out, "(%zu group%s of less than half a row left out, %.2g rows together)\n",
-                 hidden, hidden == 1 ? " is" : "s are", rows);
+        text_put(out, "(left out: %zu group%s of less than half a row, %.2g rows together)\n",
+                 hidden, hidden == 1 ? "" : "s", rows);
     if (approximate)
         bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
     if (e->together)

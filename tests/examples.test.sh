@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The pages of docs/examples, command by command as they stand there, each in one shell in an empty folder; then what
+# they promise. Only ports and the first three lines' folders are changed. Writes TAP.
+set -u
+. tests/support.sh
+
+# a build with unixODBC, and SQLite's driver
+ldd "$trefoil" | grep -q libodbc && odbcinst -q -d -n SQLite3 >/dev/null 2>&1 && export HAVE="sqlite-odbc"
+
+example() { # NAME: its commands run
+    local name=$1 status
+    tests/commands.sh "docs/examples/$name/README.md" |
+        sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|" \
+            -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/$name \&\& cd $folder/$name|" \
+            -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
+            -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
+    timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
+    status=$?
+    [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
+    result $status "the commands of $name run, one after another"
+    while read -r words; do
+        skip "$name: ${words#*SKIP }" "${words#*SKIP }"
+    done < <(grep '^# SKIP' "$folder/output" | sort -u)
+}
+
+says() { # WORDS: the last example did
+    grep -qF -- "$1" "$folder/output"
+    result $? "they say: $1"
+}
+
+rows() { # FILE LEAST MOST
+    local n
+    n=$(($(wc -l <"$folder/$1") - 1))
+    [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
+    result $? "$1 has from $2 to $3 rows: $n"
+}
+
+example hospitals
+says 'rows are at all owners of their batch'
+says 'the three logs fit together'
+rows hospitals/result/synthetic.csv 4000 4400 # 1200 that both have, and 3000
+example banks
+says 'security: abort'
+says 'expected to be better for this study: copula'
+rows banks/more.csv 20000 20000
+example census
+says '12 new tokens, 12 in admitted.txt'
+says 'server 2: 12, and 0 in part'
+rows census/result/synthetic.csv 7600 8400
+end_test
