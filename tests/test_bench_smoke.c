@@ -87,6 +87,10 @@ static const struct smoke {
      "adult.mode_by_group_median adult.count_one_median adult.ms query_ms "
      "loglik_eps10",
      ""},
+    {"scale",
+     "open_100k_s open_count_100k_s open_rss_mib agreement_bytes_100k listed_10k_s "
+     "listed_count_10k_s open_over_listed",
+     ""},
     {"solo",
      "count_2_over_1 records_2_over_1 noise_2_over_1 score_2_over_1 select_2_over_1 "
      "count_2_over_1_cpu noise_2_over_1_cpu count.0.lanes count.1.per_s noise.1.wall_s "

@@ -125,14 +125,9 @@ static enum err show(struct stranger *x, const struct identity *who, const struc
                      const struct identity *issuer, uint32_t number)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
-    char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct token t;
     assert_int_equal(token_make(&t, x->c->study, issuer, number, whose->public.sign), ERR_OK);
-    token_text(&t, text);
-    public_identity_text(&who->public, identity);
-    bytes_put_u8(&message, MESSAGE_TOKEN);
-    bytes_put_string(&message, identity);
-    bytes_put_string(&message, text);
+    assert_int_equal(lines_token(&who->public, &t, &message), ERR_OK);
     return ask(x, &message);
 }
 

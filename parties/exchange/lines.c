@@ -25,6 +25,18 @@ enum err lines_dial(struct dial **dial, struct netio *netio, const struct study 
     return dial_new(dial, &o);
 }
 
+enum err lines_token(const struct public_identity *who, const struct token *token,
+                     struct bytes *message)
+{
+    char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
+    public_identity_text(who, identity);
+    token_text(token, text);
+    bytes_put_u8(message, MESSAGE_TOKEN);
+    bytes_put_string(message, identity);
+    bytes_put_string(message, text);
+    return bytes_ok(message);
+}
+
 enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
                    int64_t answer_ms)
 {

@@ -6,10 +6,14 @@
 #include "parties/exchange/request.h"
 #include "parties/study/keys.h"
 #include "parties/study/study.h"
+#include "parties/study/token.h"
 
 /* A dial to one server's gate. */
 enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
+/* Appends what a key that the study does not list says first: who it is, and its token. */
+enum err lines_token(const struct public_identity *who, const struct token *token,
+                     struct bytes *message) MUST_CHECK;
 /*
  * One message (ERR_NOMEM if a write to it failed) and its answer; `reply` points into it. So many
  * milliseconds until it is sent, and then until it is answered.

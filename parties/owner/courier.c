@@ -89,16 +89,11 @@ static enum err dial(struct courier *c, unsigned server)
 static enum err show_token(struct courier *c, unsigned server)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
-    char identity[KEYS_TEXT_SIZE], token[TOKEN_TEXT_SIZE];
     struct reply reply;
     enum err e;
     if (c->o.token == NULL)
         return ERR_OK;
-    public_identity_text(&c->o.me->public, identity);
-    token_text(c->o.token, token);
-    bytes_put_u8(&message, MESSAGE_TOKEN);
-    bytes_put_string(&message, identity);
-    bytes_put_string(&message, token);
+    TRY(lines_token(&c->o.me->public, c->o.token, &message));
     e = lines_ask(c->lines.dial[server], &message, &reply, 1000 * (int64_t)c->o.study->connect_s,
                   1000 * (int64_t)c->o.study->round_s);
     if (e == ERR_OK && reply.status != ERR_OK)

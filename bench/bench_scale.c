@@ -1,0 +1,131 @@
+/*
+ * A party as large as it gets: many owners that the study does not list, at three real servers on
+ * loopback. Each has a key, a token and connections of its own, and uploads one row, 60 bytes:
+ *
+ *   open_100k_s            100 000 of them: the time from the first connection to the last answer
+ *   listed_10k_s           the same of 10 000 owners that the study lists
+ *   open_over_listed       the rate of the former (uploads a second) over that of the latter
+ *   open_rss_mib           the largest server's peak memory, when all have been added up too
+ *   agreement_bytes_100k   the most that a server sent in the session that added them up, beside
+ *                          adding up
+ *   open_count_100k_s      how long that session took; listed_count_10k_s the same of the latter
+ *
+ * --owners N takes N owners in the place of the 100 000, under the same names, and a tenth of them
+ * listed, 10 000 at most. --smoke is --owners 600.
+ */
+#include "base/clock.h"
+#include "base/secret.h"
+#include "bench/cast.h"
+#include "bench/cpu.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 59 bits of codes and one of validity, a byte each since there is but one row. */
+static const char domain[] = "domain:\n"
+                             "  - {name: a, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: b, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: c, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: d, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: e, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: f, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: g, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: h, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: i, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: j, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: k, kind: integer, min: 0, max: 31}\n"
+                             "  - {name: l, kind: integer, min: 0, max: 15}\n";
+
+struct figures {
+    double upload_s, count_s, mib;
+    uint64_t agreed;
+};
+
+static double servers_cpu(const struct cast *c)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        sum += cpu_of(c->server[i]);
+    return sum;
+}
+
+static struct figures measure(unsigned owners, bool open)
+{
+    const struct cast_plan plan = {
+        .domain = domain, .workload = "{all: 2}", .owners = owners, .max_rows = 1, .open = open};
+    struct figures f;
+    struct cast_session session;
+    struct cast c;
+    double cpu;
+    cast_new(&c, &plan);
+    cast_must(study_upload_bytes(c.s.study, 0) == 60, "an upload of 60 bytes");
+    cast_start(&c);
+    f.upload_s = cast_upload(&c);
+    cpu = servers_cpu(&c);
+    printf(
+        "%u %s owners: %.2f s, %.0f uploads a second; servers took %.2f s of CPU, and the largest "
+        "has %.1f MiB\n",
+        owners, open ? "open" : "listed", f.upload_s, owners / f.upload_s, cpu,
+        cast_mib(&c, "VmHWM"));
+    session = cast_count(&c);
+    f.count_s = session.seconds;
+    f.agreed = session.agreed;
+    f.mib = cast_mib(&c, "VmHWM");
+    printf("adding them up: %.2f s, servers' CPU %.2f s; a server sent %.3f MB beside that; the "
+           "largest has %.1f MiB\n",
+           f.count_s, servers_cpu(&c) - cpu, (double)f.agreed / 1e6, f.mib);
+    cast_free(&c);
+    return f;
+}
+
+static void bench_open(json_t *out, unsigned owners)
+{
+    const unsigned listed = owners / 10 < 10000 ? owners / 10 : 10000;
+    const struct figures few = measure(listed, false), many = measure(owners, true);
+    const double ratio = owners / many.upload_s / (listed / few.upload_s);
+    printf("open owners at %.2f times the rate of listed ones\n", ratio);
+    json_object_set_new(out, "open_100k_s", json_real(many.upload_s));
+    json_object_set_new(out, "open_count_100k_s", json_real(many.count_s));
+    json_object_set_new(out, "open_rss_mib", json_real(many.mib));
+    json_object_set_new(out, "agreement_bytes_100k", json_integer((json_int_t)many.agreed));
+    json_object_set_new(out, "listed_10k_s", json_real(few.upload_s));
+    json_object_set_new(out, "listed_count_10k_s", json_real(few.count_s));
+    json_object_set_new(out, "open_over_listed", json_real(ratio));
+}
+
+int main(int argc, char **argv)
+{
+    const char *json = NULL;
+    bool smoke = false;
+    unsigned owners = 100000;
+    json_t *out = json_object();
+    int failed = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--smoke") == 0) {
+            smoke = true;
+            owners = 600;
+        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
+            json = argv[++i];
+        } else if (strcmp(argv[i], "--owners") == 0 && i + 1 < argc &&
+                   strtoul(argv[i + 1], NULL, 10) >= 10) {
+            owners = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else {
+            fprintf(stderr, "usage: %s [--smoke] [--owners N] [--json FILE]\n", argv[0]);
+            return 2;
+        }
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGPIPE, SIG_IGN);
+    cast_program(argv[0]);
+    cast_log.file = stderr;
+    cast_done(secret_start(), "the cryptographic library");
+    bench_open(out, owners);
+    if (smoke)
+        json_object_set_new(out, "smoke", json_true());
+    if (json != NULL)
+        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
+    json_decref(out);
+    return failed != 0;
+}

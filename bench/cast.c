@@ -1,0 +1,287 @@
+#include "bench/cast.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "bench/cpu.h"
+#include "netio/dial.h"
+#include "parties/exchange/client.h"
+#include "parties/exchange/lines.h"
+#include "parties/exchange/upload.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLIENTS 2  /* threads that play the owners */
+#define AT_ONCE 32 /* owners that each of them has on the way */
+#define PATIENCE_MS 60000
+
+struct log cast_log = {.level = LOG_WARN};
+
+void cast_must(bool fine, const char *what)
+{
+    if (fine)
+        return;
+    fprintf(stderr, "bench: %s failed\n", what);
+    _exit(1);
+}
+
+void cast_done(enum err e, const char *what)
+{
+    cast_must(e == ERR_OK, what);
+}
+
+void cast_program(const char *self)
+{
+    char path[4096];
+    const char *slash = strrchr(self, '/');
+    snprintf(path, sizeof path, "%.*s/../trefoil", slash != NULL ? (int)(slash - self) : 1,
+             slash != NULL ? self : ".");
+    setenv("TREFOIL", path, 0);
+}
+
+/* --- a study with its people ------------------------------------------------------------------ */
+
+static struct identity *new_key(FILE *f, const char *before)
+{
+    char text[KEYS_TEXT_SIZE];
+    struct identity *who;
+    cast_done(identity_new(&who, &cast_log), "a key");
+    public_identity_text(&who->public, text);
+    if (f != NULL)
+        fprintf(f, "%s%s\n", before, text);
+    return who;
+}
+
+static void write_servers(struct cast *c, FILE *f)
+{
+    fprintf(f, "servers:\n");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct identity *who;
+        fprintf(f, "  - name: s%u\n    endpoint: tcp://%s:%u\n", i, c->s.host,
+                c->s.port + i * STUDY_PORTS);
+        who = new_key(f, "    key: ");
+        cast_done(identity_save(who, support_path(&c->s, "s%u.key", i), false, &cast_log),
+                  "saving a key");
+        identity_free(&who);
+    }
+}
+
+static void write_owners(struct cast *c, const struct cast_plan *p, FILE *f)
+{
+    if (!p->open)
+        fprintf(f, "owners:\n");
+    for (unsigned i = 0; i < p->owners; i++) {
+        struct identity *who;
+        if (!p->open)
+            fprintf(f, "  - name: o%u\n    max_rows: %u\n", i, p->max_rows);
+        if (!p->open && p->as != NULL)
+            fprintf(f, "    as: %s\n", p->as);
+        who = new_key(p->open ? NULL : f, "    key: ");
+        c->owner[i] = *who;
+        if (i == 0)
+            cast_done(identity_save(who, support_path(&c->s, "o0.key"), false, &cast_log),
+                      "saving a key");
+        identity_free(&who);
+    }
+}
+
+static struct identity *write_issuer(const struct cast_plan *p, FILE *f)
+{
+    struct identity *issuer;
+    fprintf(f, "min_owners: 1\nopen_owners:\n  max: %u\n  max_rows: %u\n", p->owners, p->max_rows);
+    issuer = new_key(f, "  issuer: ");
+    return issuer;
+}
+
+static void make_tokens(struct cast *c, const struct identity *issuer)
+{
+    c->token = memory_array(c->s.owners, sizeof *c->token);
+    cast_must(c->token != NULL, "memory");
+    for (unsigned i = 0; i < c->s.owners; i++)
+        cast_done(token_make(&c->token[i], c->s.study, issuer, i, c->owner[i].public.sign),
+                  "a token");
+}
+
+void cast_new(struct cast *c, const struct cast_plan *p)
+{
+    struct identity *issuer = NULL;
+    FILE *f;
+    *c = (struct cast){.s = {.owners = p->owners, .host = "127.0.0.1"}};
+    c->owner = memory_array(p->owners, sizeof *c->owner);
+    snprintf(c->s.folder, sizeof c->s.folder, "/tmp/trefoil-bench-XXXXXX");
+    cast_must(c->owner != NULL && mkdtemp(c->s.folder) != NULL, "a folder in /tmp");
+    c->s.port = support_ports(STUDY_SERVERS * STUDY_PORTS);
+    support_study_file(&c->s, "study.yaml", c->s.path);
+    f = fopen(c->s.path, "w");
+    cast_must(f != NULL, "the study file");
+    fprintf(f,
+            "study: bench\n%sworkload: %s\nbudget: {epsilon: 1, delta: 1e-6}\nrounds: 3\n"
+            "deadlines: {connect: 30, round: 120}\n",
+            p->domain, p->workload);
+    write_servers(c, f);
+    write_owners(c, p, f);
+    if (p->open)
+        issuer = write_issuer(p, f);
+    fprintf(f, "analysts:\n  - name: a\n");
+    c->analyst = new_key(f, "    key: ");
+    cast_must(fclose(f) == 0, "the study file");
+    cast_done(study_load(&c->s.study, c->s.path, &cast_log), "the study");
+    if (p->open)
+        make_tokens(c, issuer);
+    identity_free(&issuer);
+}
+
+void cast_start(struct cast *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        c->server[i] = support_serve(&c->s, i, c->s.path);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        cast_must(support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 60),
+                  "starting a server");
+}
+
+void cast_free(struct cast *c)
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        cast_must(support_stop(&c->server[i]) == 0, "stopping a server");
+    memory_wipe_free(&c->owner, c->s.owners * sizeof *c->owner);
+    memory_free(&c->token);
+    identity_free(&c->analyst);
+    support_study_free(&c->s);
+}
+
+/* --- many owners ------------------------------------------------------------------------------ */
+
+struct client_thread {
+    struct cast *cast;
+    unsigned from, to;
+    pthread_t thread;
+};
+
+/* Of the owners in the study, all are in the list, or all have tokens. */
+static void send_token(const struct cast *c, unsigned owner, struct dial *dial)
+{
+    struct bytes message = {0};
+    if (c->token == NULL)
+        return;
+    cast_done(lines_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
+    cast_done(dial_send(dial, message.data, message.size, clock_now_ms() + PATIENCE_MS), "sending");
+    bytes_clear(&message);
+}
+
+static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY_SERVERS])
+{
+    const struct study *study = c->s.study;
+    struct bytes packed = {0};
+    uint8_t *at = bytes_extend(&packed, (size_t)study_upload_bytes(study, owner));
+    cast_must(at != NULL, "memory");
+    at[0] = (uint8_t)owner;
+    cast_done(upload_make(parts, &c->owner[owner], (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+                          study->terms.digest, study_upload_form(study, owner), &packed),
+              "an upload");
+    bytes_clear(&packed);
+}
+
+static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
+                        struct dial *dial[STUDY_SERVERS])
+{
+    const struct study *study = c->s.study;
+    struct upload parts[STUDY_SERVERS];
+    struct bytes message = {0};
+    make_parts(c, owner, parts);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        cast_done(lines_dial(&dial[i], netio, study, &c->owner[owner], i, &cast_log), "a dial");
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        send_token(c, owner, dial[i]);
+        message.size = 0;
+        bytes_put_u8(&message, MESSAGE_UPLOAD);
+        bytes_put(&message, study->terms.digest, 32);
+        cast_done(upload_write(&parts[i], i, false, &message), "writing an upload");
+        cast_done(dial_send(dial[i], message.data, message.size, clock_now_ms() + PATIENCE_MS),
+                  "sending");
+        upload_clear(&parts[i]);
+    }
+    bytes_clear(&message);
+}
+
+static void take_answers(const struct cast *c, struct dial *dial[STUDY_SERVERS])
+{
+    struct bytes message = {0};
+    struct reply reply;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        for (unsigned k = 0; k < (c->token != NULL ? 2 : 1); k++) {
+            cast_done(dial_receive(dial[i], &message, clock_now_ms() + PATIENCE_MS), "an answer");
+            cast_done(reply_read(&reply, &message), "reading an answer");
+            cast_done(reply.status, "storing an upload");
+        }
+        dial_free(&dial[i]);
+    }
+    bytes_clear(&message);
+}
+
+static void *play_owners(void *argument)
+{
+    struct client_thread *t = argument;
+    struct netio *netio;
+    cast_done(netio_new(&netio, &cast_log), "ZeroMQ");
+    for (unsigned base = t->from; base < t->to; base += AT_ONCE) {
+        struct dial *dial[AT_ONCE][STUDY_SERVERS];
+        unsigned n = t->to - base < AT_ONCE ? t->to - base : AT_ONCE;
+        for (unsigned i = 0; i < n; i++)
+            send_upload(t->cast, netio, base + i, dial[i]);
+        for (unsigned i = 0; i < n; i++)
+            take_answers(t->cast, dial[i]);
+    }
+    netio_free(&netio);
+    return NULL;
+}
+
+double cast_upload(struct cast *c)
+{
+    struct client_thread t[CLIENTS];
+    double begin = clock_now_s();
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        t[i] = (struct client_thread){.cast = c,
+                                      .from = (unsigned)((uint64_t)c->s.owners * i / CLIENTS),
+                                      .to = (unsigned)((uint64_t)c->s.owners * (i + 1) / CLIENTS)};
+        cast_must(pthread_create(&t[i].thread, NULL, play_owners, &t[i]) == 0, "a thread");
+    }
+    for (unsigned i = 0; i < CLIENTS; i++)
+        pthread_join(t[i].thread, NULL);
+    return clock_now_s() - begin;
+}
+
+/* --- a session -------------------------------------------------------------------------------- */
+
+struct cast_session cast_count(struct cast *c)
+{
+    static const uint8_t run[REQUEST_RUN_SIZE] = {1};
+    struct cast_session session = {0};
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct netio *netio;
+    struct client *client;
+    struct client_opened opened;
+    double begin = clock_now_s();
+    cast_done(netio_new(&netio, &cast_log), "ZeroMQ");
+    cast_done(client_new(&client, netio, c->s.study, c->analyst, run, &cast_log), "an analyst");
+    cast_done(client_open(client, &opened), "counting");
+    cast_done(client_close(client, stats), "closing the session");
+    client_free(&client);
+    netio_free(&netio);
+    session.seconds = clock_now_s() - begin;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (stats[i][NET_OTHER].wire_sent > session.agreed)
+            session.agreed = stats[i][NET_OTHER].wire_sent;
+    return session;
+}
+
+double cast_mib(const struct cast *c, const char *field)
+{
+    double largest = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        largest = fmax(largest, cpu_mib_of(c->server[i], field));
+    return largest;
+}
