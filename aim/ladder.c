@@ -110,6 +110,15 @@ static void place_flows(const struct ladder *l, struct flow *flow, size_t flows)
             flow[k].step++;
 }
 
+static void find_ways_out(const struct node *n)
+{
+    const struct ladder *l = &n->ladder;
+    for (size_t k = 0; k < n->outflows; k++)
+        l->step[n->outflow[k].step].out = true;
+    for (size_t i = 0; i + 1 < l->steps; i++)
+        l->step[l->step[i].into].out |= l->step[i].out;
+}
+
 enum err ladder_new(struct node *n, const struct scope *whole, const struct domain *d)
 {
     const struct scope inner = ladder_inner(whole, n->chunk, d);
@@ -117,6 +126,7 @@ enum err ladder_new(struct node *n, const struct scope *whole, const struct doma
     find_strips(&n->ladder, &inner, d);
     place_flows(&n->ladder, n->inflow, n->inflows);
     place_flows(&n->ladder, n->outflow, n->outflows);
+    find_ways_out(n);
     return memory_new(&n->ladder.table, n->ladder.room);
 }
 
@@ -132,20 +142,31 @@ static double *table_of(const struct ladder *l, size_t step, double *cells)
     return step + 1 < l->steps ? l->table + l->step[step].at : cells;
 }
 
+/* Adds to a step, of which the first to come need not find zeros. */
+static void take_in(const struct ladder *l, const struct sweep *sweep, size_t step, double *cells,
+                    const double *from, const struct strip *strip)
+{
+    struct step *s = &l->step[step];
+    (s->begun ? sweep->spread_add : sweep->spread)(table_of(l, step, cells), from, strip);
+    s->begun = true;
+}
+
 void ladder_gather(const struct node *n, const struct sweep *sweep, size_t first, size_t chunk,
                    double *cells)
 {
     const struct ladder *l = &n->ladder;
-    memset(l->table, 0, l->room * sizeof *l->table);
-    memset(cells, 0, n->chunk * sizeof *cells);
+    const size_t last = l->steps - 1;
+    for (size_t i = 0; i <= last; i++)
+        l->step[i].begun = false;
     for (size_t k = first; k < n->inflows; k++) {
         const struct flow *f = &n->inflow[k];
-        sweep->spread_add(table_of(l, f->step, cells), f->value + f->by->offset[chunk],
-                          &l->step[f->step].own);
+        take_in(l, sweep, f->step, cells, f->value + f->by->offset[chunk], &l->step[f->step].own);
     }
-    for (size_t i = 0; i + 1 < l->steps; i++)
-        sweep->spread_add(table_of(l, l->step[i].into, cells), table_of(l, i, cells),
-                          &l->step[i].strip);
+    for (size_t i = 0; i < last; i++)
+        if (l->step[i].begun)
+            take_in(l, sweep, l->step[i].into, cells, table_of(l, i, cells), &l->step[i].strip);
+    if (!l->step[last].begun)
+        memset(cells, 0, n->chunk * sizeof *cells);
 }
 
 void ladder_scatter(const struct node *n, const struct sweep *sweep, size_t chunk, double *cells)
@@ -153,8 +174,9 @@ void ladder_scatter(const struct node *n, const struct sweep *sweep, size_t chun
     const struct ladder *l = &n->ladder;
     memset(l->table, 0, l->room * sizeof *l->table);
     for (size_t i = l->steps - 1; i-- > 0;)
-        sweep->collect(table_of(l, i, cells), table_of(l, l->step[i].into, cells),
-                       &l->step[i].strip);
+        if (l->step[i].out)
+            sweep->collect(table_of(l, i, cells), table_of(l, l->step[i].into, cells),
+                           &l->step[i].strip);
     for (size_t k = 0; k < n->outflows; k++) {
         const struct flow *f = &n->outflow[k];
         sweep->collect(f->value + f->by->offset[chunk], table_of(l, f->step, cells),

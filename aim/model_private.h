@@ -43,7 +43,9 @@ struct flow {
  */
 struct step {
     uint32_t set;
-    bool used; /* flows meet here, or it is the chunk itself: the last step */
+    bool used;  /* flows meet here, or it is the chunk itself: the last step */
+    bool out;   /* flows leave from here, or from what is below */
+    bool begun; /* while a chunk is gathered: it holds something */
     size_t cells;
     size_t into;        /* the step that it is spread over */
     size_t below;       /* how many are spread over this one */
