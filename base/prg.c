@@ -119,12 +119,30 @@ enum err prg_xor(struct prg *prg, void *p, size_t n)
     return draw(prg, p, n, true);
 }
 
+/* Chunks before this one are left out. */
+static enum err seek(struct prg *prg, uint64_t chunk)
+{
+    uint8_t counter[16] = {0};
+    uint64_t block = chunk * (PRG_CHUNK / sizeof counter);
+    prg->chunk = chunk;
+    for (size_t i = sizeof counter; i-- > 8; block >>= 8)
+        counter[i] = (uint8_t)block;
+    return prg->vaes != NULL || EVP_EncryptInit_ex(prg->cipher, NULL, NULL, NULL, counter) == 1
+               ? ERR_OK
+               : ERR_CRYPTO;
+}
+
+enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n)
+{
+    uint8_t before[PRG_CHUNK];
+    struct prg *prg CLEAN(prg_free) = NULL;
+    TRY(prg_new(&prg, key));
+    TRY(seek(prg, from / PRG_CHUNK));
+    TRY(prg_fill(prg, before, from % PRG_CHUNK));
+    return prg_xor(prg, p, n);
+}
+
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n)
 {
-    struct prg *prg;
-    enum err e = prg_new(&prg, key);
-    if (e == ERR_OK)
-        e = prg_xor(prg, p, n);
-    prg_free(&prg);
-    return e;
+    return prg_xor_from(key, 0, p, n);
 }

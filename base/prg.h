@@ -27,5 +27,7 @@ enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
  * p = p ^ the first n bytes of the stream of a key that serves once, such as the seed of an upload.
  */
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n) MUST_CHECK;
+/* The same with the bytes of that stream from `from` on. */
+enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n) MUST_CHECK;
 
 #endif

@@ -104,7 +104,7 @@ static enum err run_records(struct party *p, struct work *w)
     static const uint32_t size[12] = {16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16};
     const struct records_shape shape = {12, size};
     struct records_part part = {.attributes = 12, .attribute = column, .vector = w->vector};
-    const struct records_batch batch = {w->size->records, 1, &part};
+    const struct records_batch batch = {.records = w->size->records, .parts = 1, .part = &part};
     struct records_query queries[66];
     size_t n = 0;
     seeds_of(p->index, part.seed);

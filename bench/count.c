@@ -83,7 +83,7 @@ static enum err hold(struct held *h, const struct party *p, const struct board *
         if ((p->index + slot) % 3 < 2)
             h->part.seed[slot] = seeds[(p->index + slot) % 3];
     for (size_t i = 0; i < b->owners; i++)
-        h->batch[i] = (struct records_batch){b->records, 1, &h->part};
+        h->batch[i] = (struct records_batch){.records = b->records, .parts = 1, .part = &h->part};
     return ask(h, b->data->workload);
 }
 

@@ -5,7 +5,9 @@
 #include "mpc/check.h"
 
 struct crew {
-    size_t lanes;
+    size_t lanes;                          /* that do all kinds of work */
+    size_t here, all;                      /* that this process has; of the session */
+    const struct crew_far *far;            /* or NULL */
     bool busy;                             /* known to lane 0's thread */
     struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
 };
@@ -46,6 +48,7 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
         TRY(add_lane(c, first, nets[c->lanes], session));
     for (size_t k = 0; k < lanes; k++)
         scratch_share(c->lane[k]->scratch, lanes);
+    c->here = c->all = lanes;
     first->crew = c;
     return memory_hand_over(crew, &c);
 }
@@ -56,16 +59,23 @@ void crew_free(struct crew **crew)
     if (c == NULL)
         return;
     c->lane[0]->crew = NULL;
-    for (size_t k = 1; k < c->lanes; k++)
+    for (size_t k = 1; k < SESSION_LANES_MAX; k++)
         party_free(&c->lane[k]);
     memory_free(crew);
+}
+
+void crew_extend(struct crew *c, size_t near, size_t all, const struct crew_far *far)
+{
+    c->lanes = near;
+    c->all = all;
+    c->far = far;
 }
 
 enum err crew_topic(struct party *p, const struct session *session,
                     const uint8_t topic[SESSION_ID_SIZE])
 {
     TRY(party_topic(p, session, topic));
-    for (size_t k = 1; k < crew_lanes(p); k++)
+    for (size_t k = 1; p->crew != NULL && k < p->crew->here; k++)
         TRY(party_topic(p->crew->lane[k], session, topic));
     return ERR_OK;
 }
@@ -73,6 +83,21 @@ enum err crew_topic(struct party *p, const struct session *session,
 size_t crew_lanes(const struct party *p)
 {
     return p->crew != NULL && !p->crew->busy ? p->crew->lanes : 1;
+}
+
+size_t crew_all(const struct party *p)
+{
+    return p->crew != NULL && !p->crew->busy ? p->crew->all : 1;
+}
+
+bool crew_deals(const struct party *p)
+{
+    return crew_all(p) > crew_lanes(p);
+}
+
+const struct crew_far *crew_far(const struct party *p)
+{
+    return p->crew != NULL ? p->crew->far : NULL;
 }
 
 const struct party *crew_lane(const struct party *p, size_t k)
@@ -141,11 +166,11 @@ static enum err worst(const struct errand *errand, size_t lanes)
     return e;
 }
 
-static enum err run(struct party *p, size_t tiles,
+static enum err run(struct party *p, size_t crew, size_t tiles,
                     enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
 {
     struct errand errand[SESSION_LANES_MAX] = {0};
-    const size_t crew = crew_lanes(p), lanes = tiles < crew ? tiles : crew;
+    const size_t lanes = tiles < crew ? tiles : crew;
     const bool was_busy = p->crew != NULL && p->crew->busy;
     for (size_t k = 0; k < lanes; k++)
         errand[k] = (struct errand){.work = work,
@@ -171,13 +196,20 @@ enum err crew_run(struct party *p, size_t tiles,
                   enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
 {
     TRY(check_agree(p));
-    return run(p, tiles, work, self);
+    return run(p, crew_lanes(p), tiles, work, self);
 }
 
 enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
                    void *self)
 {
-    return run(p, crew_lanes(p), work, self);
+    return run(p, crew_lanes(p), crew_lanes(p), work, self);
+}
+
+enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
+                        void *self)
+{
+    const size_t here = p->crew != NULL && !p->crew->busy ? p->crew->here : 1;
+    return run(p, here, here, work, self);
 }
 
 static size_t divide_up(size_t n, size_t by)
@@ -185,11 +217,26 @@ static size_t divide_up(size_t n, size_t by)
     return n / by + (n % by != 0);
 }
 
-size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
+static size_t tile_of(size_t lanes, size_t n, size_t most, size_t least)
 {
-    const size_t lanes = crew_lanes(p), longest = divide_up(most, lanes * least) * least;
+    const size_t longest = divide_up(most, lanes * least) * least;
     const size_t each = divide_up(n, lanes * longest); /* tiles, of each lane */
     if (lanes == 1)
         return most;
     return each > 0 ? divide_up(divide_up(n, lanes * each), least) * least : least;
+}
+
+size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
+{
+    return tile_of(crew_lanes(p), n, most, least);
+}
+
+size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least)
+{
+    return tile_of(crew_all(p), n, crew_machines(p) * most, least);
+}
+
+size_t crew_machines(const struct party *p)
+{
+    return crew_all(p) / crew_lanes(p);
 }

@@ -21,6 +21,20 @@
 struct crew;
 
 /*
+ * Lanes beyond `first` that other processes of this server have (parties/server/ranks.h). They
+ * share no memory with the caller, so they do no closures but jobs: see crew_jobs().
+ */
+struct crew_far {
+    size_t first; /* lanes that this process has */
+    /* Sends each far lane the arguments of a job; then waits for the results, or calls it off. */
+    enum err (*begin)(void *self, unsigned job, const struct bytes *arguments) MUST_CHECK;
+    enum err (*end)(void *self, bool call_off, struct bytes *results) MUST_CHECK;
+    /* Adds what far lanes have counted since the last time. */
+    enum err (*sum)(void *self, struct share64 sums) MUST_CHECK;
+    void *self;
+};
+
+/*
  * Gives `first` (lane 0) the lanes 1 .. lanes - 1, where nets[k] is lane k's: made with its number
  * over a transport that nothing else uses, and with the same `ended` as all others. Borrows the
  * nets. Do not change the party's watch later. Memory that scratch keeps is shared out.
@@ -28,6 +42,12 @@ struct crew;
 enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
                   const struct session *session) MUST_CHECK;
 void crew_free(struct crew **crew);
+
+/*
+ * Where the session has `all` lanes, and its servers have them in different ways: all but the first
+ * `near` do jobs alone. `far` is borrowed; NULL where this process has all. Before any work.
+ */
+void crew_extend(struct crew *crew, size_t near, size_t all, const struct crew_far *far);
 
 /* party_topic() of a party and of all its lanes. */
 enum err crew_topic(struct party *p, const struct session *session,
@@ -56,11 +76,48 @@ enum err crew_run(struct party *p, size_t tiles,
                   enum err (*work)(void *self, struct party *lane, size_t tile),
                   void *self) MUST_CHECK;
 
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/* Lanes of all processes; crew_lanes() where there are no others. */
+size_t crew_all(const struct party *p);
+/* Whether some lanes do jobs alone: what is worth it is done as a job then. */
+bool crew_deals(const struct party *p);
+/* Of those that are in other processes; or NULL. */
+const struct crew_far *crew_far(const struct party *p);
+
+/*
+ * Work that every lane of the session does once, wherever it is: it reads bytes, and writes bytes.
+ * `number` names `work` to processes that share no memory (parties/server/rank_lanes_mpi.c), where
+ * `self` is another one. So servers need as many lanes in all, not as many machines.
+ */
+enum crew_job_number { CREW_GREET, CREW_COUNT, CREW_NOISE };
+struct crew_job {
+    enum crew_job_number number;
+    enum err (*put)(void *self, size_t lane, struct bytes *arguments);
+    enum err (*work)(void *self, struct party *lane, struct reader *arguments,
+                     struct bytes *result);
+    enum err (*take)(void *self, size_t lane, struct reader *result); /* or NULL */
+    void *self;
+};
+
+/* Not under a check: lanes elsewhere cannot prove what they did. */
+enum err crew_jobs(struct party *p, const struct crew_job *job) MUST_CHECK;
+
+/* As crew_each(), of all lanes that this process has, also those that do jobs alone. */
+enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
+                        void *self) MUST_CHECK;
+
 /*
  * How long tiles of n elements should be: `most` where there is one lane. More lanes get shorter
  * ones, so that the memory of all is bounded as that of one is, and each has as many; `most` of
  * them take one tile each, as they take one where there is one lane. Multiples of `least`.
  */
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
+/*
+ * The same for jobs. They take crew_machines() times as much at once: so often there are the lanes
+ * that have the memory of one process.
+ */
+size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least);
+size_t crew_machines(const struct party *p);
 
 #endif

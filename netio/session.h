@@ -6,7 +6,7 @@
  *   all -> all  SECRET   session id, 32 random bytes
  *
  *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed,
- *                and the three numbers of lanes behind them
+ *                and the numbers of lanes of each, near and in all, behind them
  *
  * over CURVE control links. Messages of another attempt or session are left over from an earlier
  * try and are skipped. Nothing is read beyond a neighbour's SECRET. Before a session, servers 1 and
@@ -24,11 +24,12 @@
 #include "netio/transport.h"
 
 /* Of the handshake and of the frames: a server speaks to one that has the same number. */
-#define SESSION_PROTOCOL 4
+#define SESSION_PROTOCOL 5
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
 #define SESSION_ABOUT_SIZE 16
 #define SESSION_LANES_MAX 16
+#define SESSION_ALL_MAX 1024 /* of all processes of a server */
 
 struct session {
     unsigned index;
@@ -41,13 +42,15 @@ struct session {
  * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it
  * proposes a session for. The two others find that of the last PROPOSE there, also when it came to
  * nothing. `passes.expect` is what a server wants its neighbours to show where they dial its bulk
- * links; `passes.show` is what they want of it. `lanes` is how many a server can use, and then what
- * the session has: the least of the three.
+ * links; `passes.show` is what they want of it. `lanes` is how many a server can use in one
+ * process, and then what the session has: the least of the three. `all` is the same of the lanes of
+ * all of a server's processes; 0: as many as `lanes`.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
     struct transport_passes passes;
     unsigned lanes; /* 1 to SESSION_LANES_MAX */
+    unsigned all;   /* at least as many, to SESSION_ALL_MAX */
 };
 
 /*

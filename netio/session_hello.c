@@ -10,6 +10,7 @@ void session_hello_put(struct bytes *b, unsigned index, const struct session_hel
     bytes_put(b, hello->nonce, sizeof hello->nonce);
     bytes_put(b, hello->pass, sizeof hello->pass);
     bytes_put_u8(b, hello->lanes);
+    bytes_put_u16(b, hello->all);
     bytes_put(b, terms->digest, sizeof terms->digest);
     bytes_put_u8(b, (uint8_t)terms->parts);
     for (size_t i = 0; i < terms->parts; i++) {
@@ -126,9 +127,11 @@ enum err session_hello_take(struct reader *r, uint16_t protocol, unsigned who,
     reader_copy(r, hello->nonce, sizeof hello->nonce);
     reader_copy(r, hello->pass, sizeof hello->pass);
     hello->lanes = reader_u8(r);
+    hello->all = reader_u16(r);
     read_terms(r, &terms);
     TRY(reader_done(r));
-    if (hello->lanes == 0 || hello->lanes > SESSION_LANES_MAX)
+    if (hello->lanes == 0 || hello->lanes > SESSION_LANES_MAX || hello->all < hello->lanes ||
+        hello->all > SESSION_ALL_MAX)
         return ERR_FORMAT;
     if (memcmp(terms.digest, ours->digest, sizeof terms.digest) != 0) {
         name_differences(who, ours, &terms, log);

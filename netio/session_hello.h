@@ -2,7 +2,7 @@
  * netio/session_hello.h - HELLO: what a server says of itself when a session begins.
  *
  *   program version (string), index u8             the same in all versions of the protocol
- *   nonce 32, pass 32, lanes u8, terms 32, parts u8, (name, digest 32)*
+ *   nonce 32, pass 32, lanes u8, all u16, terms 32, parts u8, (name, digest 32)*
  *
  * For netio/session_open.c alone.
  */
@@ -17,6 +17,7 @@ struct session_hello {
     uint8_t nonce[SESSION_NONCE];
     uint8_t pass[TRANSPORT_PASS_SIZE]; /* for the bulk links of the server that gets this HELLO */
     uint8_t lanes;
+    uint16_t all;
 };
 
 void session_hello_put(struct bytes *b, unsigned index, const struct session_hello *hello,

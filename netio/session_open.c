@@ -122,6 +122,7 @@ static enum err send_hello(struct handshake *h)
     struct session_hello *own = &h->said[h->index];
     secret_random(own->nonce, sizeof own->nonce);
     own->lanes = (uint8_t)h->offer->lanes;
+    own->all = (uint16_t)h->offer->all;
     for (unsigned p = 0; p < 2; p++) {
         struct bytes b CLEAN(bytes_clear) = {0};
         memcpy(own->pass, h->offer->passes.expect[p], sizeof own->pass);
@@ -317,8 +318,10 @@ static enum err make_id(struct handshake *h)
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
         bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
-    for (int i = 0; i < 3; i++) /* so that all three know the same least one */
+    for (int i = 0; i < 3; i++) { /* so that all three know the same least ones */
         bytes_put_u8(&b, h->said[i].lanes);
+        bytes_put_u16(&b, h->said[i].all);
+    }
     return hkdf_digest(&b, h->id);
 }
 
@@ -355,9 +358,12 @@ static enum err finish(struct handshake *h, struct session **session)
 
     if (both == NULL)
         return ERR_NOMEM;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         if (h->said[i].lanes < h->offer->lanes)
             h->offer->lanes = h->said[i].lanes;
+        if (h->said[i].all < h->offer->all)
+            h->offer->all = h->said[i].all;
+    }
     for (unsigned p = 0; p < 2; p++) {
         bool low = h->index < net_index_of(h->index, (enum net_peer)p);
         memcpy(both[p], low ? h->mine[p] : h->theirs[p], SECRET);
@@ -416,8 +422,11 @@ enum err session_open(struct session **session, struct transport *control, unsig
                                        .patience = patience_ms};
 
     *session = NULL;
+    if (offer->all == 0)
+        offer->all = offer->lanes;
     if (index > 2 || terms->parts > TERMS_PARTS_MAX || (index == 0) != (propose == NULL) ||
-        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX)
+        offer->lanes == 0 || offer->lanes > SESSION_LANES_MAX || offer->all < offer->lanes ||
+        offer->all > SESSION_ALL_MAX)
         return log_fail(log, ERR_MISUSE, "session_open: wrong arguments at server %u", index);
     TRY(prepare(&h));
     TRY(first_attempt(&h, propose));

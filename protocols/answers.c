@@ -56,7 +56,7 @@ static enum err expand_one(void *self, struct party *lane, size_t upload)
     (void)lane;
     for (unsigned k = 0; k < 2; k++)
         if (u->seed[k] != NULL)
-            TRY(prg_xor_once(u->seed[k], x->expanded[2 * upload + k],
+            TRY(prg_xor_from(u->seed[k], u->skip, x->expanded[2 * upload + k],
                              answers_bytes(x->out.n, u->bits)));
     return ERR_OK;
 }

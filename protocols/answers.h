@@ -21,6 +21,7 @@ struct answers_upload {
     unsigned bits;
     const uint8_t *seed[2]; /* of components index and index + 1, or NULL */
     const uint8_t *vector;  /* where the seed is NULL */
+    uint64_t skip;          /* bytes of the seeds' streams that come before: of other cells */
 };
 
 /* A component whole, in the party's scratch if it has to be expanded from a seed. */

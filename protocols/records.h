@@ -51,11 +51,15 @@ struct records_part {
     const struct planes *made; /* or NULL */
 };
 
-/* Each attribute stands in exactly one of the parts. */
+/*
+ * Each attribute stands in exactly one of the parts. Of a batch of `of` records it may have those
+ * from `first` on, a multiple of 64: vectors hold these alone.
+ */
 struct records_batch {
     size_t records;
     size_t parts;
     const struct records_part *part;
+    size_t first, of; /* 0: it is whole */
 };
 
 /* What is counted: a marginal's attributes, ascending; its counts are added to `out`. */

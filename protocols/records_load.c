@@ -20,6 +20,8 @@ static enum err check_batch(const struct records_shape *shape, const struct reco
                              made->width != part_bits(shape, &b->part[i])))
             return ERR_RANGE;
     }
+    if (b->of > 0 && (b->first % 64 != 0 || b->first > b->of || b->records > b->of - b->first))
+        return ERR_RANGE;
     if (b->parts == 0 || held != shape->attributes)
         return ERR_RANGE;
     for (size_t a = 0; a < shape->attributes; a++) {
@@ -85,6 +87,20 @@ static void load_ones(const struct party *p, const struct span *s, struct bits v
         memset(valid.b + s->at / 64, 0xff, bytes);
 }
 
+/* The planes of a window on a component, from its seed. */
+static enum err expand_window(struct party *p, const uint8_t *seed, unsigned planes,
+                              const struct records_batch *b, const uint8_t **component)
+{
+    const size_t bytes = records_plane_bytes(b->records), whole = records_plane_bytes(b->of);
+    uint8_t *made;
+    TRY(scratch_array(p->scratch, &made, planes * bytes));
+    memset(made, 0, planes * bytes);
+    for (unsigned k = 0; k < planes; k++)
+        TRY(prg_xor_from(seed, k * whole + b->first / 8, made + k * bytes, bytes));
+    *component = made;
+    return ERR_OK;
+}
+
 enum err records_source_open(struct party *p, struct records_source *s,
                              const struct records_shape *shape, const struct records_batch *b)
 {
@@ -101,7 +117,9 @@ enum err records_source_open(struct party *p, struct records_source *s,
             continue;
         }
         for (unsigned k = 0; k < 2; k++)
-            TRY(answers_component(p, part->seed[k], part->vector, bytes, &component[k]));
+            TRY(b->of > 0 && part->seed[k] != NULL
+                    ? expand_window(p, part->seed[k], part_bits(shape, part), b, &component[k])
+                    : answers_component(p, part->seed[k], part->vector, bytes, &component[k]));
     }
     return ERR_OK;
 }

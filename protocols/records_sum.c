@@ -40,7 +40,7 @@ struct adding {
     const struct summing *c;
     const struct records_block *b;
     uint16_t *parts; /* of each lane, `stride` apart */
-    size_t stride, tile;
+    size_t stride, tile, lanes;
 };
 
 /* Words of a lane's parts, so that each begins where vectors do. */
@@ -56,7 +56,7 @@ static enum err add_tile(void *self, struct party *lane, size_t tile)
     const struct summing *c = s->c;
     const size_t from = tile * s->tile, left = s->b->used - from,
                  n = left < s->tile ? left : s->tile;
-    TRY(c->of->add(lane, c->of, s->b, from, n, s->parts + lane->lane * s->stride));
+    TRY(c->of->add(lane, c->of, s->b, from, n, s->parts + tile % s->lanes * s->stride));
     tell(lane, c, c->done + from + n);
     return ERR_OK;
 }
@@ -66,7 +66,7 @@ static enum err add_tiles(struct party *p, const struct summing *c, const struct
                           uint16_t *parts)
 {
     const size_t stride = stride_of(c), lanes = crew_lanes(p);
-    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64)};
+    struct adding s = {c, b, parts, stride, crew_tile(p, b->used, c->of->tile, 64), lanes};
     memset(parts, 0, lanes * stride * sizeof *parts);
     TRY(crew_run(p, (b->used + s.tile - 1) / s.tile, add_tile, &s));
     for (size_t k = 1; k < lanes; k++)

@@ -148,11 +148,94 @@ static enum err make_part(void *self, struct party *lane, size_t part)
     return b->make(lane, share64_view(b->out, from, left < b->part ? left : b->part));
 }
 
-static enum err make_batch(struct party *p, const struct maker *maker, struct share64 out)
+/* --- by lanes of other processes -------------------------------------------------------------- */
+
+#define SHARE_MOST ((uint64_t)1 << 28) /* samples */
+
+/* A lane's parts of a batch: every `all` from its own on. */
+struct dealt {
+    struct batch batch;
+    uint8_t noise, kind;
+    size_t all;
+};
+
+static size_t part_at(const struct batch *b, size_t from)
 {
+    return b->out.n - from < b->part ? b->out.n - from : b->part;
+}
+
+static enum err put_share(void *self, size_t lane, struct bytes *arguments)
+{
+    const struct dealt *d = self;
+    bytes_put_u8(arguments, d->noise);
+    bytes_put_u8(arguments, d->kind);
+    for (size_t from = lane * d->batch.part; from < d->batch.out.n; from += d->all * d->batch.part)
+        bytes_put_u64(arguments, part_at(&d->batch, from));
+    return bytes_ok(arguments);
+}
+
+enum err tape_make_share(struct party *lane, struct reader *r, struct bytes *result)
+{
+    const unsigned noise = reader_u8(r), kind = reader_u8(r);
+    const struct maker *maker;
+    if (noise > TAPE_DISCRETE || kind >= TAPE_KINDS)
+        return ERR_FORMAT;
+    maker = maker_of((enum tape_noise)noise, (enum tape_kind)kind);
+    while (r->left > 0) {
+        const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
+        const uint64_t n = reader_u64(r);
+        struct share64 part;
+        if (r->failed || n > SHARE_MOST || maker->opens)
+            return ERR_FORMAT;
+        TRY(party_share64(lane, &part, n));
+        TRY(maker->make(lane, part));
+        bytes_put(result, part.a, n * sizeof *part.a);
+        bytes_put(result, part.b, n * sizeof *part.b);
+    }
+    return bytes_ok(result);
+}
+
+static enum err make_share(void *self, struct party *lane, struct reader *arguments,
+                           struct bytes *result)
+{
+    (void)self;
+    return tape_make_share(lane, arguments, result);
+}
+
+static enum err take_share(void *self, size_t lane, struct reader *result)
+{
+    const struct dealt *d = self;
+    for (size_t from = lane * d->batch.part; from < d->batch.out.n;
+         from += d->all * d->batch.part) {
+        const struct share64 to = share64_view(d->batch.out, from, part_at(&d->batch, from));
+        reader_copy(result, to.a, to.n * sizeof *to.a);
+        reader_copy(result, to.b, to.n * sizeof *to.b);
+    }
+    return ERR_OK;
+}
+
+static enum err deal_batch(struct party *p, const struct batch *b, enum tape_noise noise,
+                           enum tape_kind kind)
+{
+    struct dealt d = {*b, (uint8_t)noise, (uint8_t)kind, crew_all(p)};
+    return crew_jobs(p, &(const struct crew_job){.number = CREW_NOISE,
+                                                 .put = put_share,
+                                                 .work = make_share,
+                                                 .take = take_share,
+                                                 .self = &d});
+}
+
+static enum err make_batch(struct party *p, enum tape_noise noise, enum tape_kind kind,
+                           struct share64 out)
+{
+    const struct maker *maker = maker_of(noise, kind);
     struct batch b = {maker->make, out, crew_tile(p, out.n, maker->cost.batch, 128)};
     if (maker->opens)
         return maker->make(p, out);
+    if (crew_deals(p)) {
+        b.part = crew_deal_tile(p, out.n, maker->cost.batch, 128);
+        return deal_batch(p, &b, noise, kind);
+    }
     return crew_run(p, (out.n + b.part - 1) / b.part, make_part, &b);
 }
 
@@ -160,7 +243,8 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
 {
     const struct maker *maker = maker_of(tape->noise, kind);
     /* a check notes what is computed: half as many at a time keep its moves below 96 MiB */
-    const size_t most = maker->cost.batch / (p->check != NULL ? 2 : 1);
+    const size_t most = maker->cost.batch / (p->check != NULL ? 2 : 1) *
+                        (maker->opens ? 1 : crew_machines(p));
     size_t position = tape_position(tape, kind), *made = &tape->reel[kind].made, n;
     if (count > SIZE_MAX / 64)
         return ERR_RANGE;
@@ -170,7 +254,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
     TRY(grow(tape, kind, n));
     for (size_t k; n > 0; n -= k) {
         k = n < most ? n : most;
-        TRY(make_batch(p, maker, view(tape, kind, *made, k)));
+        TRY(make_batch(p, tape->noise, kind, view(tape, kind, *made, k)));
         *made += k;
     }
     return ERR_OK;

@@ -14,6 +14,7 @@
 #ifndef TREFOIL_PROTOCOLS_TAPE_H
 #define TREFOIL_PROTOCOLS_TAPE_H
 
+#include "base/bytes.h"
 #include "mpc/party.h"
 
 #define TAPE_ID_SIZE 32
@@ -82,6 +83,13 @@ size_t tape_position(const struct tape *tape, enum tape_kind kind);
  */
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
                       size_t count) MUST_CHECK;
+
+/*
+ * For a lane of another process: what its share of a batch is (crew_jobs()), from what
+ * tape_reserve() says of it.
+ */
+enum err tape_make_share(struct party *lane, struct reader *arguments,
+                         struct bytes *result) MUST_CHECK;
 
 /* Moves the next samples to `out` (out.n of them) and wipes them on the tape. ERR_MISUSE if too
  * few. */

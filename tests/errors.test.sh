@@ -397,7 +397,7 @@ if [ "$(./newer --version 2>/dev/null | awk 'NR == 1 { print $2 }')" = "9${versi
     ./newer serve study.yaml --key west.key --folder west --listen 127.0.0.1 >newer.log 2>&1 &
     servers[2]=$!
     for ((k = 0; k < 1200; k++)); do grep -q 'is ready' newer.log && break || sleep 0.05; done
-    says 3 "server 2 runs trefoil 9${version:1} (protocol 4), we run $version (protocol 4): all three need the same version; ours is the older one, upgrade it" \
+    says 3 "server 2 runs trefoil 9${version:1} (protocol 5), we run $version (protocol 5): all three need the same version; ours is the older one, upgrade it" \
         run study.yaml --key office.key --out again
 else
     skip 'servers of two versions' 'this build has its version in a place where it cannot be written over'

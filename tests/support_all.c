@@ -280,7 +280,7 @@ static enum err all_moments(struct party *p, struct secrets *s)
     static const uint16_t attribute[] = {0, 1, 2, 3};
     const struct records_shape shape = {4, size};
     struct records_part part = {.attributes = 4, .attribute = attribute};
-    const struct records_batch batch = {s->n, 1, &part};
+    const struct records_batch batch = {.records = s->n, .parts = 1, .part = &part};
     if (p->index == 1)
         part.vector = (const uint8_t *)s->x16.b;
     if (p->index == 2)

@@ -15,7 +15,7 @@
 struct seat {
     unsigned index;
     uint64_t seed;
-    size_t lanes;
+    size_t lanes, near;
     struct transport *transport[SESSION_LANES_MAX];
     three_job job;
     void *shared;
@@ -118,6 +118,8 @@ static void *sit(void *arg)
         e = party_new(&party, nets[0], session, 0, &log);
     if (e == ERR_OK && s->lanes > 1)
         e = crew_new(&crew, party, nets, s->lanes, session);
+    if (e == ERR_OK && s->near > 0)
+        crew_extend(crew, s->near, s->lanes, NULL);
     if (e == ERR_OK)
         e = soil(party->scratch);
     if (e == ERR_OK)
@@ -191,8 +193,8 @@ enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct th
     return e;
 }
 
-enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
-                         struct three_costs *costs, enum err results[3])
+static enum err run_lanes(uint64_t seed, size_t lanes, size_t near, size_t depth, three_job job,
+                          void *shared, struct three_costs *costs, enum err results[3])
 {
     struct transport *transports[SESSION_LANES_MAX][3] = {{NULL}};
     struct seat seats[3];
@@ -204,6 +206,7 @@ enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job jo
     for (unsigned i = 0; i < 3; i++) {
         seats[i] = (struct seat){
             .index = i, .seed = seed, .lanes = lanes, .job = job, .shared = shared, .costs = costs};
+        seats[i].near = near;
         for (size_t k = 0; k < lanes; k++)
             seats[i].transport[k] = transports[k][i];
     }
@@ -212,6 +215,18 @@ enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job jo
         for (unsigned i = 0; i < 3; i++)
             transport_free(&transports[k][i]);
     return e;
+}
+
+enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
+                         struct three_costs *costs, enum err results[3])
+{
+    return run_lanes(seed, lanes, 0, depth, job, shared, costs, results);
+}
+
+enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job, void *shared,
+                         struct three_costs *costs)
+{
+    return run_lanes(seed, lanes, near, 8, job, shared, costs, NULL);
 }
 
 /* component c of lane i, c < 2, common to all; component 2 makes the sum right */

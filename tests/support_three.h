@@ -26,6 +26,13 @@ enum err three_run(uint64_t seed, three_job job, void *shared, struct three_cost
 enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
                          struct three_costs *costs, enum err results[3]);
 
+/*
+ * The same; all lanes but the first `near` do jobs alone, as those of other processes do
+ * (crew_jobs()).
+ */
+enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job, void *shared,
+                         struct three_costs *costs);
+
 /* The same over transports that `wrap` puts on top of the in-process ones. */
 enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
                            struct transport (*wrap)(struct transport *inner));

@@ -102,7 +102,8 @@ static void hold(struct held *h, const struct batches *b, unsigned index)
                 if ((index + slot) % 3 < 2)
                     h->part[i][k].seed[slot] = seeds[(index + slot) % 3];
         }
-        h->batch[i] = (struct records_batch){b->owner[i].records, b->owner[i].parts, h->part[i]};
+        h->batch[i] = (struct records_batch){
+            .records = b->owner[i].records, .parts = b->owner[i].parts, .part = h->part[i]};
     }
 }
 

@@ -161,12 +161,16 @@ TEST(the_least_number_of_lanes_is_agreed_on)
         const unsigned least[] = {1, 2, 4};
         struct server s[3];
         in_memory(s);
-        for (unsigned i = 0; i < 3; i++)
+        for (unsigned i = 0; i < 3; i++) {
             s[i].offer.lanes = lanes[k][i];
+            s[i].offer.all = 20 * lanes[k][i];
+        }
         run_three(run_server, s, sizeof *s);
         expect_agreement(s);
-        for (unsigned i = 0; i < 3; i++)
+        for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(s[i].offer.lanes, least[k]);
+            assert_int_equal(s[i].offer.all, 20 * least[k]);
+        }
         sit_down(s);
     }
 }
@@ -242,6 +246,7 @@ static void raw_hello(struct bytes *b, uint16_t protocol, const char *version, u
     bytes_put(b, nonce, sizeof nonce);
     bytes_put(b, pass, sizeof pass);
     bytes_put_u8(b, 1);
+    bytes_put_u16(b, 1);
     bytes_put(b, t.digest, sizeof t.digest);
     bytes_put_u8(b, (uint8_t)t.parts);
     for (size_t i = 0; i < t.parts; i++) {
@@ -298,13 +303,13 @@ TEST(another_version_is_named)
     play(x, SESSION_PROTOCOL + 7, "9.9.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 11), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 9.9.9 (protocol 12), we run"));
         assert_non_null(strstr(x[i].s.sink, "ours is the older one, upgrade it"));
     }
     play(x, SESSION_PROTOCOL, "0.0.9", 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
-        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 4), we run"));
+        assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 5), we run"));
         assert_non_null(strstr(x[i].s.sink, "theirs is the older one, upgrade it"));
     }
     /* a protocol of which we can read nothing but the number */

@@ -3,8 +3,10 @@
 
 #include "base/memory.h"
 #include "mpc/check.h"
+#include "mpc/crew.h"
 #include "protocols/answers.h"
 #include "protocols/answers_pack.h"
+#include "protocols/portion.h"
 #include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
@@ -169,7 +171,7 @@ static enum err count_records(struct party *p, void *shared)
     const struct records_shape shape = {COLUMNS, sizes};
     struct records *r = shared;
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = r->vector};
-    const struct records_batch batch = {RECORDS, 1, &part};
+    const struct records_batch batch = {.records = RECORDS, .parts = 1, .part = &part};
     struct records_query query[2];
     static const int64_t *const score[COLUMNS] = {scores[0], scores[1], scores[2], scores[3]};
     struct share64 out CLEAN(share64_free);
@@ -253,7 +255,7 @@ static enum err sum_narrow(struct party *p, void *shared)
     const struct records_shape shape = {2, values};
     struct narrow *r = shared;
     struct records_part part = {.attributes = 2, .attribute = column, .vector = r->vector};
-    const struct records_batch batch = {64, 1, &part};
+    const struct records_batch batch = {.records = 64, .parts = 1, .part = &part};
     static const struct check_limits limits;
     struct share64 out CLEAN(share64_free) = {0};
     for (unsigned k = 0; k < 2; k++)
@@ -284,6 +286,127 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
         assert_int_equal(three_sum64(&r->out, 0), 64 * 7 * 3);
     }
     three_result_free(&r->out);
+}
+
+/* --- a count in portions ---------------------------------------------------------------------- */
+
+#define PORTIONS_CELLS (CELLS + COUNTED)
+
+/* Answers of so many cells, then records, as jobs of all lanes, which read nothing but bytes. */
+struct counted {
+    struct answers *a;
+    struct records *r;
+    struct three_result out;
+};
+
+struct cut {
+    struct portion_whole whole;
+    struct portion_sums sums;
+    size_t lanes;
+};
+
+static enum err put_portion(void *self, size_t lane, struct bytes *arguments)
+{
+    const struct cut *c = self;
+    return portion_put(&c->whole, lane, c->lanes, arguments);
+}
+
+static enum err count_portion(void *self, struct party *lane, struct reader *arguments,
+                              struct bytes *result)
+{
+    struct cut *c = self;
+    (void)result;
+    return portion_count(lane, arguments, &c->sums);
+}
+
+static enum err count_in_portions(struct party *p, const struct portion_whole *whole,
+                                  struct share64 out)
+{
+    struct cut c = {.whole = *whole, .lanes = crew_all(p)};
+    const struct crew_job job = {CREW_COUNT, put_portion, count_portion, NULL, &c};
+    enum err e;
+    portion_sums_new(&c.sums);
+    e = crew_jobs(p, &job);
+    for (size_t i = 0; i < out.n && e == ERR_OK; i++) {
+        out.a[i] = c.sums.sums.a[i];
+        out.b[i] = c.sums.sums.b[i];
+    }
+    portion_sums_free(&c.sums);
+    return e;
+}
+
+static enum err count_both(struct party *p, void *shared)
+{
+    static const uint16_t column[COLUMNS] = {0, 1, 2, 3};
+    struct counted *x = shared;
+    struct answers_upload upload[OWNERS];
+    struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = x->r->vector};
+    const struct records_batch batch = {.records = RECORDS, .parts = 1, .part = &part};
+    struct share64 out CLEAN(share64_free) = {0};
+    struct records_query query[2];
+    struct portion_whole answers = {.answer = upload,
+                                    .answers = OWNERS,
+                                    .bits = BITS + 2,
+                                    .cells = CELLS},
+                         records = {.batch = &batch,
+                                    .batches = 1,
+                                    .shape = {COLUMNS, sizes},
+                                    .query = query,
+                                    .queries = 2,
+                                    .cells = COUNTED};
+    TRY(share64_new(&out, PORTIONS_CELLS));
+    query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, CELLS, 5 * 16 * 9)};
+    query[1] = (struct records_query){2, {2, 3}, share64_view(out, CELLS + 5 * 16 * 9, 18)};
+    for (size_t i = 0; i < OWNERS; i++)
+        upload[i] = (struct answers_upload){.bits = BITS, .vector = x->a->vector[i]};
+    for (unsigned k = 0; k < 2; k++) {
+        const unsigned c = (p->index + k) % 3;
+        for (size_t i = 0; i < OWNERS && c < 2; i++)
+            upload[i].seed[k] = x->a->seed[i][c];
+        part.seed[k] = c == 2 ? NULL : x->r->seed[c];
+    }
+    TRY(count_in_portions(p, &answers, share64_view(out, 0, CELLS)));
+    TRY(count_in_portions(p, &records, share64_view(out, CELLS, COUNTED)));
+    three_put64(&x->out, p, out);
+    return ERR_OK;
+}
+
+/* By cells on two lanes, by uploads on three; and where only the first does other work. */
+TEST(portions_add_up_to_the_whole)
+{
+    struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
+    struct counted x = {.a = a, .r = r};
+    uint64_t s = 31, expected[PORTIONS_CELLS] = {0};
+    for (size_t i = 0; i < OWNERS; i++) {
+        for (size_t k = 0; k < CELLS; k++) {
+            a->counts[i][k] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
+            expected[k] += (uint64_t)a->counts[i][k];
+        }
+        a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
+        assert_int_equal(answers_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
+        assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i], a->vector[i],
+                                      answers_bytes(CELLS, BITS)),
+                         ERR_OK);
+    }
+    for (size_t i = 0; i < RECORDS; i++) {
+        for (size_t k = 0; k < COLUMNS; k++)
+            r->code[k][i] = (uint16_t)(three_random(&s) % sizes[k]);
+        expected[CELLS + (r->code[0][i] * 16 + r->code[1][i]) * 9 + r->code[3][i]]++;
+        expected[CELLS + 5 * 16 * 9 + r->code[2][i] * 9 + r->code[3][i]]++;
+    }
+    pack(r);
+    assert_int_equal(three_result_new(&x.out, PORTIONS_CELLS), ERR_OK);
+    for (size_t k = 0; k < 4; k++) {
+        const size_t lanes = k == 3 ? 3 : lane_counts[k];
+        assert_int_equal(k == 3 ? three_run_dealt(5, lanes, 1, count_both, &x, NULL)
+                                : three_run_lanes(5, lanes, 8, count_both, &x, NULL, NULL),
+                         ERR_OK);
+        assert_true(three_replicated(&x.out, 64));
+        for (size_t i = 0; i < PORTIONS_CELLS; i++)
+            assert_int_equal(three_sum64(&x.out, i), expected[i]);
+    }
+    three_result_free(&x.out);
 }
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -353,5 +476,23 @@ TEST(noise_is_made_by_all_lanes)
                 assert_int_equal(cost[l].opened_calls[OPEN_REJECT_BIT], 0);
         }
         three_result_free(&n.out);
+    }
+}
+
+/* Lanes that have the same numbers make the same samples, wherever they are. */
+TEST(noise_does_not_depend_on_who_has_the_lanes)
+{
+    struct noise n[2];
+    for (unsigned kind = 0; kind < TAPE_KINDS; kind++) {
+        for (size_t k = 0; k < 2; k++) {
+            n[k] = (struct noise){.kind = (enum tape_kind)kind};
+            assert_int_equal(three_result_new(&n[k].out, SAMPLES), ERR_OK);
+        }
+        assert_int_equal(three_run_lanes(14, 3, 8, make_noise, &n[0], NULL, NULL), ERR_OK);
+        assert_int_equal(three_run_dealt(14, 3, 1, make_noise, &n[1], NULL), ERR_OK);
+        for (size_t i = 0; i < SAMPLES; i++)
+            assert_int_equal(three_sum64(&n[0].out, i), three_sum64(&n[1].out, i));
+        for (size_t k = 0; k < 2; k++)
+            three_result_free(&n[k].out);
     }
 }

@@ -98,7 +98,8 @@ static void hold(struct held *h, const struct scene *s, unsigned index)
 {
     memset(h, 0, sizeof *h);
     for (size_t i = 0; i < BATCHES; i++) {
-        h->batch[i] = (struct records_batch){s->records[i], s->parts[i], h->part[i]};
+        h->batch[i] = (struct records_batch){
+            .records = s->records[i], .parts = s->parts[i], .part = h->part[i]};
         for (size_t k = 0; k < s->parts[i]; k++) {
             const struct sent *from = &s->part[i][k];
             h->part[i][k] = (struct records_part){.attributes = from->attributes,
@@ -506,7 +507,7 @@ static enum err count_wrongly_split(struct party *p, void *shared)
         {.attributes = 4, .attribute = most, .seed = {seed, seed}, .vector = seed}};
     bool right = true;
     for (size_t i = 0; i < 2; i++) {
-        const struct records_batch batch = {8, 1, &parts[i]};
+        const struct records_batch batch = {.records = 8, .parts = 1, .part = &parts[i]};
         struct records_query query = {.n = 1};
         TRY(share64_new(&query.out, few_sizes[0]));
         right = right && records_count(p, &few.shape, &batch, 1, &query, 1) == ERR_RANGE;

@@ -134,6 +134,7 @@ static enum err finish_counts(struct engine *g)
 
 enum err engine_finish(struct engine *g)
 {
+    TRY(tally_gather(g->party, &g->tally));
     TRY(tally_finish(g->party, &g->tally));
     if (g->counts != NULL && g->owners == g->tally.owners)
         return check_flush(g->party);

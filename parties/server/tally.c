@@ -1,6 +1,7 @@
 #include "parties/server/tally.h"
 
 #include "base/memory.h"
+#include "mpc/crew.h"
 #include "mpc/ring.h"
 #include "protocols/answers.h"
 #include "protocols/records.h"
@@ -17,6 +18,7 @@ enum err tally_new(struct tally *t, const struct study *study, const struct boun
 {
     uint64_t cells = 0;
     *t = (struct tally){.study = study, .bounds = bounds};
+    portion_sums_new(&t->dealt);
     for (size_t q = 0; q < study->workload->queries; q++)
         cells += tally_counts(study, q) ? study->workload->query[q].cells : 0;
     TRY(memory_new(&t->counted, study_owners_most(study)));
@@ -29,6 +31,7 @@ void tally_free(struct tally *t)
 {
     share64_free(&t->sums);
     share64_free(&t->linked);
+    portion_sums_free(&t->dealt);
     memory_free(&t->counted);
     keyed_free(&t->keyed);
 }
@@ -136,27 +139,96 @@ static enum err shape_of(const struct domain *d, uint32_t **size, struct records
     return ERR_OK;
 }
 
-static enum err add_records(struct party *p, struct tally *t, const struct work *w)
+/* What is counted, each with its place among the sums. */
+static enum err queries_of(const struct tally *t, struct records_query **queries, size_t *count)
 {
     const struct workload *load = t->study->workload;
+    size_t at = 0;
+    *count = 0;
+    TRY(memory_new(queries, load->queries));
+    for (size_t q = 0; q < load->queries; q++) {
+        const struct workload_query *query = &load->query[q];
+        struct records_query *to = &(*queries)[*count];
+        if (!tally_counts(t->study, q))
+            continue;
+        *to = (struct records_query){.n = query->clique.n,
+                                     .out = share64_view(t->sums, at, query->cells)};
+        memcpy(to->attribute, query->clique.attribute,
+               query->clique.n * sizeof query->clique.attribute[0]);
+        at += query->cells;
+        ++*count;
+    }
+    return ERR_OK;
+}
+
+static enum err add_records(struct party *p, struct tally *t, const struct work *w)
+{
     struct records_query *queries CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
     struct records_shape shape;
-    size_t count = 0, at = 0;
-    TRY(memory_new(&queries, load->queries));
+    size_t count = 0;
+    TRY(queries_of(t, &queries, &count));
     TRY(shape_of(t->study->domain, &size, &shape));
-    for (size_t q = 0; q < load->queries; q++) {
-        const struct workload_query *query = &load->query[q];
-        if (!tally_counts(t->study, q))
-            continue;
-        queries[count] = (struct records_query){.n = query->clique.n,
-                                                .out = share64_view(t->sums, at, query->cells)};
-        memcpy(queries[count++].attribute, query->clique.attribute,
-               query->clique.n * sizeof query->clique.attribute[0]);
-        at += query->cells;
-    }
     return records_count(p, &shape, w->batch, w->batches, queries, count);
 }
+
+/* --- by all lanes ----------------------------------------------------------------------------- */
+
+struct dealing {
+    const struct portion_whole *whole;
+    size_t portions;
+    struct portion_sums *sums;
+};
+
+static enum err put_portion(void *self, size_t lane, struct bytes *arguments)
+{
+    const struct dealing *d = self;
+    return portion_put(d->whole, lane, d->portions, arguments);
+}
+
+static enum err count_portion(void *self, struct party *lane, struct reader *arguments,
+                              struct bytes *result)
+{
+    const struct dealing *d = self;
+    (void)result;
+    return portion_count(lane, arguments, d->sums);
+}
+
+/* Uploads, a portion for each lane of the session. */
+static enum err deal(struct party *p, struct tally *t, const struct work *w)
+{
+    struct records_query *queries CLEAN(memory_release) = NULL;
+    uint32_t *size CLEAN(memory_release) = NULL;
+    struct portion_whole whole = {.answer = w->answer,
+                                  .answers = w->answers,
+                                  .bits = t->bounds->answer_bits,
+                                  .batch = w->batch,
+                                  .batches = w->batches,
+                                  .cells = t->sums.n};
+    struct dealing d = {&whole, crew_all(p), &t->dealt};
+    TRY(queries_of(t, &queries, &whole.queries));
+    TRY(shape_of(t->study->domain, &size, &whole.shape));
+    whole.query = queries;
+    t->deals = true;
+    return crew_jobs(
+        p, &(const struct crew_job){
+               .number = CREW_COUNT, .put = put_portion, .work = count_portion, .self = &d});
+}
+
+enum err tally_gather(struct party *p, struct tally *t)
+{
+    const struct crew_far *far = crew_far(p);
+    if (!t->deals)
+        return ERR_OK;
+    t->deals = false;
+    if (t->dealt.sums.a != NULL)
+        ring64_add(t->sums, t->sums, t->dealt.sums);
+    portion_sums_free(&t->dealt);
+    portion_sums_new(&t->dealt);
+    return far != NULL ? far->sum(far->self, t->sums) : ERR_OK;
+}
+
+/* --- uploads ---------------------------------------------------------------------------------- */
 
 /* The uploads of owners that are counted, or not, of whose batch all are here: now[] says which. */
 static enum err sort_out(const struct tally *t, const struct upload *uploads, size_t count,
@@ -180,6 +252,8 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
 {
     struct work w CLEAN(work_free) = {0};
     TRY(gather(&w, t->study, now, by_owner, p->index));
+    if (crew_deals(p))
+        return w.answers + w.batches > 0 ? deal(p, t, &w) : ERR_OK;
     if (w.answers > 0)
         TRY(add_answers(p, t, &w));
     return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;

@@ -16,6 +16,7 @@
 #include "parties/exchange/upload.h"
 #include "parties/server/keyed.h"
 #include "parties/study/bounds.h"
+#include "protocols/portion.h"
 
 struct tally {
     const struct study *study;   /* borrowed, */
@@ -25,6 +26,9 @@ struct tally {
     size_t owners;               /* that are counted */
     struct keyed keyed;
     struct share64 linked; /* rows that all owners of their batch have, where the study looks */
+    /* Where lanes of other processes count, too (crew_jobs()): sums that are still to be added. */
+    struct portion_sums dealt;
+    bool deals;
 };
 
 enum err tally_new(struct tally *t, const struct study *study,
@@ -40,6 +44,9 @@ bool tally_counts(const struct study *study, size_t query);
  */
 enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads,
                    size_t count) MUST_CHECK;
+
+/* Adds what all lanes have counted to the sums: local but within this server. */
+enum err tally_gather(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
  * Counts what is in and could not be counted before all is; nothing happens where that is nothing.
