@@ -12,6 +12,7 @@
 #include "netio/socket.h"
 
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct gate {
     struct porter *porter;
     void *hub; /* PAIR: the front's end of the port */
     char hub_name[40];
+    uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that no guest can choose another's number */
     struct queue queue;
 };
 
@@ -86,9 +88,10 @@ static enum err fill(struct bytes *message, zmq_msg_t *m)
 /*
  * The user number that admission (context.c) gave to the connection: false if it was never asked.
  */
-static bool user_of(zmq_msg_t *m, struct gate_client *from)
+static bool user_of(const struct gate *g, zmq_msg_t *m, struct gate_client *from)
 {
     static const char guest[] = NETIO_GUEST;
+    uint8_t hash[crypto_shorthash_BYTES];
     const char *text = zmq_msg_gets(m, "User-Id");
 
     if (text == NULL)
@@ -100,7 +103,8 @@ static bool user_of(zmq_msg_t *m, struct gate_client *from)
     }
     if (!text_hex(text + sizeof guest - 1, from->key, sizeof from->key))
         return false;
-    from->user = GATE_GUEST | (uint32_t)integer_get(from->key, 3);
+    crypto_shorthash(hash, from->key, sizeof from->key, g->secret);
+    from->user = GATE_GUEST | (uint32_t)integer_get(hash, 4);
     return true;
 }
 
@@ -194,6 +198,7 @@ enum err gate_new(struct gate **gate, const struct gate_options *o)
     g->netio = o->netio;
     g->log = o->log;
     pthread_mutex_init(&g->queue.mutex, NULL);
+    crypto_shorthash_keygen(g->secret);
     TRY(open_hub(g));
     TRY(open_router(g, o));
     return memory_hand_over(gate, &g);
@@ -244,7 +249,8 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
     }
     if (e == ERR_OK) {
         fd = zmq_msg_get(&m, ZMQ_SRCFD);
-        why = fault(routed, user_of(&m, from), &m);
+        why = fault(routed, user_of(g, &m, from), &m);
+        from->fd = fd;
     }
     if (why != NULL) {
         socket_skip(g->router, &m);
@@ -305,6 +311,11 @@ enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p,
         return e;
     }
     return ERR_OK;
+}
+
+void gate_cut(struct gate *g, const struct gate_client *who)
+{
+    porter_cut(g->porter, who->fd);
 }
 
 enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p, size_t n)

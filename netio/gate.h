@@ -33,8 +33,9 @@
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
     uint32_t user;
-    bool guest;      /* `user` is but GATE_GUEST and some bits of the key */
+    bool guest;      /* `user` is but GATE_GUEST and a hash of the key, by a secret of the gate */
     uint8_t key[32]; /* CURVE key of a guest */
+    int fd;          /* of its connection */
     uint8_t route_size;
     uint8_t route[GATE_ROUTE_SIZE];
 };
@@ -77,6 +78,8 @@ enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes 
 /* Front: answers a client. One that has gone, or does not read, loses the answer: no error. */
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
+/* Front: ends the connection that a message came by; what else it has sent is dropped. */
+void gate_cut(struct gate *gate, const struct gate_client *who);
 /*
  * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait
  * already, or GATE_BACKLOG of all, or there is no worker; the client should be told to try later.

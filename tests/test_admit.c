@@ -127,12 +127,20 @@ static void office_free(struct office *w)
     rmdir(w->folder);
 }
 
-/* Admits keys of the fixture, by their numbers. */
-static int admit(struct office *w, const char *who)
+/* Admits keys of the fixture, by their numbers; with an option more, or NULL. */
+static int admit_with(struct office *w, const char *who, const char *option, const char *value)
 {
     struct bytes keys CLEAN(bytes_clear) = {0};
-    const char *const all[] = {"admit",         w->path[STUDY], w->path[KEYS_FILE], "--key",
-                               w->path[ISSUER], "--tokens",     w->path[TOKENS],    NULL};
+    const char *const all[] = {"admit",
+                               w->path[STUDY],
+                               w->path[KEYS_FILE],
+                               "--key",
+                               w->path[ISSUER],
+                               "--tokens",
+                               w->path[TOKENS],
+                               option,
+                               value,
+                               NULL};
     bytes_put_text(&keys, "# who asked\n\n");
     for (; *who != '\0'; who++) {
         bytes_put_text(&keys, w->f->key[*who - '0']);
@@ -141,6 +149,87 @@ static int admit(struct office *w, const char *who)
     assert_int_equal(file_write(w->path[KEYS_FILE], 0600, keys.data, keys.size, &quiet), ERR_OK);
     support_command(&w->o, w->path[OUT], w->path[ERRORS], all);
     return w->o.code;
+}
+
+static int admit(struct office *w, const char *who)
+{
+    return admit_with(w, who, NULL, NULL);
+}
+
+static void path_in(char path[128], const struct office *w, const char *name)
+{
+    snprintf(path, 128, "%s/%s", w->folder, name);
+}
+
+/* The folder's file of a number, without its line end; and deletes it. */
+static void take_file(const struct office *w, const char *name, char text[256])
+{
+    char path[128];
+    path_in(path, w, name);
+    support_text(path, text, 256);
+    assert_int_equal(strlen(text), TOKEN_TEXT_SIZE);
+    text[TOKEN_TEXT_SIZE - 1] = '\0';
+    assert_int_equal(unlink(path), 0);
+}
+
+/* As after a crash between the register and the folder. */
+TEST(the_folder_is_filled_again)
+{
+    struct office w CLEAN(office_free) = {0};
+    char folder[128], text[256], again[256];
+    office_new(&w, *state);
+    path_in(folder, &w, "each");
+    assert_int_equal(admit(&w, "89"), 0);
+    assert_int_equal(admit_with(&w, "968", "--folder", folder), 0);
+    support_says(w.o.out, "1 new tokens, 3 in ");
+    take_file(&w, "each/0.token", text);
+    take_file(&w, "each/1.token", text);
+    take_file(&w, "each/2.token", text);
+    assert_int_equal(admit_with(&w, "6", "--folder", folder), 0); /* of who asks alone */
+    take_file(&w, "each/2.token", again);
+    assert_string_equal(again, text);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Keys keep their numbers, which servers know; new ones stand behind. */
+TEST(another_issuer_goes_on_where_the_first_ended)
+{
+    struct office w CLEAN(office_free) = {0};
+    char earlier[128], first[4096], then[8192];
+    struct bytes study CLEAN(bytes_clear) = {0};
+    struct study *now CLEAN(study_free) = NULL;
+    struct fixture *f = *state;
+    office_new(&w, f);
+    path_in(earlier, &w, "earlier.yaml");
+    assert_int_equal(admit(&w, "89"), 0);
+    support_text(w.path[TOKENS], first, sizeof first);
+    support_text(w.path[STUDY], then, sizeof then);
+    assert_int_equal(file_write(earlier, 0600, then, strlen(then), &quiet), ERR_OK);
+    study = edited(then, f->key[7], f->key[6]);
+    assert_int_equal(
+        file_write(w.path[STUDY], 0600, study.data, strlen((const char *)study.data), &quiet),
+        ERR_OK);
+    assert_int_equal(identity_save(f->identity[6], w.path[ISSUER], true, &quiet), ERR_OK);
+    assert_int_not_equal(admit(&w, "9"), 0);
+    support_says(w.o.err, "tokens:1: a token of another study, other terms or another issuer");
+    assert_int_not_equal(admit_with(&w, "9", "--earlier", w.path[STUDY]), 0);
+    support_text(w.path[TOKENS], then, sizeof then);
+    assert_string_equal(then, first);
+    assert_int_equal(admit_with(&w, "9", "--earlier", earlier), 0);
+    support_says(w.o.out, "2 of them had the earlier issuer's signature");
+    assert_int_equal(study_load(&now, w.path[STUDY], &quiet), ERR_OK);
+    support_text(w.path[TOKENS], then, sizeof then);
+    for (unsigned i = 0; i < 2; i++) {
+        struct token t;
+        then[(i + 1) * TOKEN_TEXT_SIZE - 1] = '\0';
+        assert_int_equal(token_parse(&t, then + i * TOKEN_TEXT_SIZE), ERR_OK);
+        assert_int_equal(t.number, i);
+        assert_memory_equal(t.sign, f->identity[8 + i]->public.sign, 32);
+        assert_int_equal(token_check(&t, now), ERR_OK);
+    }
+    assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
+    support_says(w.o.out, "0 of them had");
+    assert_int_equal(unlink(earlier), 0);
 }
 
 TEST(the_register_gives_each_key_one_number)
@@ -188,6 +277,11 @@ TEST(the_register_is_checked)
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "a number was given twice");
+    support_text(w.path[TOKENS], text, sizeof text);
+    text[TOKEN_TEXT_SIZE + 130] ^= 'A' ^ 'B'; /* in a signature, of whoever it is */
+    assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
+    assert_int_not_equal(admit(&w, "6"), 0);
+    support_says(w.o.err, "tokens:2: ");
     text[TOKEN_TEXT_SIZE + 40] = '?';
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);

@@ -153,6 +153,31 @@ static void expect_turned_away(const struct scene *c)
     assert_int_equal(ask_status(&x), ERR_OK);
 }
 
+/* Whoever speaks on without a token is cut; others are heard meanwhile. */
+static void expect_chatter_cut(const struct scene *c)
+{
+    struct stranger x CLEAN(stranger_free) = {0}, y CLEAN(stranger_free) = {0};
+    struct identity *noisy CLEAN(identity_free) = NULL;
+    struct bytes message CLEAN(bytes_clear) = {0};
+    const int64_t ms = 1000 * (int64_t)support_deadline(10);
+    enum err e = ERR_OK;
+    assert_int_equal(identity_new(&noisy, NULL), ERR_OK);
+    stranger_new(&x, c, noisy);
+    for (unsigned k = 0; k < 200 && e == ERR_OK; k++) { /* bad tokens: each costs a signature */
+        struct token t;
+        assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
+        message.size = 0;
+        assert_int_equal(lines_token(&noisy->public, &t, &message), ERR_OK);
+        e = dial_send(x.dial, message.data, message.size, clock_now_ms() + ms);
+        if (e == ERR_OK)
+            e = dial_receive(x.dial, &message, clock_now_ms() + ms);
+    }
+    assert_int_equal(e, ERR_PEER);
+    stranger_new(&y, c, c->guest[1]);
+    assert_int_equal(show(&y, c->guest[1], c->guest[1], c->issuer, 1), ERR_OK);
+    assert_int_equal(ask_status(&y), ERR_OK);
+}
+
 /* --- uploads ---------------------------------------------------------------------------------- */
 
 static int share(struct scene *c, unsigned k, const char *csv, const char *more)
@@ -193,6 +218,7 @@ TEST(strangers_with_tokens_are_counted)
     assert_int_not_equal(share(&c, 0, "p1.csv", NULL), 0);
     assert_true(support_contains(file(&c, "p0.log"), "another upload of this owner"));
     expect_turned_away(&c);
+    expect_chatter_cut(&c);
     assert_int_equal(support_run(file(&c, "check.log"), 60, receipt), 0);
     assert_true(support_contains(file(&c, "check.log"), "the upload of token.0"));
     assert_int_equal(support_run(file(&c, "p2.log"), 60, withdraw), 0);

@@ -16,6 +16,7 @@
 
 static const char help[] =
     "usage: trefoil admit STUDY KEYS --key FILE --tokens FILE [--folder FOLDER]\n"
+    "                     [--earlier STUDY]\n"
     "       trefoil admit STUDY --tokens FILE\n"
     "\n"
     "Admits owners that the study does not list (its key open_owners). KEYS has their\n"
@@ -34,8 +35,11 @@ static const char help[] =
     "\n"
     "  --key FILE       the private key of the issuer that the study names\n"
     "  --tokens FILE    the register; it is made if it is not there\n"
-    "  --folder FOLDER  also write each new token to a file of its own in FOLDER,\n"
-    "                   which is called after its number\n"
+    "  --folder FOLDER  also write the token of each key in KEYS to a file of its own\n"
+    "                   in FOLDER, which is called after its number\n"
+    "  --earlier STUDY  the study file from before its issuer changed, whose tokens\n"
+    "                   the register has: they are checked, and signed anew. Keys keep\n"
+    "                   their numbers, and new ones follow behind\n"
     "\n"
     "example:\n"
     "  trefoil admit study.yaml phones.txt --key issuer.key --tokens admitted.txt\n";
@@ -47,12 +51,19 @@ struct asker {
     bool known; /* it has a token, or comes twice */
 };
 
+/* A token of the register, or a new one. */
+struct entry {
+    struct token token; /* first: entries are ordered as tokens */
+    bool asked;         /* for a file of its own */
+};
+
 struct admit {
-    const char *study_path, *keys, *key, *tokens, *folder;
-    struct study *study;
+    const char *study_path, *keys, *key, *tokens, *folder, *earlier_path;
+    struct study *study, *earlier; /* earlier: or NULL */
     struct identity *issuer;
-    struct token *token; /* of the register, and then those that are new */
+    struct entry *entry; /* of the register, and then those that are new */
     size_t count, room, before;
+    size_t renewed; /* that an earlier issuer had signed */
     struct asker *asker;
     size_t askers, asker_room;
     const char *path; /* of what is read */
@@ -65,10 +76,11 @@ static void clear(struct admit *a)
 {
     if (a->lock >= 0)
         close(a->lock);
-    memory_free(&a->token);
+    memory_free(&a->entry);
     memory_free(&a->asker);
     identity_free(&a->issuer);
     study_free(&a->study);
+    study_free(&a->earlier);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -100,22 +112,49 @@ static enum err each_line(struct admit *a, const char *path,
     return ERR_OK;
 }
 
+/*
+ * Who can sign signs again, which gives the same signature in less time than checking it takes.
+ * Tokens of the earlier issuer are signed anew.
+ */
+static enum err check_token(struct admit *a, struct token *t, bool *renewed)
+{
+    struct token own;
+    enum err e;
+    *renewed = false;
+    if (a->issuer == NULL || t->number >= a->study->open.most)
+        return token_check(t, a->study);
+    TRY(token_make(&own, a->study, a->issuer, t->number, t->sign));
+    if (memcmp(own.signature, t->signature, sizeof t->signature) == 0)
+        return ERR_OK;
+    e = a->earlier != NULL ? token_check(t, a->earlier) : ERR_AUTH;
+    *renewed = e == ERR_OK || e == ERR_REFUSED;
+    if (*renewed)
+        *t = own;
+    return *renewed ? ERR_OK : e;
+}
+
 static enum err take_token(struct admit *a, const char *line)
 {
     struct token t;
+    bool renewed = false;
     enum err e = token_parse(&t, line);
-    if (e == ERR_OK && t.number >= a->study->open.most)
-        e = ERR_RANGE;
-    if (e == ERR_OK && a->keys == NULL) /* all of them, where nothing else is asked for */
-        e = token_check(&t, a->study);
+    if (e == ERR_OK)
+        e = check_token(a, &t, &renewed);
+    if (e == ERR_AUTH && a->issuer != NULL)
+        return log_fail(a->log, e,
+                        "%s:%zu: a token of another study, other terms or another issuer; name "
+                        "another file, or, if the issuer has changed, the study file of before "
+                        "with --earlier",
+                        a->path, a->line);
     if (e == ERR_REFUSED) {
         log_warn(a->log, "%s:%zu: token %u is revoked", a->path, a->line, t.number);
         e = ERR_OK;
     }
     if (e != ERR_OK)
         return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, token_hint(e));
-    TRY(memory_room(&a->token, &a->room, a->count + 1));
-    a->token[a->count++] = t;
+    TRY(memory_room(&a->entry, &a->room, a->count + 1));
+    a->entry[a->count++] = (struct entry){.token = t, .asked = renewed};
+    a->renewed += renewed;
     return ERR_OK;
 }
 
@@ -165,13 +204,13 @@ static int by_line(const void *a, const void *b)
 static enum err check_register(struct admit *a)
 {
     for (unsigned pass = 0; pass < 2 && a->count > 0; pass++) {
-        qsort(a->token, a->count, sizeof *a->token, pass == 0 ? by_number : by_token_key);
+        qsort(a->entry, a->count, sizeof *a->entry, pass == 0 ? by_number : by_token_key);
         for (size_t i = 1; i < a->count; i++)
-            if ((pass == 0 ? by_number : by_token_key)(&a->token[i - 1], &a->token[i]) == 0)
+            if ((pass == 0 ? by_number : by_token_key)(&a->entry[i - 1], &a->entry[i]) == 0)
                 return log_fail(a->log, ERR_DATA,
                                 "%s is damaged: %s (tokens %u and %u); restore a copy", a->tokens,
                                 pass == 0 ? "a number was given twice" : "a key has two tokens",
-                                a->token[i - 1].number, a->token[i].number);
+                                a->entry[i - 1].token.number, a->entry[i].token.number);
     }
     return ERR_OK;
 }
@@ -181,13 +220,7 @@ static enum err load_register(struct admit *a)
     if (a->keys == NULL || file_is_there(a->tokens))
         TRY(each_line(a, a->tokens, take_token));
     a->before = a->count;
-    TRY(check_register(a));
-    if (a->count == 0 || a->keys == NULL || token_check(&a->token[0], a->study) != ERR_AUTH)
-        return ERR_OK;
-    return log_fail(a->log, ERR_AUTH,
-                    "%s has tokens of another study, other terms or another issuer; name another "
-                    "file",
-                    a->tokens);
+    return check_register(a);
 }
 
 /* A key has one role. */
@@ -216,12 +249,15 @@ static enum err load_keys(struct admit *a)
     qsort(a->asker, a->askers, sizeof *a->asker, by_key);
     TRY(check_roles(a));
     for (size_t i = 0; i < a->askers; i++) {
-        struct token t = {0};
-        memcpy(t.sign, a->asker[i].sign, sizeof t.sign);
-        a->asker[i].known = (i > 0 &&
-                             memcmp(a->asker[i].sign, a->asker[i - 1].sign, sizeof t.sign) == 0) ||
-                            (a->count > 0 &&
-                             bsearch(&t, a->token, a->count, sizeof t, by_token_key) != NULL);
+        struct entry wanted = {0}, *found = NULL;
+        memcpy(wanted.token.sign, a->asker[i].sign, sizeof wanted.token.sign);
+        if (a->count > 0)
+            found = bsearch(&wanted, a->entry, a->count, sizeof wanted, by_token_key);
+        if (found != NULL)
+            found->asked = true;
+        a->asker[i].known = found != NULL ||
+                            (i > 0 && memcmp(a->asker[i].sign, a->asker[i - 1].sign,
+                                             sizeof a->asker->sign) == 0);
     }
     qsort(a->asker, a->askers, sizeof *a->asker, by_line);
     return ERR_OK;
@@ -234,8 +270,8 @@ static enum err make_tokens(struct admit *a)
 {
     uint32_t next = 0;
     if (a->count > 0) {
-        qsort(a->token, a->count, sizeof *a->token, by_number);
-        next = a->token[a->count - 1].number + 1;
+        qsort(a->entry, a->count, sizeof *a->entry, by_number);
+        next = a->entry[a->count - 1].token.number + 1;
     }
     for (size_t i = 0; i < a->askers; i++) {
         if (a->asker[i].known)
@@ -245,8 +281,9 @@ static enum err make_tokens(struct admit *a)
                             "%s:%zu: the study admits %zu owners that it does not list "
                             "(open_owners.max), and that many have tokens; nothing was written",
                             a->keys, a->asker[i].line, a->study->open.most);
-        TRY(memory_room(&a->token, &a->room, a->count + 1));
-        TRY(token_make(&a->token[a->count++], a->study, a->issuer, next++, a->asker[i].sign));
+        TRY(memory_room(&a->entry, &a->room, a->count + 1));
+        a->entry[a->count].asked = true;
+        TRY(token_make(&a->entry[a->count++].token, a->study, a->issuer, next++, a->asker[i].sign));
     }
     return ERR_OK;
 }
@@ -256,23 +293,26 @@ static enum err write_register(const struct admit *a)
     struct bytes out CLEAN(bytes_clear) = {0};
     char text[TOKEN_TEXT_SIZE];
     for (size_t i = 0; i < a->count; i++) {
-        token_text(&a->token[i], text);
+        token_text(&a->entry[i].token, text);
         text_put(&out, "%s\n", text);
     }
     TRY(bytes_ok(&out));
     return file_write(a->tokens, 0644, out.data, out.size, a->log);
 }
 
+/* Those of earlier calls too: one that was cut short may have left some out. */
 static enum err write_each(const struct admit *a)
 {
     char path[FILE_PATH], text[TOKEN_TEXT_SIZE + 1];
     if (a->folder == NULL)
         return ERR_OK;
     TRY(file_folder(a->folder, a->log));
-    for (size_t i = a->before; i < a->count; i++) {
-        token_text(&a->token[i], text);
+    for (size_t i = 0; i < a->count; i++) {
+        if (!a->entry[i].asked)
+            continue;
+        token_text(&a->entry[i].token, text);
         text[TOKEN_TEXT_SIZE - 1] = '\n';
-        TRY(file_path(path, a->log, "%s/%u.token", a->folder, a->token[i].number));
+        TRY(file_path(path, a->log, "%s/%u.token", a->folder, a->entry[i].token.number));
         TRY(file_write(path, 0644, text, TOKEN_TEXT_SIZE, a->log));
     }
     return ERR_OK;
@@ -289,21 +329,39 @@ static enum err lock_register(struct admit *a)
     return log_fail(a->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
+/* Only the roster may have changed, since tokens are of the study's terms. */
+static enum err load_earlier(struct admit *a)
+{
+    if (a->earlier_path == NULL)
+        return ERR_OK;
+    TRY(study_load(&a->earlier, a->earlier_path, a->log));
+    if (memcmp(a->earlier->terms.digest, a->study->terms.digest, sizeof a->study->terms.digest) ==
+        0)
+        return ERR_OK;
+    return log_fail(a->log, ERR_MISMATCH,
+                    "%s has other terms than %s: an amendment that names another issuer leaves "
+                    "them as they are",
+                    a->earlier_path, a->study_path);
+}
+
 static enum err admit(struct admit *a)
 {
     TRY(identity_load(&a->issuer, a->key, a->log));
     if (memcmp(a->issuer->public.sign, a->study->open.issuer.sign, 32) != 0)
         return log_fail(a->log, ERR_AUTH,
                         "this is not the key of the study's issuer (open_owners.issuer)");
+    TRY(load_earlier(a));
     TRY(lock_register(a));
     TRY(load_register(a));
     TRY(load_keys(a));
     TRY(make_tokens(a));
-    if (a->count > a->before)
+    if (a->count > a->before || a->renewed > 0)
         TRY(write_register(a)); /* first: a number that is in use is never given again */
     TRY(write_each(a));
     printf("%zu new tokens, %zu in %s; %zu lines had a key with a token\n", a->count - a->before,
            a->count, a->tokens, a->askers - (a->count - a->before));
+    if (a->earlier != NULL)
+        printf("%zu of them had the earlier issuer's signature\n", a->renewed);
     return ERR_OK;
 }
 
@@ -312,7 +370,7 @@ static enum err count(struct admit *a)
     size_t revoked = 0;
     TRY(load_register(a));
     for (size_t i = 0; i < a->count; i++)
-        revoked += study_token_revoked(a->study, a->token[i].number);
+        revoked += study_token_revoked(a->study, a->entry[i].token.number);
     printf("%zu tokens of study %s, signed by its issuer; %zu of them revoked\n", a->count,
            a->study->name, revoked);
     return ERR_OK;
@@ -326,14 +384,16 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "key", .value = &a.key},
         {.name = "tokens", .value = &a.tokens, .needed = "FILE"},
         {.name = "folder", .value = &a.folder},
+        {.name = "earlier", .value = &a.earlier_path},
     };
-    TRY(command_options(argc, argv, options, 3, files, 1, 2, NULL, log));
+    TRY(command_options(argc, argv, options, 4, files, 1, 2, NULL, log));
     a.study_path = files[0];
     a.keys = files[1];
-    if ((a.keys == NULL) != (a.key == NULL) || (a.keys == NULL && a.folder != NULL))
+    if ((a.keys == NULL) != (a.key == NULL) ||
+        (a.keys == NULL && (a.folder != NULL || a.earlier_path != NULL)))
         return log_fail(log, ERR_USAGE,
                         "to admit owners give both the file of their keys and --key; to check "
-                        "tokens neither, nor --folder");
+                        "tokens neither, nor --folder or --earlier");
     TRY(study_load(&a.study, a.study_path, log));
     if (a.study->open.most == 0)
         return log_fail(log, ERR_STUDY,

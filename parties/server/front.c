@@ -209,12 +209,18 @@ static enum err take_token(struct front *f, const struct intake_message *m)
     return tell(f, m, e, words);
 }
 
-/* Says who a guest is, once it has shown a token. */
+/* Says who a guest is, once it has shown a token. Who speaks on without is cut, unanswered. */
 static enum err know_guest(struct front *f, struct intake_message *m, bool *known)
 {
     *known = m->kind != MESSAGE_TOKEN && seats_find(f->seats, m->from, &m->who);
     if (*known)
         return ERR_OK;
+    if (!seats_hear(f->seats, m->from)) {
+        log_warn(f->site->log, "a key that the study does not list is cut: it says too much beside "
+                               "a good token");
+        gate_cut(f->site->gate, m->from);
+        return ERR_OK;
+    }
     return m->kind == MESSAGE_TOKEN
                ? take_token(f, m)
                : tell(f, m, ERR_AGAIN, "this key is not on the study's list: show its token first");
@@ -323,8 +329,10 @@ enum err front_run(struct front *f)
         else if (e == ERR_NOMEM) { /* even to take it */
             TRY(out_of_memory_for(f, &from, &message));
             e = send_answers(f, ERR_OK);
-        } else if (e == ERR_TIMEOUT)
+        } else if (e == ERR_TIMEOUT) {
+            show_uploads(f); /* as they are by now, where they were counted a while ago */
             e = ERR_OK;
+        }
     }
     return e;
 }

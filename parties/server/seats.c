@@ -13,10 +13,13 @@
 /* More than the gate has connections. A key has its place in a set of so many. */
 #define SEATS 8192
 #define WAYS 8
+/* Of keys that have no place: some share a rate, so few that honest ones hardly meet others. */
+#define RATES 65536
 
 struct seat {
     uint8_t key[32]; /* CURVE */
     uint32_t owner;
+    uint32_t last_day; /* of the key (struct public_identity) */
     bool taken;
     uint64_t used;
     struct rate rate;
@@ -26,6 +29,7 @@ struct seats {
     const struct study *study;
     struct store *store;
     struct seat seat[SEATS];
+    struct rate rate[RATES];
     uint64_t uses;
     uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that nobody chooses keys of one set */
 };
@@ -44,11 +48,16 @@ void seats_free(struct seats **seats)
     memory_free(seats);
 }
 
-static struct seat *set_of(struct seats *s, const uint8_t key[32])
+static uint32_t hash_of(const struct seats *s, const uint8_t key[32])
 {
     uint8_t hash[crypto_shorthash_BYTES];
     crypto_shorthash(hash, key, 32, s->secret);
-    return &s->seat[integer_get(hash, 4) % (SEATS / WAYS) * WAYS];
+    return (uint32_t)integer_get(hash, 4);
+}
+
+static struct seat *set_of(struct seats *s, const uint8_t key[32])
+{
+    return &s->seat[hash_of(s, key) % (SEATS / WAYS) * WAYS];
 }
 
 static struct seat *find(struct seats *s, const uint8_t key[32])
@@ -63,7 +72,7 @@ static struct seat *find(struct seats *s, const uint8_t key[32])
 }
 
 /* In the place of whoever was silent longest. */
-static void sit(struct seats *s, const uint8_t key[32], uint32_t owner)
+static void sit(struct seats *s, const uint8_t key[32], uint32_t owner, uint32_t last_day)
 {
     struct seat *seat = find(s, key), *set = set_of(s, key);
     if (seat == NULL) {
@@ -75,6 +84,7 @@ static void sit(struct seats *s, const uint8_t key[32], uint32_t owner)
         memcpy(seat->key, key, sizeof seat->key);
     }
     seat->owner = owner;
+    seat->last_day = last_day;
 }
 
 void seats_forget(struct seats *s)
@@ -85,9 +95,16 @@ void seats_forget(struct seats *s)
 bool seats_find(struct seats *s, const struct gate_client *guest, uint32_t *owner)
 {
     const struct seat *seat = find(s, guest->key);
-    if (seat != NULL)
-        *owner = seat->owner;
-    return seat != NULL;
+    if (seat == NULL || (seat->last_day != 0 && date_today() > seat->last_day))
+        return false;
+    *owner = seat->owner;
+    return true;
+}
+
+bool seats_hear(struct seats *s, const struct gate_client *guest)
+{
+    return rate_take(&s->rate[hash_of(s, guest->key) % RATES], SEATS_PER_SECOND, SEATS_AT_ONCE,
+                     clock_now_ms());
 }
 
 bool seats_rate(struct seats *s, const struct gate_client *guest, unsigned per_second,
@@ -117,7 +134,7 @@ static enum err refuse(enum err e, const char *says, const char **words)
 
 /* The identity has to be that of the connection, and of the token. */
 static enum err check(const struct seats *s, const uint8_t key[32], const void *p, size_t n,
-                      struct token *t, const char **words)
+                      struct token *t, uint32_t *last_day, const char **words)
 {
     char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct public_identity who;
@@ -141,6 +158,7 @@ static enum err check(const struct seats *s, const uint8_t key[32], const void *
         return refuse(ERR_AUTH, "this key has expired; renew it (trefoil keygen --renew)", words);
     if (study_revoked(s->study, &who) || is_listed(s->study, t))
         return refuse(ERR_REFUSED, "the study's roster revokes this key, or lists it", words);
+    *last_day = who.last_day;
     return ERR_OK;
 }
 
@@ -148,13 +166,14 @@ enum err seats_take(struct seats *s, const struct gate_client *guest, const void
                     const char **words)
 {
     struct token t;
+    uint32_t last_day;
     enum err e;
     *words = "";
-    TRY(check(s, guest->key, p, n, &t, words));
+    TRY(check(s, guest->key, p, n, &t, &last_day, words));
     e = store_seat(s->store, t.number, t.sign);
     if (e == ERR_REFUSED)
         return refuse(e, "another key has shown a token of this number; ask the issuer", words);
     TRY(e);
-    sit(s, guest->key, (uint32_t)(s->study->owners + t.number));
+    sit(s, guest->key, (uint32_t)(s->study->owners + t.number), last_day);
     return ERR_OK;
 }

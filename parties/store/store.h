@@ -90,7 +90,10 @@ enum err store_due(struct store *store, int64_t *due) MUST_CHECK;
 /* ERR_REFUSED, logged, if that has been done. */
 enum err store_check_purged(struct store *store) MUST_CHECK;
 
-/* How many uploads are here whole, and how many in part. */
+/*
+ * How many uploads are here whole, and how many in part. To count many takes a while: of more
+ * than 500 the figures may be of a moment ago, of 10^6 two seconds old.
+ */
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* The same of owners that the study does not list. */
 enum err store_count_open(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;

@@ -13,15 +13,24 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
+/* How many uploads are here, and for how long that is good enough (store_uploads.c). */
+struct store_tally {
+    uint64_t whole, part;
+    bool known;
+    int changes; /* SQLite's, when they were counted */
+    int64_t again_ms;
+};
+
 struct store {
     sqlite3 *db;
     pthread_mutex_t lock;
     int lock_file;             /* held as long as the store is open */
     const struct study *study; /* borrowed */
     unsigned index;
-    bool in_use;  /* a session counts the uploads */
-    bool erased;  /* an upload was deleted, and the log not emptied since */
-    uint8_t *key; /* secret memory */
+    bool in_use;                 /* a session counts the uploads */
+    bool erased;                 /* an upload was deleted, and the log not emptied since */
+    uint8_t *key;                /* secret memory */
+    struct store_tally tally[2]; /* of all owners; of those that the study does not list */
     struct log *log;
 };
 

@@ -1,5 +1,7 @@
 #include "parties/store/store_private.h"
 
+#include <string.h>
+
 enum err store_failed(struct store *s, const char *what)
 {
     return log_fail(s->log, ERR_SYSTEM,
@@ -48,6 +50,8 @@ enum err store_end(struct store *s, enum err e)
     /* some failures have rolled back already, and then there is nothing to undo */
     if (e != ERR_OK && sqlite3_get_autocommit(s->db) == 0)
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    if (e != ERR_OK)
+        memset(s->tally, 0, sizeof s->tally);
     pthread_mutex_unlock(&s->lock);
     return e;
 }
@@ -80,6 +84,8 @@ enum err store_savepoint_end(struct store *s, enum err e)
         e = store_execute(s, "RELEASE one");
     else /* without a log: where all was rolled back already there is no such savepoint any more */
         sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
+    if (e != ERR_OK)
+        memset(s->tally, 0, sizeof s->tally);
     pthread_mutex_unlock(&s->lock);
     return e;
 }
