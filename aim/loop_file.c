@@ -234,8 +234,9 @@ enum err loop_load(struct loop *l, bool *found)
         e = read_file(l, &text);
     if (e == ERR_MISMATCH)
         log_error(l->log,
-                  "%s was kept by a run of another study or with other options; give the same, or "
-                  "take the file away to begin anew (what was spent stays spent)",
+                  "%s was kept by a run of another study, with other options, or by a version of "
+                  "trefoil whose noise costs otherwise; give the same, or go on with the version "
+                  "that began the run (what was spent stays spent)",
                   path);
     else if (e == ERR_FORMAT)
         log_error(l->log, "%s is cut, altered or no state of this version of trefoil", path);

@@ -18,6 +18,13 @@ says() {
     result $? "$1: $words"
 }
 
+# a server that is refused leaves its folder as the program before can go on with it
+sha256sum stopped/east/{store.sqlite,audit.log} >before
+says 3 'write outside: error wherever outside is not given' serve study.yaml --key east.key --folder stopped/east \
+    --listen "127.0.0.1:$port"
+sha256sum --quiet -c before
+result $? 'and nothing in its folder has changed'
+
 # Where a study says nothing of outside, it was error then: said aloud, the terms are those of then.
 mv study.yaml silent.yaml
 sed -e 's/max: 7}/max: 7, outside: error}/; s/missing: "?"}/missing: "?", outside: error}/' \

@@ -79,7 +79,7 @@ size_t store_version(void)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Brings the database up to this program's version, all in one; refuses one of a later program. */
+/* Within a batch: brings the database up to this program's version; refuses one of a later one. */
 static enum err migrate(struct store *s)
 {
     uint64_t version = 0;
@@ -93,13 +93,11 @@ static enum err migrate(struct store *s)
                         (unsigned)version, TREFOIL_VERSION, VERSION);
     if (version == VERSION)
         return ERR_OK;
-    TRY(store_batch(s));
     for (size_t k = (size_t)version; e == ERR_OK && k < VERSION; k++)
         e = store_execute(s, migrations[k]);
     snprintf(sql, sizeof sql, "PRAGMA user_version = %zu", VERSION);
     if (e == ERR_OK)
         e = store_execute(s, sql);
-    e = store_end(s, e);
     if (e == ERR_OK)
         return ERR_OK;
     return log_fail(s->log, e,
@@ -134,6 +132,14 @@ static enum err check_folder(const struct store *s, const char *folder)
                     folder, (unsigned)st.st_mode & 0777, folder);
 }
 
+/* Within a batch, so that a folder that is refused stays as the program before left it. */
+static enum err take(struct store *s, const struct identity *me)
+{
+    TRY(migrate(s));
+    TRY(store_belongs(s, me));
+    return store_check_ledger(s);
+}
+
 static enum err open_database(struct store *s, const char *folder, const struct identity *me)
 {
     char lock[FILE_PATH], path[FILE_PATH];
@@ -151,9 +157,8 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
     /* what was withdrawn or replaced is overwritten */
     TRY(store_execute(s, "PRAGMA secure_delete = ON"));
-    TRY(migrate(s));
-    TRY(store_belongs(s, me));
-    return store_check_ledger(s);
+    TRY(store_batch(s));
+    return store_end(s, take(s, me));
 }
 
 /* Recursive: a batch holds it over the calls that write. */

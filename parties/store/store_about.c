@@ -104,8 +104,13 @@ static enum err take_terms(struct store *s)
     return log_fail(
         s->log, ERR_MISMATCH,
         "the server's folder holds another study (its terms)%s%s; terms do not change once there "
-        "are data: use the study file that they came with, or another folder",
-        *words != '\0' ? ": they differ in " : "", words);
+        "are data: use the study file that they came with, or another folder%s",
+        *words != '\0' ? ": they differ in " : "", words,
+        strstr(words, "domain") == NULL
+            ? ""
+            : ". If that is this file, and trefoil 0.1 made the folder, "
+              "write outside: error wherever outside is not given: it "
+              "was the default then");
 }
 
 /* --- roster ----------------------------------------------------------------------------------- */
@@ -164,18 +169,11 @@ static enum err take_roster(struct store *s)
     return ERR_OK;
 }
 
-/* Within a batch. */
-static enum err take_all(struct store *s, const struct identity *me)
+enum err store_belongs(struct store *s, const struct identity *me)
 {
     const uint8_t index = (uint8_t)s->index;
     TRY(belongs(s, "server index", &index, 1));
     TRY(belongs(s, "server key", me->public.sign, sizeof me->public.sign));
     TRY(take_terms(s));
     return take_roster(s);
-}
-
-enum err store_belongs(struct store *s, const struct identity *me)
-{
-    TRY(store_batch(s));
-    return store_end(s, take_all(s, me));
 }

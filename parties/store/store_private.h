@@ -35,8 +35,8 @@ struct store {
 };
 
 /*
- * Whether the folder belongs to the study and the server, once it does to any; takes note of the
- * study's roster. ERR_MISMATCH, logged, for other terms, an older roster, or another of the same
+ * Within a batch: whether the folder belongs to study and server, once it does to any; takes note
+ * of the roster. ERR_MISMATCH, logged, for other terms, an older roster, or another of the same
  * number; ERR_AUTH for a later one that is not signed (store_about.c).
  */
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
