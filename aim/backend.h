@@ -71,6 +71,10 @@ struct aim_select {
     int64_t *values;
     uint64_t *population;
     unsigned *lost;
+    /* What is left to do of the round before, for a backend that `keeps` requests: to be called
+     * while others work on this one. */
+    enum err (*meanwhile)(void *loop);
+    void *loop;
 };
 
 struct aim_forms {
@@ -88,6 +92,7 @@ struct aim_backend {
     enum err (*measure)(void *self, const struct aim_measure *request);
     enum err (*select)(void *self, struct aim_select *request);
     enum err (*forms)(void *self, const struct aim_forms *request); /* NULL: it cannot */
+    bool keeps; /* a crash takes no request away: who goes on asks it again, and the one before */
 };
 
 #endif

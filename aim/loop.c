@@ -1,5 +1,6 @@
 #include "aim/loop.h"
 
+#include "aim/digest.h"
 #include "aim/loop_private.h"
 #include "base/memory.h"
 
@@ -116,10 +117,9 @@ static enum err enter(struct loop *l)
     return measure_multiplier(s->sigma, &l->multiplier, l->log);
 }
 
-/* Ends a round: its record, the state file, progress. */
+/* Ends a round. Nobody waits for what is written and shown of it: the next request goes first. */
 static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
 {
-    const struct aim_options *o = l->options;
     l->result->rounds++;
     r->sigma = measure_sigma(l->multiplier);
     r->spent = ledger_spent(l->ledger);
@@ -127,8 +127,22 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     r->total = model_total(l->result->model);
     r->model_cells = model_cells(l->result->model);
     r->last = l->schedule.finished;
+    l->ended = r;
+    if (l->options->state_file != NULL)
+        TRY(loop_pack(l, &l->unsaved));
+    return l->backend->keeps ? ERR_OK : loop_settle(l);
+}
+
+enum err loop_settle(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct aim_round *r = l->ended;
+    if (r == NULL)
+        return ERR_OK;
     if (o->state_file != NULL)
-        TRY(loop_save(l));
+        TRY(digest_write(o->state_file, 0644, &l->unsaved, l->log));
+    bytes_clear(&l->unsaved);
+    l->ended = NULL;
     if (o->progress != NULL) {
         r->name = l->name.text;
         o->progress(o->self, r);
@@ -241,6 +255,7 @@ static enum err end_early(struct loop *l)
              "with round %u of %u",
              l->schedule.done, l->schedule.most);
     l->result->round[l->result->rounds - 1].last = true;
+    TRY(loop_settle(l));
     return loop_fit_final(l->options, l->result, l->log);
 }
 
@@ -277,6 +292,7 @@ static enum err run(struct loop *l)
             return end_early(l);
         TRY(e);
     }
+    TRY(loop_settle(l));
     return loop_fit_final(l->options, l->result, l->log);
 }
 
@@ -288,6 +304,9 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     *result = NULL;
     TRY(memory_new(&l.result, 1));
     e = run(&l);
+    if (e != ERR_OK)
+        (void)!loop_settle(&l); /* what was learnt is kept, whatever ends the run */
+    bytes_clear(&l.unsaved);
     ledger_free(&l.ledger);
     memory_free(&l.query);
     memory_free(&l.scale);

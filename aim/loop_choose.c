@@ -78,6 +78,11 @@ static enum err fill_estimates(struct loop *l)
     return ERR_OK;
 }
 
+static enum err settle(void *loop)
+{
+    return loop_settle(loop);
+}
+
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
 {
     const struct aim_options *o = l->options;
@@ -101,7 +106,9 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
                                  .estimates = count_cells(l, &largest),
                                  .multiplier = l->multiplier,
                                  .population = &chosen->population,
-                                 .lost = &chosen->lost};
+                                 .lost = &chosen->lost,
+                                 .meanwhile = settle,
+                                 .loop = l};
     struct select_plan plan;
     TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
     TRY(make_room(l, request.estimates));
@@ -111,6 +118,7 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
     request.estimate = l->estimate;
     request.values = chosen->values;
     TRY(l->backend->select(l->backend->self, &request));
+    TRY(loop_settle(l));
     if (request.selected >= l->candidates)
         return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %zu",
                         round, request.selected, l->candidates);

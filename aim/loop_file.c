@@ -89,28 +89,27 @@ static void write_measurements(const struct loop *l, struct bytes *out)
     }
 }
 
-enum err loop_save(const struct loop *l)
+enum err loop_pack(const struct loop *l, struct bytes *out)
 {
     const struct aim_result *r = l->result;
-    struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t digest[DIGEST_SIZE];
     char *ledger CLEAN(memory_release) = NULL;
     TRY(digest_options(l->options, digest));
     TRY(ledger_text(l->ledger, &ledger));
-    bytes_put_text(&out, magic);
-    bytes_put(&out, digest, sizeof digest);
-    bytes_put_string(&out, ledger);
-    bytes_put_u32(&out, l->schedule.done);
-    bytes_put_u8(&out, l->schedule.last);
-    bytes_put_u8(&out, l->schedule.finished);
-    bytes_put_double(&out, l->schedule.sigma);
-    bytes_put_double(&out, l->schedule.epsilon);
-    write_measurements(l, &out);
-    bytes_put_u32(&out, (uint32_t)r->rounds);
+    bytes_put_text(out, magic);
+    bytes_put(out, digest, sizeof digest);
+    bytes_put_string(out, ledger);
+    bytes_put_u32(out, l->schedule.done);
+    bytes_put_u8(out, l->schedule.last);
+    bytes_put_u8(out, l->schedule.finished);
+    bytes_put_double(out, l->schedule.sigma);
+    bytes_put_double(out, l->schedule.epsilon);
+    write_measurements(l, out);
+    bytes_put_u32(out, (uint32_t)r->rounds);
     for (size_t i = 0; i < r->rounds; i++)
-        write_round(&r->round[i], &out);
-    model_write(r->model, &out);
-    return digest_write(l->options->state_file, 0644, &out, l->log);
+        write_round(&r->round[i], out);
+    model_write(r->model, out);
+    return bytes_ok(out);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

@@ -20,6 +20,9 @@ struct loop {
     uint64_t *estimate; /* cells of all candidates, one after the other */
     uint64_t room;      /* for them */
     struct clique_name name;
+    /* A round that has ended, whose state is to be written, and which is to be shown. */
+    struct aim_round *ended;
+    struct bytes unsaved;
 };
 
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */
@@ -43,8 +46,11 @@ void loop_find_candidates(struct loop *l, double share);
 /* Selects from them, and has what is selected measured. */
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen) MUST_CHECK;
 
-/* The state after a round, to and from options->state_file. */
-enum err loop_save(const struct loop *l) MUST_CHECK;
+/* Writes and shows the round that has ended; what was done is not done again. */
+enum err loop_settle(struct loop *l) MUST_CHECK;
+
+/* The state after a round, for options->state_file, and from there. */
+enum err loop_pack(const struct loop *l, struct bytes *out) MUST_CHECK;
 /* *found is false, and nothing changed, where there is no such file. */
 enum err loop_load(struct loop *l, bool *found) MUST_CHECK;
 

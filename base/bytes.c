@@ -71,6 +71,16 @@ void bytes_put_u64(struct bytes *b, uint64_t v)
     put_integer(b, v, 8);
 }
 
+void bytes_put_small(struct bytes *b, uint64_t v)
+{
+    uint8_t text[SMALL_MOST];
+    size_t n = 0;
+    for (; v > 0x7f; v >>= 7)
+        text[n++] = (uint8_t)(v | 0x80);
+    text[n++] = (uint8_t)v;
+    bytes_put(b, text, n);
+}
+
 void bytes_put_double(struct bytes *b, double v)
 {
     uint64_t bits;
@@ -150,6 +160,21 @@ uint32_t reader_u32(struct reader *r)
 uint64_t reader_u64(struct reader *r)
 {
     return read_integer(r, 8);
+}
+
+uint64_t reader_small(struct reader *r)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        const uint8_t byte = reader_u8(r), last = shift == 63 ? 1 : 0x7f;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if ((byte & 0x7f) > last || (byte == 0 && shift > 0))
+            break;
+        if (byte <= 0x7f)
+            return v;
+    }
+    r->failed = true;
+    return 0;
 }
 
 double reader_double(struct reader *r)

@@ -43,6 +43,9 @@ void bytes_put_u8(struct bytes *b, uint8_t v);
 void bytes_put_u16(struct bytes *b, uint16_t v);
 void bytes_put_u32(struct bytes *b, uint32_t v);
 void bytes_put_u64(struct bytes *b, uint64_t v);
+/* One that is mostly small: 7 bits a byte, lowest first; the highest bit says that more come. */
+#define SMALL_MOST 10 /* bytes */
+void bytes_put_small(struct bytes *b, uint64_t v);
 void bytes_put_double(struct bytes *b, double v); /* the bits of the IEEE number */
 /* In place of all that it held. */
 void bytes_set(struct bytes *b, const void *p, size_t n);
@@ -67,6 +70,7 @@ uint8_t reader_u8(struct reader *r);
 uint16_t reader_u16(struct reader *r);
 uint32_t reader_u32(struct reader *r);
 uint64_t reader_u64(struct reader *r);
+uint64_t reader_small(struct reader *r); /* fails if it is longer than it need be */
 double reader_double(struct reader *r);
 /* The next n bytes in place, or NULL. */
 const uint8_t *reader_bytes(struct reader *r, size_t n);

@@ -96,7 +96,7 @@ static void make_state(struct bytes *state)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct bytes head; /* made once: a run takes long */
-    const struct aim_backend refuses = {NULL, refuse_measure, refuse_select, NULL};
+    const struct aim_backend refuses = {.measure = refuse_measure, .select = refuse_select};
     struct bytes text = {0};
     struct stage s;
     struct aim_result *result;

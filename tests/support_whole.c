@@ -345,7 +345,7 @@ enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
     struct seat seat = {.w = w, .index = p->index};
-    const struct aim_backend backend = {&seat, measure, select_worst, NULL};
+    const struct aim_backend backend = {.self = &seat, .measure = measure, .select = select_worst};
     struct aim_options options;
     enum err e = marks_begin(p);
     if (e == ERR_OK)

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ATTRIBUTES 4
@@ -78,6 +79,7 @@ struct rounds {
     struct random random;
     uint64_t seed;
     unsigned calls, fail_at;
+    bool keeps; /* then a failure is a crash */
 };
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
@@ -96,20 +98,32 @@ static enum err rounds_measure(void *self, const struct aim_measure *request)
 static enum err rounds_select(void *self, struct aim_select *request)
 {
     struct rounds *r = self;
-    TRY(reseed(r, request->round, 1));
+    enum err e = reseed(r, request->round, 1);
+    if (r->keeps && e != ERR_OK)
+        _exit(0); /* the request has left, and what it was to leave time for is not done */
+    TRY(e);
+    if (r->keeps)
+        TRY(request->meanwhile(request->loop));
     return r->inner.select(r->inner.self, request);
+}
+
+static enum err run_rounds(const struct stage *s, const struct aim_options *o,
+                           struct rounds *rounds, struct aim_result **result)
+{
+    struct noise_source noise = noise_from_random(&rounds->random);
+    struct aim_backend backend = {
+        .self = rounds, .keeps = rounds->keeps, .measure = rounds_measure, .select = rounds_select};
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
+    rounds->inner = plaintext_backend(p);
+    return aim_run(result, o, &backend, NULL);
 }
 
 static enum err run(const struct stage *s, const struct aim_options *o, uint64_t seed,
                     unsigned fail_at, struct aim_result **result)
 {
     struct rounds rounds = {.seed = seed, .fail_at = fail_at};
-    struct noise_source noise = noise_from_random(&rounds.random);
-    struct aim_backend backend = {&rounds, rounds_measure, rounds_select, NULL};
-    struct plaintext *p CLEAN(plaintext_free) = NULL;
-    assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
-    rounds.inner = plaintext_backend(p);
-    return aim_run(result, o, &backend, NULL);
+    return run_rounds(s, o, &rounds, result);
 }
 
 TEST(annealing_follows_its_schedule)
@@ -254,6 +268,37 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     }
 }
 
+/* Where a backend keeps requests, a crash while it works leaves the state of the round before. */
+TEST(a_crash_takes_one_round_that_is_asked_again)
+{
+    struct stage s CLEAN(stage_free) = stage_new(2000);
+    struct aim_options o = options_of(&s, 0.05);
+    struct aim_result *whole CLEAN(aim_result_free) = NULL;
+    o.annealed = false;
+    o.rounds = 4;
+    assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+    o.state_file = s.path;
+    o.resume = true;
+    for (unsigned crash = 2; crash <= whole->rounds; crash++) {
+        struct rounds rounds = {.seed = 7, .fail_at = crash, .keeps = true};
+        struct aim_result *part CLEAN(aim_result_free) = NULL;
+        pid_t child;
+        int status;
+        unlink(s.path);
+        child = fork();
+        if (child == 0)
+            _exit(run_rounds(&s, &o, &rounds, &part) == ERR_OK ? 2 : 3);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_equal(access(s.path, F_OK) == 0, crash > 2);
+        rounds.fail_at = 0;
+        assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_OK);
+        assert_int_equal(rounds.calls, whole->rounds - (crash - 2));
+        check_same(whole, part, &s);
+    }
+    unlink(s.path);
+}
+
 TEST(altered_states_are_refused)
 {
     struct stage s CLEAN(stage_free) = stage_new(500);
@@ -327,7 +372,8 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     o.rounds = 5;
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct aim_backend backend = {&g, growing_measure, growing_select, NULL};
+        struct aim_backend backend = {
+            .self = &g, .measure = growing_measure, .select = growing_select};
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         random_seed_u64(&r, seed);

@@ -233,7 +233,8 @@ TEST(servers_would_accept_every_request)
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
         struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {&strict, strict_measure, strict_select, NULL};
+        struct aim_backend backend = {
+            .self = &strict, .measure = strict_measure, .select = strict_select};
         struct aim_result *result;
         o.limits.rows_per_person = k;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is all but at its bound */
@@ -266,7 +267,8 @@ TEST(what_is_lost_is_spent)
                                 .loses = true,
                                 .lost_round = k % 2 == 0 ? 0 : 3};
         struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {&strict, strict_measure, strict_select, NULL};
+        struct aim_backend backend = {
+            .self = &strict, .measure = strict_measure, .select = strict_select};
         struct aim_result *result;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
         enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;

@@ -52,6 +52,40 @@ TEST(bytes_round_trip)
     assert_int_equal(reader_done(&r), ERR_OK);
 }
 
+TEST(small_numbers_take_few_bytes)
+{
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        const uint64_t v = bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
+        struct bytes b CLEAN(bytes_clear) = {0};
+        struct reader r;
+        bytes_put_small(&b, v);
+        assert_int_equal(b.size, bits == 0 ? 1 : (bits + 6) / 7);
+        r = reader_of(b.data, b.size);
+        assert_true(reader_small(&r) == v);
+        assert_int_equal(reader_done(&r), ERR_OK);
+        r = reader_of(b.data, b.size - 1);
+        (void)reader_small(&r);
+        assert_true(r.failed);
+    }
+    {
+        static const uint8_t longer[] = {0x85, 0}, empty[] = {0x80, 0x80, 0},
+                             large[] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 2},
+                             endless[] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 129, 1};
+        static const struct {
+            const uint8_t *p;
+            size_t n;
+        } bad[] = {{longer, sizeof longer},
+                   {empty, sizeof empty},
+                   {large, sizeof large},
+                   {endless, sizeof endless}};
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            struct reader r = reader_of(bad[k].p, bad[k].n);
+            (void)reader_small(&r);
+            assert_true(r.failed);
+        }
+    }
+}
+
 TEST(reader_never_passes_the_end)
 {
     static const uint8_t block[] = {5, 0, 0, 0, 'a', 'b', 'c', 'd'};

@@ -60,7 +60,8 @@ static enum err run_plain(struct whole *w, struct aim_result **result, struct re
 {
     const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
     struct growing growing = {.w = w};
-    const struct aim_backend backend = {&growing, measure_plain, select_plain, NULL};
+    const struct aim_backend backend = {
+        .self = &growing, .measure = measure_plain, .select = select_plain};
     struct aim_options options;
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)

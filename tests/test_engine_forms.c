@@ -37,7 +37,7 @@ static enum err run_copula(struct party *p, void *shared)
 {
     struct copulas *c = shared;
     struct seat seat = {.w = &c->w, .index = p->index};
-    const struct aim_backend backend = {&seat, measure, NULL, open_forms};
+    const struct aim_backend backend = {.self = &seat, .measure = measure, .forms = open_forms};
     struct copula_options options;
     enum err e = marks_begin(p);
     if (e == ERR_OK)

@@ -284,20 +284,26 @@ static enum err select_worst(void *self, struct aim_select *s)
     };
     struct bytes answer CLEAN(bytes_clear) = {0};
     char what[80];
+    enum err e;
     TRY(memory_new(&request.query, s->candidates));
     TRY(memory_new(&request.estimate, s->estimates));
     snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
              s->round, s->candidates);
     memcpy(request.query, s->query, s->candidates * sizeof *s->query);
     memcpy(request.estimate, s->estimate, s->estimates * sizeof *s->estimate);
-    TRY(ask_aloud(r, what, s->round, &request, &answer, s->lost));
-    return read_selection(r, s, &answer);
+    client_meanwhile(r->client, s->meanwhile, s->loop);
+    e = ask_aloud(r, what, s->round, &request, &answer, s->lost);
+    client_meanwhile(r->client, NULL, NULL); /* where it never left */
+    return e == ERR_OK ? read_selection(r, s, &answer) : e;
 }
 
 struct aim_backend remote_backend(struct remote *remote)
 {
-    return (struct aim_backend){
-        .self = remote, .measure = measure, .select = select_worst, .forms = open_forms};
+    return (struct aim_backend){.self = remote,
+                                .keeps = true,
+                                .measure = measure,
+                                .select = select_worst,
+                                .forms = open_forms};
 }
 
 static enum err ask_look(struct remote *r, struct answers *kept, struct request *request,

@@ -14,16 +14,22 @@
 
 #define STATE_MAX ((size_t)1 << 32)
 
-static const char magic[] = "trefoil-run-2\n";
+static const char magic[] = "trefoil-run-3\n";
+
+struct asked {
+    uint32_t round;
+    uint32_t skipped;     /* sequence numbers at which the servers have lost it */
+    struct bytes request; /* empty: nothing was asked */
+};
 
 struct run_state {
     char path[FILE_PATH], loop_path[FILE_PATH], look_path[FILE_PATH];
     int lock;
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
-    uint32_t round, sequence; /* of the request */
-    uint32_t skipped;         /* sequence numbers at which the servers have lost it */
-    struct bytes request;
+    struct asked last, before;
+    uint32_t sequence; /* of the last */
+    bool again;        /* the one before is asked again */
     bool ended;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
     struct log *log;
@@ -31,16 +37,33 @@ struct run_state {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+static void write_asked(const struct asked *a, struct bytes *out)
+{
+    bytes_put_u32(out, a->round);
+    bytes_put_u32(out, a->skipped);
+    bytes_put_block(out, a->request.data, a->request.size);
+}
+
+static void read_asked(struct asked *a, struct reader *in)
+{
+    const uint8_t *request;
+    size_t n = 0;
+    a->round = reader_u32(in);
+    a->skipped = reader_u32(in);
+    request = reader_block(in, &n);
+    if (request != NULL)
+        bytes_put(&a->request, request, n);
+}
+
 static enum err save(const struct run_state *s)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     bytes_put_text(&out, magic);
     bytes_put(&out, s->study->terms.digest, 32);
     bytes_put(&out, s->run, sizeof s->run);
-    bytes_put_u32(&out, s->round);
+    write_asked(&s->last, &out);
+    write_asked(&s->before, &out);
     bytes_put_u32(&out, s->sequence);
-    bytes_put_u32(&out, s->skipped);
-    bytes_put_block(&out, s->request.data, s->request.size);
     bytes_put_u8(&out, s->ended);
     return digest_write(s->path, 0600, &out, s->log);
 }
@@ -48,8 +71,7 @@ static enum err save(const struct run_state *s)
 static enum err read_state(struct run_state *s, const struct bytes *text)
 {
     struct reader in = reader_of(text->data, text->size);
-    const uint8_t *terms, *request;
-    size_t n = 0;
+    const uint8_t *terms;
     TRY(digest_check(&in, magic));
     terms = reader_bytes(&in, 32);
     if (terms == NULL)
@@ -57,15 +79,13 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
     if (memcmp(terms, s->study->terms.digest, 32) != 0)
         return ERR_MISMATCH;
     reader_copy(&in, s->run, sizeof s->run);
-    s->round = reader_u32(&in);
+    read_asked(&s->last, &in);
+    read_asked(&s->before, &in);
     s->sequence = reader_u32(&in);
-    s->skipped = reader_u32(&in);
-    request = reader_block(&in, &n);
-    if (request != NULL)
-        bytes_put(&s->request, request, n);
     s->ended = reader_u8(&in) != 0;
     TRY(reader_done(&in));
-    return bytes_ok(&s->request);
+    TRY(bytes_ok(&s->before.request));
+    return bytes_ok(&s->last.request);
 }
 
 static enum err load(struct run_state *s)
@@ -113,14 +133,20 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
+/* Whether round 0 can be asked again: then the loop needs no file. */
+static bool has_round_zero(const struct run_state *s)
+{
+    return s->last.round == 0 || (s->before.request.size > 0 && s->before.round == 0);
+}
+
 /* A file that the run wrote before it asked for what it last asked for, or NULL. */
 static const char *what_is_gone(const struct run_state *s)
 {
-    if (!run_state_begun(s) || s->round == RUN_STATE_LOOK)
+    if (!run_state_begun(s) || s->last.round == RUN_STATE_LOOK)
         return NULL;
     if (s->study->link.min_linked > 0 && access(s->look_path, F_OK) != 0)
         return s->look_path; /* another look would take the place of the round that was asked for */
-    return s->round > 0 && access(s->loop_path, F_OK) != 0 ? s->loop_path : NULL;
+    return !has_round_zero(s) && access(s->loop_path, F_OK) != 0 ? s->loop_path : NULL;
 }
 
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
@@ -153,7 +179,8 @@ void run_state_close(struct run_state **state)
         return;
     if ((*state)->lock >= 0)
         close((*state)->lock);
-    bytes_clear(&(*state)->request);
+    bytes_clear(&(*state)->last.request);
+    bytes_clear(&(*state)->before.request);
     memory_free(state);
 }
 
@@ -169,7 +196,7 @@ bool run_state_lost(const struct run_state *s)
 
 bool run_state_begun(const struct run_state *s)
 {
-    return s->request.size > 0;
+    return s->last.request.size > 0;
 }
 
 bool run_state_ended(const struct run_state *s)
@@ -201,45 +228,64 @@ static enum err keep(struct run_state *s, struct request *request)
     memcpy(request->run, s->run, sizeof request->run);
     request->sequence = s->sequence;
     s->ended = false;
-    bytes_clear(&s->request);
-    TRY(request_write(request, &s->request));
+    bytes_clear(&s->last.request);
+    TRY(request_write(request, &s->last.request));
     return save(s);
 }
 
 /* What is asked now must be what was asked. */
-static enum err check_same(const struct run_state *s, const struct request *now)
+static enum err check_same(const struct run_state *s, const struct asked *asked,
+                           const struct request *now)
 {
     struct request before CLEAN(request_clear) = {0};
-    TRY(request_read(&before, s->study->workload, s->request.data, s->request.size));
-    if (request_asks_alike(&before, now))
+    const struct bytes *text = &asked->request;
+    if (request_read(&before, s->study->workload, text->data, text->size) == ERR_OK &&
+        request_asks_alike(&before, now))
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,
                     "round %u was asked before for other marginals than this program would ask for "
                     "now; continue with the version of trefoil that began this run",
-                    s->round);
+                    asked->round);
 }
 
 enum err run_state_request(struct run_state *s, uint32_t round, struct request *request,
                            const struct bytes **bytes)
 {
-    *bytes = &s->request;
-    if (run_state_begun(s) && s->round == round)
-        return check_same(s, request);
-    s->sequence += run_state_begun(s);
-    s->round = round;
-    s->skipped = 0;
+    struct asked *last = &s->last, *before = &s->before;
+    s->again = before->request.size > 0 && before->round == round;
+    *bytes = s->again ? &before->request : &last->request;
+    if (s->again || (run_state_begun(s) && last->round == round))
+        return check_same(s, s->again ? before : last, request);
+    if (run_state_begun(s) && last->round != RUN_STATE_LOOK && round < last->round)
+        return log_fail(s->log, ERR_DATA,
+                        "%s is older than %s: put back the newest copy of both, or this run cannot "
+                        "go on; what it spent stays spent",
+                        s->loop_path, s->path);
+    if (run_state_begun(s)) {
+        const struct asked free = *before;
+        s->sequence++;
+        *before = *last;
+        *last = free;
+    }
+    last->round = round;
+    last->skipped = 0;
     return keep(s, request);
 }
 
 enum err run_state_skip(struct run_state *s, struct request *request, const struct bytes **bytes)
 {
-    *bytes = &s->request;
+    if (s->again)
+        return log_fail(s->log, ERR_LOST,
+                        "round %u is lost, and the one after it was asked already: this run cannot "
+                        "go on; what it spent stays spent",
+                        s->before.round);
+    *bytes = &s->last.request;
     s->sequence++;
-    s->skipped++;
+    s->last.skipped++;
     return keep(s, request);
 }
 
 unsigned run_state_skipped(const struct run_state *s)
 {
-    return s->skipped;
+    return (s->again ? &s->before : &s->last)->skipped;
 }

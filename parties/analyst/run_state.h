@@ -1,15 +1,16 @@
 /*
  * parties/analyst/run_state.h - what a run keeps in its folder, so that it can go on after any
- * crash: which run it is, and the request that it asked last, as bytes.
+ * crash: which run it is, and the two requests that it asked last, as bytes.
  *
  * A request is on disk before it is sent. The loop, when it goes on, computes it again; but what is
  * asked again are the stored bytes, since servers answer a round's one request and no other. With
- * aim/loop.h's state file beside it, which is written when a round has ended, that is all that a
- * run needs.
+ * aim/loop.h's state file beside it, that is all that a run needs. The loop writes that file while
+ * the servers work on the next round: after a crash it may lack the round before, whose request is
+ * therefore kept as well. It is asked again, and answered at no cost.
  *
- *   DIR/run.state   "trefoil-run-2\n"; terms digest (32); run (16); u32 round of the loop;
- *                   u32 sequence; u32 how often the servers have lost that round; block request,
- *                   empty before the first;
+ *   DIR/run.state   "trefoil-run-3\n"; terms digest (32); run (16); of the last request and of the
+ *                   one before: u32 round of the loop, u32 how often the servers have lost that
+ *                   round, block request, empty where there is none; u32 sequence of the last;
  *                   u8 whether the run was ended at the servers;
  *                   32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
@@ -50,11 +51,14 @@ const char *run_state_look_path(const struct run_state *state);
 /*
  * The bytes to send for the loop's round `round`, good until the next call: those kept if it was
  * asked before, else `request` with run and sequence filled in, kept from now on. ERR_MISMATCH,
- * logged, if other marginals were asked for before.
+ * logged, if other marginals were asked for before; ERR_DATA for a round before those kept.
  */
 enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
                            const struct bytes **bytes) MUST_CHECK;
-/* The servers have lost this round: it is asked as the next one; and how often they have. */
+/*
+ * The servers have lost this round: it is asked as the next one, unless another one was asked after
+ * it; and how often they have.
+ */
 enum err run_state_skip(struct run_state *state, struct request *request,
                         const struct bytes **bytes) MUST_CHECK;
 unsigned run_state_skipped(const struct run_state *state);

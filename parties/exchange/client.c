@@ -28,6 +28,10 @@ struct client {
         bool opening; /* else servers add up nothing that is waited for */
         double last;
     } show;
+    struct {
+        enum err (*work)(void *self); /* NULL: nothing */
+        void *self;
+    } meanwhile;
     bool answered; /* some server, what was asked last */
     struct log *log;
 };
@@ -187,11 +191,19 @@ static enum err receive_all(struct client *c, struct answers *a, int64_t deadlin
     return failures_tell(c->study, missing, failed, a->reply, worst, c->log);
 }
 
+static enum err work_meanwhile(struct client *c)
+{
+    enum err (*const work)(void *self) = c->meanwhile.work;
+    c->meanwhile.work = NULL;
+    return work != NULL ? work(c->meanwhile.self) : ERR_OK;
+}
+
 static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
 {
     const int64_t connect_ms = 1000 * (int64_t)c->study->connect_s;
     c->answered = false;
     TRY(send_all(c, request, clock_now_ms() + connect_ms));
+    TRY(work_meanwhile(c));
     TRY(receive_all(c, a, clock_now_ms() + connect_ms + 10000 * (int64_t)c->study->round_s));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct reader in = reader_of(a->reply[i].payload, a->reply[i].size);
@@ -236,6 +248,12 @@ bool client_answered(const struct client *c)
 void client_watch(struct client *c, struct witness *witness)
 {
     c->witness = witness;
+}
+
+void client_meanwhile(struct client *c, enum err (*work)(void *self), void *self)
+{
+    c->meanwhile.work = work;
+    c->meanwhile.self = self;
 }
 
 void client_show(struct client *c, void (*adding)(void *self, double share), void *self)

@@ -50,6 +50,8 @@ struct client_opened {
  * and below, are logged in the words of the server that gave them; so is who is left out.
  */
 enum err client_open(struct client *client, struct client_opened *opened) MUST_CHECK;
+/* What to do once, as soon as the next request has left: while the servers work. */
+void client_meanwhile(struct client *client, enum err (*work)(void *self), void *self);
 /* Sends a request once; `result` is what server 0 answers, confirmed by the two others. */
 enum err client_result(struct client *client, const struct bytes *request,
                        struct bytes *result) MUST_CHECK;

@@ -25,7 +25,7 @@ enum err request_write(const struct request *r, struct bytes *out)
     bytes_put_double(out, r->sigma);
     bytes_put_u64(out, r->estimates + r->weights);
     for (size_t k = 0; k < r->estimates; k++)
-        bytes_put_u64(out, r->estimate[k]);
+        bytes_put_small(out, r->estimate[k]);
     for (size_t k = 0; k < r->weights; k++)
         bytes_put_u64(out, (uint64_t)r->weight[k]);
     return bytes_ok(out);
@@ -66,11 +66,11 @@ static enum err read_body(struct request *r, const struct workload *w, struct re
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
     count = r->estimates + r->weights; /* a request has one of them */
-    if (reader_u64(in) != count || in->failed || in->left != 8 * count)
+    if (reader_u64(in) != count || in->failed || in->left < r->estimates + 8 * r->weights)
         return ERR_FORMAT;
     TRY(memory_new(&r->estimate, r->estimates));
     for (size_t k = 0; k < r->estimates; k++)
-        r->estimate[k] = reader_u64(in);
+        r->estimate[k] = reader_small(in);
     TRY(memory_new(&r->weight, r->weights));
     for (size_t k = 0; k < r->weights; k++)
         r->weight[k] = (int64_t)reader_u64(in);
@@ -113,7 +113,7 @@ bool request_asks_alike(const struct request *a, const struct request *b)
 size_t request_longest(const struct workload *w)
 {
     const size_t factors = 2 * products_codes(w), cells = (size_t)w->cells;
-    return 8 * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + 4096;
+    return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + 4096;
 }
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])

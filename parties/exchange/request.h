@@ -21,7 +21,7 @@
 #include "aim/workload.h"
 #include "base/bytes.h"
 
-#define REQUEST_VERSION 3u
+#define REQUEST_VERSION 4u
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
