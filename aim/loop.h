@@ -15,7 +15,8 @@
  *
  * Requests follow from public values and what the backend opened: the same opened values give the
  * same requests. So a run can stop after any round and go on later from `state_file`, which is
- * written at the end of a round and holds public values only:
+ * written at the end of a round, or while the next one is asked of a backend that keeps requests,
+ * and holds public values only:
  *
  *   "trefoil-loop-1\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
  *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; u32 measurements, for
