@@ -200,7 +200,7 @@ TEST(a_folder_has_one_run_of_one_study)
     ask_for(&c, 1, 1000, ERR_OK);
     run_state_close(&c.state);
 
-    /* what is asked again is the last request, or the one before: the loop may not know its answer */
+    /* what is asked again is the last request, or the one before, whose answer may be lost */
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_OK);
     ask_for(&c, 1, 1001, ERR_MISMATCH);
