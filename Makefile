@@ -2,6 +2,7 @@
 #
 #   make demo                  install what is missing, build, run the demonstration
 #   make test                  the same for the tests
+#   make MPI=1                 with ranks of Open MPI (docs/operating.md), in a tree of its own
 #   make SANITIZE=address test tests under a sanitizer (address, undefined or thread)
 #   make CC=clang V=1          another compiler; V=1 shows commands
 #
@@ -33,11 +34,14 @@ IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
 ifeq ($(origin UTF8PROC),undefined)
 UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
 endif
+# Servers of several machines come with Open MPI, where MPI=1 asks for it; without, nothing is of it.
+MPI ?=
+export MPI
 PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC) $(UTF8PROC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
 
-MODE := $(notdir $(CC))$(if $(SANITIZE),-$(SANITIZE))$(if $(filter 1,$(COVERAGE)),-cov)
+MODE := $(notdir $(CC))$(if $(SANITIZE),-$(SANITIZE))$(if $(filter 1,$(COVERAGE)),-cov)$(if $(filter 1,$(MPI)),-mpi)
 OUT := build/$(MODE)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -49,6 +53,9 @@ FLAGS := -std=c11 -D_GNU_SOURCE -DTREFOIL_VERSION='"$(VERSION)"' -I. -pthread $(
 	-fstack-protector-strong -fno-strict-overflow -ffp-contract=off
 ifeq ($(WERROR),1)
 FLAGS += -Werror
+endif
+ifeq ($(MPI),1)
+FLAGS += -DTREFOIL_MPI
 endif
 ifneq ($(SANITIZE),)
 FLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
@@ -63,7 +70,8 @@ endif
 
 SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
 	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c) \
-	$(if $(UTF8PROC),base/unicode_no_utf8proc.c,base/unicode_utf8proc.c), \
+	$(if $(UTF8PROC),base/unicode_no_utf8proc.c,base/unicode_utf8proc.c) \
+	$(if $(filter 1,$(MPI)),parties/server/no_ranks.c,$(wildcard parties/server/*_mpi.c)), \
 	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c)))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
@@ -95,8 +103,9 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
-PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
+PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null) \
+	$(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c)))
+PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES) $(if $(filter 1,$(MPI)),ompi-c)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
 TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
 
 comma := ,

@@ -77,7 +77,7 @@ enum err crew_topic(struct party *p, const struct session *session,
     TRY(party_topic(p, session, topic));
     for (size_t k = 1; p->crew != NULL && k < p->crew->here; k++)
         TRY(party_topic(p->crew->lane[k], session, topic));
-    return ERR_OK;
+    return crew_far(p) != NULL ? crew_far(p)->topic(crew_far(p)->self, topic) : ERR_OK;
 }
 
 size_t crew_lanes(const struct party *p)

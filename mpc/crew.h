@@ -26,6 +26,7 @@ struct crew;
  */
 struct crew_far {
     size_t first; /* lanes that this process has */
+    enum err (*topic)(void *self, const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
     /* Sends each far lane the arguments of a job; then waits for the results, or calls it off. */
     enum err (*begin)(void *self, unsigned job, const struct bytes *arguments) MUST_CHECK;
     enum err (*end)(void *self, bool call_off, struct bytes *results) MUST_CHECK;

@@ -144,6 +144,8 @@ struct transport_passes {
 /* Bare links, for a session. First: lets in who shows what it is expected to. */
 enum err transport_zmq_admit(struct transport *t,
                              const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+/* Where they are to be dialled from now on, where that is known by session alone. */
+enum err transport_zmq_aim(struct transport *t, const char *const dial[2]) MUST_CHECK;
 /* Then, when both neighbours do the same: dials them. */
 enum err transport_zmq_dial(struct transport *t,
                             const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;

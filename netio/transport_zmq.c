@@ -324,6 +324,18 @@ enum err transport_zmq_admit(struct transport *t, const uint8_t expect[2][TRANSP
     return ERR_OK;
 }
 
+enum err transport_zmq_aim(struct transport *t, const char *const dial[2])
+{
+    struct links *l = t->self;
+    for (unsigned p = 0; p < 2; p++) {
+        memory_free(&l->dial[p]);
+        l->dial[p] = memory_string(dial[p]);
+        if (l->dial[p] == NULL)
+            return ERR_NOMEM;
+    }
+    return ERR_OK;
+}
+
 enum err transport_zmq_dial(struct transport *t, const uint8_t show[2][TRANSPORT_PASS_SIZE])
 {
     struct links *l = t->self;

@@ -3,7 +3,8 @@
 # it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
 # scdoc makes the manual pages out of a text that people can read. Those behind --nice are left out, aloud, where
 # they cannot be installed, as are always unixODBC, without which there is no SQL, libipsec-mb, which seals faster,
-# and utf8proc, without which keys of persons are ASCII.
+# and utf8proc, without which keys of persons are ASCII. `make MPI=1` needs libopenmpi-dev and openmpi-bin, which are
+# not installed unless MPI is 1.
 set -u
 
 nice=(unixodbc-dev libipsec-mb-dev libutf8proc-dev)
@@ -13,6 +14,7 @@ while [ $# -gt 0 ] && [ "$1" != --nice ]; do
     shift
 done
 [ $# -gt 0 ] && nice+=("${@:2}")
+[ "${MPI:-}" = 1 ] && needed+=(libopenmpi-dev openmpi-bin)
 
 packages=(gcc make pkg-config libzmq3-dev libsodium-dev libssl-dev libgmp-dev libopenblas-dev
     libsqlite3-dev libjansson-dev libyaml-dev libcsv-dev libmicrohttpd-dev libcmocka-dev "${needed[@]}")

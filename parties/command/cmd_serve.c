@@ -1,5 +1,6 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
+#include "parties/server/ranks.h"
 #include "parties/server/server.h"
 
 #include <signal.h>
@@ -30,6 +31,10 @@ static const char help[] =
     "  --lanes N          compute on N threads, 1 to 16; without it, on as many as\n"
     "                     there are processors. A session has as many as the server\n"
     "                     with the fewest\n"
+#ifdef TREFOIL_MPI
+    "  --ranks HOST:PORT,..   where the two other servers reach the ranks that mpirun\n"
+    "                     started beside this one; --lanes is of each rank then\n"
+#endif
     "  --noise-ahead SECONDS   make noise for a run to come once the servers have\n"
     "                     been idle for so long, default 60; a request ends that at\n"
     "                     once. It is on disk until a run takes it. off: not with\n"
@@ -73,7 +78,7 @@ static void raise_file_limit(void)
 }
 
 struct arguments {
-    const char *study, *key, *folder, *listen, *status;
+    const char *study, *key, *folder, *listen, *status, *ranks;
     const char *ahead;
     int64_t lanes, ahead_s;
     bool purge;
@@ -110,7 +115,8 @@ static enum err take_ahead(struct arguments *a, struct log *log)
                            log);
 }
 
-static enum err serve(const struct arguments *a, struct log *log)
+/* The server, which is rank 0 where there are more. */
+static enum err serve(const struct arguments *a, struct ranks *ranks, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
     struct identity *me CLEAN(identity_free) = NULL;
@@ -118,12 +124,12 @@ static enum err serve(const struct arguments *a, struct log *log)
                                      .listen = a->listen != NULL ? a->host : NULL,
                                      .listen_port = a->port,
                                      .lanes = (unsigned)a->lanes,
+                                     .ranks = ranks,
                                      .ahead_s = (unsigned)a->ahead_s,
                                      .status = a->status,
                                      .stop = &stop_requested,
                                      .log = log};
     enum err e;
-    TRY(secret_harden_process(log));
     umask(077); /* whatever is made in the folder is the operator's alone */
     raise_file_limit();
     stop_on_signals();
@@ -139,6 +145,21 @@ static enum err serve(const struct arguments *a, struct log *log)
     return e;
 }
 
+/* Rank 0 alone reads a file; the others end when it does, and heed no signal before. */
+static enum err serve_or_follow(const struct arguments *a, struct log *log)
+{
+    const struct ranks_options options = {
+        .places = a->ranks, .lanes = (unsigned)a->lanes, .log = log};
+    struct ranks *ranks CLEAN(ranks_stop) = NULL;
+    TRY(secret_harden_process(log));
+    TRY(ranks_start(&ranks, &options));
+    if (ranks_is_first(ranks))
+        return serve(a, ranks, log);
+    raise_file_limit();
+    stop_on_signals();
+    return ranks_follow(ranks);
+}
+
 static enum err run(int argc, char **argv, struct log *log)
 {
     struct arguments a = {.ahead_s = AHEAD_S};
@@ -147,16 +168,17 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
         {.name = "lanes", .number = &a.lanes, .least = 1, .most = STUDY_LANES_MAX},
+        {.name = "ranks", .value = &a.ranks},
         {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    TRY(command_options(argc, argv, options, 7, &a.study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, 8, &a.study, 1, 1, NULL, log));
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
     if (a.ahead != NULL)
         TRY(take_ahead(&a, log));
-    return serve(&a, log);
+    return serve_or_follow(&a, log);
 }
 
 const struct command cmd_serve = {"serve", "run one of the three compute servers", help, run};

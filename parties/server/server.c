@@ -9,6 +9,7 @@
 #include "parties/server/forward.h"
 #include "parties/server/front.h"
 #include "parties/server/http.h"
+#include "parties/server/ranks.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
 
@@ -170,6 +171,11 @@ static enum err check_place(struct server *s)
     TRY(roster_find(site->study, &site->me->public, ROLE_SERVER, &self, site->log));
     site->index = (unsigned)self.index;
     site->ahead_s = s->o.ahead_s;
+    site->ranks = s->o.ranks;
+    if (ranks_lanes(site->ranks) > 0 && site->study->security == STUDY_ABORT)
+        return log_fail(site->log, ERR_USAGE,
+                        "the study has security: abort, which ranks cannot prove: start one "
+                        "process of this server, without mpirun");
     site->status.study = site->study;
     site->status.index = site->index;
     site->status.started_ms = clock_now_ms();

@@ -10,6 +10,8 @@
 
 #include <stdatomic.h>
 
+struct ranks;
+
 struct server_options {
     const struct study *study;
     const struct identity *me; /* one of the study's servers */
@@ -17,6 +19,7 @@ struct server_options {
     const char *listen;        /* address to listen on, or NULL for all */
     uint16_t listen_port;      /* first of the ports to listen on; 0: the endpoint's */
     unsigned lanes;            /* 1 to STUDY_LANES_MAX; 0: as many as it may use processors */
+    struct ranks *ranks;       /* with lanes of their own, or NULL: parties/server/ranks.h */
     unsigned ahead_s;          /* how long it is idle before it makes noise ahead; 0: never */
     const char *status;        /* where to show the status pages, or NULL: parties/server/http.h */
     atomic_bool *stop;         /* set from elsewhere to end */

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 struct forward;
+struct ranks;
 
 struct site {
     const struct study *study;
@@ -30,6 +31,7 @@ struct site {
     struct netio *netio;
     struct transport *control, *bulk[STUDY_LANES_MAX]; /* bulk: of each lane that it can use */
     unsigned lanes;
+    struct ranks *ranks; /* lanes of other processes; or NULL */
     struct gate *gate;
     struct forward *forward; /* at server 1 */
     struct status status;

@@ -218,7 +218,7 @@ static enum err make_blocks(struct making *m)
 static void hush(struct worker *w)
 {
     w->log.file = NULL;
-    for (unsigned k = 0; k < w->lanes; k++)
+    for (unsigned k = 0; k < w->here; k++)
         w->lane[k].log.file = NULL;
 }
 

@@ -52,9 +52,12 @@ struct worker {
         struct log log; /* lane 0's is the worker's */
         char words[512];
     } lane[SESSION_LANES_MAX];
-    unsigned lanes;    /* of the session: the least that one of the three can use */
-    atomic_bool ended; /* all lanes, with the first that failed */
-    struct net *net;   /* lane 0's, and its party with the others as its crew */
+    unsigned lanes; /* of the session: the least that one of the three can use */
+    unsigned here;  /* of these and those that do jobs alone: how many this process has */
+    unsigned all;   /* of all processes */
+    struct transport_passes passes; /* that lanes show which are dialled later */
+    atomic_bool ended;              /* all lanes, with the first that failed */
+    struct net *net;                /* lane 0's, and its party with the others as its crew */
     struct party *party;
     struct crew *crew;
     struct engine *engine;
@@ -84,8 +87,9 @@ struct worker {
  */
 enum err worker_admit_lanes(struct worker *w,
                             const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
-enum err worker_dial_lanes(struct worker *w, unsigned lanes,
-                           const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer) MUST_CHECK;
+/* What this server offers: also lanes of other ranks, where they can do what the study asks. */
+struct session_offer worker_offer(const struct worker *w);
 enum err worker_open_lanes(struct worker *w) MUST_CHECK;
 /* As net_listen(), of all lanes. */
 enum err worker_listen(struct worker *w) MUST_CHECK;

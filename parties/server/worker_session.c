@@ -77,7 +77,7 @@ int64_t worker_connect_ms(const struct worker *w)
 static enum err meet(struct worker *w, const struct bytes *propose,
                      uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
-    struct session_offer offer = {.lanes = w->site->lanes};
+    struct session_offer offer = worker_offer(w);
     enum err e;
     memcpy(offer.about, attempt, sizeof offer.about);
     secret_random(&offer.passes, sizeof offer.passes);
@@ -86,8 +86,7 @@ static enum err meet(struct worker *w, const struct bytes *propose,
         e = session_open(&w->session, w->site->control, w->site->index, &w->site->study->terms,
                          propose, &offer, worker_connect_ms(w), &w->log);
     if (e == ERR_OK)
-        e = worker_dial_lanes(w, offer.lanes,
-                              (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.show);
+        e = worker_dial_lanes(w, &offer);
     memcpy(attempt, offer.about, sizeof offer.about);
     secret_wipe(&offer, sizeof offer);
     return e;

@@ -1,0 +1,241 @@
+/*
+ * Messages between ranks. Each is sealed by ChaCha20-Poly1305 under a key of its direction, with
+ * its number as the nonce; keys come from X25519 (crypto_kx) when the job starts. That keeps a
+ * network that listens out; one that can pose as a rank is for MPI's own launcher to keep out.
+ */
+#include "base/memory.h"
+#include "base/prg.h"
+#include "base/secret.h"
+#include "parties/server/ranks_mpi.h"
+
+#include <mpi.h>
+#include <sodium.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY ((size_t)crypto_kx_SESSIONKEYBYTES)
+#define TAG ((size_t)crypto_aead_chacha20poly1305_ietf_ABYTES)
+#define LONGEST ((size_t)1 << 30)
+#define AT_ONCE ((size_t)1 << 18) /* words that are reduced */
+
+enum tags { MESSAGE = 1, CALL_OFF = 2 };
+
+_Static_assert(crypto_kx_SESSIONKEYBYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES,
+               "an agreed key seals");
+
+void ranks_nap(unsigned *turn)
+{
+    const long us = *turn < 20 ? 20 : *turn < 60 ? 100 : 1000;
+    const struct timespec t = {.tv_nsec = us * 1000};
+    ++*turn;
+    nanosleep(&t, NULL);
+}
+
+static void wait_for(MPI_Request *request)
+{
+    int done = 0;
+    unsigned turn = 0;
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    while (!done) {
+        ranks_nap(&turn);
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+static void nonce_of(uint64_t number, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
+{
+    memset(nonce, 0, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
+    integer_put(nonce, number, sizeof number);
+}
+
+enum err ranks_send(struct ranks *r, struct ranks_end *to, struct bytes *message)
+{
+    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
+    const size_t n = message->size;
+    MPI_Request request;
+    TRY(bytes_ok(message));
+    if (n > LONGEST)
+        return log_fail(r->log, ERR_RANGE, "%zu bytes for rank %d are more than MPI takes at once",
+                        n, to->rank);
+    bytes_extend(message, TAG);
+    TRY(bytes_ok(message));
+    nonce_of(to->sent++, nonce);
+    crypto_aead_chacha20poly1305_ietf_encrypt(message->data, NULL, message->data, n, NULL, 0, NULL,
+                                              nonce, to->key);
+    MPI_Isend(message->data, (int)message->size, MPI_BYTE, to->rank, MESSAGE, MPI_COMM_WORLD,
+              &request);
+    wait_for(&request);
+    return ERR_OK;
+}
+
+enum err ranks_receive(struct ranks *r, struct ranks_end *from, struct bytes *message)
+{
+    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
+    unsigned turn = 0;
+    int there = 0, n = 0;
+    size_t size;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, &status);
+    while (!there) {
+        ranks_nap(&turn);
+        MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, &status);
+    }
+    MPI_Get_count(&status, MPI_BYTE, &n);
+    bytes_clear(message);
+    bytes_extend(message, (size_t)n);
+    TRY(bytes_ok(message));
+    MPI_Irecv(message->data, n, MPI_BYTE, from->rank, MESSAGE, MPI_COMM_WORLD, &request);
+    wait_for(&request);
+    nonce_of(from->got++, nonce);
+    size = message->size;
+    if (size < TAG ||
+        crypto_aead_chacha20poly1305_ietf_decrypt(message->data, NULL, NULL, message->data, size,
+                                                  NULL, 0, nonce, from->key + KEY) != 0)
+        return log_fail(r->log, ERR_AUTH, "a message of rank %d was altered on its way",
+                        from->rank);
+    message->size = size - TAG;
+    return ERR_OK;
+}
+
+void ranks_call_off(struct ranks_end *to)
+{
+    MPI_Request request;
+    MPI_Isend(NULL, 0, MPI_BYTE, to->rank, CALL_OFF, MPI_COMM_WORLD, &request);
+    wait_for(&request);
+}
+
+bool ranks_called_off(void)
+{
+    int there = 0;
+    MPI_Iprobe(0, CALL_OFF, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    if (there)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, CALL_OFF, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return there;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+/* The key of the masks of one reduction; both ends count alike. */
+static void mask_key(struct ranks_end *end, uint8_t key[16])
+{
+    uint8_t number[8];
+    integer_put(number, end->masked++, sizeof number);
+    crypto_generichash(key, 16, number, sizeof number, end->key + 2 * KEY, KEY);
+}
+
+/* words +- the next masks */
+static enum err mask(struct prg *prg, uint64_t *words, size_t n, bool add)
+{
+    uint64_t masks[512];
+    for (size_t at = 0; at < n; at += 512) {
+        const size_t k = n - at < 512 ? n - at : 512;
+        TRY(prg_fill(prg, masks, k * sizeof *masks));
+        for (size_t i = 0; i < k; i++)
+            words[at + i] += add ? masks[i] : 0 - masks[i];
+    }
+    secret_wipe(masks, sizeof masks);
+    return ERR_OK;
+}
+
+static enum err reduce(struct ranks *r, struct prg **prg, uint64_t *words, size_t n)
+{
+    MPI_Request request;
+    if (r->rank > 0)
+        TRY(mask(prg[0], words, n, true));
+    MPI_Ireduce(r->rank == 0 ? MPI_IN_PLACE : words, r->rank == 0 ? words : NULL, (int)n,
+                MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD, &request);
+    wait_for(&request);
+    for (int k = 0; r->rank == 0 && k < r->size - 1; k++)
+        TRY(mask(prg[k], words, n, false));
+    return ERR_OK;
+}
+
+enum err ranks_reduce(struct ranks *r, struct share64 sums)
+{
+    const size_t ends = r->rank == 0 ? (size_t)r->size - 1 : 1;
+    struct prg **prg CLEAN(memory_release) = NULL;
+    uint8_t key[16];
+    enum err e = memory_new_array(&prg, ends, sizeof *prg);
+    for (size_t k = 0; k < ends && e == ERR_OK; k++) {
+        mask_key(&r->end[k], key);
+        e = prg_new(&prg[k], key);
+    }
+    for (unsigned side = 0; side < 2; side++)
+        for (size_t at = 0; at < sums.n && e == ERR_OK; at += AT_ONCE)
+            e = reduce(r, prg, (side == 0 ? sums.a : sums.b) + at,
+                       sums.n - at < AT_ONCE ? sums.n - at : AT_ONCE);
+    for (size_t k = 0; k < ends && prg != NULL; k++)
+        prg_free(&prg[k]);
+    secret_wipe(key, sizeof key);
+    return e;
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+/* What a rank says of itself. */
+struct card {
+    uint8_t public[crypto_kx_PUBLICKEYBYTES];
+    char name[RANKS_NAME], host[STUDY_HOST_SIZE];
+    uint16_t port;
+    uint32_t lanes, pid;
+};
+
+static enum err agree(const struct ranks *r, struct ranks_end *end, const struct card *own,
+                      const uint8_t *secret, const struct card *theirs)
+{
+    uint8_t *sent, *got;
+    int failed;
+    end->key = secret_new(3 * KEY);
+    if (end->key == NULL)
+        return ERR_NOMEM;
+    sent = end->key;
+    got = end->key + KEY;
+    failed = r->rank == 0
+                 ? crypto_kx_server_session_keys(got, sent, own->public, secret, theirs->public)
+                 : crypto_kx_client_session_keys(got, sent, own->public, secret, theirs->public);
+    if (failed != 0)
+        return ERR_CRYPTO;
+    /* of masks: what goes up, under another name */
+    crypto_generichash(end->key + 2 * KEY, KEY, r->rank == 0 ? got : sent, KEY,
+                       (const uint8_t *)"trefoil-ranks-masks-1", 21);
+    memcpy(end->name, theirs->name, sizeof end->name);
+    end->name[RANKS_NAME - 1] = '\0';
+    end->lanes = theirs->lanes;
+    end->pid = theirs->pid;
+    return ERR_OK;
+}
+
+enum err ranks_meet(struct ranks *r)
+{
+    struct card own = {
+        .lanes = (uint32_t)r->own, .port = r->own_place.port[0], .pid = (uint32_t)getpid()};
+    struct card *card CLEAN(memory_release) = NULL;
+    uint8_t *secret CLEAN(secret_release) = secret_new(crypto_kx_SECRETKEYBYTES);
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int n;
+    enum err e = secret != NULL ? ERR_OK : ERR_NOMEM;
+    TRY(e);
+    TRY(memory_new(&card, (size_t)r->size));
+    crypto_kx_keypair(own.public, secret);
+    MPI_Get_processor_name(name, &n);
+    snprintf(own.name, sizeof own.name, "%.*s", RANKS_NAME - 1, name);
+    memcpy(own.host, r->own_place.host, sizeof own.host);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, card, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+    TRY(memory_new(&r->end, (size_t)r->size));
+    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++) {
+        r->end[k].rank = r->rank == 0 ? k + 1 : 0;
+        TRY(agree(r, &r->end[k], &own, secret, &card[r->end[k].rank]));
+    }
+    for (int k = 1; k < r->size; k++)
+        r->all += card[k].lanes;
+    TRY(memory_new(&r->place, r->all));
+    for (int k = 1, at = 0; k < r->size; k++)
+        for (uint32_t i = 0; i < card[k].lanes; i++, at++) {
+            memcpy(r->place[at].host, card[k].host, sizeof card[k].host);
+            r->place[at].port[0] = (uint16_t)(card[k].port + 2 * i);
+            r->place[at].port[1] = (uint16_t)(card[k].port + 2 * i + 1);
+        }
+    return ERR_OK;
+}

@@ -1,0 +1,321 @@
+#include "parties/server/ranks.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+#include "parties/server/ranks_mpi.h"
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* HOST:PORT of the rank's, among those of all but the first. */
+static enum err find_place(struct ranks *r, const struct ranks_options *o)
+{
+    const char *at = o->places;
+    int count = 0;
+    while (at != NULL && *at != '\0') {
+        const char *end = strchrnul(at, ','), *colon = memrchr(at, ':', (size_t)(end - at));
+        const long port = colon != NULL ? strtol(colon + 1, NULL, 10) : 0;
+        const size_t n = colon != NULL ? (size_t)(colon - at) : 0;
+        if (n == 0 || n >= STUDY_HOST_SIZE || port < 1 || port + 2 * SESSION_LANES_MAX > 65536)
+            return log_fail(o->log, ERR_USAGE,
+                            "--ranks has \"%.*s\"; write HOST:PORT,HOST:PORT,.. with ports below "
+                            "%d",
+                            (int)(end - at), at, 65536 - 2 * SESSION_LANES_MAX);
+        if (++count == r->rank) {
+            memcpy(r->own_place.host, at, n);
+            r->own_place.port[0] = (uint16_t)port;
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+    if (count == r->size - 1)
+        return ERR_OK;
+    return log_fail(o->log, ERR_USAGE,
+                    "mpirun started %d processes, and --ranks has %d places: name one for each "
+                    "but the first, where the two other servers reach it",
+                    r->size, count);
+}
+
+static size_t processors(void)
+{
+    cpu_set_t cores;
+    size_t n = sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
+    return n < SESSION_LANES_MAX ? n : SESSION_LANES_MAX;
+}
+
+static enum err begin_job(struct ranks **ranks, const struct ranks_options *o, struct ranks *r)
+{
+    enum err e = find_place(r, o);
+    if (e != ERR_OK)
+        return e;
+    if (r->rank > 0)
+        r->own = o->lanes > 0 ? o->lanes : processors();
+    TRY(ranks_meet(r));
+    for (int k = 0; r->rank == 0 && k < r->size - 1; k++)
+        log_info(o->log, "rank %d is on %s, process %ld, with %zu %s", k + 1, r->end[k].name,
+                 r->end[k].pid, r->end[k].lanes, r->end[k].lanes == 1 ? "lane" : "lanes");
+    *ranks = r;
+    return ERR_OK;
+}
+
+enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
+{
+    struct ranks *r;
+    int level, started = 0;
+    enum err e;
+    *ranks = NULL;
+    if (getenv("OMPI_COMM_WORLD_SIZE") == NULL)
+        return o->places == NULL ? ERR_OK
+                                 : log_fail(o->log, ERR_USAGE,
+                                            "--ranks is for servers that mpirun starts: mpirun -n "
+                                            "2 trefoil serve ..");
+    MPI_Initialized(&started);
+    if (!started) {
+        /* one that reads another's memory needs what secret_harden_process() takes away */
+        setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+        setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+        if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
+            level < MPI_THREAD_SERIALIZED)
+            return log_fail(o->log, ERR_SYSTEM, "this MPI takes calls of one thread alone");
+    }
+    TRY(memory_new(&r, 1));
+    r->log = o->log;
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->size);
+    if (r->size == 1 && o->places == NULL) {
+        memory_free(&r);
+        MPI_Finalize();
+        return ERR_OK;
+    }
+    e = begin_job(ranks, o, r);
+    if (e != ERR_OK) {
+        memory_free(&r);
+        MPI_Finalize();
+    }
+    return e;
+}
+
+static enum err tell(struct ranks *r, struct ranks_end *end, enum ranks_message what)
+{
+    bytes_clear(&r->message);
+    bytes_put_u8(&r->message, (uint8_t)what);
+    return ranks_send(r, end, &r->message);
+}
+
+void ranks_stop(struct ranks **ranks)
+{
+    struct ranks *r = *ranks;
+    if (r == NULL)
+        return;
+    for (int k = 0; r->rank == 0 && k < r->size - 1; k++)
+        if (tell(r, &r->end[k], RANKS_QUIT) != ERR_OK)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++)
+        secret_free(&r->end[k].key);
+    bytes_clear(&r->message);
+    memory_free(&r->end);
+    memory_free(&r->place);
+    memory_free(ranks);
+}
+
+bool ranks_is_first(const struct ranks *r)
+{
+    return r == NULL || r->rank == 0;
+}
+
+size_t ranks_lanes(const struct ranks *r)
+{
+    return r != NULL ? r->all : 0;
+}
+
+const struct ranks_place *ranks_place(const struct ranks *r, size_t j)
+{
+    return &r->place[j];
+}
+
+/* --- a session -------------------------------------------------------------------------------- */
+
+/* What a rank says to ADMIT, OPEN and JOB: how it went, and more in `r->message` behind it. */
+static enum err take_answer(struct ranks *r, struct ranks_end *end, struct reader *reader)
+{
+    char words[512];
+    unsigned code;
+    TRY(ranks_receive(r, end, &r->message));
+    *reader = reader_of(r->message.data, r->message.size);
+    code = reader_u8(reader);
+    reader_string(reader, words, sizeof words);
+    if (reader->failed)
+        return log_fail(r->log, ERR_FORMAT, "rank %d sent what is no answer", end->rank);
+    if (code == ERR_OK)
+        return ERR_OK;
+    return log_fail(r->log, (enum err)code, "rank %d on %s: %s", end->rank, end->name,
+                    words[0] != '\0' ? words : error_text((enum err)code));
+}
+
+/* All answers are taken, whatever the first says. */
+static enum err take_answers(struct ranks *r)
+{
+    enum err e = ERR_OK;
+    for (int k = 0; k < r->size - 1; k++) {
+        struct reader reader;
+        const enum err one = take_answer(r, &r->end[k], &reader);
+        e = e == ERR_OK ? one : e;
+    }
+    return e;
+}
+
+enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TRANSPORT_PASS_SIZE])
+{
+    if (r == NULL)
+        return ERR_OK;
+    for (int k = 0; k < r->size - 1; k++) {
+        bytes_clear(&r->message);
+        bytes_put_u8(&r->message, RANKS_ADMIT);
+        bytes_put_u8(&r->message, (uint8_t)index);
+        bytes_put(&r->message, expect, 2 * sizeof *expect);
+        TRY(ranks_send(r, &r->end[k], &r->message));
+    }
+    return take_answers(r);
+}
+
+/* Lanes of a rank that the session has, where `at` are of ranks before it. */
+static size_t lanes_of(const struct ranks *r, int k, size_t at)
+{
+    const size_t left = r->lanes > at ? r->lanes - at : 0;
+    return left < r->end[k].lanes ? left : r->end[k].lanes;
+}
+
+static void put_open(struct ranks *r, const struct ranks_session *s, size_t at, size_t lanes)
+{
+    struct bytes *b = &r->message;
+    bytes_clear(b);
+    bytes_put_u8(b, RANKS_OPEN);
+    bytes_put_u8(b, (uint8_t)s->session->index);
+    bytes_put(b, s->session->id, sizeof s->session->id);
+    bytes_put(b, s->session->terms, sizeof s->session->terms);
+    for (unsigned p = 0; p < 2; p++)
+        bytes_put(b, s->session->pair_secret[p], SESSION_SECRET_SIZE);
+    bytes_put(b, s->show, 2 * sizeof *s->show);
+    bytes_put_u64(b, (uint64_t)s->deadline_ms);
+    bytes_put_u32(b, (uint32_t)(s->first + at));
+    bytes_put_u32(b, (uint32_t)lanes);
+    for (size_t i = 0; i < lanes; i++)
+        for (unsigned p = 0; p < 2; p++) {
+            /* to the previous server we are its next one, and the other way round */
+            const struct ranks_place *place = &s->dial[p][at + i];
+            char text[STUDY_ENDPOINT_SIZE];
+            snprintf(text, sizeof text, "tcp://%s:%u", place->host, place->port[1 - p]);
+            bytes_put_string(b, text);
+        }
+}
+
+static enum err far_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
+{
+    struct ranks *r = self;
+    for (int k = 0; k < r->size - 1; k++) {
+        bytes_clear(&r->message);
+        bytes_put_u8(&r->message, RANKS_TOPIC);
+        bytes_put(&r->message, topic, SESSION_ID_SIZE);
+        TRY(ranks_send(r, &r->end[k], &r->message));
+    }
+    return ERR_OK;
+}
+
+static enum err far_begin(void *self, unsigned job, const struct bytes *arguments)
+{
+    struct ranks *r = self;
+    size_t at = 0;
+    for (int k = 0; k < r->size - 1; k++) {
+        const size_t lanes = lanes_of(r, k, at);
+        bytes_clear(&r->message);
+        bytes_put_u8(&r->message, RANKS_JOB);
+        bytes_put_u8(&r->message, (uint8_t)job);
+        for (size_t i = 0; i < lanes; i++)
+            bytes_put_block(&r->message, arguments[at + i].data, arguments[at + i].size);
+        TRY(ranks_send(r, &r->end[k], &r->message));
+        at += lanes;
+    }
+    return ERR_OK;
+}
+
+static enum err take_results(struct reader *reader, struct bytes *results, size_t lanes)
+{
+    for (size_t i = 0; i < lanes; i++) {
+        size_t n;
+        const uint8_t *block = reader_block(reader, &n);
+        if (block == NULL)
+            return ERR_FORMAT;
+        bytes_put(&results[i], block, n);
+        TRY(bytes_ok(&results[i]));
+    }
+    return reader_done(reader);
+}
+
+static enum err far_end(void *self, bool call_off, struct bytes *results)
+{
+    struct ranks *r = self;
+    enum err e = ERR_OK;
+    size_t at = 0;
+    for (int k = 0; call_off && k < r->size - 1; k++)
+        ranks_call_off(&r->end[k]);
+    for (int k = 0; k < r->size - 1; k++) {
+        const size_t lanes = lanes_of(r, k, at);
+        struct reader reader;
+        enum err one = take_answer(r, &r->end[k], &reader);
+        if (one == ERR_OK)
+            one = take_results(&reader, results + at, lanes);
+        e = e == ERR_OK || e == ERR_PEER ? (one != ERR_OK ? one : e) : e;
+        at += lanes;
+    }
+    return e;
+}
+
+static enum err far_sum(void *self, struct share64 sums)
+{
+    struct ranks *r = self;
+    for (int k = 0; k < r->size - 1; k++) {
+        bytes_clear(&r->message);
+        bytes_put_u8(&r->message, RANKS_SUM);
+        bytes_put_u64(&r->message, sums.n);
+        TRY(ranks_send(r, &r->end[k], &r->message));
+    }
+    return ranks_reduce(r, sums);
+}
+
+enum err ranks_open(struct ranks *r, const struct ranks_session *s)
+{
+    size_t at = 0;
+    r->lanes = s->lanes;
+    r->far = (struct crew_far){.first = s->first,
+                               .topic = far_topic,
+                               .begin = far_begin,
+                               .end = far_end,
+                               .sum = far_sum,
+                               .self = r};
+    for (int k = 0; k < r->size - 1; k++) {
+        const size_t lanes = lanes_of(r, k, at);
+        put_open(r, s, at, lanes);
+        TRY(ranks_send(r, &r->end[k], &r->message));
+        at += lanes;
+    }
+    return take_answers(r);
+}
+
+void ranks_close(struct ranks *r)
+{
+    for (int k = 0; r != NULL && k < r->size - 1; k++)
+        if (tell(r, &r->end[k], RANKS_CLOSE) != ERR_OK)
+            log_warn(r->log, "rank %d does not hear that a session is closed", k + 1);
+    if (r != NULL)
+        r->lanes = 0;
+}
+
+const struct crew_far *ranks_far(struct ranks *r)
+{
+    return r != NULL && r->lanes > 0 ? &r->far : NULL;
+}
