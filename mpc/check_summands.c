@@ -78,14 +78,19 @@ static void add_words64(uint64_t (*sum)[SUM], const struct check_record *r, unsi
     }
 }
 
+/* x_a (y_a + y_b) is one product; x_a stands 128 bits further up if that sum has a carry. */
 static void add_words128(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l, size_t at,
                          size_t n)
 {
-    for (unsigned k = 0; k < 3; k++) {
-        const word128 *x = r->x[l][k == 2], *y = r->y[l][k == 1];
-        for (size_t i = 0; x != NULL && y != NULL && i < n; i++)
-            add_product(sum[i], x[at + i], y[at + i]);
+    const word128 *xa = r->x[l][0], *xb = r->x[l][1], *ya = r->y[l][0], *yb = r->y[l][1];
+    for (size_t i = 0; xa != NULL && i < n; i++) {
+        const word128 first = ya == NULL ? 0 : ya[at + i], second = yb == NULL ? 0 : yb[at + i];
+        const word128 both = first + second, carry = both < first;
+        add_product(sum[i], xa[at + i], both);
+        add_wide(sum[i], 0, xa[at + i] & (0 - carry));
     }
+    for (size_t i = 0; xb != NULL && ya != NULL && i < n; i++)
+        add_product(sum[i], xb[at + i], ya[at + i]);
 }
 
 /* All ones where bit `at` of a vector is 1. */
