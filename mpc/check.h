@@ -39,6 +39,9 @@ struct check_guard {
     enum err (*end)(void *self);   /* that one was accepted, and what rode with it opened */
     void (*failed)(void *self);    /* something does not fit, in a flush or outside of one */
     void *self;
+    /* Lane 0, ahead of its flush and of those beside it; an error, at all three alike, keeps them
+     * back. May play a round. NULL: nobody is asked. */
+    enum err (*ready)(void *self);
 };
 
 /* Zeros stand for what is said; other values are for tests. */

@@ -97,6 +97,9 @@ static enum err flush_lane(void *self, struct party *lane, size_t k)
 
 enum err check_flush_with(struct party *p, struct check_ride *ride)
 {
+    const struct check_guard *guard = &p->check->limits.guard;
+    if (guard->ready != NULL && p->lane == 0)
+        TRY(guard->ready(guard->self));
     TRY(check_say_lanes(p));
     return crew_each(p, flush_lane, ride);
 }

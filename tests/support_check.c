@@ -75,7 +75,7 @@ static enum err sit(struct party *p, void *shared)
     play->party[p->index] = p;
     if (play->limits != NULL)
         limits = *play->limits;
-    limits.guard = (struct check_guard){on_begin, on_end, on_fail, &who};
+    limits.guard = (struct check_guard){on_begin, on_end, on_fail, &who, NULL};
     if (play->limits != NULL)
         e = check_new(p, &limits);
     if (e == ERR_OK)

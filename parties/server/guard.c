@@ -9,6 +9,7 @@ void guard_start(struct guard *g, struct store *store, struct log *log)
     atomic_init(&g->failed, false);
     g->running = 0;
     atomic_init(&g->unheard, false);
+    guard_asks(g, NULL, NULL);
     pthread_mutex_init(&g->lock, NULL);
 }
 
@@ -22,6 +23,18 @@ void guard_expects(struct guard *g, const atomic_bool *ended)
 void guard_hears(struct guard *g)
 {
     atomic_store(&g->unheard, false);
+}
+
+void guard_asks(struct guard *g, enum err (*ready)(void *self), void *self)
+{
+    g->ready = ready;
+    g->asked = self;
+}
+
+static enum err ready(void *self)
+{
+    const struct guard *g = self;
+    return g->ready != NULL ? g->ready(g->asked) : ERR_OK;
 }
 
 #define PATIENCE_MS 10000
@@ -81,7 +94,8 @@ static void fail(void *self)
 struct check_guard guard_of(struct guard *g)
 {
     g->running = 0;
-    return (struct check_guard){.begin = begin, .end = end, .failed = fail, .self = g};
+    return (struct check_guard){
+        .begin = begin, .end = end, .failed = fail, .self = g, .ready = ready};
 }
 
 enum err guard_verdict(struct guard *g)

@@ -27,16 +27,20 @@ struct guard {
     struct log *log;
     atomic_bool failed; /* a check has, whether or not the disk has it */
     pthread_mutex_t lock;
-    unsigned running;         /* checks of this session's lanes */
-    atomic_bool unheard;      /* nobody has agreed yet on what is computed, */
-    pthread_t first;          /* as the thread will hear that computes on lane 0 */
-    const atomic_bool *ended; /* or the session has */
+    unsigned running;              /* checks of this session's lanes */
+    atomic_bool unheard;           /* nobody has agreed yet on what is computed, */
+    pthread_t first;               /* as the thread will hear that computes on lane 0 */
+    const atomic_bool *ended;      /* or the session has */
+    enum err (*ready)(void *self); /* NULL: nobody is asked */
+    void *asked;
 };
 
 void guard_start(struct guard *guard, struct store *store, struct log *log);
 /* The calling thread waits for the others' agreement; it has heard it, or the round is over. */
 void guard_expects(struct guard *guard, const atomic_bool *ended);
 void guard_hears(struct guard *guard);
+/* From now on `ready` is asked before lane 0 begins a check (mpc/check.h); NULL: nobody. */
+void guard_asks(struct guard *guard, enum err (*ready)(void *self), void *self);
 
 /* For the checks of all lanes of a session; those of the one before run no more. */
 struct check_guard guard_of(struct guard *guard);

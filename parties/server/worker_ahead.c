@@ -6,7 +6,7 @@
  *   all -> all   names        of the blocks that each has; what not all have is dropped
  *   all -> all   wish         whether to go on; before each block
  *   all          a block      like any noise, independent of data
- *   all -> all   wish         under a check: nobody leaves once that has begun
+ *   all -> all   wish         before each check: nobody leaves once one has begun
  *   each         store        the block, sealed: on disk
  *
  * Which block is next follows from what all have. A request ends this at once at the server that
@@ -177,25 +177,27 @@ static enum err keep_block(struct making *m, enum tape_kind kind)
     return ERR_OK;
 }
 
-/* Candidates of discrete noise are opened, which proves all before: no place to leave. */
-static bool may_leave(const struct making *m, enum tape_kind kind)
+/* Before a check, whose tries are counted: nobody leaves it once all three have said that they go
+ * on. */
+static enum err may_prove(void *self)
 {
-    return m->w->party->check == NULL || kind != TAPE_GAUSS || m->tape.noise != TAPE_DISCRETE;
+    struct making *m = self;
+    TRY(ask_all(m));
+    return m->heard == GO_ON ? ERR_OK : ERR_AGAIN;
 }
 
 static enum err make_block(struct making *m, enum tape_kind kind)
 {
     struct worker *w = m->w;
-    if (may_leave(m, kind))
-        bell_arm(&w->site->bell, &w->ended);
-    TRY(tape_reserve(w->party, &m->tape, kind, m->plan.samples[kind]));
-    if (w->party->check != NULL) {
-        TRY(ask_all(m));
-        if (m->heard != GO_ON)
-            return ERR_OK;
-        TRY(check_flush(w->party));
-    }
+    enum err e;
+    bell_arm(&w->site->bell, &w->ended);
+    e = tape_reserve(w->party, &m->tape, kind, m->plan.samples[kind]);
+    if (e == ERR_OK)
+        e = check_flush(w->party);
     bell_disarm(&w->site->bell);
+    if (m->heard != GO_ON) /* it ends before a check: that is no error */
+        return ERR_OK;
+    TRY(e);
     return keep_block(m, kind);
 }
 
@@ -255,7 +257,9 @@ static bool make_ahead(struct worker *w)
     w->play.openings.common = (struct audit_opening){
         .spent = atomic_load(&w->site->status.rho_spent)};
     w->play.openings.confirmed = false;
+    guard_asks(&w->guard, may_prove, &m);
     e = make_blocks(&m);
+    guard_asks(&w->guard, NULL, NULL);
     bell_disarm(&w->site->bell);
     if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT) {
         log_error(w->site->log, "noise ahead: %s", log_first(w->words));
