@@ -64,11 +64,13 @@ static enum err begin_job(struct ranks **ranks, const struct ranks_options *o, s
 
 enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
 {
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
     struct ranks *r;
     int level, started = 0;
     enum err e;
     *ranks = NULL;
-    if (getenv("OMPI_COMM_WORLD_SIZE") == NULL)
+    /* mpirun sends no signal on to one that has begun with MPI and ended that */
+    if (size == NULL || strcmp(size, "1") == 0)
         return o->places == NULL ? ERR_OK
                                  : log_fail(o->log, ERR_USAGE,
                                             "--ranks is for servers that mpirun starts: mpirun -n "
@@ -86,11 +88,6 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
     r->log = o->log;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
-    if (r->size == 1 && o->places == NULL) {
-        memory_free(&r);
-        MPI_Finalize();
-        return ERR_OK;
-    }
     e = begin_job(ranks, o, r);
     if (e != ERR_OK) {
         memory_free(&r);
