@@ -15,6 +15,8 @@
  */
 #define GROUP_BYTES ((uint64_t)8 << 20)
 #define GROUP_OWNERS 64
+/* Or with so many owners: what memory holds of a short upload is several times its vector. */
+#define GROUP_MOST 16384
 
 /* --- which ------------------------------------------------------------------------------------ */
 
@@ -197,7 +199,8 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
         if (study_batch(study, i) != i || p->engine->tally.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
-        if (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS)
+        if (group.count >= GROUP_MOST ||
+            (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS))
             TRY(take_group(&group, keyed, m));
     }
     TRY(group.count > 0 ? take_group(&group, keyed, m) : ERR_OK);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "mpc/crew.h"
 #include "mpc/ring.h"
+#include "mpc/scratch.h"
 #include "protocols/answers.h"
 #include "protocols/records.h"
 
@@ -42,6 +43,8 @@ struct work {
     struct records_batch *batch;
     struct records_part *part; /* of all batches, one after another */
     size_t answers, batches, parts;
+    struct planes packed; /* records of owners that have few each */
+    bool whole;           /* none are packed */
 };
 
 static void work_free(struct work *w)
@@ -49,6 +52,7 @@ static void work_free(struct work *w)
     memory_free(&w->answer);
     memory_free(&w->batch);
     memory_free(&w->part);
+    planes_free(&w->packed);
 }
 
 static void put_answers(struct work *w, const struct upload *u, unsigned index)
@@ -99,26 +103,95 @@ static enum err gather_made(struct work *w, const struct study *study, const str
     return ERR_OK;
 }
 
+/* --- few records of many owners --------------------------------------------------------------- */
+
+/* What counts records takes 64 of a batch at a time: so those of owners with fewer share one. */
+static bool is_packed(const struct work *w, const struct study *study, size_t owner,
+                      const struct upload *u)
+{
+    return !w->whole && owner >= study->owners && u->form == UPLOAD_RECORDS &&
+           study->open.each.pad_to < 64;
+}
+
+/* The records of a packed component to so many lanes of planes, from lane `at` on. */
+static void put_lanes(uint64_t *planes, const struct planes *shape, const uint8_t *packed,
+                      unsigned records, size_t at)
+{
+    const size_t bytes = records_plane_bytes(records), words = bits_words(shape->n);
+    const unsigned shift = at % 64;
+    for (unsigned k = 0; k < shape->width; k++) {
+        const uint64_t lanes = integer_get(packed + k * bytes, bytes) &
+                               ((UINT64_C(1) << records) - 1);
+        uint64_t *to = planes + k * words + at / 64;
+        to[0] |= lanes << shift;
+        if (shift + records > 64)
+            to[1] |= lanes >> (64 - shift);
+    }
+}
+
+static enum err pack_one(struct party *p, struct planes *to, const struct upload *u,
+                         unsigned records, size_t at)
+{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+    const uint8_t *seed[2];
+    upload_seeds(u, p->index, seed);
+    for (unsigned k = 0; k < 2; k++) {
+        const uint8_t *packed;
+        TRY(answers_component(p, seed[k], u->vector.data, to->width * records_plane_bytes(records),
+                              &packed));
+        put_lanes(k == 0 ? to->a : to->b, to, packed, records, at);
+    }
+    return ERR_OK;
+}
+
+/* One batch of all of them, whose last lanes are invalid records. */
+static enum err put_packed(struct party *p, struct work *w, const struct study *study,
+                           const bool *now, const struct upload *const *by_owner)
+{
+    const struct study_owner *each = &study->open.each;
+    struct records_part *part = &w->part[w->parts];
+    size_t count = 0, at = 0;
+    for (size_t i = study->owners; i < study_owners_most(study); i++)
+        count += now[i] && is_packed(w, study, i, by_owner[i]);
+    if (count == 0)
+        return ERR_OK;
+    TRY(planes_new(&w->packed, study_record_bits(study, study->owners),
+                   64 * bits_words(count * each->pad_to)));
+    for (size_t i = study->owners; i < study_owners_most(study); i++) {
+        if (!now[i] || !is_packed(w, study, i, by_owner[i]))
+            continue;
+        TRY(pack_one(p, &w->packed, by_owner[i], each->pad_to, at));
+        at += each->pad_to;
+    }
+    *part = (struct records_part){
+        .attributes = each->columns, .attribute = each->column, .made = &w->packed};
+    w->batch[w->batches++] = (struct records_batch){
+        .records = w->packed.n, .part = part, .parts = 1};
+    w->parts++;
+    return ERR_OK;
+}
+
 /*
  * Uploads without keys, in the order of the owners, the same at all servers. now[i]: owner i is to
  * be counted.
  */
-static enum err gather(struct work *w, const struct study *study, const bool *now,
-                       const struct upload *const *by_owner, unsigned index)
+static enum err gather(struct party *p, struct work *w, const struct study *study, const bool *now,
+                       const struct upload *const *by_owner)
 {
     const size_t most = study_owners_most(study);
     TRY(memory_new(&w->answer, most));
     TRY(memory_new(&w->batch, most));
     TRY(memory_new(&w->part, most));
     for (size_t i = 0; i < most; i++) {
-        if (!now[i] || study_batch(study, i) != i || study_sends_keys(study, i))
+        if (!now[i] || study_batch(study, i) != i || study_sends_keys(study, i) ||
+            is_packed(w, study, i, by_owner[i]))
             continue;
         if (by_owner[i]->form == UPLOAD_RECORDS)
-            put_batch(w, study, i, by_owner, index);
+            put_batch(w, study, i, by_owner, p->index);
         else
-            put_answers(w, by_owner[i], index);
+            put_answers(w, by_owner[i], p->index);
     }
-    return ERR_OK;
+    return put_packed(p, w, study, now, by_owner);
 }
 
 static enum err add_answers(struct party *p, struct tally *t, const struct work *w)
@@ -251,7 +324,8 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
                          const struct upload *const *by_owner)
 {
     struct work w CLEAN(work_free) = {0};
-    TRY(gather(&w, t->study, now, by_owner, p->index));
+    w.whole = crew_deals(p); /* portions are of uploads as they came */
+    TRY(gather(p, &w, t->study, now, by_owner));
     if (crew_deals(p))
         return w.answers + w.batches > 0 ? deal(p, t, &w) : ERR_OK;
     if (w.answers > 0)
@@ -352,7 +426,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     struct work w CLEAN(work_free) = {0};
     TRY(memory_new(&now, study_owners_most(t->study)));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
-    TRY(gather(&w, t->study, now, by_owner, p->index));
+    TRY(gather(p, &w, t->study, now, by_owner));
     return w.answers > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
 }
 
