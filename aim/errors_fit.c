@@ -32,7 +32,7 @@ struct work {
 
 static unsigned iterations(unsigned propagations)
 {
-    return 5 * (propagations - PROPAGATIONS_LEAST); /* aim/model.h */
+    return 10 * (propagations - 10); /* aim/model.h */
 }
 
 static unsigned propagations(const struct model *m, unsigned most)

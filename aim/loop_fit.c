@@ -114,8 +114,8 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
 
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r, struct log *log)
 {
-    unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
-    return fit(o, r, iterations / 10 * 3 + iterations % 10, &r->loss, log);
+    const unsigned iterations = o->fit_final != 0 ? o->fit_final : AIM_FIT_FINAL;
+    return fit(o, r, iterations / 5 + iterations % 5, &r->loss, log);
 }
 
 static enum err refit(struct aim_result *r, const struct aim_options *o, size_t all,

@@ -111,9 +111,10 @@ struct fit_result {
 };
 
 /*
- * Reaches the loss of so many iterations of plain mirror descent, or less, by iterations / 5 + 20
- * belief propagations: by fewer where the loss has settled, since below that there is mostly noise
- * to be fitted. Every measured clique must be one of the model's: ERR_MISMATCH.
+ * Reaches the loss of so many iterations of plain mirror descent, or less, by iterations / 10 + 10
+ * belief propagations of the model, which is propagated already: by fewer where the loss has
+ * settled, since below that there is mostly noise to be fitted. Every measured clique must be one
+ * of the model's: ERR_MISMATCH.
  */
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
                    unsigned iterations, struct fit_result *result, struct log *log) MUST_CHECK;
