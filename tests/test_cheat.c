@@ -24,6 +24,7 @@
 #include "protocols/merge.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,8 +63,8 @@ struct lie {
 static struct {
     struct lie lie;
     const struct net *first; /* lane */
-    bool inside;             /* the place of its lie */
-    bool done;
+    atomic_bool inside;      /* the place of its lie */
+    atomic_bool done;
 } villain;
 
 /* Of servers of which an analyst asks different things: in the last round, the first time. */

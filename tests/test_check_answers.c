@@ -30,7 +30,7 @@ static const struct check_limits limits;
 
 static const uint64_t *some_values(unsigned bits)
 {
-    static uint64_t values[65][N_MAX];
+    static _Thread_local uint64_t values[65][N_MAX];
     uint64_t seed = bits;
     for (size_t i = 0; i < N_MAX; i++)
         values[bits][i] = three_random(&seed) >> (64 - bits);
@@ -214,9 +214,11 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
         estimate[i] = (i % 4) << (SCORE_BITS - 1);
     for (size_t q = 0; q < 3; q++)
         candidate[q] = (struct score_candidate){q, estimate};
-    play->before = net_rounds(p->net);
+    if (p->index == 0)
+        play->before = net_rounds(p->net);
     TRY(select_index(p, s->counts, &s->tape, &request, &index));
-    play->between = net_rounds(p->net);
+    if (p->index == 0)
+        play->between = net_rounds(p->net);
     bytes_put_u64(&play->opened[p->index], index);
     TRY(measure_open(p, s->counts, &s->tape, measured, 2, 1 << 10, values));
     bytes_put(&play->opened[p->index], values, sizeof values);
