@@ -12,9 +12,13 @@ void digest_append(struct bytes *out)
 
 enum err digest_write(const char *path, unsigned mode, struct bytes *out, struct log *log)
 {
+    const size_t n = out->size;
+    enum err e;
     digest_append(out);
     TRY(bytes_ok(out));
-    return file_write(path, mode, out->data, out->size, log);
+    e = file_write(path, mode, out->data, out->size, log);
+    out->size = n;
+    return e;
 }
 
 enum err digest_check(struct reader *r, const char *magic)

@@ -8,7 +8,7 @@
 
 /* Appends the digest of all that is there. */
 void digest_append(struct bytes *out);
-/* Appends it, and writes the file as file_write() does. */
+/* Writes all that is there and its digest, as file_write() does; who fails may do so again. */
 enum err digest_write(const char *path, unsigned mode, struct bytes *out,
                       struct log *log) MUST_CHECK;
 /* Takes it off the end, and `magic` off the start; ERR_FORMAT if either does not fit. */

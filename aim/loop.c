@@ -127,9 +127,9 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     r->total = model_total(l->result->model);
     r->model_cells = model_cells(l->result->model);
     r->last = l->schedule.finished;
-    l->ended = r;
     if (l->options->state_file != NULL)
         TRY(loop_pack(l, &l->unsaved));
+    l->ended = r;
     return l->backend->keeps ? ERR_OK : loop_settle(l);
 }
 

@@ -79,7 +79,8 @@ struct rounds {
     struct random random;
     uint64_t seed;
     unsigned calls, fail_at;
-    bool keeps; /* then a failure is a crash */
+    bool keeps;       /* then a failure is a crash */
+    const char *full; /* or NULL: a folder that is not there while the state is first written */
 };
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
@@ -98,10 +99,18 @@ static enum err rounds_measure(void *self, const struct aim_measure *request)
 static enum err rounds_select(void *self, struct aim_select *request)
 {
     struct rounds *r = self;
+    char away[64];
     enum err e = reseed(r, request->round, 1);
     if (r->keeps && e != ERR_OK)
         _exit(0); /* the request has left, and what it was to leave time for is not done */
     TRY(e);
+    if (r->full != NULL && request->round == 2) {
+        snprintf(away, sizeof away, "%s-", r->full);
+        assert_int_equal(rename(r->full, away), 0);
+        e = request->meanwhile(request->loop);
+        assert_int_equal(rename(away, r->full), 0);
+        return e;
+    }
     if (r->keeps)
         TRY(request->meanwhile(request->loop));
     return r->inner.select(r->inner.self, request);
@@ -297,6 +306,25 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
         check_same(whole, part, &s);
     }
     unlink(s.path);
+}
+
+/* What could not be written is written again as the run ends, whole. */
+TEST(a_state_that_cannot_be_written_is_tried_again)
+{
+    struct stage s CLEAN(stage_free) = stage_new(500);
+    struct aim_options o = options_of(&s, 0.05);
+    struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL;
+    struct rounds rounds = {.seed = 7, .keeps = true, .full = s.folder};
+    o.annealed = false;
+    o.rounds = 3;
+    assert_int_equal(run(&s, &o, 7, 0, &whole), ERR_OK);
+    o.state_file = s.path;
+    o.resume = true;
+    assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_SYSTEM);
+    rounds = (struct rounds){.seed = 7, .keeps = true};
+    assert_int_equal(run_rounds(&s, &o, &rounds, &part), ERR_OK);
+    assert_int_equal(rounds.calls, 2);
+    check_same(whole, part, &s);
 }
 
 TEST(altered_states_are_refused)
