@@ -127,20 +127,14 @@ static void office_free(struct office *w)
     rmdir(w->folder);
 }
 
-/* Admits keys of the fixture, by their numbers; with an option more, or NULL. */
-static int admit_with(struct office *w, const char *who, const char *option, const char *value)
+/* Admits keys of the fixture, by their numbers; with two options more, or NULL. */
+static int admit_more(struct office *w, const char *who, const char *const more[4])
 {
     struct bytes keys CLEAN(bytes_clear) = {0};
-    const char *const all[] = {"admit",
-                               w->path[STUDY],
-                               w->path[KEYS_FILE],
-                               "--key",
-                               w->path[ISSUER],
-                               "--tokens",
-                               w->path[TOKENS],
-                               option,
-                               value,
-                               NULL};
+    const char *const all[] = {"admit",         w->path[STUDY],  w->path[KEYS_FILE],
+                               "--key",         w->path[ISSUER], "--tokens",
+                               w->path[TOKENS], more[0],         more[1],
+                               more[2],         more[3],         NULL};
     bytes_put_text(&keys, "# who asked\n\n");
     for (; *who != '\0'; who++) {
         bytes_put_text(&keys, w->f->key[*who - '0']);
@@ -149,6 +143,16 @@ static int admit_with(struct office *w, const char *who, const char *option, con
     assert_int_equal(file_write(w->path[KEYS_FILE], 0600, keys.data, keys.size, &quiet), ERR_OK);
     support_command(&w->o, w->path[OUT], w->path[ERRORS], all);
     return w->o.code;
+}
+
+static int admit_with(struct office *w, const char *who, const char *option, const char *value)
+{
+    return admit_more(w, who, (const char *const[4]){option, value});
+}
+
+static int admit_to(struct office *w, const char *who, const char *folder, const char *earlier)
+{
+    return admit_more(w, who, (const char *const[4]){"--folder", folder, "--earlier", earlier});
 }
 
 static int admit(struct office *w, const char *who)
@@ -195,12 +199,13 @@ TEST(the_folder_is_filled_again)
 TEST(another_issuer_goes_on_where_the_first_ended)
 {
     struct office w CLEAN(office_free) = {0};
-    char earlier[128], first[4096], then[8192];
+    char earlier[128], folder[128], first[4096], then[8192], text[256];
     struct bytes study CLEAN(bytes_clear) = {0};
     struct study *now CLEAN(study_free) = NULL;
     struct fixture *f = *state;
     office_new(&w, f);
     path_in(earlier, &w, "earlier.yaml");
+    path_in(folder, &w, "each");
     assert_int_equal(admit(&w, "89"), 0);
     support_text(w.path[TOKENS], first, sizeof first);
     support_text(w.path[STUDY], then, sizeof then);
@@ -229,6 +234,13 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     }
     assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
     support_says(w.o.out, "0 of them had");
+    /* as after a crash between the register and the folder: who does not ask has a new one too */
+    assert_int_equal(admit_to(&w, "8", folder, earlier), 0);
+    take_file(&w, "each/0.token", text);
+    assert_string_equal(text, then);
+    take_file(&w, "each/1.token", text);
+    assert_string_equal(text, then + TOKEN_TEXT_SIZE);
+    assert_int_equal(rmdir(folder), 0);
     assert_int_equal(unlink(earlier), 0);
 }
 

@@ -300,9 +300,14 @@ TEST(a_folder_belongs_to_one_server_and_study)
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
     assert_null(store);
-    /* terms are frozen with the first upload */
+    /* terms are frozen with the first upload; tokens are of their terms, and so are numbers */
+    assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}), ERR_REFUSED);
+    store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);
+    assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}), ERR_OK);
     store_close(&b.store[0]);
     b.s.study->terms.digest[6] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);

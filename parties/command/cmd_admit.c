@@ -39,7 +39,7 @@ static const char help[] =
     "                   in FOLDER, which is called after its number\n"
     "  --earlier STUDY  the study file from before its issuer changed, whose tokens\n"
     "                   the register has: they are checked, and signed anew. Keys keep\n"
-    "                   their numbers, and new ones follow behind\n"
+    "                   their numbers, and new ones follow behind. --folder then has all\n"
     "\n"
     "example:\n"
     "  trefoil admit study.yaml phones.txt --key issuer.key --tokens admitted.txt\n";
@@ -153,7 +153,7 @@ static enum err take_token(struct admit *a, const char *line)
     if (e != ERR_OK)
         return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, token_hint(e));
     TRY(memory_room(&a->entry, &a->room, a->count + 1));
-    a->entry[a->count++] = (struct entry){.token = t, .asked = renewed};
+    a->entry[a->count++] = (struct entry){.token = t};
     a->renewed += renewed;
     return ERR_OK;
 }
@@ -300,7 +300,10 @@ static enum err write_register(const struct admit *a)
     return file_write(a->tokens, 0644, out.data, out.size, a->log);
 }
 
-/* Those of earlier calls too: one that was cut short may have left some out. */
+/*
+ * Those of earlier calls too: one that was cut short may have left some out, or, where the issuer
+ * has changed, as it signed them.
+ */
 static enum err write_each(const struct admit *a)
 {
     char path[FILE_PATH], text[TOKEN_TEXT_SIZE + 1];
@@ -308,7 +311,7 @@ static enum err write_each(const struct admit *a)
         return ERR_OK;
     TRY(file_folder(a->folder, a->log));
     for (size_t i = 0; i < a->count; i++) {
-        if (!a->entry[i].asked)
+        if (!a->entry[i].asked && a->earlier == NULL)
             continue;
         token_text(&a->entry[i].token, text);
         text[TOKEN_TEXT_SIZE - 1] = '\n';

@@ -55,7 +55,7 @@ static enum err set_terms(struct store *s)
 {
     const struct terms *t = &s->study->terms;
     struct bytes parts CLEAN(bytes_clear) = {0};
-    TRY(store_execute(s, "DELETE FROM ahead")); /* noise of other terms */
+    TRY(store_execute(s, "DELETE FROM ahead; DELETE FROM seats")); /* of other terms */
     s->erased = true;
     TRY(store_set_note(s, terms_key, t->digest, sizeof t->digest));
     for (size_t i = 0; i < t->parts; i++) {
