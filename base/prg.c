@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/prg_vaes.h"
 #include "base/processor.h"
+#include "base/secret.h"
 
 #include <openssl/evp.h>
 #include <string.h>
@@ -139,6 +140,7 @@ enum err prg_xor_from(const uint8_t key[16], uint64_t from, void *p, size_t n)
     TRY(prg_new(&prg, key));
     TRY(seek(prg, from / PRG_CHUNK));
     TRY(prg_fill(prg, before, from % PRG_CHUNK));
+    secret_wipe(before, from % PRG_CHUNK); /* masks of what comes before */
     return prg_xor(prg, p, n);
 }
 

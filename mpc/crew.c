@@ -23,13 +23,18 @@ static enum err refuse_to_open(void *self, enum open_reason reason, size_t value
                     p->lane, open_reason_name(reason));
 }
 
+void crew_never_opens(struct party *lane)
+{
+    lane->audit = refuse_to_open;
+    lane->audit_self = lane;
+}
+
 static enum err add_lane(struct crew *c, const struct party *first, struct net *net,
                          const struct session *session)
 {
     struct party *p;
     TRY(party_new(&p, net, session, (uint32_t)c->lanes, net_log(net)));
-    p->audit = refuse_to_open;
-    p->audit_self = p;
+    crew_never_opens(p);
     p->watch = first->watch;
     c->lane[c->lanes++] = p;
     return ERR_OK;

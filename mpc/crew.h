@@ -43,6 +43,8 @@ struct crew_far {
 enum err crew_new(struct crew **crew, struct party *first, struct net *const *nets, size_t lanes,
                   const struct session *session) MUST_CHECK;
 void crew_free(struct crew **crew);
+/* What all lanes but the first are told, also those of other processes: they open nothing. */
+void crew_never_opens(struct party *lane);
 
 /*
  * Where the session has `all` lanes, and its servers have them in different ways: all but the first

@@ -44,7 +44,8 @@ struct follower {
 
 static enum err make_links(struct follower *f, unsigned index)
 {
-    TRY(netio_new(&f->netio, f->ranks->log));
+    if (f->netio == NULL)
+        TRY(netio_new(&f->netio, f->ranks->log));
     for (size_t k = 0; k < f->own; k++) {
         char listen[2][40];
         const struct transport_zmq_options o = {.netio = f->netio,
@@ -57,7 +58,8 @@ static enum err make_links(struct follower *f, unsigned index)
         for (unsigned p = 0; p < 2; p++)
             snprintf(listen[p], sizeof listen[p], "tcp://*:%u",
                      f->ranks->own_place.port[0] + 2 * (unsigned)k + p);
-        TRY(transport_zmq_new(&f->lane[k].transport, &o));
+        if (f->lane[k].transport == NULL)
+            TRY(transport_zmq_new(&f->lane[k].transport, &o));
     }
     return ERR_OK;
 }
@@ -68,8 +70,7 @@ static enum err admit(struct follower *f, struct reader *r)
     const unsigned index = reader_u8(r);
     reader_copy(r, expect, sizeof expect);
     TRY(reader_done(r));
-    if (f->netio == NULL)
-        TRY(make_links(f, index));
+    TRY(make_links(f, index));
     for (size_t k = 0; k < f->own; k++)
         TRY(transport_zmq_admit(f->lane[k].transport,
                                 (const uint8_t(*)[TRANSPORT_PASS_SIZE])expect));
@@ -116,7 +117,9 @@ static enum err open_lane(struct follower *f, struct lane *l, struct reader *r, 
     TRY(transport_zmq_aim(l->transport, (const char *const[2]){dial[0], dial[1]}));
     TRY(transport_zmq_dial(l->transport, show));
     TRY(net_new(&l->net, &o));
-    return party_new(&l->party, l->net, f->session, number, &l->log);
+    TRY(party_new(&l->party, l->net, f->session, number, &l->log));
+    crew_never_opens(l->party);
+    return ERR_OK;
 }
 
 static enum err open_session(struct follower *f, struct reader *r)
@@ -336,5 +339,7 @@ enum err ranks_follow(struct ranks *ranks)
         transport_free(&f->lane[k].transport);
     netio_free(&f->netio);
     portion_sums_free(&f->sums);
+    if (e != ERR_OK)
+        ranks_abort(ranks, e);
     return e;
 }

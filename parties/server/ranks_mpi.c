@@ -103,6 +103,12 @@ static enum err tell(struct ranks *r, struct ranks_end *end, enum ranks_message 
     return ranks_send(r, end, &r->message);
 }
 
+void ranks_abort(const struct ranks *r, enum err e)
+{
+    log_error(r->log, "rank %d ends, and its server with it: %s", r->rank, error_text(e));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 void ranks_stop(struct ranks **ranks)
 {
     struct ranks *r = *ranks;
@@ -137,12 +143,21 @@ const struct ranks_place *ranks_place(const struct ranks *r, size_t j)
 
 /* --- a session -------------------------------------------------------------------------------- */
 
+/* Sends what is answered. */
+static enum err ask(struct ranks *r, struct ranks_end *end)
+{
+    TRY(ranks_send(r, end, &r->message));
+    end->owes = true;
+    return ERR_OK;
+}
+
 /* What a rank says to ADMIT, OPEN and JOB: how it went, and more in `r->message` behind it. */
 static enum err take_answer(struct ranks *r, struct ranks_end *end, struct reader *reader)
 {
     char words[512];
     unsigned code;
     TRY(ranks_receive(r, end, &r->message));
+    end->owes = false;
     *reader = reader_of(r->message.data, r->message.size);
     code = reader_u8(reader);
     reader_string(reader, words, sizeof words);
@@ -175,7 +190,7 @@ enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TR
         bytes_put_u8(&r->message, RANKS_ADMIT);
         bytes_put_u8(&r->message, (uint8_t)index);
         bytes_put(&r->message, expect, 2 * sizeof *expect);
-        TRY(ranks_send(r, &r->end[k], &r->message));
+        TRY(ask(r, &r->end[k]));
     }
     return take_answers(r);
 }
@@ -234,7 +249,7 @@ static enum err far_begin(void *self, unsigned job, const struct bytes *argument
         bytes_put_u8(&r->message, (uint8_t)job);
         for (size_t i = 0; i < lanes; i++)
             bytes_put_block(&r->message, arguments[at + i].data, arguments[at + i].size);
-        TRY(ranks_send(r, &r->end[k], &r->message));
+        TRY(ask(r, &r->end[k]));
         at += lanes;
     }
     return ERR_OK;
@@ -272,9 +287,8 @@ static enum err far_end(void *self, bool call_off, struct bytes *results)
     return e;
 }
 
-static enum err far_sum(void *self, struct share64 sums)
+static enum err sum(struct ranks *r, struct share64 sums)
 {
-    struct ranks *r = self;
     for (int k = 0; k < r->size - 1; k++) {
         bytes_clear(&r->message);
         bytes_put_u8(&r->message, RANKS_SUM);
@@ -282,6 +296,15 @@ static enum err far_sum(void *self, struct share64 sums)
         TRY(ranks_send(r, &r->end[k], &r->message));
     }
     return ranks_reduce(r, sums);
+}
+
+/* Ranks of which some have begun to add up cannot do so again: the next sums would be others'. */
+static enum err far_sum(void *self, struct share64 sums)
+{
+    const enum err e = sum(self, sums);
+    if (e != ERR_OK)
+        ranks_abort(self, e);
+    return e;
 }
 
 enum err ranks_open(struct ranks *r, const struct ranks_session *s)
@@ -297,7 +320,7 @@ enum err ranks_open(struct ranks *r, const struct ranks_session *s)
     for (int k = 0; k < r->size - 1; k++) {
         const size_t lanes = lanes_of(r, k, at);
         put_open(r, s, at, lanes);
-        TRY(ranks_send(r, &r->end[k], &r->message));
+        TRY(ask(r, &r->end[k]));
         at += lanes;
     }
     return take_answers(r);
@@ -305,9 +328,16 @@ enum err ranks_open(struct ranks *r, const struct ranks_session *s)
 
 void ranks_close(struct ranks *r)
 {
-    for (int k = 0; r != NULL && k < r->size - 1; k++)
+    for (int k = 0; r != NULL && k < r->size - 1; k++) {
+        struct reader reader;
+        /* one that another rank was never asked: its answer is none to what comes next */
+        if (r->end[k].owes) {
+            ranks_call_off(&r->end[k]);
+            (void)take_answer(r, &r->end[k], &reader);
+        }
         if (tell(r, &r->end[k], RANKS_CLOSE) != ERR_OK)
             log_warn(r->log, "rank %d does not hear that a session is closed", k + 1);
+    }
     if (r != NULL)
         r->lanes = 0;
 }

@@ -21,6 +21,7 @@ struct ranks_end {
     int rank;
     uint8_t *key; /* secret: of what we send, of what we get, of masks: 32 bytes each */
     uint64_t sent, got, masked;
+    bool owes; /* rank 0: an answer */
     char name[RANKS_NAME];
     size_t lanes;
     long pid;
@@ -50,6 +51,8 @@ bool ranks_called_off(void);
 void ranks_nap(unsigned *turn);
 /* All ranks at once: sums.a and sums.b of all are added up at rank 0. */
 enum err ranks_reduce(struct ranks *r, struct share64 sums) MUST_CHECK;
+/* Ends all at once: where one ends alone, MPI has it wait for the others, who wait for it. */
+void ranks_abort(const struct ranks *r, enum err e);
 /* Agrees on keys, names and lanes with all. */
 enum err ranks_meet(struct ranks *r) MUST_CHECK;
 
