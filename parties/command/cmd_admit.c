@@ -38,8 +38,9 @@ static const char help[] =
     "  --folder FOLDER  also write the token of each key in KEYS to a file of its own\n"
     "                   in FOLDER, which is called after its number\n"
     "  --earlier STUDY  the study file from before its issuer changed, whose tokens\n"
-    "                   the register has: they are checked, and signed anew. Keys keep\n"
-    "                   their numbers, and new ones follow behind. --folder then has all\n"
+    "                   the register has: they are checked and signed anew. Keys keep\n"
+    "                   their numbers, and new ones follow behind. --folder then has\n"
+    "                   all\n"
     "\n"
     "example:\n"
     "  trefoil admit study.yaml phones.txt --key issuer.key --tokens admitted.txt\n";

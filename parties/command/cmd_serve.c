@@ -168,12 +168,15 @@ static enum err run(int argc, char **argv, struct log *log)
         {.name = "folder", .value = &a.folder, .needed = "DIR"},
         {.name = "listen", .value = &a.listen},
         {.name = "lanes", .number = &a.lanes, .least = 1, .most = STUDY_LANES_MAX},
+#ifdef TREFOIL_MPI
         {.name = "ranks", .value = &a.ranks},
+#endif
         {.name = "noise-ahead", .value = &a.ahead},
         {.name = "status", .value = &a.status},
         {.name = "purge", .flag = &a.purge},
     };
-    TRY(command_options(argc, argv, options, 8, &a.study, 1, 1, NULL, log));
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &a.study, 1, 1, NULL,
+                        log));
     if (a.listen != NULL)
         TRY(take_listen(&a, log));
     if (a.ahead != NULL)

@@ -40,7 +40,8 @@ struct ranks_options {
 
 /*
  * Joins the job that started this process; *ranks is NULL where there is none, or one process.
- * ERR_USAGE, logged: places that are not one for each rank; or a build without MPI.
+ * ERR_USAGE, logged: places that are not one for each rank; or one of several ranks of a build
+ * without MPI.
  */
 enum err ranks_start(struct ranks **ranks, const struct ranks_options *o) MUST_CHECK;
 /* Ends all of them. */
