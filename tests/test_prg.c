@@ -38,6 +38,18 @@ static void draw_all(struct prg *prg)
     }
 }
 
+/* The stream from places within a chunk and at its ends. */
+static void draw_from(void)
+{
+    for (size_t from = 0, n = 1; from < LENGTH - 5000; from += 487, n = (n * 7 + 1) % 5000) {
+        uint8_t out[5000];
+        memset(out, 0x5a, sizeof out);
+        assert_int_equal(prg_xor_from(key, from, out, n), ERR_OK);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(out[i], expected[from + i] ^ 0x5a);
+    }
+}
+
 TEST(all_instructions_give_the_stream_of_libcrypto)
 {
     const char *before = getenv("TREFOIL_KERNEL");
@@ -51,6 +63,7 @@ TEST(all_instructions_give_the_stream_of_libcrypto)
         assert_int_equal(prg_new(&prg, key), ERR_OK);
         draw_all(prg);
         prg_free(&prg);
+        draw_from();
     }
     if (kept != NULL)
         setenv("TREFOIL_KERNEL", kept, 1);

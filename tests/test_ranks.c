@@ -134,6 +134,18 @@ TEST(lanes_may_be_in_different_places)
     expect_run((const unsigned[]){2, 1, 2});
 }
 
+TEST(ranks_take_no_study_that_is_proved)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .lanes = RANKS, .more = "security: abort\n"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    stop_all(&c);
+    c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS));
+    assert_int_equal(support_wait(c.server[0], 60), 2);
+    c.server[0] = 0;
+    assert_true(support_contains(file(&c, "server%u.log", 0), "which ranks cannot prove"));
+}
+
 static pid_t start_run(struct scene *c)
 {
     const char *const a[] = {"run",   c->s.path,       "--key", file(c, "a.key"),
