@@ -37,6 +37,7 @@ enum cheat {
     HELD_TOO_MUCH, /* more of the vector than there is */
     MISSES_ONCE,   /* a part that does not follow, and then goes on */
     MISSES_ALWAYS,
+    FORGETS,      /* says so to a part: a key that has to show its token anew */
     OTHER_UPLOAD, /* withdrawn was another one */
     NOTHING,      /* and that there was none */
     OTHER_OWNERS, /* a study of more owners */
@@ -183,6 +184,10 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
     else
         e = take(c, i, cheat, message, &payload);
     payload.size -= cheat == SHORT;
+    if (cheat == FORGETS && kind == MESSAGE_PART) {
+        e = ERR_AGAIN;
+        payload.size = 0;
+    }
     if (cheat == LONG)
         bytes_put_u8(&payload, 0);
     if (cheat == MUTE)
@@ -276,6 +281,7 @@ TEST(an_upload_to_servers_that_cheat)
         {1, HELD_TOO_MUCH, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
         {1, MISSES_ONCE, ERR_OK, ""},
         {1, MISSES_ALWAYS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
+        {1, FORGETS, ERR_AGAIN, "server 1 (s1): no; what it already has is kept"},
     };
     struct scene c CLEAN(scene_free);
     scene_new(&c);

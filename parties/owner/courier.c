@@ -281,7 +281,7 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
         bytes_put(&message, u->vector.data + d->held,
                   left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
         e = ask(c, server, &message, &reply);
-        if (e == ERR_AGAIN && ++misses < MISSES)
+        if (e == ERR_AGAIN && reply.size > 0 && ++misses < MISSES)
             e = ERR_OK; /* the answer says where it has to go on */
         TRY(e);
         TRY(read_answer(c, &reply, server, d, complete));
