@@ -85,9 +85,10 @@ static void add_words128(uint64_t (*sum)[SUM], const struct check_record *r, uns
     const word128 *xa = r->x[l][0], *xb = r->x[l][1], *ya = r->y[l][0], *yb = r->y[l][1];
     for (size_t i = 0; xa != NULL && i < n; i++) {
         const word128 first = ya == NULL ? 0 : ya[at + i], second = yb == NULL ? 0 : yb[at + i];
-        const word128 both = first + second, carry = both < first;
+        const word128 both = first + second;
+        const uint64_t carry = 0 - (uint64_t)(both < first); /* a mask of 128 bits may branch */
         add_product(sum[i], xa[at + i], both);
-        add_wide(sum[i], 0, xa[at + i] & (0 - carry));
+        add_wide(sum[i], 0, xa[at + i] & ((word128)carry << 64 | carry));
     }
     for (size_t i = 0; xb != NULL && ya != NULL && i < n; i++)
         add_product(sum[i], xb[at + i], ya[at + i]);
