@@ -7,6 +7,7 @@
 struct crew {
     size_t lanes;                          /* that do all kinds of work */
     size_t here, all;                      /* that this process has; of the session */
+    size_t machines;                       /* that have all of them, at the least */
     const struct crew_far *far;            /* or NULL */
     bool busy;                             /* known to lane 0's thread */
     struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
@@ -54,6 +55,7 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
     for (size_t k = 0; k < lanes; k++)
         scratch_share(c->lane[k]->scratch, lanes);
     c->here = c->all = lanes;
+    c->machines = 1;
     first->crew = c;
     return memory_hand_over(crew, &c);
 }
@@ -69,8 +71,9 @@ void crew_free(struct crew **crew)
     memory_free(crew);
 }
 
-void crew_extend(struct crew *c, size_t near, size_t all, const struct crew_far *far)
+void crew_extend(struct crew *c, size_t near, size_t all, size_t most, const struct crew_far *far)
 {
+    c->machines = all > most ? all / most : 1;
     c->lanes = near;
     c->all = all;
     c->far = far;
@@ -243,5 +246,5 @@ size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least
 
 size_t crew_machines(const struct party *p)
 {
-    return crew_all(p) / crew_lanes(p);
+    return p->crew != NULL && !p->crew->busy ? p->crew->machines : 1;
 }

@@ -48,9 +48,11 @@ void crew_never_opens(struct party *lane);
 
 /*
  * Where the session has `all` lanes, and its servers have them in different ways: all but the first
- * `near` do jobs alone. `far` is borrowed; NULL where this process has all. Before any work.
+ * `near` do jobs alone. No process has more than `most` of them. `far` is borrowed; NULL where this
+ * process has all. Before any work.
  */
-void crew_extend(struct crew *crew, size_t near, size_t all, const struct crew_far *far);
+void crew_extend(struct crew *crew, size_t near, size_t all, size_t most,
+                 const struct crew_far *far);
 
 /* party_topic() of a party and of all its lanes. */
 enum err crew_topic(struct party *p, const struct session *session,
@@ -117,8 +119,8 @@ enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct par
  */
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
 /*
- * The same for jobs. They take crew_machines() times as much at once: so often there are the lanes
- * that have the memory of one process.
+ * The same for jobs. They take crew_machines() times as much at once: as many processes as the
+ * server with the fewest has at least, so that the memory of each is bounded.
  */
 size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least);
 size_t crew_machines(const struct party *p);

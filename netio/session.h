@@ -44,13 +44,15 @@ struct session {
  * nothing. `passes.expect` is what a server wants its neighbours to show where they dial its bulk
  * links; `passes.show` is what they want of it. `lanes` is how many a server can use in one
  * process, and then what the session has: the least of the three. `all` is the same of the lanes of
- * all of a server's processes; 0: as many as `lanes`.
+ * all of a server's processes; 0: as many as `lanes`. `most` is found: the most that one process
+ * has of what the three said of `lanes`.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
     struct transport_passes passes;
     unsigned lanes; /* 1 to SESSION_LANES_MAX */
     unsigned all;   /* at least as many, to SESSION_ALL_MAX */
+    unsigned most;
 };
 
 /*

@@ -363,6 +363,8 @@ static enum err finish(struct handshake *h, struct session **session)
             h->offer->lanes = h->said[i].lanes;
         if (h->said[i].all < h->offer->all)
             h->offer->all = h->said[i].all;
+        if (h->said[i].lanes > h->offer->most)
+            h->offer->most = h->said[i].lanes;
     }
     for (unsigned p = 0; p < 2; p++) {
         bool low = h->index < net_index_of(h->index, (enum net_peer)p);

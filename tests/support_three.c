@@ -119,7 +119,7 @@ static void *sit(void *arg)
     if (e == ERR_OK && s->lanes > 1)
         e = crew_new(&crew, party, nets, s->lanes, session);
     if (e == ERR_OK && s->near > 0)
-        crew_extend(crew, s->near, s->lanes, NULL);
+        crew_extend(crew, s->near, s->lanes, s->lanes, NULL);
     if (e == ERR_OK)
         e = soil(party->scratch);
     if (e == ERR_OK)

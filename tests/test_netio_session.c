@@ -158,7 +158,7 @@ TEST(the_least_number_of_lanes_is_agreed_on)
 {
     static const unsigned lanes[][3] = {{1, 16, 4}, {8, 2, 3}, {4, 4, 4}};
     for (size_t k = 0; k < 3; k++) {
-        const unsigned least[] = {1, 2, 4};
+        const unsigned least[] = {1, 2, 4}, most[] = {16, 8, 4};
         struct server s[3];
         in_memory(s);
         for (unsigned i = 0; i < 3; i++) {
@@ -170,6 +170,7 @@ TEST(the_least_number_of_lanes_is_agreed_on)
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(s[i].offer.lanes, least[k]);
             assert_int_equal(s[i].offer.all, 20 * least[k]);
+            assert_int_equal(s[i].offer.most, most[k]);
         }
         sit_down(s);
     }

@@ -480,6 +480,20 @@ TEST(noise_is_made_by_all_lanes)
 }
 
 /* Lanes that have the same numbers make the same samples, wherever they are. */
+/* All lanes of a process together hold as much at once as one does. */
+static enum err measure_tiles(struct party *p, void *shared)
+{
+    const size_t most = 1 << 17, lanes = crew_all(p);
+    (void)shared;
+    return lanes * crew_deal_tile(p, 8 * most, most, 128) <= most + 128 * lanes ? ERR_OK
+                                                                                : ERR_RANGE;
+}
+
+TEST(lanes_of_one_process_share_its_memory)
+{
+    assert_int_equal(three_run_dealt(15, 8, 1, measure_tiles, NULL, NULL), ERR_OK);
+}
+
 TEST(noise_does_not_depend_on_who_has_the_lanes)
 {
     struct noise n[2];

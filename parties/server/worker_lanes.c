@@ -46,6 +46,7 @@ enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer)
     const unsigned here = offer->all < w->site->lanes ? offer->all : w->site->lanes;
     w->lanes = offer->lanes;
     w->all = offer->all;
+    w->most = offer->most;
     w->passes = offer->passes;
     for (unsigned k = 0; k < offer->lanes; k++)
         TRY(aim(w, k));
@@ -213,7 +214,7 @@ enum err worker_open_lanes(struct worker *w)
     if (w->all == 1)
         return ERR_OK;
     TRY(crew_new(&w->crew, w->party, nets, w->here, w->session));
-    crew_extend(w->crew, w->lanes, w->all, ranks_far(w->site->ranks));
+    crew_extend(w->crew, w->lanes, w->all, w->most, ranks_far(w->site->ranks));
     return crew_jobs(w->party, &greeting);
 }
 

@@ -55,6 +55,7 @@ struct worker {
     unsigned lanes; /* of the session: the least that one of the three can use */
     unsigned here;  /* of these and those that do jobs alone: how many this process has */
     unsigned all;   /* of all processes */
+    unsigned most;  /* that one of the three has in one process */
     struct transport_passes passes; /* that lanes show which are dialled later */
     atomic_bool ended;              /* all lanes, with the first that failed */
     struct net *net;                /* lane 0's, and its party with the others as its crew */
