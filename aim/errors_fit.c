@@ -30,16 +30,11 @@ struct work {
     struct log *log;
 };
 
-static unsigned iterations(unsigned propagations)
-{
-    return 10 * (propagations - 10); /* aim/model.h */
-}
-
-static unsigned propagations(const struct model *m, unsigned most)
+static unsigned iterations(const struct model *m, unsigned propagations)
 {
     uint64_t cells = model_cells(m);
-    uint64_t n = cells > CELLS ? most * CELLS / cells : most;
-    return n > PROPAGATIONS_LEAST ? (unsigned)n : PROPAGATIONS_LEAST;
+    uint64_t n = cells > CELLS ? propagations * CELLS / cells : propagations;
+    return fit_iterations(n > PROPAGATIONS_LEAST ? (unsigned)n : PROPAGATIONS_LEAST);
 }
 
 /* --- refits ----------------------------------------------------------------------------------- */
@@ -105,8 +100,7 @@ static enum err refit(const struct work *w, size_t number, struct model *m)
     TRY(disturb(w, number + 1, &noisier, &room));
     begin(m, w->model, NULL);
     m->total = model_estimate_total(m->domain, noisier, w->count);
-    TRY(model_fit(m, noisier, w->count, iterations(propagations(m, PROPAGATIONS)), &result,
-                  w->log));
+    TRY(model_fit(m, noisier, w->count, iterations(m, PROPAGATIONS), &result, w->log));
     keep(w->errors, number, w->model, m);
     return ERR_OK;
 }
@@ -142,7 +136,7 @@ static enum err hold_back(const struct work *w, size_t group, struct model *m)
         if (!is_held(m, without, &w->measurement[i].clique))
             others[n++] = w->measurement[i];
     begin(m, w->model, without);
-    TRY(model_fit(m, others, n, iterations(propagations(m, HELD_BACK)), &result, w->log));
+    TRY(model_fit(m, others, n, iterations(m, HELD_BACK), &result, w->log));
     for (size_t i = 0; i < w->count; i++) {
         const struct measurement *x = &w->measurement[i];
         struct scope columns = scope_of(&x->clique);

@@ -110,8 +110,18 @@ struct fit_result {
     unsigned trials;     /* belief propagations */
 };
 
+/* Belief propagations that a fit of so many iterations takes at most; and the other way round. */
+static inline unsigned fit_propagations(unsigned iterations)
+{
+    return iterations / 10 + 10;
+}
+static inline unsigned fit_iterations(unsigned propagations)
+{
+    return 10 * (propagations - 10);
+}
+
 /*
- * Reaches the loss of so many iterations of plain mirror descent, or less, by iterations / 10 + 10
+ * Reaches the loss of so many iterations of plain mirror descent, or less, by fit_propagations()
  * belief propagations of the model, which is propagated already: by fewer where the loss has
  * settled, since below that there is mostly noise to be fitted. Every measured clique must be one
  * of the model's: ERR_MISMATCH.

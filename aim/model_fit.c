@@ -275,7 +275,7 @@ static bool improve(struct fitting *f, struct fit_result *r, unsigned most)
 
 static void descend(struct fitting *f, unsigned iterations, struct fit_result *r)
 {
-    const unsigned most = iterations / 10 + 10;
+    const unsigned most = fit_propagations(iterations);
     double before = INFINITY;
     settle(f, loss_here(f), NULL);
     f->step = 1 / (f->model->total * f->model->total);

@@ -20,7 +20,6 @@
  */
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/secret.h"
 #include "bench/cast.h"
 #include "bench/data.h"
 #include "bench/e2e_adult.h"
@@ -28,10 +27,10 @@
 #include "bench/tap.h"
 
 #include <jansson.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define ROWS 488
 
@@ -159,7 +158,6 @@ int main(int argc, char **argv)
     const char *json = NULL;
     bool smoke = false;
     json_t *out = json_object();
-    int failed = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--smoke") == 0) {
             smoke = true;
@@ -170,20 +168,11 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what has been measured is seen, whatever fails later */
-    signal(SIGPIPE, SIG_IGN);
-    cast_program(argv[0]);
-    cast_log.file = stderr;
-    cast_done(secret_start(), "the cryptographic library");
+    cast_begin(argv[0]);
     cast_done(e2e_adult(out, &cast_log), "a run on Adult");
     bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
     bench_bytes(out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");
     bench_uploads(out, 1000, smoke);
     bench_uploads(out, 10000, smoke);
-    if (smoke)
-        json_object_set_new(out, "smoke", json_true());
-    if (json != NULL)
-        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
-    json_decref(out);
-    return failed != 0;
+    return cast_end(out, smoke, json);
 }

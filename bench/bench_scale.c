@@ -14,12 +14,10 @@
  * listed, 10 000 at most. --smoke is --owners 600.
  */
 #include "base/clock.h"
-#include "base/secret.h"
 #include "bench/cast.h"
 #include "bench/cpu.h"
 
 #include <jansson.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +99,6 @@ int main(int argc, char **argv)
     bool smoke = false;
     unsigned owners = 100000;
     json_t *out = json_object();
-    int failed = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--smoke") == 0) {
             smoke = true;
@@ -116,16 +113,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    signal(SIGPIPE, SIG_IGN);
-    cast_program(argv[0]);
-    cast_log.file = stderr;
-    cast_done(secret_start(), "the cryptographic library");
+    cast_begin(argv[0]);
     bench_open(out, owners);
-    if (smoke)
-        json_object_set_new(out, "smoke", json_true());
-    if (json != NULL)
-        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
-    json_decref(out);
-    return failed != 0;
+    return cast_end(out, smoke, json);
 }

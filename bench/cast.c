@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/secret.h"
 #include "bench/cpu.h"
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
@@ -10,6 +11,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,13 +35,34 @@ void cast_done(enum err e, const char *what)
     cast_must(e == ERR_OK, what);
 }
 
-void cast_program(const char *self)
+/* Servers are the program beside the one that runs, unless $TREFOIL names another. */
+static void name_program(const char *self)
 {
     char path[4096];
     const char *slash = strrchr(self, '/');
     snprintf(path, sizeof path, "%.*s/../trefoil", slash != NULL ? (int)(slash - self) : 1,
              slash != NULL ? self : ".");
     setenv("TREFOIL", path, 0);
+}
+
+void cast_begin(const char *self)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what has been measured is seen, whatever fails later */
+    signal(SIGPIPE, SIG_IGN);
+    name_program(self);
+    cast_log.file = stderr;
+    cast_done(secret_start(), "the cryptographic library");
+}
+
+int cast_end(json_t *out, bool smoke, const char *json)
+{
+    int failed = 0;
+    if (smoke)
+        json_object_set_new(out, "smoke", json_true());
+    if (json != NULL)
+        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
+    json_decref(out);
+    return failed != 0;
 }
 
 /* --- a study with its people ------------------------------------------------------------------ */

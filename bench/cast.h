@@ -11,6 +11,8 @@
 #include "parties/study/token.h"
 #include "tests/support_process.h"
 
+#include <jansson.h>
+
 struct cast_plan {
     const char *domain, *workload; /* as bench/study_text.h writes them */
     unsigned owners, max_rows;
@@ -47,8 +49,9 @@ struct cast_session cast_count(struct cast *c);
 /* A line of /proc/PID/status, in MiB; the largest server's. */
 double cast_mib(const struct cast *c, const char *field);
 
-/* Servers are the program beside the one that runs, unless $TREFOIL names another. */
-void cast_program(const char *self);
+/* First of a program, `self`; and last: writes `out` to `json` unless NULL, gives the exit code. */
+void cast_begin(const char *self);
+int cast_end(json_t *out, bool smoke, const char *json);
 /* Ends the program, saying what failed. */
 void cast_must(bool fine, const char *what);
 void cast_done(enum err e, const char *what);

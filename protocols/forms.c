@@ -45,13 +45,3 @@ enum err forms_open(struct party *p, const struct counts *counts, struct tape *t
         add_form(p, noisy, k, counts_query(counts, form[k].query), form[k].weight);
     return open_ring64(p, OPEN_NOISY_FORM, noisy, (uint64_t *)values);
 }
-
-enum err forms_open_sums(struct party *p, struct share64 sums, struct tape *tape, int64_t *values)
-{
-    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
-    struct share64 noisy;
-    TRY(party_share64(p, &noisy, sums.n));
-    TRY(tape_take(tape, TAPE_GAUSS, noisy));
-    ring64_add(noisy, noisy, sums);
-    return open_ring64(p, OPEN_NOISY_FORM, noisy, (uint64_t *)values);
-}

@@ -38,8 +38,4 @@ enum err forms_open(struct party *p, const struct counts *counts, struct tape *t
                     const struct form *form, size_t count, const uint64_t *total,
                     int64_t *values) MUST_CHECK;
 
-/* The same of forms that are sums already, and known not to wrap (aim/forms.h). */
-enum err forms_open_sums(struct party *p, struct share64 sums, struct tape *tape,
-                         int64_t *values) MUST_CHECK;
-
 #endif

@@ -26,15 +26,15 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
     return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)values);
 }
 
-enum err measure_open_number(struct party *p, struct share64 number, struct tape *tape, uint64_t m,
-                             int64_t *value)
+enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,
+                           struct tape *tape, uint64_t m, int64_t *values)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct share64 noisy;
-    TRY(party_share64(p, &noisy, number.n));
+    TRY(party_share64(p, &noisy, sums.n));
     TRY(tape_take(tape, TAPE_GAUSS, noisy));
-    ring64_add_scaled(noisy, number, m);
-    return open_ring64(p, OPEN_NOISY_MARGINAL, noisy, (uint64_t *)value);
+    ring64_add_scaled(noisy, sums, m);
+    return open_ring64(p, reason, noisy, (uint64_t *)values);
 }
 
 bool measure_permits(const struct counts *counts, uint64_t m)

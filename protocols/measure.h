@@ -25,8 +25,11 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
                       const uint32_t *queries, size_t count, uint64_t m,
                       int64_t *values) MUST_CHECK;
 
-/* The same of one number that is no marginal, and below 2^32: m has to be permitted. */
-enum err measure_open_number(struct party *p, struct share64 number, struct tape *tape, uint64_t m,
-                             int64_t *value) MUST_CHECK;
+/*
+ * The same of sums that are no marginal, and of which the caller knows that m times them does not
+ * wrap: a number below 2^32 where m is permitted; products, with an m of 1 (aim/forms.h).
+ */
+enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,
+                           struct tape *tape, uint64_t m, int64_t *values) MUST_CHECK;
 
 #endif

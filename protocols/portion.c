@@ -61,15 +61,6 @@ static void put_answers(const struct portion_whole *w, size_t k, size_t portions
     }
 }
 
-/* The same planes as records_load.c has of a part. */
-static unsigned part_bits(const struct records_shape *shape, const struct records_part *part)
-{
-    unsigned bits = 1;
-    for (size_t k = 0; k < part->attributes; k++)
-        bits += records_code_bits(shape->size[part->attribute[k]]);
-    return bits;
-}
-
 static void put_part(const struct portion_whole *w, const struct records_part *part, size_t of,
                      struct range rows, struct bytes *b)
 {
@@ -78,7 +69,7 @@ static void put_part(const struct portion_whole *w, const struct records_part *p
     for (size_t k = 0; k < part->attributes; k++)
         bytes_put_u16(b, part->attribute[k]);
     put_seeds(b, part->seed);
-    for (unsigned k = 0; has_vector(part->seed) && k < part_bits(&w->shape, part); k++)
+    for (unsigned k = 0; has_vector(part->seed) && k < records_part_bits(&w->shape, part); k++)
         bytes_put(b, part->vector + k * whole + rows.from / 8, bytes);
 }
 
@@ -290,7 +281,7 @@ static enum err read_part(struct reader *r, struct batches *b, const struct reco
     if (r->failed)
         return ERR_FORMAT;
     part->attribute = b->attribute + b->attributes - part->attributes;
-    bytes *= part_bits(shape, part);
+    bytes *= records_part_bits(shape, part);
     if (has_vector(part->seed))
         part->vector = reader_bytes(r, bytes);
     return r->failed ? ERR_FORMAT : ERR_OK;

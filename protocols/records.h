@@ -51,6 +51,9 @@ struct records_part {
     const struct planes *made; /* or NULL */
 };
 
+/* How many planes a part has: validity, and the bits of its attributes' codes. */
+unsigned records_part_bits(const struct records_shape *shape, const struct records_part *part);
+
 /*
  * Each attribute stands in exactly one of the parts. Of a batch of `of` records it may have those
  * from `first` on, a multiple of 64: vectors hold these alone.

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static unsigned part_bits(const struct records_shape *shape, const struct records_part *part)
+unsigned records_part_bits(const struct records_shape *shape, const struct records_part *part)
 {
     unsigned bits = 1;
     for (size_t k = 0; k < part->attributes; k++)
@@ -17,7 +17,7 @@ static enum err check_batch(const struct records_shape *shape, const struct reco
         const struct planes *made = b->part[i].made;
         held += b->part[i].attributes;
         if (made != NULL && (made->n != b->records || made->n % 64 != 0 ||
-                             made->width != part_bits(shape, &b->part[i])))
+                             made->width != records_part_bits(shape, &b->part[i])))
             return ERR_RANGE;
     }
     if (b->of > 0 && (b->first % 64 != 0 || b->first > b->of || b->records > b->of - b->first))
@@ -109,7 +109,7 @@ enum err records_source_open(struct party *p, struct records_source *s,
     TRY(scratch_array(p->scratch, &s->stream, b->parts));
     for (size_t i = 0; i < b->parts; i++) {
         const struct records_part *part = &b->part[i];
-        const size_t bytes = part_bits(shape, part) * records_plane_bytes(b->records);
+        const size_t bytes = records_part_bits(shape, part) * records_plane_bytes(b->records);
         const uint8_t **component = s->stream[i].component;
         if (part->made != NULL) {
             component[0] = (const uint8_t *)part->made->a;
@@ -118,7 +118,8 @@ enum err records_source_open(struct party *p, struct records_source *s,
         }
         for (unsigned k = 0; k < 2; k++)
             TRY(b->of > 0 && part->seed[k] != NULL
-                    ? expand_window(p, part->seed[k], part_bits(shape, part), b, &component[k])
+                    ? expand_window(p, part->seed[k], records_part_bits(shape, part), b,
+                                    &component[k])
                     : answers_component(p, part->seed[k], part->vector, bytes, &component[k]));
     }
     return ERR_OK;

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The pages of docs/examples, command by command as they stand there, each in one shell in an empty folder; then what
-# they promise. Only ports and the first three lines' folders are changed. Writes TAP.
+# The pages of docs/examples, command by command as they stand there; then what they promise. Writes TAP.
 set -u
 . tests/support.sh
 
@@ -8,19 +7,7 @@ set -u
 ldd "$trefoil" | grep -q libodbc && odbcinst -q -d -n SQLite3 >/dev/null 2>&1 && export HAVE="sqlite-odbc"
 
 example() { # NAME: its commands run
-    local name=$1 status
-    tests/commands.sh "docs/examples/$name/README.md" |
-        sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|" \
-            -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/$name \&\& cd $folder/$name|" \
-            -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
-            -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
-    timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
-    status=$?
-    [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
-    result $status "the commands of $name run, one after another"
-    while read -r words; do
-        skip "$name: ${words#*SKIP }" "${words#*SKIP }"
-    done < <(grep '^# SKIP' "$folder/output" | sort -u)
+    page "docs/examples/$1/README.md" "$1" "the commands of $1 run, one after another"
 }
 
 says() { # WORDS: the last example did

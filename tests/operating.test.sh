@@ -1,20 +1,10 @@
 #!/usr/bin/env bash
-# docs/operating.md's commands as they stand there, in one shell in an empty folder: a study with three servers,
-# its backup, restoring, a renewed key, its end. Only ports are changed to free ones. Writes TAP.
+# docs/operating.md's commands as they stand there: a study with three servers, its backup, restoring, a renewed key,
+# its end. Writes TAP.
 set -u
 . tests/support.sh
 
-tests/commands.sh docs/operating.md >"$folder/blocks"
-sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
-    -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/study \&\& cd $folder/study|" \
-    -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" "$folder/blocks" >"$folder/commands"
-timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
-status=$?
-[ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
-result $status "the commands run, one after another"
-while read -r words; do
-    skip "${words#*SKIP }" "${words#*SKIP }"
-done < <(grep '^# SKIP' "$folder/output" | sort -u)
+page docs/operating.md study "the commands run, one after another"
 
 cd "$folder" || exit 1
 while IFS= read -r words; do

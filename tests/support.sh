@@ -27,6 +27,25 @@ result() { # status description
     [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
 }
 
+# The commands of a document as they stand there (tests/commands.sh), in one shell, in an empty folder DIR of ours; only
+# ports are changed to free ones. What they print is $folder/output.
+page() { # FILE DIR WORDS
+    local status words
+    tests/commands.sh "$1" |
+        sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
+            -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/$2 \&\& cd $folder/$2|" \
+            -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
+            -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
+    echo wait >>"$folder/commands" # for servers that end: the next page takes their ports
+    timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
+    status=$?
+    [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
+    result $status "$3"
+    while read -r words; do
+        skip "$3: ${words#*SKIP }" "${words#*SKIP }"
+    done < <(grep '^# SKIP' "$folder/output" | sort -u)
+}
+
 skip() { # description reason
     number=$((number + 1))
     printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"

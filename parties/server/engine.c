@@ -362,6 +362,7 @@ enum err engine_measure(struct engine *g, const struct engine_step *s, struct ta
     if (r->kind == REQUEST_FORMS)
         return engine_open_forms(g, s, range, values);
     if (r->kind == REQUEST_LOOK)
-        return measure_open_number(g->party, g->tally.linked, range, r->multiplier, values);
+        return measure_open_sums(g->party, OPEN_NOISY_MARGINAL, g->tally.linked, range,
+                                 r->multiplier, values);
     return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
 }

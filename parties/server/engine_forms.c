@@ -3,6 +3,7 @@
 #include "aim/forms.h"
 #include "base/memory.h"
 #include "protocols/forms.h"
+#include "protocols/measure.h"
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -96,7 +97,7 @@ static enum err open_products(struct engine *g, const struct engine_step *step, 
         if (reads_again(g->study))
             TRY(g->uploads.read(g->uploads.self, add_products, &s));
     }
-    return forms_open_sums(g->party, sums, range, values);
+    return measure_open_sums(g->party, OPEN_NOISY_FORM, sums, range, 1, values);
 }
 
 enum err engine_open_forms(struct engine *g, const struct engine_step *s, struct tape *range,
