@@ -1,7 +1,6 @@
 /* Counts of one or two columns, as a copula has them. */
 #include "aim/copula.h"
 #include "aim/copula_model.h"
-#include "aim/normal.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "mpc/convert.h"
 #include "mpc/crew.h"
-#include "mpc/ring.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "protocols/forms.h"
 
 #include "mpc/open.h"
-#include "mpc/ring.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 

@@ -3,7 +3,6 @@
 #include "tests/support_cmocka.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
 
 void support_alter(const struct support_study *s, unsigned i, const char *sql)
 {

@@ -9,13 +9,10 @@
 #include "aim/answer.h"
 #include "aim/model_densities.h"
 #include "aim/model_private.h"
-#include "aim/model_weigh.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS 5

@@ -11,7 +11,6 @@
 
 #include "aim/budget.h"
 #include "aim/copula_run.h"
-#include "aim/plaintext.h"
 #include "aim/schedule.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"

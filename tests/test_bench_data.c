@@ -4,7 +4,6 @@
 
 #include "aim/tabulate.h"
 #include "base/memory.h"
-#include "bench/flaim.h"
 #include "bench/trees.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* bench/flaim: FLAIM beside Algorithm 1 as it stands in the paper, its budget and its bytes. */
 #include "tests/support_cmocka.h"
-#include "tests/support_model.h"
 #include "tests/support_stage.h"
 
 #include "aim/score.h"

@@ -6,7 +6,6 @@
 
 #include "mpc/adder.h"
 #include "mpc/bits.h"
-#include "mpc/convert.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "tests/support_check.h"

@@ -20,7 +20,6 @@
 #include "protocols/select.h"
 #include "tests/support_check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define N_MAX 300

@@ -8,7 +8,6 @@
 #include "mpc/argmax.h"
 #include "mpc/cached.h"
 #include "mpc/check_private.h"
-#include "mpc/kernel.h"
 #include "protocols/counts.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"

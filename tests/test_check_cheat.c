@@ -15,7 +15,6 @@
 #include "protocols/coin.h"
 #include "tests/support_check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 5

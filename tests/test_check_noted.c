@@ -9,8 +9,6 @@
 #include "mpc/check_private.h"
 #include "mpc/compare.h"
 #include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/ring.h"
 #include "mpc/truncate.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

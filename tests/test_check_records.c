@@ -4,9 +4,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/memory.h"
-#include "mpc/check_matrix.h"
-#include "mpc/check_private.h"
 #include "mpc/open.h"
 #include "protocols/records.h"
 #include "tests/support_check.h"

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "parties/exchange/client.h"
-#include "parties/study/roster.h"
 #include "tests/support_gates.h"
 #include "tests/support_process.h"
 

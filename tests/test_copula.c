@@ -15,9 +15,7 @@
 #include "aim/normal.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/command/command.h"
-#include "parties/exchange/price.h"
 #include "parties/study/method.h"
 #include "tests/support_study.h"
 

@@ -10,8 +10,6 @@
 #include "aim/digest.h"
 #include "aim/forms.h"
 #include "aim/nominal.h"
-#include "base/file.h"
-#include "base/memory.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -11,7 +11,6 @@
 #include "tests/support_socket.h"
 #include "tests/support_withhold.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -18,7 +18,6 @@
 #include "aim/sample.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/engine.h"

@@ -9,10 +9,8 @@
 #include "tests/support_whole.h"
 
 #include "aim/loop.h"
-#include "aim/plaintext.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/engine.h"
 

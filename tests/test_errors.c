@@ -6,7 +6,6 @@
 #include "aim/errors_private.h"
 #include "aim/model_private.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -13,10 +13,8 @@
 #include "parties/exchange/upload_entry.h"
 #include "tests/support_study.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct desk {
     struct support_study s;

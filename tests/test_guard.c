@@ -4,7 +4,6 @@
  */
 #include "tests/support_stores.h"
 
-#include "mpc/bits.h"
 #include "parties/server/guard.h"
 #include "tests/support_check.h"
 #include "tests/support_process.h"

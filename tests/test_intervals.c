@@ -4,7 +4,6 @@
 
 #include "aim/answer.h"
 #include "aim/model_densities.h"
-#include "base/memory.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
 #include "tests/support_domain.h"
-#include "tests/support_model.h"
 
 #include "aim/model_file.h"
 #include "aim/model_private.h"

@@ -5,7 +5,6 @@
 #include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
-#include "parties/server/round_uploads.h"
 #include "tests/support_session.h"
 
 #define LIAR 0

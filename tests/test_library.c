@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static char folder[] = "/tmp/trefoil-library-XXXXXX";
 

@@ -5,9 +5,6 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/check.h"
-#include "mpc/order.h"
-#include "protocols/lanes.h"
-#include "protocols/merge.h"
 #include "tests/support_check.h"
 #include "tests/test_link.h"
 

@@ -6,13 +6,8 @@
 
 #include "aim/table/join.h"
 #include "base/file.h"
-#include "base/memory.h"
-#include "parties/analyst/central.h"
 #include "parties/exchange/upload.h"
-#include "parties/owner/pack.h"
 #include "parties/owner/source.h"
-#include "parties/study/bounds.h"
-#include "protocols/records_pack.h"
 #include "tests/support_domain.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"

@@ -9,7 +9,6 @@
 #include "tests/support_process.h"
 #include "tests/support_store.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define OWNERS 2

@@ -5,7 +5,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* --- views ------------------------------------------------------------------------------------ */

@@ -14,7 +14,6 @@
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/analyst/run_stats.h"
-#include "parties/display/html.h"
 #include "parties/display/report.h"
 #include "parties/exchange/price.h"
 #include "tests/support_process.h"

@@ -4,7 +4,6 @@
 
 #include "aim/schedule.h"
 #include "aim/score.h"
-#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"

@@ -2,7 +2,6 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_parse.h"
 
-#include "aim/table/table.h"
 #include "base/bytes.h"
 #include "parties/study/keys.h"
 #include "parties/study/study.h"

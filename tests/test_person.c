@@ -6,10 +6,8 @@
 
 #include "aim/table/csv.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "parties/exchange/upload.h"
-#include "parties/owner/pack.h"
 #include "parties/owner/source.h"
 #include "protocols/records_pack.h"
 #include "tests/support_domain.h"

@@ -3,11 +3,8 @@
 #include "tests/support_process.h"
 #include "tests/support_scene.h"
 
-#include "aim/plaintext.h"
-#include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
-#include "parties/analyst/central.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"

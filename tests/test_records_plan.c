@@ -6,9 +6,7 @@
 
 #include "base/memory.h"
 #include "protocols/records_private.h"
-#include "tests/support_three.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define QUERIES_MAX 64

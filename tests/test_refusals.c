@@ -18,7 +18,6 @@
 #include "tests/support_process.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct scene {

@@ -12,7 +12,6 @@
 #include "parties/study/roster.h"
 #include "tests/support_process.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_stores.h"
 #include "tests/support_study.h"
-#include "tests/support_three.h"
 
 #include "base/memory.h"
 #include "parties/store/store_private.h"

@@ -6,7 +6,6 @@
 #include "tests/support_stores.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "parties/store/store_backup.h"
 
 #include <sys/stat.h>

@@ -8,12 +8,10 @@
 #include "base/secret.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/lines.h"
-#include "parties/server/worker.h"
 #include "tests/support_process.h"
 #include "tests/support_store.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/open.h"
-#include "protocols/answers.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

@@ -4,7 +4,6 @@
  */
 #include "aim/question/parser.h"
 
-#include "base/memory.h"
 #include "base/nearest.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "aim/table/domain_private.h"
 
 #include "aim/table/number.h"
-#include "base/encoding.h"
 #include "base/memory.h"
 
 #include <math.h>
