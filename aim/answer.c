@@ -9,40 +9,32 @@
 #define LEAST_ROWS 0.5
 #define ERRORS_OUT 3 /* standard errors of the count that MIN and MAX leave out */
 
-/* --- parts of codes --------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
-static double spans_hold(const struct question *q, struct values v, double x)
+static void join_column(struct scope *s, uint16_t column)
 {
-    for (uint32_t i = 0; i < v.spans; i++) {
-        struct span s = q->pool.span[v.first + i];
-        if (x >= s.from && x < s.below)
-            return 1;
-    }
-    return 0;
+    struct scope one = {.n = 1, .attribute = {column}};
+    *s = scope_union(s, &one);
 }
 
-struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
-                                uint32_t code, double below)
+/* Those of the condition and the groups. */
+static struct scope columns_of_rows(const struct question *q)
 {
-    const struct domain_attribute *a = &w->question->domain->attribute[column];
-    struct density_part sum = {0};
-    if (code >= a->values)
-        return (struct density_part){.share = v.missing ? 1 : 0};
-    if (a->kind == DOMAIN_CATEGORICAL)
-        return (struct density_part){.share = spans_hold(w->question, v, code)};
-    for (uint32_t i = 0; i < v.spans; i++) {
-        struct span s = w->question->pool.span[v.first + i];
-        struct density_part part = density_part(w->inside->of[column], code, s.from,
-                                                fmin(s.below, below));
-        sum.share += part.share;
-        sum.mean += part.share * part.mean;
-        sum.square += part.share * part.square;
-    }
-    if (sum.share > 0) {
-        sum.mean /= sum.share;
-        sum.square /= sum.share;
-    }
-    return sum;
+    struct scope s = {.n = 0};
+    for (size_t i = 0; i < q->groups; i++)
+        join_column(&s, q->group[i]);
+    for (unsigned k = 0; k < q->where.n; k++)
+        for (unsigned i = 0; i < q->where.one[k].parts; i++)
+            join_column(&s, q->where.one[k].part[i].column);
+    return s;
+}
+
+struct scope answer_columns(const struct question *q, size_t item)
+{
+    struct scope s = columns_of_rows(q);
+    if (!q->item[item].rows)
+        join_column(&s, q->item[item].column);
+    return s;
 }
 
 /* --- rows of each code of y ------------------------------------------------------------------- */
@@ -128,7 +120,7 @@ static void answering_clear(struct answering *w)
 
 static void count_links(struct answering *w, const struct model *m)
 {
-    struct scope rows = answer_rows_columns(w->question), all = rows;
+    struct scope rows = columns_of_rows(w->question), all = rows;
     if (w->y != ANSWER_ROWS) {
         const struct scope y = {.n = 1, .attribute = {w->y}};
         all = scope_union(&rows, &y);
@@ -372,29 +364,4 @@ void answer_free(struct answer **a)
     memory_free(&(*a)->rows);
     memory_free(&(*a)->value);
     memory_free(a);
-}
-
-static void join_column(struct scope *s, uint16_t column)
-{
-    struct scope one = {.n = 1, .attribute = {column}};
-    *s = scope_union(s, &one);
-}
-
-struct scope answer_rows_columns(const struct question *q)
-{
-    struct scope s = {.n = 0};
-    for (size_t i = 0; i < q->groups; i++)
-        join_column(&s, q->group[i]);
-    for (unsigned k = 0; k < q->where.n; k++)
-        for (unsigned i = 0; i < q->where.one[k].parts; i++)
-            join_column(&s, q->where.one[k].part[i].column);
-    return s;
-}
-
-struct scope answer_columns(const struct question *q, size_t item)
-{
-    struct scope s = answer_rows_columns(q);
-    if (!q->item[item].rows)
-        join_column(&s, q->item[item].column);
-    return s;
 }

@@ -76,8 +76,6 @@ size_t answer_left_out(const struct answer *a, double *rows);
 /* A line's code of a group. */
 uint32_t answer_code(const struct answer *a, size_t line, size_t group);
 
-/* The columns of the condition and the groups. */
-struct scope answer_rows_columns(const struct question *q);
 /* All columns that an item of the question needs to be known together, ascending. */
 struct scope answer_columns(const struct question *q, size_t item);
 

@@ -1,6 +1,6 @@
 /*
  * aim/answer_private.h - one column's answers while they are computed; shared by answer.c,
- * aggregate.c, answer_disturb.c and answer_interval.c.
+ * answer_sums.c, answer_quantile.c, answer_disturb.c and answer_interval.c.
  */
 #ifndef TREFOIL_AIM_ANSWER_PRIVATE_H
 #define TREFOIL_AIM_ANSWER_PRIVATE_H
@@ -53,9 +53,16 @@ struct answer_line {
     uint32_t from, below;
 };
 
+/* --- aim/answer_sums.c ------------------------------------------------------------------------ */
+
 /* What a set has of a code, below a bound. */
 struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
                                 uint32_t code, double below);
+
+/* Rows of a code of y that are of a line. */
+double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code);
+/* Below which code of y its numbers or labels end: missing values come last. */
+uint32_t answer_end(const struct answering *w, const struct answer_line *l);
 
 struct answer_sums {
     double rows, mean, variance; /* of rows that have y */
@@ -64,6 +71,9 @@ struct answer_sums answer_sums(const struct answering *w, const struct answer_li
 
 /* The code of most rows. */
 double answer_mode(const struct answering *w, const struct answer_line *l);
+
+/* --- aim/answer_quantile.c -------------------------------------------------------------------- */
+
 /* The number at or below which so many rows lie; there must be some. */
 double answer_quantile(const struct answering *w, const struct answer_line *l, double rows);
 /* SQL's PERCENTILE_CONT of so many rows. */
@@ -77,10 +87,5 @@ double answer_disturb_share(const struct answering *w, uint16_t column, double s
 void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part);
 /* The table's cells that are about a line. */
 void answer_disturb_line(const struct answering *w, const struct answer_line *l);
-
-/* Rows of a code of y that are of a line. */
-double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code);
-/* Below which code of y its numbers or labels end: missing values come last. */
-uint32_t answer_end(const struct answering *w, const struct answer_line *l);
 
 #endif

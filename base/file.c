@@ -198,9 +198,9 @@ static bool is_cut(int fd)
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-enum err file_append(const char *path, unsigned mode, const char *lines, struct log *log)
+enum err file_append(const char *path, const char *lines, struct log *log)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, (mode_t)mode);
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     bool done;
     if (fd < 0)
         return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));

@@ -52,11 +52,11 @@ enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n
                         struct log *log) MUST_CHECK;
 
 /*
- * Appends lines, each with its end, or makes the file; they are on disk when this returns. Where a
- * crash has cut the last line, they begin on a new one. Two processes may append at the same time.
+ * Appends lines, each with its end, or makes the file, of mode 0600. They are on disk when this
+ * returns. Where a crash has cut the last line, they begin on a new one. Two processes may append
+ * at the same time.
  */
-enum err file_append(const char *path, unsigned mode, const char *lines,
-                     struct log *log) MUST_CHECK;
+enum err file_append(const char *path, const char *lines, struct log *log) MUST_CHECK;
 
 /* Writes all n bytes to an open file; -1, with errno, if it cannot. */
 int file_write_all(int fd, const void *p, size_t n) MUST_CHECK;

@@ -50,55 +50,23 @@ static void take_pairs(struct groups *s, const struct planes *fresh)
     s->count = (s->count + 1) / 2;
 }
 
-/* A tree on its way: odd layers write one room, even layers the other. */
-struct climbing {
-    struct groups groups;
-    struct planes fresh[2];
-};
-
-static enum err climb(struct party *p, struct climbing *c, size_t count)
-{
-    size_t all = 0;
-    for (size_t t = 0; t < count; t++)
-        all += c[t].groups.count;
-    struct move_term *terms;
-    TRY(scratch_array(p->scratch, &terms, all));
-    for (unsigned layer = 0;; layer++) {
-        size_t n = 0;
-        for (size_t t = 0; t < count; t++) {
-            n += pair_terms(&c[t].groups, &c[t].fresh[layer % 2], terms + n);
-        }
-        if (n == 0)
-            return ERR_OK;
-        TRY(bits_terms(p, terms, n));
-        for (size_t t = 0; t < count; t++)
-            take_pairs(&c[t].groups, &c[t].fresh[layer % 2]);
-    }
-}
-
-enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count)
-{
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct climbing *c;
-    TRY(scratch_array(p->scratch, &c, count));
-    for (size_t t = 0; t < count; t++) {
-        const struct planes *g = trees[t].g;
-        if (g->width == 0 || g->width > WIDTH_MAX)
-            return ERR_RANGE;
-        groups_of(&c[t].groups, g, trees[t].propagate);
-        TRY(party_planes(p, &c[t].fresh[0], g->width, g->n));
-        TRY(party_planes(p, &c[t].fresh[1], (g->width + 1) / 2, g->n));
-    }
-    TRY(climb(p, c, count));
-    for (size_t t = 0; t < count; t++)
-        bits_copy(trees[t].out, c[t].groups.g[0]);
-    return ERR_OK;
-}
-
 enum err adder_carry(struct party *p, struct bits out, struct planes *g, struct planes *propagate)
 {
-    const struct adder_tree tree = {out, g, propagate};
-    return adder_carries(p, &tree, 1);
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct move_term terms[WIDTH_MAX];
+    struct planes fresh[2];
+    struct groups s;
+    if (g->width == 0 || g->width > WIDTH_MAX)
+        return ERR_RANGE;
+    groups_of(&s, g, propagate);
+    TRY(party_planes(p, &fresh[0], g->width, g->n));
+    TRY(party_planes(p, &fresh[1], (g->width + 1) / 2, g->n));
+    for (unsigned layer = 0; s.count > 1; layer++) {
+        TRY(bits_terms(p, terms, pair_terms(&s, &fresh[layer % 2], terms)));
+        take_pairs(&s, &fresh[layer % 2]);
+    }
+    bits_copy(out, s.g[0]);
+    return ERR_OK;
 }
 
 static void exchange(struct bits *x, struct bits *y)

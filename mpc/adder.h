@@ -26,11 +26,4 @@ enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
 enum err adder_carry(struct party *p, struct bits out, struct planes *g,
                      struct planes *propagate) MUST_CHECK;
 
-/* The same for several trees of any widths and lengths, layer by layer in the same rounds. */
-struct adder_tree {
-    struct bits out;
-    struct planes *g, *propagate;
-};
-enum err adder_carries(struct party *p, const struct adder_tree *trees, size_t count) MUST_CHECK;
-
 #endif

@@ -1,6 +1,7 @@
 #include "netio/frame.h"
 
 #include "base/bytes.h"
+#include "netio/seal.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ unsigned frame_version(const void *message, size_t n)
     return r.failed || magic != MAGIC ? 0 : version;
 }
 
-enum err frame_parse(struct frame_header *h, const void *message, size_t n, size_t tag)
+enum err frame_parse(struct frame_header *h, const void *message, size_t n)
 {
     struct reader r = reader_of(message, n);
     uint32_t magic = reader_u32(&r);
@@ -56,7 +57,8 @@ enum err frame_parse(struct frame_header *h, const void *message, size_t n, size
     h->length = reader_u32(&r);
     zero = reader_u32(&r);
     if (r.failed || magic != MAGIC || version != FRAME_VERSION || zero != 0 ||
-        (kind != FRAME_DATA && kind != FRAME_ABORT) || r.left < tag || r.left - tag != h->length)
+        (kind != FRAME_DATA && kind != FRAME_ABORT) || r.left < SEAL_TAG ||
+        r.left - SEAL_TAG != h->length)
         return ERR_FORMAT;
     h->kind = kind == FRAME_DATA ? FRAME_DATA : FRAME_ABORT;
     return ERR_OK;

@@ -47,8 +47,8 @@ unsigned frame_version(const void *message, size_t n);
 
 /*
  * Reads the header of a whole message. ERR_FORMAT unless magic, version, kind and zero are right,
- * `length` bytes of body and a tag of `tag` bytes follow, and nothing else does.
+ * `length` bytes of body and a tag follow, and nothing else does.
  */
-enum err frame_parse(struct frame_header *h, const void *message, size_t n, size_t tag) MUST_CHECK;
+enum err frame_parse(struct frame_header *h, const void *message, size_t n) MUST_CHECK;
 
 #endif

@@ -14,25 +14,6 @@
 #define WATCH_MS 20  /* silence after which neighbours are watched: for an ABORT, and for leaving */
 #define LEFT_MS 100  /* after a neighbour has left, for what it sent before */
 
-const char *net_phase_name(enum net_phase phase)
-{
-    static const char *const names[NET_PHASES] = {"other",   "noise",  "collect",
-                                                  "compute", "select", "measure"};
-    return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
-}
-
-/* These rounds are not those of a run, so people read of exchanges. */
-struct net_place net_place(const struct net *net)
-{
-    struct net_place place;
-    char lane[24] = "";
-    if (net->lane > 0)
-        snprintf(lane, sizeof lane, ", lane %" PRIu32, net->lane);
-    snprintf(place.text, sizeof place.text, "exchange %" PRIu64 " (%s%s)", net->round,
-             net_phase_name(net->phase), lane);
-    return place;
-}
-
 /* --- making one ------------------------------------------------------------------------------- */
 
 static enum err derive_abort_key(const uint8_t bulk[SEAL_KEY], uint8_t **key)
@@ -313,6 +294,14 @@ enum err net_exchange(struct net *net, const struct net_round *round)
     TRY(check_alive(net));
     net_load(net, round);
     return run_round(net);
+}
+
+enum err net_settle(struct net *net)
+{
+    static const struct net_round nothing = {0};
+    while (net->next_rider.heard != NULL)
+        TRY(net_exchange(net, &nothing));
+    return ERR_OK;
 }
 
 static enum err check_flows(const struct net_flow *flows, size_t count)

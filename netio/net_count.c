@@ -1,9 +1,33 @@
-/* What a net has moved, by phase, and what lanes that work side by side have moved together. */
+/*
+ * Where a net is, what it has moved, by phase, and what lanes that work side by side have moved
+ * together.
+ */
 #include "netio/net_private.h"
 
 #include "base/clock.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+const char *net_phase_name(enum net_phase phase)
+{
+    static const char *const names[NET_PHASES] = {"other",   "noise",  "collect",
+                                                  "compute", "select", "measure"};
+    return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
+}
+
+/* These rounds are not those of a run, so people read of exchanges. */
+struct net_place net_place(const struct net *net)
+{
+    struct net_place place;
+    char lane[24] = "";
+    if (net->lane > 0)
+        snprintf(lane, sizeof lane, ", lane %" PRIu32, net->lane);
+    snprintf(place.text, sizeof place.text, "exchange %" PRIu64 " (%s%s)", net->round,
+             net_phase_name(net->phase), lane);
+    return place;
+}
 
 void net_charge(struct net *net)
 {

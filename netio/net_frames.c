@@ -193,7 +193,7 @@ static enum err take_frame(struct net *net, enum net_peer peer, struct transport
     uint8_t *plain = in->flow != NULL ? net->tile : in->to + in->done;
     enum err e;
 
-    e = frame_parse(&h, m->data, m->size, SEAL_TAG);
+    e = frame_parse(&h, m->data, m->size);
     if (e != ERR_OK)
         return unreadable(net, peer, m);
     TRY(check_path(net, peer, &h));
@@ -272,7 +272,7 @@ enum err net_look_ahead(struct net *net, enum net_peer peer)
             return e == ERR_AGAIN ? ERR_OK : e;
         (void)is_stranger(net, m);
     }
-    if (frame_parse(&h, m->data, m->size, SEAL_TAG) != ERR_OK || h.kind != FRAME_ABORT ||
+    if (frame_parse(&h, m->data, m->size) != ERR_OK || h.kind != FRAME_ABORT ||
         h.round > net->round)
         return ERR_OK;
     TRY(check_path(net, peer, &h));

@@ -17,14 +17,6 @@ void net_ride(struct net *net, const struct net_rider *rider)
     net->next_rider = *rider;
 }
 
-enum err net_settle(struct net *net)
-{
-    static const struct net_round nothing = {0};
-    while (net->next_rider.heard != NULL)
-        TRY(net_exchange(net, &nothing));
-    return ERR_OK;
-}
-
 void net_mount(struct net *net)
 {
     net->rider = net->next_rider;

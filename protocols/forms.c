@@ -7,7 +7,8 @@
 _Static_assert(FORMS_NOISE_BITS >= GAUSS_BITS + 4, "a Gaussian is below 2^4 deviations");
 _Static_assert(FORMS_NOISE_BITS >= DISCRETE_DIGITS, "and a discrete one below its digits");
 
-bool forms_permit(const struct counts *counts, const struct form *form, const uint64_t *total)
+/* Whether the query is there and nothing wraps. */
+static bool permitted(const struct counts *counts, const struct form *form, const uint64_t *total)
 {
     uint64_t largest = 0, most;
     if (form->query >= counts->queries)
@@ -36,7 +37,7 @@ enum err forms_open(struct party *p, const struct counts *counts, struct tape *t
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct share64 noisy;
     for (size_t k = 0; k < count; k++)
-        if (!forms_permit(counts, &form[k], total))
+        if (!permitted(counts, &form[k], total))
             return ERR_REFUSED;
     TRY(party_share64(p, &noisy, count));
     TRY(tape_take(tape, TAPE_GAUSS, noisy));

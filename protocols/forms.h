@@ -27,9 +27,6 @@ struct form {
     const int64_t *weight; /* v: one for each of the query's cells */
 };
 
-/* Whether the query is there and nothing wraps; `total`: S of each query. */
-bool forms_permit(const struct counts *counts, const struct form *form, const uint64_t *total);
-
 /*
  * values receives one for each form. The Gaussians (one a form) must have been reserved.
  * ERR_REFUSED, with nothing taken from the tape, unless all forms are permitted.

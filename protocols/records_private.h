@@ -8,10 +8,6 @@
 /* Sums of so many records are below 2^14, so that twice a sum is below 2^15. */
 #define RECORDS_BLOCK ((size_t)16383)
 
-/* Planes of an attribute's code; bytes of a packed plane. */
-unsigned records_code_bits(uint32_t size);
-size_t records_plane_bytes(size_t records);
-
 /* --- records_plan.c, records_place.c: which products make which marginal; public -------------- */
 
 /* An attribute's values, or one of the two digits of value = high * base + low. */

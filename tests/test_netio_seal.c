@@ -257,7 +257,7 @@ TEST(headers_round_trip)
     struct frame_header h = some_header(), back;
     uint8_t message[FRAME_HEADER + 5 + SEAL_TAG] = {0};
     frame_encode(&h, message);
-    assert_int_equal(frame_parse(&back, message, sizeof message, SEAL_TAG), ERR_OK);
+    assert_int_equal(frame_parse(&back, message, sizeof message), ERR_OK);
     assert_int_equal(back.kind, h.kind);
     assert_memory_equal(back.session, h.session, sizeof h.session);
     assert_int_equal(back.sender, 1);
@@ -280,11 +280,10 @@ TEST(malformed_headers_are_refused)
     const size_t n = FRAME_HEADER + 5 + SEAL_TAG;
     frame_encode(&h, message);
     for (size_t size = 0; size <= sizeof message; size++)
-        assert_int_equal(frame_parse(&back, message, size, SEAL_TAG),
-                         size == n ? ERR_OK : ERR_FORMAT);
+        assert_int_equal(frame_parse(&back, message, size), size == n ? ERR_OK : ERR_FORMAT);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         message[fixed[i]] ^= 0x80;
-        assert_int_equal(frame_parse(&back, message, n, SEAL_TAG), ERR_FORMAT);
+        assert_int_equal(frame_parse(&back, message, n), ERR_FORMAT);
         message[fixed[i]] ^= 0x80;
     }
 }

@@ -233,7 +233,7 @@ static void another_study(struct scene *c, const char *book)
              "2026-01-02T03:04:05Z sent earlier %s epsilon 2 delta 0.0009765625 rho 0.125 slack 0 "
              "0\n",
              study_fingerprint(c->s.study).text);
-    assert_int_equal(file_append(book, 0600, line, &c->log), ERR_OK);
+    assert_int_equal(file_append(book, line, &c->log), ERR_OK);
 }
 
 TEST(the_budget_book_says_what_a_key_has_sent)
@@ -282,7 +282,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_true(said(&c, "1 study counts. "));
 
     /* a book that is damaged stops an upload before it begins */
-    assert_int_equal(file_append(book, 0600, "what is this\n", &c.log), ERR_OK);
+    assert_int_equal(file_append(book, "what is this\n", &c.log), ERR_OK);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     assert_true(said(&c, "o0.book:"));
     assert_true(said(&c, "is not an entry of a book of budgets"));

@@ -70,7 +70,7 @@ static void keep(const struct witness *w, const char *prefix, unsigned server,
         const char *path = w->path[k];
         snprintf(text, sizeof text, "%s%s%s\n", access(path, F_OK) == 0 ? "" : first_lines, prefix,
                  line);
-        if (file_append(path, 0600, text, w->log) != ERR_OK)
+        if (file_append(path, text, w->log) != ERR_OK)
             log_warn(w->log,
                      "what server %u (%s) signed of its ledger is not kept in %s; a ledger that is "
                      "put back may go unnoticed",

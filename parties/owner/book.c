@@ -206,7 +206,7 @@ enum err book_add(const char *path, const struct book_entry *entry, struct log *
     text_put(&lines, "\n");
     bytes_put_u8(&lines, 0);
     TRY(bytes_ok(&lines));
-    return file_append(path, 0600, (const char *)lines.data, log);
+    return file_append(path, (const char *)lines.data, log);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */

@@ -1,67 +1,10 @@
-/* What follows from how many rows each code of y has. */
+/* Where the rows of a line lie: the number at or below which so many of them are. */
 #include "aim/answer_private.h"
 
 #include <math.h>
 
 #define HALVINGS 200
 #define NEAR 1e-12 /* of a code's rows: sums are rounded */
-
-static double case_rows(const struct answering *w, const struct answer_line *l, unsigned k,
-                        uint32_t code)
-{
-    return w->mass[k * w->cells + l->first + code * w->stride] * w->part[k * w->codes + code].share;
-}
-
-double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code)
-{
-    double sum = 0;
-    for (unsigned k = 0; k < w->question->where.n; k++)
-        sum += case_rows(w, l, k, code);
-    return sum;
-}
-
-/* Missing values come last, and are nobody's. */
-uint32_t answer_end(const struct answering *w, const struct answer_line *l)
-{
-    return l->below < w->known ? l->below : w->known;
-}
-
-struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l)
-{
-    struct answer_sums s = {0};
-    for (uint32_t code = l->from; code < answer_end(w, l); code++)
-        for (unsigned k = 0; k < w->question->where.n; k++) {
-            double rows = case_rows(w, l, k, code);
-            s.rows += rows;
-            s.mean += rows * w->part[k * w->codes + code].mean;
-        }
-    s.mean = s.rows > 0 ? s.mean / s.rows : 0;
-    for (uint32_t code = l->from; code < answer_end(w, l); code++)
-        for (unsigned k = 0; k < w->question->where.n; k++) {
-            const struct density_part *part = &w->part[k * w->codes + code];
-            double inside = fmax(0, part->square - part->mean * part->mean);
-            double away = part->mean - s.mean;
-            s.variance += case_rows(w, l, k, code) * (inside + away * away);
-        }
-    s.variance = s.rows > 0 ? s.variance / s.rows : 0;
-    return s;
-}
-
-double answer_mode(const struct answering *w, const struct answer_line *l)
-{
-    uint32_t best = l->from;
-    double most = 0;
-    for (uint32_t code = l->from; code < answer_end(w, l); code++) {
-        double rows = answer_rows_of(w, l, code);
-        if (rows > most) {
-            best = code;
-            most = rows;
-        }
-    }
-    return best;
-}
-
-/* --- percentiles ------------------------------------------------------------------------------ */
 
 static double rows_up_to(const struct answering *w, const struct answer_line *l, uint32_t code,
                          double x)
