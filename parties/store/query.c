@@ -4,20 +4,53 @@
 
 #include <string.h>
 
+/*
+ * To prepare a statement takes longer than to run most of them, so some are kept. One in use is not
+ * among them: the same text within it has a statement of its own.
+ */
+static sqlite3_stmt **kept_for(struct store *s, const char *sql)
+{
+    uint32_t hash = 2166136261;
+    for (; *sql != '\0'; sql++)
+        hash = (hash ^ (uint8_t)*sql) * 16777619;
+    return &s->kept[hash % STORE_KEPT];
+}
+
 struct query query_of(struct store *s, const char *sql)
 {
     struct query q = {.store = s, .next = 1};
+    sqlite3_stmt **kept = kept_for(s, sql);
     pthread_mutex_lock(&s->lock);
-    if (sqlite3_prepare_v2(s->db, sql, -1, &q.statement, NULL) != SQLITE_OK)
+    if (*kept != NULL && strcmp(sqlite3_sql(*kept), sql) == 0) {
+        q.statement = *kept;
+        *kept = NULL;
+    } else if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q.statement, NULL) !=
+               SQLITE_OK) {
         q.e = store_failed(s, "prepare a statement");
+    }
     return q;
 }
 
 enum err query_end(struct query *q)
 {
-    sqlite3_finalize(q->statement);
-    pthread_mutex_unlock(&q->store->lock);
+    struct store *s = q->store;
+    if (q->statement != NULL) {
+        sqlite3_stmt **kept = kept_for(s, sqlite3_sql(q->statement));
+        sqlite3_finalize(*kept);
+        *kept = q->statement;
+        sqlite3_reset(q->statement); /* its failure was noted */
+        sqlite3_clear_bindings(q->statement);
+    }
+    pthread_mutex_unlock(&s->lock);
     return q->e;
+}
+
+void query_forget(struct store *s)
+{
+    for (size_t i = 0; i < STORE_KEPT; i++) {
+        sqlite3_finalize(s->kept[i]);
+        s->kept[i] = NULL;
+    }
 }
 
 /* --- parameters ------------------------------------------------------------------------------- */

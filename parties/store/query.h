@@ -23,6 +23,8 @@ struct query {
 
 struct query query_of(struct store *s, const char *sql);
 enum err query_end(struct query *q) MUST_CHECK;
+/* Before the store is closed: frees what is kept of statements that have ended. */
+void query_forget(struct store *s);
 
 /* The next parameter. Bytes are borrowed until the end. */
 void query_put_u64(struct query *q, uint64_t v);

@@ -200,6 +200,7 @@ void store_close(struct store **store)
     struct store *s = *store;
     if (s == NULL)
         return;
+    query_forget(s);
     sqlite3_close(s->db);
     if (s->lock_file >= 0)
         close(s->lock_file);

@@ -21,8 +21,11 @@ struct store_tally {
     int64_t again_ms;
 };
 
+#define STORE_KEPT 64
+
 struct store {
     sqlite3 *db;
+    sqlite3_stmt *kept[STORE_KEPT]; /* statements that are not in use, by a hash of their text */
     pthread_mutex_t lock;
     int lock_file;             /* held as long as the store is open */
     const struct study *study; /* borrowed */

@@ -19,6 +19,15 @@ enum err store_execute(struct store *s, const char *sql)
     return e;
 }
 
+/* The same of one statement, which is kept. */
+static enum err execute_one(struct store *s, const char *sql)
+{
+    struct query q = query_of(s, sql);
+    if (q.e == ERR_OK && sqlite3_step(q.statement) != SQLITE_DONE)
+        q.e = store_failed(s, sql);
+    return query_end(&q);
+}
+
 enum err store_number(struct store *s, const char *sql, uint64_t *number)
 {
     struct query q = query_of(s, sql);
@@ -32,7 +41,7 @@ static enum err begin(struct store *s, const char *sql)
 {
     enum err e;
     pthread_mutex_lock(&s->lock);
-    e = store_execute(s, sql);
+    e = execute_one(s, sql);
     if (e != ERR_OK)
         pthread_mutex_unlock(&s->lock);
     return e;
@@ -46,7 +55,7 @@ enum err store_batch(struct store *s)
 enum err store_end(struct store *s, enum err e)
 {
     if (e == ERR_OK)
-        e = store_execute(s, "COMMIT");
+        e = execute_one(s, "COMMIT");
     /* some failures have rolled back already, and then there is nothing to undo */
     if (e != ERR_OK && sqlite3_get_autocommit(s->db) == 0)
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -81,7 +90,7 @@ enum err store_savepoint(struct store *s)
 enum err store_savepoint_end(struct store *s, enum err e)
 {
     if (e == ERR_OK)
-        e = store_execute(s, "RELEASE one");
+        e = execute_one(s, "RELEASE one");
     else /* without a log: where all was rolled back already there is no such savepoint any more */
         sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
     if (e != ERR_OK)

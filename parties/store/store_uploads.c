@@ -178,28 +178,21 @@ enum err store_put(struct store *store, const struct upload *u, bool replace, bo
     return store_savepoint_end(store, put(store, u, replace, complete));
 }
 
-static enum err take_seat(struct store *s, uint32_t number, const uint8_t sign[32])
-{
-    struct query q = query_of(s, "SELECT sign FROM seats WHERE number = ?");
-    uint8_t known[32];
-    bool found;
-    query_put_u64(&q, number);
-    found = query_row(&q);
-    if (found)
-        query_copy(&q, known, sizeof known);
-    TRY(query_end(&q));
-    if (found)
-        return memcmp(known, sign, sizeof known) == 0 ? ERR_OK : ERR_REFUSED;
-    q = query_of(s, "INSERT INTO seats VALUES(?, ?)");
-    query_put_u64(&q, number);
-    query_put(&q, sign, 32);
-    return query_run(&q, NULL);
-}
-
 enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32])
 {
-    TRY(store_savepoint(store));
-    return store_savepoint_end(store, take_seat(store, number, sign));
+    struct query q = query_of(store, "INSERT OR IGNORE INTO seats VALUES(?, ?)");
+    bool taken;
+    query_put_u64(&q, number);
+    query_put(&q, sign, 32);
+    TRY(query_run(&q, &taken));
+    if (taken)
+        return ERR_OK;
+    q = query_of(store, "SELECT 1 FROM seats WHERE number = ? AND sign = ?");
+    query_put_u64(&q, number);
+    query_put(&q, sign, 32);
+    taken = query_row(&q);
+    TRY(query_end(&q));
+    return taken ? ERR_OK : ERR_REFUSED;
 }
 
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
