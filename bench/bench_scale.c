@@ -9,9 +9,13 @@
  *   agreement_bytes_100k   the most that a server sent in the session that added them up, beside
  *                          adding up
  *   open_count_100k_s      how long that session took; listed_count_10k_s the same of the latter
+ *   open_status_ms         until a server has told how many it holds; listed_status_ms of whom
+ *   open_purge_s           until a server has purged them
+ *   cpu_over_listed        the CPU that servers take for an open owner's upload over that for a
+ *                          listed one's, which others on the machine disturb less than rates
  *
- * --owners N takes N owners in the place of the 100 000, under the same names, and a tenth of them
- * listed, 10 000 at most. --smoke is --owners 600.
+ * --owners N takes N owners in the place of the 100 000, under the same names (`owners` says how
+ * many), and a tenth of them listed, 10 000 at most. --smoke is --owners 600.
  */
 #include "base/clock.h"
 #include "bench/cast.h"
@@ -37,7 +41,7 @@ static const char domain[] = "domain:\n"
                              "  - {name: l, kind: integer, min: 0, max: 15}\n";
 
 struct figures {
-    double upload_s, count_s, mib;
+    double upload_s, upload_cpu_s, count_s, mib, status_s, purge_s;
     uint64_t agreed;
 };
 
@@ -60,13 +64,16 @@ static struct figures measure(unsigned owners, bool open)
     cast_new(&c, &plan);
     cast_must(study_upload_bytes(c.s.study, 0) == 60, "an upload of 60 bytes");
     cast_start(&c);
-    f.upload_s = cast_upload(&c);
     cpu = servers_cpu(&c);
+    f.upload_s = cast_upload(&c);
+    f.upload_cpu_s = servers_cpu(&c) - cpu;
     printf(
         "%u %s owners: %.2f s, %.0f uploads a second; servers took %.2f s of CPU, and the largest "
         "has %.1f MiB\n",
-        owners, open ? "open" : "listed", f.upload_s, owners / f.upload_s, cpu,
+        owners, open ? "open" : "listed", f.upload_s, owners / f.upload_s, f.upload_cpu_s,
         cast_mib(&c, "VmHWM"));
+    cpu = servers_cpu(&c);
+    f.status_s = cast_ask(&c);
     session = cast_count(&c);
     f.count_s = session.seconds;
     f.agreed = session.agreed;
@@ -74,6 +81,8 @@ static struct figures measure(unsigned owners, bool open)
     printf("adding them up: %.2f s, servers' CPU %.2f s; a server sent %.3f MB beside that; the "
            "largest has %.1f MiB\n",
            f.count_s, servers_cpu(&c) - cpu, (double)f.agreed / 1e6, f.mib);
+    f.purge_s = cast_purge(&c);
+    printf("status: %.1f ms; purge: %.2f s\n", 1e3 * f.status_s, f.purge_s);
     cast_free(&c);
     return f;
 }
@@ -83,7 +92,14 @@ static void bench_open(json_t *out, unsigned owners)
     const unsigned listed = owners / 10 < 10000 ? owners / 10 : 10000;
     const struct figures few = measure(listed, false), many = measure(owners, true);
     const double ratio = owners / many.upload_s / (listed / few.upload_s);
-    printf("open owners at %.2f times the rate of listed ones\n", ratio);
+    const double cpu = many.upload_cpu_s / owners / (few.upload_cpu_s / listed);
+    printf("open owners at %.2f times the rate of listed ones, with %.2f times their CPU\n", ratio,
+           cpu);
+    json_object_set_new(out, "owners", json_integer(owners));
+    json_object_set_new(out, "cpu_over_listed", json_real(cpu));
+    json_object_set_new(out, "open_status_ms", json_real(1e3 * many.status_s));
+    json_object_set_new(out, "listed_status_ms", json_real(1e3 * few.status_s));
+    json_object_set_new(out, "open_purge_s", json_real(many.purge_s));
     json_object_set_new(out, "open_100k_s", json_real(many.upload_s));
     json_object_set_new(out, "open_count_100k_s", json_real(many.count_s));
     json_object_set_new(out, "open_rss_mib", json_real(many.mib));

@@ -184,17 +184,6 @@ struct client_thread {
     pthread_t thread;
 };
 
-/* Of the owners in the study, all are in the list, or all have tokens. */
-static void send_token(const struct cast *c, unsigned owner, struct dial *dial)
-{
-    struct bytes message = {0};
-    if (c->token == NULL)
-        return;
-    cast_done(lines_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
-    cast_done(dial_send(dial, message.data, message.size, clock_now_ms() + PATIENCE_MS), "sending");
-    bytes_clear(&message);
-}
-
 static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY_SERVERS])
 {
     const struct study *study = c->s.study;
@@ -218,11 +207,12 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         cast_done(lines_dial(&dial[i], netio, study, &c->owner[owner], i, &cast_log), "a dial");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        send_token(c, owner, dial[i]);
         message.size = 0;
         bytes_put_u8(&message, MESSAGE_UPLOAD);
         bytes_put(&message, study->terms.digest, 32);
         cast_done(upload_write(&parts[i], i, false, &message), "writing an upload");
+        if (c->token != NULL)
+            cast_done(lines_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
         cast_done(dial_send(dial[i], message.data, message.size, clock_now_ms() + PATIENCE_MS),
                   "sending");
         upload_clear(&parts[i]);
@@ -230,16 +220,14 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
     bytes_clear(&message);
 }
 
-static void take_answers(const struct cast *c, struct dial *dial[STUDY_SERVERS])
+static void take_answers(struct dial *dial[STUDY_SERVERS])
 {
     struct bytes message = {0};
     struct reply reply;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        for (unsigned k = 0; k < (c->token != NULL ? 2 : 1); k++) {
-            cast_done(dial_receive(dial[i], &message, clock_now_ms() + PATIENCE_MS), "an answer");
-            cast_done(reply_read(&reply, &message), "reading an answer");
-            cast_done(reply.status, "storing an upload");
-        }
+        cast_done(dial_receive(dial[i], &message, clock_now_ms() + PATIENCE_MS), "an answer");
+        cast_done(reply_read(&reply, &message), "reading an answer");
+        cast_done(reply.status, "storing an upload");
         dial_free(&dial[i]);
     }
     bytes_clear(&message);
@@ -256,7 +244,7 @@ static void *play_owners(void *argument)
         for (unsigned i = 0; i < n; i++)
             send_upload(t->cast, netio, base + i, dial[i]);
         for (unsigned i = 0; i < n; i++)
-            take_answers(t->cast, dial[i]);
+            take_answers(dial[i]);
     }
     netio_free(&netio);
     return NULL;
@@ -299,6 +287,39 @@ struct cast_session cast_count(struct cast *c)
         if (stats[i][NET_OTHER].wire_sent > session.agreed)
             session.agreed = stats[i][NET_OTHER].wire_sent;
     return session;
+}
+
+double cast_ask(struct cast *c)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct netio *netio;
+    struct dial *dial;
+    struct reply reply;
+    double begin;
+    cast_done(netio_new(&netio, &cast_log), "ZeroMQ");
+    cast_done(lines_dial(&dial, netio, c->s.study, c->analyst, 0, &cast_log), "a dial");
+    cast_done(dial_reach(dial, clock_now_ms() + PATIENCE_MS), "reaching server 0");
+    begin = clock_now_s();
+    bytes_put_u8(&message, MESSAGE_STATUS);
+    cast_done(lines_ask(dial, &message, &reply, PATIENCE_MS, PATIENCE_MS), "asking server 0");
+    cast_done(reply.status, "what server 0 holds");
+    begin = clock_now_s() - begin;
+    dial_free(&dial);
+    netio_free(&netio);
+    return begin;
+}
+
+double cast_purge(struct cast *c)
+{
+    const char *const purge[] = {"serve",    c->s.path,
+                                 "--key",    support_path(&c->s, "s0.key"),
+                                 "--folder", support_path(&c->s, "server0"),
+                                 "--purge",  NULL};
+    double begin;
+    cast_must(support_stop(&c->server[0]) == 0, "stopping a server");
+    begin = clock_now_s();
+    cast_must(support_run(support_path(&c->s, "purge.log"), 600, purge) == 0, "purging");
+    return clock_now_s() - begin;
 }
 
 double cast_mib(const struct cast *c, const char *field)

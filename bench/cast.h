@@ -46,6 +46,11 @@ struct cast_session {
 };
 struct cast_session cast_count(struct cast *c);
 
+/* Seconds until server 0 has told the analyst what it holds. */
+double cast_ask(struct cast *c);
+/* Stops server 0; the seconds that it takes to purge its folder. */
+double cast_purge(struct cast *c);
+
 /* A line of /proc/PID/status, in MiB; the largest server's. */
 double cast_mib(const struct cast *c, const char *field);
 

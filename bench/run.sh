@@ -5,7 +5,8 @@
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
 #
-# bench_flaim runs its short form, or, where ONLY names it, what FLAIM says (nothing: all of it).
+# bench_flaim and bench_scale run short forms, or, where ONLY names one, all of it; of bench_flaim
+# what FLAIM says (nothing: all).
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
 limit=${BENCH_LIMIT:-600}
@@ -31,6 +32,8 @@ for program in "$out"/bench/bench_*; do
         read -ra options <<<"${FLAIM:-}"
     elif [ "$name" = flaim ]; then
         options=(--quick)
+    elif [ "$name" = scale ] && [ -z "$only" ]; then
+        options=(--owners 10000)
     fi
     timeout -k 10 "$limit" "$program" --json "build/bench/$name.json.new" "${options[@]}"
     status=$?

@@ -120,7 +120,23 @@ static enum err ask_status(struct stranger *x)
     return ask(x, &message);
 }
 
-/* `who` says that it is, with a token of `number` for `whose` key by `issuer`. */
+/* `who` says that it is, with a token of `number` for `whose` key by `issuer`; and asks. */
+static enum err show_and_ask(struct stranger *x, const struct identity *who,
+                             const struct identity *issuer, uint8_t kind, uint8_t *answered)
+{
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct token t;
+    struct reply reply;
+    const int64_t ms = 1000 * (int64_t)support_deadline(10);
+    assert_int_equal(token_make(&t, x->c->study, issuer, 5, who->public.sign), ERR_OK);
+    bytes_put_u8(&message, kind);
+    assert_int_equal(lines_token(&who->public, &t, &message), ERR_OK);
+    assert_int_equal(lines_ask(x->dial, &message, &reply, ms, ms), ERR_OK);
+    *answered = reply.kind;
+    return reply.status;
+}
+
+/* The same, and says no more. */
 static enum err show(struct stranger *x, const struct identity *who, const struct identity *whose,
                      const struct identity *issuer, uint32_t number)
 {
@@ -136,6 +152,7 @@ static void expect_turned_away(const struct scene *c)
     struct stranger x CLEAN(stranger_free) = {0};
     struct bytes message CLEAN(bytes_clear) = {0};
     const struct identity *me = c->guest[GUESTS - 1], *other = c->guest[0];
+    uint8_t kind;
     stranger_new(&x, c, me);
     assert_int_equal(ask_status(&x), ERR_AGAIN);
     bytes_put_u8(&message, MESSAGE_TOKEN);
@@ -149,8 +166,30 @@ static void expect_turned_away(const struct scene *c)
     assert_int_equal(ask_status(&x), ERR_AGAIN);
     assert_int_equal(show(&x, me, me, c->issuer, 0), ERR_REFUSED); /* which is another key's */
     assert_int_equal(ask_status(&x), ERR_AGAIN);
-    assert_int_equal(show(&x, me, me, c->issuer, 5), ERR_OK);
+    assert_int_equal(show_and_ask(&x, me, me, MESSAGE_STATUS, &kind), ERR_AUTH);
+    assert_int_equal(kind, MESSAGE_TOKEN);
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_STATUS, &kind), ERR_OK);
+    assert_int_equal(kind, MESSAGE_STATUS);
     assert_int_equal(ask_status(&x), ERR_OK);
+    /* a token within is none, and what only others may say stays theirs */
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_TOKEN, &kind), ERR_REFUSED);
+    assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_REQUEST, &kind), ERR_REFUSED);
+    assert_int_equal(show(&x, me, me, c->issuer, 5), ERR_OK);
+}
+
+TEST(a_long_message_does_not_go_with_a_token)
+{
+    struct identity *me CLEAN(identity_free) = NULL;
+    const struct token t = {.number = 1};
+    struct bytes message CLEAN(bytes_clear) = {0};
+    assert_int_equal(identity_new(&me, NULL), ERR_OK);
+    assert_non_null(bytes_extend(&message, 1000));
+    assert_int_equal(lines_token(&me->public, &t, &message), ERR_OK);
+    assert_in_range(message.size, 1001, MESSAGE_TOKEN_MOST);
+    message.size = 0;
+    assert_non_null(bytes_extend(&message, MESSAGE_TOKEN_MOST));
+    assert_int_equal(lines_token(&me->public, &t, &message), ERR_RANGE);
+    assert_int_equal(message.size, MESSAGE_TOKEN_MOST);
 }
 
 /* Whoever speaks on without a token is cut; others are heard meanwhile. */

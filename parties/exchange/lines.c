@@ -29,12 +29,20 @@ enum err lines_token(const struct public_identity *who, const struct token *toke
                      struct bytes *message)
 {
     char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
+    struct bytes both CLEAN(bytes_clear) = {0}, swap;
     public_identity_text(who, identity);
     token_text(token, text);
-    bytes_put_u8(message, MESSAGE_TOKEN);
-    bytes_put_string(message, identity);
-    bytes_put_string(message, text);
-    return bytes_ok(message);
+    bytes_put_u8(&both, MESSAGE_TOKEN);
+    bytes_put_string(&both, identity);
+    bytes_put_string(&both, text);
+    bytes_put(&both, message->data, message->size);
+    TRY(bytes_ok(&both));
+    if (both.size > 1 + MESSAGE_TOKEN_MOST)
+        return ERR_RANGE;
+    swap = *message;
+    *message = both;
+    both = swap;
+    return ERR_OK;
 }
 
 enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,

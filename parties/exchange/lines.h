@@ -11,7 +11,10 @@
 /* A dial to one server's gate. */
 enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
                     const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
-/* Appends what a key that the study does not list says first: who it is, and its token. */
+/*
+ * Puts before a message, which may be empty, what a key that the study does not list says first:
+ * who it is, and its token. ERR_RANGE, with the message as it was, if that is too long to go along.
+ */
 enum err lines_token(const struct public_identity *who, const struct token *token,
                      struct bytes *message) MUST_CHECK;
 /*

@@ -95,6 +95,9 @@ enum message_kind {
 /* No message is much longer: a vector or a request that is goes in parts of so many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)
 
+/* A token and what follows it: what a key says that a server does not know. */
+#define MESSAGE_TOKEN_MOST ((size_t)2048)
+
 /* The same request may be sent again: a fresh random attempt tells which is meant. */
 #define REQUEST_ATTEMPT_SIZE 16
 #define REQUEST_HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE + 8) /* kind, attempt, debits (u64) */

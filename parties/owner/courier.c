@@ -85,43 +85,36 @@ static enum err dial(struct courier *c, unsigned server)
     return dial_watch(c->lines.dial[server]);
 }
 
-/* What a server that does not know our key wants to see first. */
-static enum err show_token(struct courier *c, unsigned server)
+static enum err exchange(struct courier *c, unsigned server, struct bytes *message,
+                         struct reply *reply)
 {
-    struct bytes message CLEAN(bytes_clear) = {0};
-    struct reply reply;
-    enum err e;
-    if (c->o.token == NULL)
-        return ERR_OK;
-    TRY(lines_token(&c->o.me->public, c->o.token, &message));
-    e = lines_ask(c->lines.dial[server], &message, &reply, 1000 * (int64_t)c->o.study->connect_s,
-                  1000 * (int64_t)c->o.study->round_s);
-    if (e == ERR_OK && reply.status != ERR_OK)
-        snprintf(c->words, sizeof c->words, "it refuses the token: %.400s", reply.text);
-    return e == ERR_OK ? reply.status : e;
+    const struct study *study = c->o.study;
+    enum err e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
+                           1000 * (int64_t)study->round_s);
+    if (e == ERR_TIMEOUT && c->words[0] == '\0')
+        snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
+    if (e == ERR_OK && reply->kind == MESSAGE_TOKEN && reply->status != ERR_OK) {
+        snprintf(c->words, sizeof c->words, "it refuses the token: %.400s", reply->text);
+        reply->text[0] = '\0';
+        return reply->status;
+    }
+    return e;
 }
 
 /* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
-    const struct study *study = c->o.study;
+    const bool first = c->lines.dial[server] == NULL;
     enum err e;
     c->words[0] = '\0';
     *reply = (struct reply){0};
-    if (c->lines.dial[server] == NULL) {
-        e = dial(c, server);
-        if (e == ERR_OK)
-            e = show_token(c, server);
-        if (e != ERR_OK) { /* it is shown again before anything else is said */
-            lines_end(&c->lines, server);
-            keep_words(c, "");
-            return e;
-        }
-    }
-    e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
-                  1000 * (int64_t)study->round_s);
-    if (e == ERR_TIMEOUT && c->words[0] == '\0')
-        snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
+    e = first ? dial(c, server) : ERR_OK;
+    if (e == ERR_OK && first && c->o.token != NULL) /* errands begin with a short message */
+        e = lines_token(&c->o.me->public, c->o.token, message);
+    if (e == ERR_OK)
+        e = exchange(c, server, message, reply);
+    if (e != ERR_OK && first) /* the token is shown again before anything else is said */
+        lines_end(&c->lines, server);
     if (e == ERR_OK)
         e = reply->status;
     if (e == ERR_MISMATCH && reply->size > 0)

@@ -193,20 +193,26 @@ static enum err sort(struct front *f, const struct intake_message *m, enum role 
     return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
 }
 
-/* A guest shows what makes it an owner. */
-static enum err take_token(struct front *f, const struct intake_message *m)
+/* A guest shows what makes it an owner. What it goes on with is then the message. */
+static enum err take_token(struct front *f, struct intake_message *m, bool *goes_on)
 {
-    const char *words;
-    const enum err e = m->n > SEATS_TOKEN_MOST ? ERR_FORMAT
-                                               : seats_take(f->seats, m->from, m->p, m->n, &words);
-    if (m->n > SEATS_TOKEN_MOST)
-        words = "a token is not so long";
+    struct reader in = reader_of(m->p, m->n);
+    const char *words = "what follows a token is not so long";
+    const enum err e = m->n > MESSAGE_TOKEN_MOST
+                           ? ERR_FORMAT
+                           : seats_take(f->seats, m->from, &in, &m->who, &words);
     if (e == ERR_SYSTEM || e == ERR_NOMEM)
         f->intake.failure = e;
     f->intake.wrote = f->intake.wrote || e == ERR_OK;
     if (e != ERR_OK)
         log_warn(f->site->log, "a token was refused: %s", words);
-    return tell(f, m, e, words);
+    *goes_on = e == ERR_OK && in.left > 0;
+    if (!*goes_on)
+        return tell(f, m, e, words);
+    m->kind = reader_u8(&in);
+    m->p = in.p;
+    m->n = in.left;
+    return ERR_OK;
 }
 
 /* Says who a guest is, once it has shown a token. Who speaks on without is cut, unanswered. */
@@ -222,7 +228,7 @@ static enum err know_guest(struct front *f, struct intake_message *m, bool *know
         return ERR_OK;
     }
     return m->kind == MESSAGE_TOKEN
-               ? take_token(f, m)
+               ? take_token(f, m, known)
                : tell(f, m, ERR_AGAIN, "this key is not on the study's list: show its token first");
 }
 

@@ -133,16 +133,15 @@ static enum err refuse(enum err e, const char *says, const char **words)
 }
 
 /* The identity has to be that of the connection, and of the token. */
-static enum err check(const struct seats *s, const uint8_t key[32], const void *p, size_t n,
+static enum err check(const struct seats *s, const uint8_t key[32], struct reader *message,
                       struct token *t, uint32_t *last_day, const char **words)
 {
     char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
     struct public_identity who;
-    struct reader in = reader_of(p, n);
     enum err e;
-    reader_string(&in, identity, sizeof identity);
-    reader_string(&in, text, sizeof text);
-    if (reader_done(&in) != ERR_OK)
+    reader_string(message, identity, sizeof identity);
+    reader_string(message, text, sizeof text);
+    if (message->failed)
         return refuse(ERR_FORMAT, "a token is cut", words);
     e = token_parse(t, text);
     if (e == ERR_OK) /* what costs least comes first */
@@ -162,18 +161,19 @@ static enum err check(const struct seats *s, const uint8_t key[32], const void *
     return ERR_OK;
 }
 
-enum err seats_take(struct seats *s, const struct gate_client *guest, const void *p, size_t n,
-                    const char **words)
+enum err seats_take(struct seats *s, const struct gate_client *guest, struct reader *message,
+                    uint32_t *owner, const char **words)
 {
     struct token t;
     uint32_t last_day;
     enum err e;
     *words = "";
-    TRY(check(s, guest->key, p, n, &t, &last_day, words));
+    TRY(check(s, guest->key, message, &t, &last_day, words));
     e = store_seat(s->store, t.number, t.sign);
     if (e == ERR_REFUSED)
         return refuse(e, "another key has shown a token of this number; ask the issuer", words);
     TRY(e);
-    sit(s, guest->key, (uint32_t)(s->study->owners + t.number), last_day);
+    *owner = (uint32_t)(s->study->owners + t.number);
+    sit(s, guest->key, *owner, last_day);
     return ERR_OK;
 }
