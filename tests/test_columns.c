@@ -193,12 +193,11 @@ TEST(a_terminal_shows_how_far_reading_is)
     size_t size = 0;
     r.progress = (struct progress){.out = open_memstream(&text, &size), .columns = 40};
     assert_non_null(r.progress.out);
-    log.before = progress_end;
-    log.self = &r.progress;
+    progress_attach(&r.progress, &log);
     progress_rows(&r, "a.csv", 4096, 0.519);
     r.progress.told = 0;
     progress_rows(&r, "a file of a name that is longer than a line", 8192, NAN);
-    progress_read(&r);
+    progress_reading_end(&r);
     assert_null(log.before);
     fclose(r.progress.out);
     assert_string_equal(text, "4096 rows, 51 %, are read of a.csv\r\033[K"
@@ -215,11 +214,11 @@ TEST(a_pipe_is_left_alone)
     int kept = dup(STDERR_FILENO), pipes[2];
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
-    progress_read_on(&r, &rows, &log);
+    progress_reading_begin(&r, &rows, &log);
     assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
     assert_null(rows.tell);
     assert_null(log.before);
-    progress_read(&r);
+    progress_reading_end(&r);
     close(kept);
     close(pipes[0]);
     close(pipes[1]);

@@ -108,10 +108,12 @@ TEST(on_a_terminal_one_line_is_drawn_over)
     progress_wait(&s.progress, "fitting");
     expect(&s, "that ta\r\033[Kfitting");
     {
-        struct log log = {
-            .file = s.progress.out, .level = LOG_INFO, .before = progress_end, .self = &s.progress};
+        struct log log = {.file = s.progress.out, .level = LOG_INFO};
+        progress_attach(&s.progress, &log);
         log_error(&log, "no");
         log_error(&log, "no");
+        progress_detach(&s.progress, &log);
+        assert_null(log.before);
     }
     expect(&s, "fitting\r\033[Kerror: no\nerror: no\n");
     progress_wait(&s.progress, "more");

@@ -104,9 +104,9 @@ static enum err link_owners(const struct study *study, struct sources *from, str
 static enum err read_all(const struct study *study, struct sources *from, struct table **all,
                          size_t *linked, struct log *log)
 {
-    struct progress_reading reading CLEAN(progress_read) = {0};
+    struct progress_reading reading CLEAN(progress_reading_end) = {0};
     struct person_rule rule;
-    progress_read_on(&reading, &from->csv.rows, log);
+    progress_reading_begin(&reading, &from->csv.rows, log);
     TRY(table_new(all, study->domain, 0));
     if (study->link.on)
         return link_owners(study, from, *all, linked, log);

@@ -69,9 +69,7 @@ struct evaluating {
 
 static void evaluating_clear(struct evaluating *e)
 {
-    progress_end(&e->progress);
-    if (e->log->self == &e->progress)
-        e->log->before = NULL;
+    progress_detach(&e->progress, e->log);
     evaluation_clear(&e->shown);
     released_clear(&e->released);
     study_free(&e->study);
@@ -84,10 +82,10 @@ static enum err read_rows(const struct evaluating *e, struct table **t,
                           const struct database_source *sql, const char *path,
                           struct table_csv_options options)
 {
-    struct progress_reading reading CLEAN(progress_read) = {0};
+    struct progress_reading reading CLEAN(progress_reading_end) = {0};
     struct database *database CLEAN(database_close) = NULL;
     options.rows.numbers = true;
-    progress_read_on(&reading, &options.rows, e->log);
+    progress_reading_begin(&reading, &options.rows, e->log);
     if (sql == NULL)
         return table_read_csv(t, e->study->domain, path, &options, e->log);
     TRY(database_open(&database, e->study->domain, sql, &options.rows, e->log));
@@ -214,8 +212,7 @@ static enum err ask(struct evaluating *e, const struct question *q)
 static enum err compare_answers(struct evaluating *e, struct questions *q)
 {
     e->progress = progress_start(stderr, NULL, 0);
-    e->log->before = progress_end;
-    e->log->self = &e->progress;
+    progress_attach(&e->progress, e->log);
     for (size_t i = 0; i < SIDES; i++)
         e->shown.answers[i].deviation = e->shown.deviation;
     for (;;) {
@@ -224,7 +221,7 @@ static enum err compare_answers(struct evaluating *e, struct questions *q)
         if (next.question == NULL)
             break;
         TRY(ask(e, next.question));
-        progress_count(&e->progress, ++e->shown.questions, "questions are answered");
+        progress_answered(&e->progress, ++e->shown.questions);
     }
     progress_end(&e->progress);
     for (size_t i = 0; i < SIDES; i++)

@@ -62,8 +62,7 @@ struct asking {
 
 static void asking_clear(struct asking *k)
 {
-    progress_end(&k->progress);
-    k->log->before = NULL;
+    progress_detach(&k->progress, k->log);
     for (size_t i = 0; i < k->asked; i++) {
         answer_free(&k->one[i].answer);
         question_free(&k->one[i].question);
@@ -209,7 +208,7 @@ static enum err answer_all(struct asking *k, struct questions *q)
         if (next.question == NULL)
             return ERR_OK;
         TRY(answer_one(k, &next));
-        progress_count(&k->progress, k->asked, "questions are answered");
+        progress_answered(&k->progress, k->asked);
     }
 }
 
@@ -241,8 +240,7 @@ static enum err execute(const char *const *given, size_t count, const char *file
 {
     struct asking k CLEAN(asking_clear) = {.form = form, .level = level, .log = log};
     k.progress = progress_start(stderr, NULL, 0);
-    log->before = progress_end;
-    log->self = &k.progress;
+    progress_attach(&k.progress, log);
     TRY(load(&k, given[0]));
     k.list = json_array();
     if (k.list == NULL)

@@ -54,8 +54,7 @@ struct refitting {
 
 static void refitting_clear(struct refitting *r)
 {
-    progress_end(&r->progress);
-    r->log->before = NULL;
+    progress_detach(&r->progress, r->log);
     refit_clear(&r->refit);
     bytes_clear(&r->stats);
     study_free(&r->study);
@@ -106,8 +105,7 @@ static enum err execute(struct refitting *r)
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const struct aim_refit_progress shown = {.fitted = progress_fits, .self = &r->progress};
     r->progress = progress_start(stdout, NULL, 0);
-    r->log->before = progress_end;
-    r->log->self = &r->progress;
+    progress_attach(&r->progress, r->log);
     TRY(refit_run(&r->refit, &r->terms, &shown, r->log));
     progress_wait(&r->progress, "drawing the synthetic rows");
     TRY(file_folder(r->out, r->log));

@@ -312,8 +312,7 @@ static enum err execute(struct run *r, struct run_terms *t)
     TRY(price_limits(r->study, &limits, r->log));
     r->rho = limits.rho;
     r->progress = progress_start(stdout, r->study, r->rho);
-    r->log->before = progress_end;
-    r->log->self = &r->progress;
+    progress_attach(&r->progress, r->log);
     t->is_new = !file_is_there(t->folder);
     TRY(file_folder(t->folder, r->log)); /* before the budget is spent */
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
@@ -325,8 +324,7 @@ static enum err execute(struct run *r, struct run_terms *t)
 
 static void end(struct run *r)
 {
-    progress_end(&r->progress);
-    r->log->before = NULL;
+    progress_detach(&r->progress, r->log);
     aim_result_free(&r->result);
     copula_result_free(&r->copula);
     answers_free(&r->answers);

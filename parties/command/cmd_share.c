@@ -226,8 +226,7 @@ static enum err meet(struct share *s, struct courier **courier)
         .log = s->log,
     };
     s->progress = progress_start(stdout, s->study, 0);
-    s->log->before = progress_end;
-    s->log->self = &s->progress;
+    progress_attach(&s->progress, s->log);
     s->witness = (struct witness){.study = s->study, .log = s->log};
     TRY(own_path(s, NULL, "heads", heads));
     TRY(witness_add(&s->witness, heads));
@@ -236,8 +235,7 @@ static enum err meet(struct share *s, struct courier **courier)
 
 static void part(struct share *s, struct courier **courier)
 {
-    progress_end(&s->progress);
-    s->log->before = NULL;
+    progress_detach(&s->progress, s->log);
     witness_advise(&s->witness);
     if (*courier != NULL)
         s->traffic = courier_traffic(*courier);
@@ -346,8 +344,8 @@ static void clear(struct share *s)
 
 static enum err load_data(struct share *s)
 {
-    struct progress_reading reading CLEAN(progress_read) = {0};
-    progress_read_on(&reading, &s->data.options.rows, s->log);
+    struct progress_reading reading CLEAN(progress_reading_end) = {0};
+    progress_reading_begin(&reading, &s->data.options.rows, s->log);
     s->data.look = s->dry_run;
     return source_load(&s->source, s->study, s->self.owner, s->form, &s->data, s->log);
 }

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *const evaluation_side[SIDES] = {"synthetic", "independent", "resample", "model"};
+
 void evaluation_clear(struct evaluation *e)
 {
     table_free(&e->real);
@@ -151,8 +153,6 @@ static void print_likelihood(FILE *out, const struct evaluation *e)
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-static const char *const side_names[SIDES] = {"synthetic", "independent", "resample", "model"};
-
 static void print_answers(FILE *out, const struct evaluation *e, enum aggregate a, size_t grouped)
 {
     static const enum evaluation_side order[SIDES] = {SIDE_MODEL, SIDE_SYNTHETIC, SIDE_INDEPENDENT,
@@ -168,7 +168,7 @@ static void print_answers(FILE *out, const struct evaluation *e, enum aggregate 
         else
             fprintf(out, "  %27s", "");
         first = false;
-        fprintf(out, "  %-11s  %7.4f  %7.4f  %7.4f  %7.4f\n", side_names[order[i]],
+        fprintf(out, "  %-11s  %7.4f  %7.4f  %7.4f  %7.4f\n", evaluation_side[order[i]],
                 evaluate_quantile(x, 0.5), evaluate_quantile(x, 0.95), evaluate_quantile(x, 0.99),
                 evaluate_quantile(x, 1));
     }

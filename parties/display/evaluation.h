@@ -34,6 +34,7 @@ enum evaluation_side {
     SIDE_MODEL = SIDE_TABLES, /* answers alone */
     SIDES
 };
+extern const char *const evaluation_side[SIDES]; /* their names */
 
 struct evaluation_column {
     uint16_t attribute;

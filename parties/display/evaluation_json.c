@@ -17,13 +17,11 @@ static void put_number(json_t *o, const char *key, double v, int *failed)
     put(o, key, isfinite(v) ? json_real(v) : json_null(), failed);
 }
 
-static const char *const names[SIDES] = {"synthetic", "independent", "resample", "model"};
-
 static json_t *of_sides(const double *of, int *failed)
 {
     json_t *o = json_object();
     for (size_t i = 0; i < SIDE_TABLES; i++)
-        put_number(o, names[i], of[i], failed);
+        put_number(o, evaluation_side[i], of[i], failed);
     return o;
 }
 
@@ -132,7 +130,7 @@ static json_t *questions(const struct evaluation *e, int *failed)
             put(o, "items", json_integer((json_int_t)items), failed);
             for (size_t i = 0; i < SIDES; i++)
                 if (e->answers[i].of[a][k].count > 0)
-                    put(o, names[i], quantiles(&e->answers[i].of[a][k], failed), failed);
+                    put(o, evaluation_side[i], quantiles(&e->answers[i].of[a][k], failed), failed);
             *failed |= json_array_append_new(list, o);
         }
     return list;

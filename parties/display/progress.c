@@ -36,14 +36,31 @@ struct progress progress_start(FILE *out, const struct study *study, double rho)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-void progress_end(void *self)
+void progress_end(struct progress *p)
 {
-    struct progress *p = self;
     if (!p->drawn)
         return;
     fputs("\r\033[K", p->out);
     fflush(p->out);
     p->drawn = false;
+}
+
+static void before_a_line(void *self)
+{
+    progress_end(self);
+}
+
+void progress_attach(struct progress *p, struct log *log)
+{
+    log->before = before_a_line;
+    log->self = p;
+}
+
+void progress_detach(struct progress *p, struct log *log)
+{
+    progress_end(p);
+    if (log->self == p)
+        log->before = NULL;
 }
 
 void progress_wait(struct progress *p, const char *what)
@@ -88,12 +105,12 @@ static bool is_due(struct progress *p)
     return true;
 }
 
-void progress_count(struct progress *p, size_t n, const char *what)
+void progress_answered(struct progress *p, size_t questions)
 {
-    char text[80];
+    char text[60];
     if (!is_due(p))
         return;
-    snprintf(text, sizeof text, "%zu %s", n, what);
+    snprintf(text, sizeof text, "%zu questions are answered", questions);
     progress_wait(p, text);
 }
 
@@ -170,18 +187,14 @@ void progress_copula(struct progress *p, const struct copula_result *c)
 
 /* --- reading a table -------------------------------------------------------------------------- */
 
-void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log)
+void progress_reading_begin(struct progress_reading *r, struct rows_options *rows, struct log *log)
 {
-    *r = (struct progress_reading){
-        .progress = {.out = stderr, .columns = terminal_columns(stderr), .told = clock_now_s()},
-        .log = log,
-    };
+    *r = (struct progress_reading){.progress = progress_start(stderr, NULL, 0), .log = log};
     if (r->progress.columns == 0)
         return;
     rows->tell = progress_rows;
     rows->self = r;
-    log->before = progress_end;
-    log->self = &r->progress;
+    progress_attach(&r->progress, log);
 }
 
 void progress_rows(void *self, const char *source, size_t rows, double part)
@@ -198,12 +211,9 @@ void progress_rows(void *self, const char *source, size_t rows, double part)
     progress_wait(&r->progress, what);
 }
 
-void progress_read(struct progress_reading *r)
+void progress_reading_end(struct progress_reading *r)
 {
-    if (r->log == NULL)
-        return;
-    progress_end(&r->progress);
-    if (r->log->self == &r->progress)
-        r->log->before = NULL;
+    if (r->log != NULL)
+        progress_detach(&r->progress, r->log);
     r->log = NULL;
 }

@@ -43,7 +43,7 @@ void progress_fits(void *self, size_t fits, size_t of);
 void progress_refits(void *self, size_t fits, size_t of);
 void progress_intervals(void *self, size_t fits, size_t of);
 /* "12 questions are answered": now and then, however often it is called. */
-void progress_count(struct progress *p, size_t n, const char *what);
+void progress_answered(struct progress *p, size_t questions);
 /* A line that stays. */
 void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -53,18 +53,21 @@ void progress_round(void *self, const struct aim_round *round);
 void progress_linked(FILE *out, double rows, double sigma);
 /* What a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
-/* Takes away what is drawn over, if it is there. Also for struct log's `before`. */
-void progress_end(void *self);
+/* Takes away what is drawn over, if it is there. */
+void progress_end(struct progress *p);
+/* Has the log do so before each of its lines, until progress_detach(), which does it once more. */
+void progress_attach(struct progress *p, struct log *log);
+void progress_detach(struct progress *p, struct log *log);
 
 /* On a terminal, what has been read of a table, on the log's standard error. */
 struct progress_reading {
     struct progress progress;
     struct log *log;
 };
-/* Has the rows' reader tell of it, if there is a terminal; until progress_read(). */
-void progress_read_on(struct progress_reading *r, struct rows_options *rows, struct log *log);
+/* Has the rows' reader tell of it, if there is a terminal, until the end. */
+void progress_reading_begin(struct progress_reading *r, struct rows_options *rows, struct log *log);
+void progress_reading_end(struct progress_reading *r);
 /* For rows_options.tell. */
 void progress_rows(void *self, const char *source, size_t rows, double part);
-void progress_read(struct progress_reading *r);
 
 #endif

@@ -146,12 +146,6 @@ static void put_edge(const struct plot *p, double at, const char *class, double 
              y_of(p, 0) + 16, class, v);
 }
 
-static double last_of(const struct report_slots *s)
-{
-    const double high = s->slot[s->ranges - 1].high;
-    return s->a->kind == DOMAIN_INTEGER ? high - 1 : high;
-}
-
 static void draw_axes(const struct plot *p)
 {
     const struct report_slots *s = p->s;
@@ -171,7 +165,7 @@ static void draw_axes(const struct plot *p)
     text_put(out, "</text>");
     put_edge(p, 0, "", s->slot[0].low);
     if (s->ranges > 1)
-        put_edge(p, p->at[s->ranges], " end", last_of(s));
+        put_edge(p, p->at[s->ranges], " end", report_slots_last(s));
     if (s->ranges > 2 && middle > 0 && middle < s->ranges)
         put_edge(p, p->at[middle], " mid", s->slot[middle].low);
     if (s->cut_low)
@@ -189,7 +183,7 @@ static void describe(const struct plot *p)
     text_put(p->r->out, "Histogram of ");
     html_text(p->r->out, p->s->a->name);
     text_put(p->r->out, ", %zu bars from %.6g to %.6g; highest: ", p->s->ranges, p->s->slot[0].low,
-             last_of(p->s));
+             report_slots_last(p->s));
     report_slot_name(p->s, most, 24, p->r->out);
     text_put(p->r->out, ", %.0f rows", p->bar[most].model);
 }

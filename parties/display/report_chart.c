@@ -16,7 +16,8 @@ void report_svg(struct bytes *out, double height)
     text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", REPORT_WIDTH, height);
 }
 
-void report_rows(struct bytes *out, double rows)
+/* Rows as a picture has room for: "8421", "12.3 M". */
+static void put_rows(struct bytes *out, double rows)
 {
     if (rows < 1e7)
         text_put(out, "%.0f", rows);
@@ -99,7 +100,7 @@ static void draw_name(const struct chart *c, size_t i, double y)
         text_put(out, "<path class=\"truth\" d=\"M%.1f %gl4 4-4 4-4-4z\"/>",
                  scale(c, b->truth, left, right), y + 3.5);
     text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t end n\">", REPORT_WIDTH - 2, y + 12);
-    report_rows(out, b->model);
+    put_rows(out, b->model);
     text_put(out, "</text>");
 }
 

@@ -187,19 +187,13 @@ static void put_number(const struct heat *h, double x, double y, const char *cla
     text_put(h->r->out, "<text x=\"%.1f\" y=\"%.1f\" class=\"t%s\">%.6g</text>", x, y, class, v);
 }
 
-static double highest(const struct report_slots *s)
-{
-    const double high = s->slot[s->ranges - 1].high;
-    return s->a->kind == DOMAIN_INTEGER ? high - 1 : high;
-}
-
 static void draw_down_names(const struct heat *h)
 {
     const struct side *s = &h->down;
     const double ranges = s->at[s->slots.ranges];
     if (s->slots.ranges > 0) {
         put_number(h, LEFT - 5, ranges - 1, " end", s->slots.slot[0].low);
-        put_number(h, LEFT - 5, 11, " end", highest(&s->slots));
+        put_number(h, LEFT - 5, 11, " end", report_slots_last(&s->slots));
     }
     for (size_t i = s->slots.ranges; i < s->slots.count; i++) {
         text_put(h->r->out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">", LEFT - 5,
@@ -216,7 +210,7 @@ static void draw_across_names(const struct heat *h)
     const double y = h->down.length;
     if (s->slots.ranges > 0) {
         put_number(h, LEFT, y + 14, "", s->slots.slot[0].low);
-        put_number(h, LEFT + s->at[s->slots.ranges], y + 14, " end", highest(&s->slots));
+        put_number(h, LEFT + s->at[s->slots.ranges], y + 14, " end", report_slots_last(&s->slots));
     }
     for (size_t i = s->slots.ranges; i < s->slots.count; i++) {
         const double x = LEFT + (s->at[i] + s->at[i + 1]) / 2 + 4;

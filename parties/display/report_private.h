@@ -83,6 +83,8 @@ enum err report_slots_new(struct report_slots *s, const struct domain_attribute 
 void report_slots_clear(struct report_slots *s);
 /* Where ranges begin and end on an axis of that width: s->ranges + 1 places. */
 void report_slots_place(const struct report_slots *s, double width, double *at);
+/* The last number of the ranges. */
+double report_slots_last(const struct report_slots *s);
 /* A slot in a word or two, cut to so many characters. */
 void report_slot_name(const struct report_slots *s, size_t slot, size_t characters,
                       struct bytes *out);
@@ -94,8 +96,6 @@ void report_slot_name(const struct report_slots *s, size_t slot, size_t characte
 
 /* `<svg ...aria-label="`: what a picture shows, in words, and then `">` are to follow. */
 void report_svg(struct bytes *out, double height);
-/* Rows as a picture has room for: "8421", "12.3 M". */
-void report_rows(struct bytes *out, double rows);
 
 /* report_chart.c. */
 enum err report_chart_attribute(const struct report *r, uint16_t attribute) MUST_CHECK;

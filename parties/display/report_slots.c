@@ -125,7 +125,7 @@ static double width_of(const struct report_slots *s, size_t i)
  */
 static void choose_scale(struct report_slots *s)
 {
-    double all = 0, rest, most_cut = 0;
+    double all = 0, rest, uncut;
     if (s->ranges == 0)
         return;
     s->narrowest = width_of(s, 0);
@@ -142,8 +142,8 @@ static void choose_scale(struct report_slots *s)
         s->cut_low = true;
         rest -= width_of(s, 0);
     }
-    most_cut = 1 - (double)(s->cut_low + s->cut_high) / END_SHARE;
-    s->to_scale = s->narrowest / rest * most_cut >= LEAST;
+    uncut = 1 - (double)(s->cut_low + s->cut_high) / END_SHARE;
+    s->to_scale = s->narrowest / rest * uncut >= LEAST;
     if (!s->to_scale)
         s->cut_low = s->cut_high = false;
 }
@@ -160,6 +160,12 @@ void report_slots_place(const struct report_slots *s, double width, double *at)
                              : (i == 0 && s->cut_low) || (i + 1 == s->ranges && s->cut_high)
                                  ? end
                                  : width_of(s, i) / rest * room);
+}
+
+double report_slots_last(const struct report_slots *s)
+{
+    const double high = s->slot[s->ranges - 1].high;
+    return s->a->kind == DOMAIN_INTEGER ? high - 1 : high;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * parties/exchange/price.h - what a run of a study may spend: its ledger, the slack of its noise,
  * how much noise.
  *
- * From the study alone: servers, analysts and who only asks come to the same numbers.
+ * From the study alone: servers, analysts and whoever only asks come to the same numbers.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
@@ -31,7 +31,7 @@ struct price_slack price_slack(const struct study *study);
 /* The delta of n marginals or candidates. */
 double price_delta(struct price_term t, double n);
 
-/* The largest epsilon for which that leaves enough of the study's delta; 0 if there is none. */
+/* The largest epsilon whose slack leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);
 /* The least for which a whole run's first noise is within what the circuits make; 0 likewise. */
 double price_epsilon_least(const struct study *study);

@@ -131,6 +131,7 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
         upload_clear(&parts[i]);
     return e;
 }
+
 void upload_clear(struct upload *u)
 {
     bytes_clear(&u->vector);

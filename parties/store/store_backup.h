@@ -16,7 +16,7 @@ struct store_contents {
     uint64_t uploads, debits;
 };
 
-/* ERR_SYSTEM, logged, if `file` is there: it is not replaced, nor is a store by the next. */
+/* Neither replaces anything: ERR_SYSTEM, logged, if `file`, or the folder's store, is there. */
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log) MUST_CHECK;
 /* ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH if it is too new. */

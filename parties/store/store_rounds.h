@@ -35,23 +35,20 @@ enum standing {
     STANDING_OPENED
 };
 
-/*
- * The round of this run and sequence, if there is one; `selected` from STANDING_INDEX on (0 where
- * nothing was selected), `uploads` (may be NULL) are the ids that it was bound with, one after
- * another.
- */
+/* A round as it is here; all zero, STANDING_NONE, where it is not. */
 struct store_found {
     struct store_round round;
     enum standing standing;
-    uint64_t selected;
+    uint64_t selected; /* from STANDING_INDEX on; 0 where nothing was selected */
     uint32_t attempts;
 };
+/* The round of this run and sequence. */
 enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                           uint32_t sequence, struct store_found *found) MUST_CHECK;
 /*
  * How many rounds of a run are bound, which is the sequence of the next one. Unless NULL,
- * `upload_ids` are those of the last round that was bound here: rounds that neighbours gave have
- * none.
+ * `upload_ids` gets the ids, one after another, that the last round was bound with here: rounds
+ * that neighbours gave have none.
  */
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;

@@ -399,13 +399,12 @@ static void list_revoked(FILE *out, const char *words, const struct study *by,
                          const struct study *other)
 {
     for (size_t i = 0; i < by->revoked_count; i++)
-        if (!study_revoked(other, &by->revoked[i])) {
+        if (!study_revoked(other, &by->revoked[i]))
             fprintf(out, "  %s: a key of %s\n", words,
                     public_identity_fingerprint(&by->revoked[i]).text);
-        }
 }
 
-static void compare_deadlines(FILE *out, const struct study *a, const struct study *b)
+static void compare_settings(FILE *out, const struct study *a, const struct study *b)
 {
     compare_number(out, "deadlines.connect", a->connect_s, b->connect_s);
     compare_number(out, "deadlines.round", a->round_s, b->round_s);
@@ -442,6 +441,6 @@ enum err roster_compare(FILE *out, const struct study *earlier, const struct stu
     compare_analysts(out, earlier, study);
     list_revoked(out, "revoked", study, earlier);
     list_revoked(out, "NO LONGER REVOKED", earlier, study);
-    compare_deadlines(out, earlier, study);
+    compare_settings(out, earlier, study);
     return ERR_OK;
 }

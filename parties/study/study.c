@@ -310,7 +310,7 @@ void study_free(struct study **study)
     memory_free(study);
 }
 
-/* --- questions -------------------------------------------------------------------------------- */
+/* --- keys and ports --------------------------------------------------------------------------- */
 
 bool study_revoked(const struct study *study, const struct public_identity *who)
 {

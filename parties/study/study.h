@@ -174,15 +174,16 @@ struct study {
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
+/* The same from memory; `path` is for messages, and files that the study names lie beside it. */
+enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
+                     struct log *log) MUST_CHECK;
+void study_free(struct study **study);
+
 /*
  * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
  * has it. Of the study, domain and zeros alone must be there.
  */
 enum err study_add_impossible(struct study *study, const char *path, struct log *log) MUST_CHECK;
-/* The same from memory; `path` is for messages, and files that the study names lie beside it. */
-enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
-                     struct log *log) MUST_CHECK;
-void study_free(struct study **study);
 
 /* Whether it can name somebody in a study: 1 to 31 of a-z 0-9 _ -. */
 bool study_good_name(const char *text);

@@ -1,7 +1,6 @@
 /* Owners that no study lists: as many as an issuer admits, one by one, up to a number. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
-#include "protocols/records_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +72,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
 }
 
 /* Who sends one row need not say whose it is: the issuer sees to that. */
-static enum err check_others(struct reading *r, const yaml_node_t *node)
+static enum err check_persons(struct reading *r, const yaml_node_t *node)
 {
     const struct study *s = r->study;
     if (s->person.columns == 0)
@@ -96,7 +95,7 @@ enum err study_read_open(struct reading *r, const yaml_node_t *node, struct peop
     if (node == NULL)
         return ERR_OK;
     TRY(yaml_mapping(r->file, node, "open_owners", keys, 4));
-    TRY(check_others(r, node));
+    TRY(check_persons(r, node));
     TRY(study_read_key(r, issuer, &o->issuer));
     TRY(study_read_unsigned(r, most, "max", 1, STUDY_OPEN_MAX, &number));
     o->most = number;

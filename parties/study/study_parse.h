@@ -50,7 +50,7 @@ enum err study_read_questions(struct reading *r, const yaml_node_t *node,
 /* All pairs of attributes: what holds where a study has none and needs none. */
 enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 
-/* --- whose rows are whose: study_person.c ----------------------------------------------------- */
+/* --- whose rows are whose: study_person.c, study_link.c --------------------------------------- */
 
 /* The keys `person`, and `enforce_person` of the budget; after `link`. */
 enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,

@@ -1,4 +1,4 @@
-/* What a study says to people: its description, and the example that trefoil init writes. */
+/* A study for people: the example that trefoil init writes, and what any study says in words. */
 #include "parties/study/study.h"
 
 #include "base/date.h"
@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The example that trefoil init writes. */
 EMBED_TEXT(study_example, "parties/study/example.yaml");
 
 enum err study_write_template(const char *path, bool force, struct log *log)
