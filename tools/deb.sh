@@ -17,9 +17,10 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
 fi
 export SOURCE_DATE_EPOCH
-# behind a release, and before the next
 if in_git && ! git describe --exact-match --tags HEAD 2>/dev/null | grep -qx "v$version"; then
-    version=$version+git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M)
+    # before the release of this version, or behind it
+    if git rev-parse -q --verify "refs/tags/v$version" >/dev/null; then sign=+; else sign='~'; fi
+    version=$version${sign}git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M)
 fi
 
 stage=$out/trefoil-$version
