@@ -353,7 +353,8 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     store_close(&b.store[0]);
     support_alter(&b.s, 0, "PRAGMA user_version = 1000");
     words = words_of_opening(&b, ERR_MISMATCH);
-    assert_non_null(strstr(words, "a later trefoil (store version 1000; this one, "));
+    assert_non_null(
+        strstr(words, "/store.sqlite was used by a later trefoil (store version 1000; this one, "));
     assert_non_null(strstr(words, "knows 10): run that one"));
     assert_null(b.store[0]);
     support_alter(&b.s, 0, before_versions);

@@ -303,12 +303,10 @@ static uint32_t attempts_of(struct store *store, const struct store_round *r)
     return found.attempts;
 }
 
-/* Attempts are on disk, each round has its own, and a store of before counts from none. */
+/* Attempts are on disk, and each round has its own. */
 TEST(attempts_are_counted_on_disk)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
-    struct store_round staged;
-    struct bytes entry CLEAN(bytes_clear) = {0};
     struct bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &first), 0);
@@ -320,10 +318,14 @@ TEST(attempts_are_counted_on_disk)
     }
     assert_int_equal(debit(b.store[0], &second, 1), ERR_OK);
     assert_int_equal(attempts_of(b.store[0], &second), 0);
-    /*
-     * of a store of version 6 what is staged has no entry, so that nobody's debit can be taken for
-     * it
-     */
+}
+
+/* Of a store of 0.1 what is staged has no entry, so that nobody's debit can be taken for it. */
+TEST(what_an_older_store_has_staged_has_no_entry)
+{
+    struct store_round staged;
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    struct bench b CLEAN(bench_free) = bench_new();
     assert_int_equal(stage(b.store[0], &(struct store_round){.run = {9}}), ERR_OK);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_true(entry.size > 0 && staged.run[0] == 9);
@@ -333,7 +335,6 @@ TEST(attempts_are_counted_on_disk)
                   "ALTER TABLE rounds DROP COLUMN analyst;"
                   "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; PRAGMA user_version = 6");
     assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(attempts_of(b.store[0], &first), 0);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_int_equal(entry.size, 0);
 }
@@ -375,27 +376,6 @@ TEST(a_run_is_of_the_analyst_who_paid_last)
     memset(own, 5, sizeof own);
     assert_true(known);
     assert_memory_equal(analyst, own, sizeof own);
-}
-
-/* Noise was a column of its round once: it is found where it is now. */
-TEST(noise_of_an_older_store_is_taken_over)
-{
-    const struct store_round first = round_of(1, 0);
-    struct bench b CLEAN(bench_free) = bench_new();
-    struct bytes noise CLEAN(bytes_clear) = {0};
-    assert_int_equal(debit(b.store[0], &first, 1), ERR_OK);
-    store_close(&b.store[0]);
-    support_alter(&b.s, 0,
-                  "ALTER TABLE rounds ADD COLUMN sealed BLOB;"
-                  "UPDATE rounds SET sealed = (SELECT sealed FROM noise); DROP TABLE noise;"
-                  "DROP INDEX came; DROP INDEX held;"
-                  "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
-                  "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; PRAGMA user_version = 4");
-    assert_int_equal(open_store(&b, 0), ERR_OK);
-    assert_int_equal(store_noise(b.store[0], &first, &noise), ERR_OK);
-    assert_int_equal(noise.size, 20);
-    assert_memory_equal(noise.data, "these are the shares", 20);
 }
 
 TEST(what_is_staged_can_be_dropped)

@@ -71,6 +71,8 @@ static const char *const migrations[] = {
     "CREATE TABLE seats(number INTEGER PRIMARY KEY, sign BLOB NOT NULL) STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
+#define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */
+#define VERSION_OF_RUNS 7   /* the first with runs that this program goes on with */
 
 size_t store_version(void)
 {
@@ -78,6 +80,30 @@ size_t store_version(void)
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
+
+static const char *path_of(const struct store *s)
+{
+    return sqlite3_db_filename(s->db, "main");
+}
+
+/*
+ * A run that trefoil 0.1 began is finished with that: noise costs otherwise now, and requests are
+ * written otherwise. A store that waits for one stays as it is.
+ */
+static enum err check_finished(struct store *s, uint64_t version)
+{
+    bool over = true;
+    if (version >= VERSION_OF_ROUNDS && version < VERSION_OF_RUNS)
+        TRY(store_run_is_over(s, &over));
+    if (over)
+        return ERR_OK;
+    return log_fail(s->log, ERR_MISMATCH,
+                    "%s has a run that trefoil 0.1 began and that is not over "
+                    "(store version %u; this trefoil, %s, goes on with runs of version %d and "
+                    "later): serve the study with trefoil 0.1 at all three servers until that run "
+                    "has spent its budget, or end it with 0.1's serve --purge. Nothing was changed",
+                    path_of(s), (unsigned)version, TREFOIL_VERSION, VERSION_OF_RUNS);
+}
 
 /* Within a batch: brings the database up to this program's version; refuses one of a later one. */
 static enum err migrate(struct store *s)
@@ -88,11 +114,12 @@ static enum err migrate(struct store *s)
     TRY(store_number(s, "PRAGMA user_version", &version));
     if (version > VERSION)
         return log_fail(s->log, ERR_MISMATCH,
-                        "the server's folder was used by a later trefoil (store version %u; this "
+                        "%s was used by a later trefoil (store version %u; this "
                         "one, %s, knows %zu): run that one; nothing was changed",
-                        (unsigned)version, TREFOIL_VERSION, VERSION);
+                        path_of(s), (unsigned)version, TREFOIL_VERSION, VERSION);
     if (version == VERSION)
         return ERR_OK;
+    TRY(check_finished(s, version));
     for (size_t k = (size_t)version; e == ERR_OK && k < VERSION; k++)
         e = store_execute(s, migrations[k]);
     snprintf(sql, sizeof sql, "PRAGMA user_version = %zu", VERSION);
@@ -101,10 +128,10 @@ static enum err migrate(struct store *s)
     if (e == ERR_OK)
         return ERR_OK;
     return log_fail(s->log, e,
-                    "the server's folder is of an earlier trefoil (store version %u; this one, %s, "
+                    "%s is of an earlier trefoil (store version %u; this one, %s, "
                     "writes %zu) and could not be brought up to date: nothing was changed. If it "
                     "has debits, end the study with the trefoil that made it",
-                    (unsigned)version, TREFOIL_VERSION, VERSION);
+                    path_of(s), (unsigned)version, TREFOIL_VERSION, VERSION);
 }
 
 /* One process a folder, since two would both debit. SQLite's own lock would keep backups out. */

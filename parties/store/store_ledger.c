@@ -95,18 +95,51 @@ enum err store_check_ledger(struct store *s)
                     (unsigned long long)own.number);
 }
 
-/* The budget that an entry leaves. */
-static enum err read_budget(struct store *s, uint64_t number, const struct bytes *entry,
-                            struct ledger **ledger)
+/* A debit's round, and the budget that it leaves. */
+static enum err read_debit(struct store *s, uint64_t number, const struct bytes *entry,
+                           struct store_round *round, struct ledger **ledger)
 {
-    struct store_round round;
     char text[STORE_LEDGER_TEXT];
-    if (store_read_entry(entry->data, entry->size, &round, text) == ERR_OK)
+    if (store_read_entry(entry->data, entry->size, round, text) == ERR_OK)
         return ledger_parse(ledger, text, s->log);
     return log_fail(s->log, ERR_FORMAT,
                     "store: entry %llu of the privacy ledger on disk is not one that trefoil "
                     "wrote; restore a backup of the server's folder, and run trefoil recover",
                     (unsigned long long)number);
+}
+
+/* What was spent up to a debit, and what is left after it; whether that was a selection. */
+struct spent {
+    double spent, left;
+    bool selection;
+};
+
+static enum err spent_at(struct store *s, uint64_t number, struct spent *spent)
+{
+    struct bytes entry CLEAN(bytes_clear) = {0};
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
+    struct store_round round;
+    uint8_t head[32];
+    TRY(store_entry(s, number, &entry, head));
+    TRY(read_debit(s, number, &entry, &round, &ledger));
+    *spent = (struct spent){ledger_spent(ledger), ledger_remaining(ledger),
+                            round.range.count[TAPE_GUMBEL] > 0};
+    return ERR_OK;
+}
+
+enum err store_run_is_over(struct store *s, bool *over)
+{
+    uint64_t debits;
+    struct spent last, before = {0};
+    TRY(store_debits(s, &debits));
+    *over = debits == 0;
+    if (*over)
+        return ERR_OK;
+    TRY(spent_at(s, debits, &last));
+    if (debits > 1)
+        TRY(spent_at(s, debits - 1, &before));
+    *over = last.selection && last.left < last.spent - before.spent;
+    return ERR_OK;
 }
 
 enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
@@ -115,6 +148,7 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
     struct query q = query_of(
         store, "SELECT number, head, entry FROM ledger ORDER BY number DESC LIMIT 1");
     struct bytes entry CLEAN(bytes_clear) = {0};
+    struct store_round last;
     *ledger = NULL;
     *head = (struct store_head){0};
     if (query_row(&q)) {
@@ -123,7 +157,7 @@ enum err store_ledger(struct store *store, const struct ledger_limits *fresh,
         query_bytes(&q, &entry);
     }
     TRY(query_end(&q));
-    return head->number > 0 ? read_budget(store, head->number, &entry, ledger)
+    return head->number > 0 ? read_debit(store, head->number, &entry, &last, ledger)
                             : ledger_new(ledger, fresh, store->log);
 }
 

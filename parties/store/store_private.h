@@ -110,6 +110,11 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
 /* Within a transaction: adds it to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;
+/*
+ * Whether no run can go on: nothing was debited, or a selection was debited last and leaves less
+ * than it took.
+ */
+enum err store_run_is_over(struct store *s, bool *over) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 
