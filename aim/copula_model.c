@@ -3,6 +3,7 @@
 #include "aim/copula.h"
 #include "aim/digest.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -142,8 +143,7 @@ static enum err load(struct copula **c, struct domain **d, const struct bytes *t
                      struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    const bool old = text->size >= sizeof old_magic &&
-                     memcmp(text->data, old_magic, sizeof old_magic - 1) == 0;
+    const bool old = version_of(text->data, text->size, magic) == 1;
     TRY(digest_check(&r, old ? old_magic : magic));
     TRY(domain_read(d, &r, log));
     TRY(copula_new(c, *d));
@@ -165,6 +165,7 @@ enum err copula_load(struct copula **c, struct domain **d, const char *path, str
     *c = NULL;
     *d = NULL;
     TRY(file_read(path, FILE_MAX, &text, log));
+    TRY(version_check(path, text.data, text.size, magic, 1, log));
     e = load(c, d, &text, log);
     if (e == ERR_FORMAT || e == ERR_STUDY)
         e = log_fail(log, ERR_FORMAT,
@@ -182,9 +183,8 @@ bool copula_is_file(const char *path)
 {
     char start[sizeof magic - 1];
     FILE *f = fopen(path, "rb");
-    bool is = f != NULL && fread(start, 1, sizeof start, f) == sizeof start &&
-              (memcmp(start, magic, sizeof start) == 0 ||
-               memcmp(start, old_magic, sizeof start) == 0);
+    const bool is = f != NULL && fread(start, 1, sizeof start, f) == sizeof start &&
+                    version_of(start, sizeof start, magic) > 0;
     if (f != NULL)
         (void)fclose(f);
     return is;

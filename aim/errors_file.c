@@ -5,6 +5,7 @@
 #include "aim/model_private.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -120,10 +121,10 @@ enum err errors_load(struct errors **out, const struct model *m, const char *pat
     *out = NULL;
     TRY(digest_of(m, model));
     TRY(file_read(path, ERRORS_FILE_MAX, &text, log));
+    TRY(version_check(path, text.data, text.size, magic, 1, log));
     r = reader_of(text.data, text.size);
     if (digest_check(&r, magic) != ERR_OK)
-        return log_fail(log, ERR_FORMAT, "%s is cut or altered, or of another version%s", path,
-                        again);
+        return log_fail(log, ERR_FORMAT, "%s is cut or altered%s", path, again);
     stored = reader_bytes(&r, sizeof model);
     if (stored == NULL || memcmp(stored, model, sizeof model) != 0)
         return log_fail(log, ERR_FORMAT, "%s is of another model%s", path, again);

@@ -4,6 +4,7 @@
 #include "aim/model_file.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -228,9 +229,9 @@ enum err loop_load(struct loop *l, bool *found)
     *found = access(path, F_OK) == 0;
     if (!*found)
         return ERR_OK;
-    e = file_read(path, MODEL_FILE_MAX, &text, l->log);
-    if (e == ERR_OK)
-        e = read_file(l, &text);
+    TRY(file_read(path, MODEL_FILE_MAX, &text, l->log));
+    TRY(version_check(path, text.data, text.size, magic, 1, l->log));
+    e = read_file(l, &text);
     if (e == ERR_MISMATCH)
         log_error(l->log,
                   "%s was kept by a run of another study, with other options, or by a version of "
@@ -238,6 +239,6 @@ enum err loop_load(struct loop *l, bool *found)
                   "that began the run (what was spent stays spent)",
                   path);
     else if (e == ERR_FORMAT)
-        log_error(l->log, "%s is cut, altered or no state of this version of trefoil", path);
+        log_error(l->log, "%s is cut, altered or no state of a run", path);
     return e;
 }

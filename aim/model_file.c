@@ -5,6 +5,7 @@
 #include "aim/model_private.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <math.h>
 #include <string.h>
@@ -162,6 +163,7 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     *m = NULL;
     *d = NULL;
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
+    TRY(version_check(path, text.data, text.size, magic, 1, log));
     e = load(m, d, &text, limit_cells, log);
     if (e == ERR_FORMAT && copula_is_file(path))
         return log_fail(log, ERR_USAGE,

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -127,9 +128,12 @@ static enum err check_domain(const struct reading *r, const json_t *sizes)
 
 static enum err read_root(struct reading *r, const json_t *root, struct output_found *found)
 {
+    static const char known[] = "trefoil-measurements-1";
     const char *format = json_string_value(json_object_get(root, "format"));
     double rows;
-    if (format == NULL || strcmp(format, "trefoil-measurements-1") != 0)
+    if (format != NULL)
+        TRY(version_check(r->path, format, strlen(format), known, 1, r->log));
+    if (format == NULL || strcmp(format, known) != 0)
         return wrong(r, "format", "must be \"trefoil-measurements-1\"");
     TRY(positive_of(r, root, "epsilon", &found->epsilon));
     TRY(number_of(r, root, "delta", &found->delta));

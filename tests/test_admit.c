@@ -46,6 +46,10 @@ TEST(a_token_is_of_one_study_key_and_number)
     text[TOKEN_TEXT_SIZE - 1] = 'A';
     text[TOKEN_TEXT_SIZE] = '\0';
     assert_int_equal(token_parse(&again, text), ERR_FORMAT);
+    text[sizeof "trefoil-token" - 1] = '9';
+    assert_int_equal(token_parse(&again, text), ERR_MISMATCH);
+    assert_non_null(
+        strstr(token_hint(ERR_MISMATCH), "of a later trefoil; this one, " TREFOIL_VERSION));
     assert_int_equal(parse_edit(f, "rounds: 4", OPEN "\nretain_days: 9", &other), ERR_OK);
     assert_int_equal(token_check(&t, other), ERR_AUTH);
     again = t;

@@ -409,7 +409,7 @@ TEST(the_first_line_is_checked)
     static const struct {
         const char *find, *by;
     } cases[] = {
-        {"trefoil-audit-1", "trefoil-audit-2"},
+        {"trefoil-audit-1", "trefoil-adieu-1"},
         {" study test", " study a-name-of-more-than-thirty-one-letters"},
         {" terms ", " terms 0"},
         {" server 0", " server 3"},

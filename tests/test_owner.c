@@ -739,7 +739,9 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
         support_says(said, "edited:5 is not an entry of a book of budgets");
         support_says(said, "share with that study again");
     }
-    assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-book-2", said), ERR_STUDY);
+    assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-book-2", said), ERR_FORMAT);
+    support_says(said, "edited is of a later trefoil: its format is trefoil-book-2");
+    assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-boot-1", said), ERR_STUDY);
     support_says(said, "edited:3: \"format trefoil-book-1\" should stand before this line");
 
     /* cut anywhere but behind a line it is refused */
@@ -802,7 +804,7 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
 
     assert_int_equal(load_edited(&s, "study test\n", "study toast\n", &log), ERR_STUDY);
     support_says(said, "or is not the secret of the study test; put a copy of it in its place");
-    assert_int_equal(load_edited(&s, "secret-1", "secret-2", &log), ERR_STUDY);
+    assert_int_equal(load_edited(&s, "secret-1", "secret-2", &log), ERR_FORMAT);
     assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret  ", &log), ERR_STUDY);
     assert_int_equal(load_edited(&s, "\nsecret ", "\nsecret", &log), ERR_STUDY);
     assert_int_equal(file_read(path, 4096, &text, &log), ERR_OK);

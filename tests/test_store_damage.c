@@ -335,7 +335,7 @@ static const struct ruin {
     enum err e;
     const char *says;
 } ruins[] = {
-    {"PRAGMA user_version = 1000", ERR_MISMATCH, "is of a later trefoil (store version 1000, this"},
+    {"PRAGMA user_version = 1000", ERR_MISMATCH, "is of a later trefoil (store version 1000; this"},
     {"DROP TABLE audit_log", ERR_FORMAT, "is damaged, or was not made by trefoil backup"},
     {"INSERT INTO audit_log VALUES(x'00')", ERR_FORMAT,
      "is damaged, or was not made by trefoil backup"},

@@ -18,12 +18,17 @@ says() {
     result $? "$1: $words"
 }
 
-# a server that is refused leaves its folder as the program before can go on with it
-sha256sum stopped/east/{store.sqlite,audit.log} >before
-says 3 'write outside: error wherever outside is not given' serve study.yaml --key east.key --folder stopped/east \
-    --listen "127.0.0.1:$port"
-sha256sum --quiet -c before
-result $? 'and nothing in its folder has changed'
+# A server that is refused leaves its folder as the program before can go on with it: for a run that is not over, or for
+# another study.
+refuses() { # FOLDER WORDS
+    sha256sum "$1"/{store.sqlite,audit.log} >before
+    says 3 "$2" serve study.yaml --key north.key --folder "$1" --listen "127.0.0.1:$port"
+    sha256sum --quiet -c before
+    result $? "nothing in $1 has changed"
+}
+refuses stopped/north 'serve the study with trefoil 0.1 at all three servers until that run has spent its budget'
+refuses killed/north 'has a run that trefoil 0.1 began and that is not over (store version 6'
+refuses uploaded/north 'write outside: error wherever outside is not given'
 
 # Where a study says nothing of outside, it was error then: said aloud, the terms are those of then.
 mv study.yaml silent.yaml
@@ -50,11 +55,91 @@ says 0 'wrote' refit finished/result --study study.yaml --out again
 says 0 'COUNT(*)' query again 'SELECT COUNT(*) FROM t'
 says 0 '50 real rows' eval study.yaml clinic.csv finished/result
 
-# a version from the future is refused with the file's name
-sed '1s/trefoil-model-1/trefoil-model-9/' finished/result/model >model
-says 6 'model' query model 'SELECT COUNT(*) FROM t'
-sed 's/trefoil-measurements-1/trefoil-measurements-9/' finished/result/measurements.json >again/measurements.json
-says 6 'again/measurements.json' refit again --out third
-sed 's/trefoil-receipt-1/trefoil-receipt-9/' clinic.upgraded.receipt >receipt
-says 6 'receipt' check study.yaml --receipt receipt
+# a run that was begun then is known, and not taken for another one
+says 6 'stopped/result/run.state is of an earlier trefoil: its format is trefoil-run-2' run study.yaml --key office.key --out stopped/result
+
+# --- servers go on from the folders that theirs left
+
+start() { # FOLDER NAME
+    "$trefoil" serve moved.yaml --key "$2.key" --folder "$1" --listen 127.0.0.1 --noise-ahead off >"$2.log" 2>&1 &
+    pid[$2]=$!
+    until grep -q 'is ready' "$2.log" || ! kill -0 $! 2>/dev/null; do sleep 0.05; done
+}
+stop() {
+    kill "$1" && wait "$1"
+    result $? 'a server ends'
+}
+declare -A pid
+trap 'kill "${pid[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
+
+# at other ports, which all three sign
+sed -e "s/^study: .*/&\nroster: 2/; s/:17100/:$port/; s/:17105/:$((port + 5))/; s/:17110/:$((port + 10))/" study.yaml >moved.yaml
+for name in north east west; do
+    "$trefoil" roster sign moved.yaml --key $name.key >/dev/null || exit 1
+done
+
+# over is over: what the run spent stays so
+says 0 '4 debits' restore finished/north.backup over
+start over north
+stop "${pid[north]}"
+grep -qF 'roster 2 takes the place of roster 1' north.log
+result $? 'the store of a run that is over is carried over'
+
+# one of two owners was cut, with two of three servers
+start uploaded/north north
+start uploaded/east east
+says 5 'share --replace' share moved.yaml late.csv --key late.key
+says 4 'server 2 (west)' share moved.yaml late.csv --key late.key --replace --retries 0
+start uploaded/west west
+says 0 'all three servers have stored the upload' share moved.yaml late.csv --key late.key
+says 0 'wrote report.html' run moved.yaml --key office.key --out fresh --quick
+says 0 'COUNT(*)' query fresh 'SELECT COUNT(*) FROM t'
+for name in north east west; do
+    stop "${pid[$name]}"
+done
+says 0 'the three logs fit together' audit uploaded/{north,east,west}/audit.log --study moved.yaml --heads fresh/heads
+
+# --- what a later version wrote
+
+version=$("$trefoil" --version | awk 'NR == 1 { print $2 }')
+# FILE says that it is of version 99 of FORMAT: refused with the file's name, both versions and what to do; nothing is altered
+later() { # STATUS FILE FORMAT COMMAND...
+    local expected=$1 file=$2 format=$3 name=${3%%[0-9]*} text status words found=
+    shift 3
+    [[ $format == *- ]] || found=${name}99 # else FILE is named with the line
+    cp -p "$file" kept
+    sed -i "s/$format/${name}99${format#"$name"[0-9]}/" "$file"
+    sha256sum "$file" >before
+    "$trefoil" "$@" >said 2>&1
+    status=$?
+    [ "$status" -eq "$expected" ] && sha256sum --quiet -c before || status=99
+    text=$(tr -s '\n ' ' ' <said)
+    for words in "$file" 'of a later trefoil' $found "this one, $version, reads" "${format%-}" 'use the trefoil that'; do
+        [[ $text == *"$words"* ]] || { status=99; echo "# without \"$words\":"; }
+    done
+    [ "$status" -eq "$expected" ] || sed 's/^/# /' said
+    [ "$status" -eq "$expected" ]
+    result $? "$file of a later version, $1"
+    mv kept "$file"
+}
+"$trefoil" serve moved.yaml --key north.key --folder over --purge 2>/dev/null
+result $? 'the study is ended where its run is over'
+printf 'trefoil-copula-2\n' >copula
+query=(query again 'SELECT COUNT(*) FROM t')
+later 6 again/model trefoil-model-1 "${query[@]}"
+later 6 copula trefoil-copula-2 query copula "${query[2]}"
+later 6 again/errors trefoil-errors-1 "${query[@]}"
+later 6 again/measurements.json trefoil-measurements-1 refit again --out third
+later 6 fresh/stats.json trefoil-stats-1 refit fresh --study moved.yaml --out third
+later 6 fresh/run.state trefoil-run-3 run moved.yaml --key office.key --out fresh
+later 6 fresh/loop.state trefoil-loop-1 run moved.yaml --key office.key --out fresh
+later 6 fresh/heads trefoil-sig1- audit uploaded/north/audit.log --study moved.yaml --heads fresh/heads
+later 6 uploaded/north/audit.log trefoil-audit-1 audit uploaded/north/audit.log
+later 6 late.upgraded.receipt trefoil-receipt-1 check moved.yaml --receipt late.upgraded.receipt
+later 6 over/purge.txt trefoil-purge-1 check moved.yaml --statement over/purge.txt
+later 6 late.book trefoil-book-1 share --key late.key --book
+later 6 late.upgraded.secret trefoil-secret-1 share moved.yaml late.csv --key late.key
+later 3 late.key trefoil1- keygen --show late.key
+later 3 moved.yaml trefoil1- check moved.yaml
+later 3 moved.yaml trefoil-sig1- check moved.yaml
 end_test

@@ -2,6 +2,7 @@
 
 #include "aim/digest.h"
 #include "base/memory.h"
+#include "base/version.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -69,10 +70,11 @@ enum err answers_open(struct answers **answers, const char *path, const struct s
     if (access(path, F_OK) != 0)
         return memory_hand_over(answers, &a);
     TRY(file_read(path, FILE_MOST, &text, log));
+    TRY(version_check(path, text.data, text.size, magic, 1, log));
     e = read_answers(a, &text);
     if (e == ERR_FORMAT)
         return log_fail(log, ERR_DATA,
-                        "%s is cut or altered, or of another run or version of trefoil: this run "
+                        "%s is cut or altered, or of another run: this run "
                         "cannot go on from here. Its answers can be had again: trefoil run "
                         "with another --out and --continue",
                         path);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "base/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,15 +94,14 @@ static enum err load(struct run_state *s)
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(file_read(s->path, STATE_MAX, &text, s->log));
+    TRY(version_check(s->path, text.data, text.size, magic, 3, s->log));
     e = read_state(s, &text);
     if (e == ERR_MISMATCH)
         return log_fail(s->log, e, "%s is of a run of another study; use another --out", s->path);
     if (e == ERR_FORMAT)
-        return log_fail(
-            s->log, e,
-            "%s is cut or altered, or of another version of trefoil: this run cannot go on; what "
-            "it spent stays spent",
-            s->path);
+        return log_fail(s->log, e,
+                        "%s is cut or altered: this run cannot go on; what it spent stays spent",
+                        s->path);
     if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0)
         return log_fail(s->log, ERR_MISMATCH,
                         "%s is of another run than --continue names; use another --out", s->path);

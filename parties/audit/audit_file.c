@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -113,7 +114,7 @@ static unsigned server_of(struct words *w)
 
 static void read_first(struct audit_file *f, struct words *w)
 {
-    expect(w, "trefoil-audit-1");
+    expect(w, AUDIT_LABEL);
     expect(w, "study");
     copy(w, word(w), f->study, sizeof f->study);
     hex(w, "terms", f->terms, sizeof f->terms);
@@ -319,6 +320,16 @@ static enum err add_line(struct audit_file *f, char *line, size_t n, const char 
     return e;
 }
 
+/* The first line is "0 TIME log FORMAT ..". */
+static enum err check_version(const struct bytes *text, const char *path, struct log *log)
+{
+    const char *at = (const char *)text->data, *end = at + text->size;
+    for (unsigned k = 0; k < 3 && at != NULL; k++)
+        if ((at = memchr(at, ' ', (size_t)(end - at))) != NULL)
+            at++;
+    return at == NULL ? ERR_OK : version_check(path, at, (size_t)(end - at), AUDIT_LABEL, 1, log);
+}
+
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
@@ -326,6 +337,7 @@ enum err audit_file_read(struct audit_file **file, const char *path, struct log 
     *file = NULL;
     TRY(memory_new(&f, 1));
     TRY(file_read(path, FILE_MAX, &text, log));
+    TRY(check_version(&text, path, log));
     f->torn = text.size;
     while (f->torn > 0) {
         char *line = (char *)text.data + f->size, *end = memchr(line, '\n', f->torn);

@@ -74,9 +74,11 @@ static enum err check_folders(const struct refitting *r)
 static enum err load_study(struct refitting *r)
 {
     char path[FILE_PATH];
+    json_auto_t *stats = NULL;
     TRY(study_load(&r->study, r->study_file, r->log));
     TRY(file_path(path, r->log, "%s/stats.json", r->terms.folder));
-    return file_read(path, ((size_t)64 << 20), &r->stats, r->log);
+    TRY(file_read(path, ((size_t)64 << 20), &r->stats, r->log));
+    return report_read_json(&stats, r->terms.folder, "stats.json", r->log);
 }
 
 /* Options of the command line go before the study's. */

@@ -4,9 +4,17 @@
 #include "aim/output.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/version.h"
 #include "parties/display/report_private.h"
 
 #include <string.h>
+
+static enum err check_version(const json_t *json, const char *path, struct log *log)
+{
+    const char *format = json_string_value(json_object_get(json, "format"));
+    return format == NULL ? ERR_OK
+                          : version_check(path, format, strlen(format), "trefoil-stats-1", 1, log);
+}
 
 enum err report_read_json(json_t **json, const char *folder, const char *name, struct log *log)
 {
@@ -15,7 +23,7 @@ enum err report_read_json(json_t **json, const char *folder, const char *name, s
     TRY(file_path(path, log, "%s/%s", folder, name));
     *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (*json != NULL)
-        return ERR_OK;
+        return check_version(*json, path, log);
     return log_fail(log, ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);
 }
 

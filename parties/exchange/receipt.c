@@ -3,6 +3,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -147,10 +148,9 @@ static enum err read_head(struct source *in, const struct study *study)
     char value[LINE_MAX_SIZE];
     uint8_t terms[32];
     TRY(next_line(in, "format", value));
+    TRY(version_check(in->path, value, strlen(value), label, 1, in->log));
     if (strcmp(value, label) != 0)
-        return wrong(in, ERR_FORMAT,
-                     "this trefoil reads receipts of format trefoil-receipt-1; use the version "
-                     "that wrote this one");
+        return wrong(in, ERR_FORMAT, "\"format trefoil-receipt-1\" should stand here");
     TRY(next_line(in, "study", value));
     if (strcmp(value, study->name) != 0)
         return wrong(in, ERR_MISMATCH, "the receipt is of another study");

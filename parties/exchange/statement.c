@@ -3,6 +3,7 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -130,6 +131,7 @@ enum err statement_read(struct statement *s, const struct study *study, const ch
     struct source l = {.at = text, .end = (const char *)text + n};
     enum err e;
     *s = (struct statement){0};
+    TRY(version_check(path, text, n, LABEL, 1, log));
     e = read_all(&l, study, s);
     if (e == ERR_MISMATCH)
         log_error(log, "%s is about another study: its terms differ", path);

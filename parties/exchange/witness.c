@@ -1,6 +1,7 @@
 #include "parties/exchange/witness.h"
 
 #include "base/date.h"
+#include "base/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,13 +18,16 @@ static const char against[] = "against ";
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void read_line(struct witness *w, const char *path, unsigned number, const char *line)
+static enum err read_line(struct witness *w, const char *path, unsigned number, const char *line)
 {
+    const char *signature = strstr(line, "trefoil-sig");
     struct head head;
     unsigned server;
     enum err e;
     if (line[0] == '\0' || line[0] == '#' || strncmp(line, against, sizeof against - 1) == 0)
-        return;
+        return ERR_OK;
+    if (signature != NULL) /* or what was spent would be forgotten */
+        TRY(version_check(path, signature, strlen(signature), "trefoil-sig1-", 1, w->log));
     e = head_parse(w->study, line, &server, &head);
     if (e == ERR_OK && head.ledger.length > w->seen[server].ledger.length)
         w->seen[server] = head;
@@ -31,19 +35,21 @@ static void read_line(struct witness *w, const char *path, unsigned number, cons
         log_warn(w->log,
                  "%s:%u is not what a server has signed: it was cut or altered, and is left out",
                  path, number);
+    return ERR_OK;
 }
 
 /* `text` ends with a NUL. */
-static void read_lines(struct witness *w, const char *path, char *text)
+static enum err read_lines(struct witness *w, const char *path, char *text)
 {
     unsigned number = 1;
     for (char *line = text; line != NULL; number++) {
         char *end = strchr(line, '\n');
         if (end != NULL)
             *end++ = '\0';
-        read_line(w, path, number, line);
+        TRY(read_line(w, path, number, line));
         line = end;
     }
+    return ERR_OK;
 }
 
 enum err witness_add(struct witness *w, const char *path)
@@ -54,7 +60,7 @@ enum err witness_add(struct witness *w, const char *path)
     bytes_put_u8(&text, 0);
     TRY(bytes_ok(&text));
     TRY(file_path(w->path[w->files], w->log, "%s", path));
-    read_lines(w, path, (char *)text.data);
+    TRY(read_lines(w, path, (char *)text.data));
     w->files++;
     return ERR_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static const char head[] =
     "# What this key has sent to Trefoil studies (trefoil share --book): their budgets add up for\n"
     "# people whose rows are in several. Keep it as long as the data, and copy it to a new key.\n";
 static const char format[] = "format trefoil-book-1";
+#define WORD 7 /* "format " */
 static const char *const state_words[] = {
     [BOOK_BEGUN] = "begun",
     [BOOK_SENT] = "sent",
@@ -47,7 +49,7 @@ static bool sensible(const struct book_entry *e)
            e->delta_slack >= 0 && e->delta_slack < e->delta;
 }
 
-/* ERR_FORMAT, not logged, for a line that book_put() would not write. */
+/* ERR_DATA, not logged, for a line that book_put() would not write. */
 static enum err read_entry(struct book_entry *e, const char *line)
 {
     char time[DATE_SIZE], state[10];
@@ -57,16 +59,16 @@ static enum err read_entry(struct book_entry *e, const char *line)
     if (sscanf(line, "%20s %9s %31s %35s epsilon %lf delta %lf rho %lf slack %lf %lf", time, state,
                e->study, e->terms.text, &e->epsilon, &e->delta, &e->rho, &e->epsilon_slack,
                &e->delta_slack) != 9)
-        return ERR_FORMAT;
+        return ERR_DATA;
     while (k < STATES && strcmp(state_words[k], state) != 0)
         k++;
     if (k == STATES || !date_parse(time, &e->time) || !sensible(e))
-        return ERR_FORMAT;
+        return ERR_DATA;
     e->state = (enum book_state)k;
     book_put(&again, e);
     bytes_put_u8(&again, 0);
     TRY(bytes_ok(&again));
-    return strcmp((const char *)again.data, line) == 0 ? ERR_OK : ERR_FORMAT;
+    return strcmp((const char *)again.data, line) == 0 ? ERR_OK : ERR_DATA;
 }
 
 /* The entry of the same study, or NULL. */
@@ -84,9 +86,11 @@ static struct book_entry *find(const struct book *b, const struct book_entry *of
 struct reading {
     struct book *book;
     bool known; /* the format has been said */
+    const char *path;
+    struct log *log;
 };
 
-/* ERR_FORMAT, not logged. The book has room. */
+/* ERR_DATA, not logged, for a line that is none. The book has room. */
 static enum err take_line(struct reading *r, const char *line)
 {
     struct book_entry entry, *earlier;
@@ -96,8 +100,11 @@ static enum err take_line(struct reading *r, const char *line)
         r->known = true;
         return ERR_OK;
     }
-    if (!r->known)
-        return ERR_FORMAT;
+    if (!r->known) {
+        if (strncmp(line, format, WORD) == 0)
+            TRY(version_check(r->path, line + WORD, strlen(line + WORD), format + WORD, 1, r->log));
+        return ERR_DATA;
+    }
     TRY(read_entry(&entry, line));
     earlier = find(r->book, &entry);
     if (earlier != NULL)
@@ -107,39 +114,37 @@ static enum err take_line(struct reading *r, const char *line)
     return ERR_OK;
 }
 
-static enum err fail(const char *path, size_t number, bool known, struct log *log)
+static enum err fail(const struct reading *r, size_t number)
 {
-    if (!known)
-        return log_fail(log, ERR_STUDY,
+    if (!r->known)
+        return log_fail(r->log, ERR_STUDY,
                         "%s:%zu: \"%s\" should stand before this line: the book of budgets was cut "
-                        "or altered, or a later version of trefoil wrote it; put a copy of it in "
-                        "its place, or install that version",
-                        path, number, format);
+                        "or altered; put a copy of it in its place",
+                        r->path, number, format);
     return log_fail(
-        log, ERR_STUDY,
+        r->log, ERR_STUDY,
         "%s:%zu is not an entry of a book of budgets: it was cut or altered; put a copy "
         "of the file in its place, or see which study the line is of, delete the line, "
         "and share with that study again, which writes it anew",
-        path, number);
+        r->path, number);
 }
 
 /* A line without its end was cut. */
-static enum err parse(struct reading *r, const char *path, const char *text, size_t n,
-                      struct log *log)
+static enum err parse(struct reading *r, const char *text, size_t n)
 {
     char line[LINE_SIZE];
     size_t number = 1;
     for (size_t at = 0; at < n; number++) {
         const char *end = memchr(text + at, '\n', n - at);
         const size_t size = end == NULL ? n - at : (size_t)(end - text) - at;
-        enum err e = ERR_FORMAT;
+        enum err e = ERR_DATA;
         if (end != NULL && size < sizeof line && memchr(text + at, '\0', size) == NULL) {
             memcpy(line, text + at, size);
             line[size] = '\0';
             e = take_line(r, line);
         }
-        if (e == ERR_FORMAT)
-            return fail(path, number, r->known, log);
+        if (e == ERR_DATA)
+            return fail(r, number);
         TRY(e);
         at += size + 1;
     }
@@ -148,14 +153,14 @@ static enum err parse(struct reading *r, const char *path, const char *text, siz
 
 enum err book_parse(struct book *b, const char *path, const void *text, size_t n, struct log *log)
 {
-    struct reading r = {.book = b};
+    struct reading r = {.book = b, .path = path, .log = log};
     size_t lines = 0;
     enum err e;
     *b = (struct book){0};
     for (size_t i = 0; i < n; i++)
         lines += ((const char *)text)[i] == '\n';
     TRY(memory_new(&b->entry, lines));
-    e = parse(&r, path, text, n, log);
+    e = parse(&r, text, n);
     if (e != ERR_OK)
         book_clear(b);
     return e;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "parties/exchange/upload.h"
 
 #include <errno.h>
@@ -58,12 +59,25 @@ static enum err check_mode(const char *path, const struct stat *st, struct log *
         path, (unsigned)st->st_mode & 07777U, path);
 }
 
+static enum err check_version(const struct bytes *text, const char *path, struct log *log)
+{
+    static const char word[] = "\nformat ";
+    const size_t skip = sizeof word - 1;
+    const uint8_t *at = memmem(text->data, text->size, word, skip);
+    if (at == NULL)
+        return ERR_OK;
+    at += skip;
+    return version_check(path, at, text->size - (size_t)(at - text->data), "trefoil-secret-1", 1,
+                         log);
+}
+
 static enum err read_secret(uint8_t *secret, const char *path, const struct study *study,
                             struct log *log)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(file_read(path, FILE_LIMIT, &text, log));
+    TRY(check_version(&text, path, log));
     e = parse(&text, study, secret);
     if (e != ERR_STUDY)
         return e;

@@ -92,8 +92,9 @@ static enum err check(const struct side *s, struct store_contents *contents)
     enum err e = ask(s, "PRAGMA user_version", &version);
     if (version > store_version())
         return log_fail(s->log, ERR_MISMATCH,
-                        "%s is of a later trefoil (store version %u, this one knows %zu)", s->path,
-                        (unsigned)version, store_version());
+                        "%s is of a later trefoil (store version %u; this one, %s, knows %zu): use "
+                        "that one",
+                        s->path, (unsigned)version, TREFOIL_VERSION, store_version());
     if (e == ERR_OK)
         e = read_contents(s, contents);
     if (e == ERR_OK)

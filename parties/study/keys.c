@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/version.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -132,13 +133,17 @@ static enum err parse_private(struct identity *id, char *text, uint8_t seeds[SEC
     struct public_identity stated;
     size_t n = 0;
     const char *end;
+    enum err e;
     char *public_text = text_value(text, "public");
     char *secret_text = text_value(text, "secret");
     if (public_text == NULL || secret_text == NULL)
         return ERR_STUDY;
     public_text[strcspn(public_text, "\r\n")] = '\0';
     secret_text[strcspn(secret_text, "\r\n")] = '\0';
-    if (public_identity_parse(&stated, public_text) != ERR_OK ||
+    e = public_identity_parse(&stated, public_text);
+    if (e == ERR_MISMATCH)
+        return e;
+    if (e != ERR_OK ||
         sodium_base642bin(seeds, SECRET_SIZE, secret_text, strlen(secret_text), NULL, &n, &end,
                           BASE64) != 0 ||
         *end != '\0' || n != SECRET_SIZE || !clamped(seeds + 32))
@@ -163,6 +168,8 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     bytes_put_u8(&file, 0);
     TRY(seeds == NULL || id == NULL ? ERR_NOMEM : bytes_ok(&file));
     e = parse_private(id, (char *)file.data, seeds);
+    if (e == ERR_MISMATCH)
+        return log_fail(log, ERR_STUDY, "%s: %s", path, keys_parse_hint(e));
     if (e != ERR_OK)
         return log_fail(
             log, e, "%s is not an intact private key; name a file made by trefoil keygen", path);
@@ -245,6 +252,8 @@ enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char
 {
     const char *end;
     size_t n = 0;
+    if (version_of(text, strlen(text), signature_prefix) > 1)
+        return ERR_MISMATCH;
     if (strncmp(text, signature_prefix, SIGNATURE_PREFIX_SIZE) != 0 ||
         sodium_base642bin(signature, KEYS_SIGNATURE_SIZE, text + SIGNATURE_PREFIX_SIZE,
                           strlen(text) - SIGNATURE_PREFIX_SIZE, NULL, &n, &end, BASE64) != 0 ||
@@ -280,6 +289,8 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
     size_t n = 0, length = strlen(text);
     const char *end;
     bool expires = strncmp(text, text_prefix[1], PREFIX_SIZE) == 0;
+    if (version_of(text, length, text_prefix[1]) > 2)
+        return ERR_MISMATCH;
     if ((!expires && strncmp(text, text_prefix[0], PREFIX_SIZE) != 0) ||
         sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, length - PREFIX_SIZE, NULL, &n, &end,
                           BASE64) != 0 ||
@@ -302,11 +313,17 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
 
 const char *keys_parse_hint(enum err e)
 {
-    return e == ERR_AUTH
-               ? "the public key is damaged (its signature fails); copy the whole line "
-                 "that trefoil keygen printed"
-               : "this is not a public key; paste the line trefoil1-... (or trefoil2-...) "
-                 "that trefoil keygen printed";
+    switch (e) {
+    case ERR_AUTH:
+        return "the public key is damaged (its signature fails); copy the whole line "
+               "that trefoil keygen printed";
+    case ERR_MISMATCH:
+        return "the public key is of a later trefoil; this one, " TREFOIL_VERSION
+               ", reads those that begin with trefoil1- or trefoil2-: use the trefoil that made it";
+    default:
+        return "this is not a public key; paste the line trefoil1-... (or trefoil2-...) "
+               "that trefoil keygen printed";
+    }
 }
 
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b)

@@ -60,12 +60,16 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
                                 const uint8_t signature[64]) MUST_CHECK;
 
 void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE]);
-/* ERR_FORMAT where it is not such a text, ERR_AUTH where the signature fails. Not logged: the
- * caller knows the place. keys_parse_hint() has the words for both. */
+/* ERR_FORMAT where it is not such a text, ERR_MISMATCH where it is of a later version, ERR_AUTH
+ * where the signature fails. Not logged: the caller knows the place. keys_parse_hint() has the
+ * words. */
 enum err public_identity_parse(struct public_identity *who, const char *text) MUST_CHECK;
 const char *keys_parse_hint(enum err e);
 
-/* A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else. */
+/*
+ * A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else, ERR_MISMATCH
+ * for one of a later version.
+ */
 #define KEYS_SIGNATURE_SIZE 64
 #define KEYS_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
 void keys_signature_text(const uint8_t signature[KEYS_SIGNATURE_SIZE],

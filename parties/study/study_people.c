@@ -184,10 +184,17 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
     TRY(yaml_mapping(r->file, node, "signatures", keys, STUDY_SERVERS));
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
         const char *text;
+        enum err e;
         if (part[i] == NULL)
             continue;
         TRY(yaml_text(r->file, part[i], "a signature", &text));
-        if (keys_signature_parse(s->signature[i].bytes, text) != ERR_OK)
+        e = keys_signature_parse(s->signature[i].bytes, text);
+        if (e == ERR_MISMATCH)
+            return yaml_error(r->file, part[i],
+                              "the signature of %s is of a later trefoil; this one, %s, reads "
+                              "those that begin with trefoil-sig1-: use the trefoil that made it",
+                              s->server[i].name, TREFOIL_VERSION);
+        if (e != ERR_OK)
             return yaml_error(r->file, part[i],
                               "this is not a signature of %s, or it was cut short; paste the line "
                               "trefoil-sig1-... that trefoil roster sign printed",

@@ -1,6 +1,7 @@
 #include "parties/study/token.h"
 
 #include "base/file.h"
+#include "base/version.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -50,6 +51,9 @@ const char *token_hint(enum err e)
     case ERR_FORMAT:
         return "this is no token; it should be \"trefoil-token1-\" and 134 characters, as trefoil "
                "admit writes it";
+    case ERR_MISMATCH:
+        return "the token is of a later trefoil; this one, " TREFOIL_VERSION
+               ", reads those that begin with trefoil-token1-: use the trefoil that made it";
     case ERR_RANGE:
         return "the token has a number that the study's open_owners.max does not allow; ask the "
                "issuer for another";
@@ -76,6 +80,8 @@ enum err token_parse(struct token *t, const char *text)
     char again[TOKEN_TEXT_SIZE];
     const char *end;
     size_t n = 0;
+    if (version_of(text, strlen(text), prefix) > 1)
+        return ERR_MISMATCH;
     if (strncmp(text, prefix, PREFIX_SIZE) != 0 ||
         sodium_base642bin(raw, sizeof raw, text + PREFIX_SIZE, strlen(text) - PREFIX_SIZE, NULL, &n,
                           &end, BASE64) != 0 ||
@@ -88,18 +94,19 @@ enum err token_parse(struct token *t, const char *text)
     return strcmp(text, again) == 0 ? ERR_OK : ERR_FORMAT;
 }
 
-/* The first line that is a token of the key. */
-static bool find_line(struct token *t, char *text, const uint8_t sign[32])
+/* The first line that is a token of the key: ERR_DATA if there is none. */
+static enum err find_line(struct token *t, char *text, const uint8_t sign[32])
 {
     for (char *line = text, *next; line != NULL; line = next) {
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
         line[strcspn(line, "\r")] = '\0';
-        if (token_parse(t, line) == ERR_OK && memcmp(t->sign, sign, sizeof t->sign) == 0)
-            return true;
+        const enum err e = token_parse(t, line);
+        if (e == ERR_MISMATCH || (e == ERR_OK && memcmp(t->sign, sign, sizeof t->sign) == 0))
+            return e;
     }
-    return false;
+    return ERR_DATA;
 }
 
 enum err token_load(struct token *t, const struct study *study, const char *path,
@@ -110,9 +117,11 @@ enum err token_load(struct token *t, const struct study *study, const char *path
     TRY(file_read(path, TOKEN_FILE_MOST, &file, log));
     bytes_put_u8(&file, '\0');
     TRY(bytes_ok(&file));
-    if (!find_line(t, (char *)file.data, sign))
-        return log_fail(log, ERR_DATA,
-                        "%s has no token of this key; ask the study's issuer for one", path);
-    e = token_check(t, study);
+    e = find_line(t, (char *)file.data, sign);
+    if (e == ERR_DATA)
+        return log_fail(log, e, "%s has no token of this key; ask the study's issuer for one",
+                        path);
+    if (e == ERR_OK)
+        e = token_check(t, study);
     return e == ERR_OK ? ERR_OK : log_fail(log, e, "%s: %s", path, token_hint(e));
 }

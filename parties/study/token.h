@@ -36,7 +36,7 @@ void token_text(const struct token *t, char text[TOKEN_TEXT_SIZE]);
 /* The token of a key in a file that has one a line. ERR_DATA, logged, if there is none of it. */
 enum err token_load(struct token *t, const struct study *study, const char *path,
                     const uint8_t sign[32], struct log *log) MUST_CHECK;
-/* ERR_FORMAT where it is not such a text. */
+/* ERR_FORMAT where it is not such a text, ERR_MISMATCH where it is of a later version. */
 enum err token_parse(struct token *t, const char *text) MUST_CHECK;
 
 #endif
