@@ -34,4 +34,11 @@ example census
 says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'
 rows census/result/synthetic.csv 7600 8400
+if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
+    example ranks
+    says 'rank 1 is on'
+    rows ranks/result/synthetic.csv 14800 15200
+else
+    skip "the commands of ranks run" "no trefoil-mpi: install libopenmpi-dev and openmpi-bin"
+fi
 end_test

@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# A stranger's first hour: a bare Debian 12 (debootstrap), in it the tree as it is committed and make, then the two
-# commands of the README, its study, and all of docs/operating.md but what needs systemd. Needs root,
-# debootstrap and a mirror; says so where it skips.
+# A stranger's first two hours in a bare Debian 12 (debootstrap), in it the tree as it is committed and make. The first: the
+# two commands of the README, its study, and all of docs/operating.md but what needs systemd. The second: each page of
+# docs/examples, in the order of its README, and docs/python.md. Nothing is done but what those pages say.
+# Needs root, debootstrap and a mirror; says so where it skips.
 # The folder is removed in the end; FIRST_HOUR=DIR takes and keeps one that is there.
+#
+#   tests/first_hour.sh [second]     second: the second hour alone
 set -u
+hours=${1:-first second}
+[[ " first second " == *" $hours "* ]] || { echo "first_hour.sh: there is no hour $hours" >&2; exit 2; }
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 root=${FIRST_HOUR:-}
 made=
@@ -33,9 +38,10 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 
 number=0 failed=0
 step() { # words command
+    local began=$SECONDS
     number=$((number + 1))
     if chroot "$root" sh -c "cd /root/trefoil && $2" >"$root/root/step.log" 2>&1; then
-        echo "ok $number - $1: $(tail -n 1 "$root/root/step.log")"
+        echo "ok $number - $1, $((SECONDS - began)) s: $(tail -n 1 "$root/root/step.log")"
         grep -E '^(# SKIP|[0-9]+ skipped:)' "$root/root/step.log" | sort -u | sed 's/^# //; s/^/# /'
     else
         echo "not ok $number - $1"
@@ -43,14 +49,27 @@ step() { # words command
         failed=$((failed + 1))
     fi
 }
-step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
-step "make demo" "make demo"
-step "make test" "make test"
 document() { # file chapter-from chapter-to: its commands, in one shell
-    step "the commands of $1" "HAVE=root tests/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
+    step "the commands of $1" "HAVE='root sqlite-odbc' tests/commands.sh '$1' '${2:-}' '${3:-}' >/root/commands && bash -e /root/commands"
 }
-document README.md 'A study of your own' 'What is guaranteed'
-document docs/operating.md
+first() {
+    step "make demo" "make demo"
+    step "make test" "make test"
+    document README.md 'A study of your own' 'What is guaranteed'
+    document docs/operating.md
+}
+second() {
+    local page
+    document docs/examples/README.md
+    for page in $(sed -n 's|^- \[.*(\(.*/README.md\)).*|docs/examples/\1|p' docs/examples/README.md); do
+        document "$page"
+    done
+    step "docs/python.md" "tests/python.test.sh"
+}
+step "make is installed" "apt-get update -qq && apt-get install -y -qq --no-install-recommends make"
+for hour in $hours; do
+    $hour
+done
 echo "1..$number"
 echo "$((number - failed)) passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -4,14 +4,14 @@
 number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
 
-# Sets `port`: nobody listens there and on the 19 after it. And `folder`, by whose name no other script takes them.
+# Sets `port`: nobody listens there and on the 24 after it. And `folder`, by whose name no other script takes them.
 claim() {
     local tries k
     for tries in {1..1000}; do
-        port=$((18000 + RANDOM % 100 * 20))
+        port=$((18000 + RANDOM % 80 * 25))
         folder=${TMPDIR:-/tmp}/trefoil-test-$port
         mkdir -m 700 "$folder" 2>/dev/null || continue
-        for k in {0..19}; do
+        for k in {0..24}; do
             (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && rmdir "$folder" && continue 2
         done
         return
@@ -33,6 +33,7 @@ page() { # FILE DIR WORDS
     local status words
     tests/commands.sh "$1" |
         sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
+            -e "s|:7115\"|:$((port + 15))\"|; s|:7117\"|:$((port + 17))\"|; s|:7119\"|:$((port + 19))\"|" \
             -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/$2 \&\& cd $folder/$2|" \
             -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
             -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
