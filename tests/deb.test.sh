@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The Debian packages. TREFOIL_LONG=1 makes them, twice, in two folders: the same bytes, to which lintian has no error;
-# then installs them in a bare Debian 12, which runs the demonstration, and asks its model from Python. Writes TAP.
+# then installs them in a bare Debian 12, which runs the demonstration, and asks its model from Python; then their own
+# tests, by autopkgtest. Writes TAP.
 set -u
 . tests/support.sh
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -74,4 +75,18 @@ within "systemd reads the unit" "cp /lib/systemd/system/trefoil@.service /tmp/tr
 within "the unit is hardened to 2.0 at most" "systemd-analyze security --offline=true --threshold=20 /tmp/trefoil@study.service"
 within "they are removed" "DEBIAN_FRONTEND=noninteractive apt-get purge -y -qq '*trefoil*' && ! command -v trefoil &&
     ! ls /usr/lib/python3/dist-packages/trefoil 2>/dev/null"
+
+# --- the packages' own tests, as Debian runs them
+
+if have autopkgtest autopkgtest; then
+    stage=$(tools/deb.sh --stage "$folder/stage")
+    unshare -m sh -c 'mount -t proc proc "$0/proc" && exec autopkgtest "$@" -- chroot "$0"' \
+        "$root" "$folder"/one/*.deb "$stage/" >"$folder/said" 2>&1
+    status=$?
+    [ $status -eq 0 ] || tail -n 30 "$folder/said" | sed 's/^/# /'
+    grep -E '^[a-z]+ +(PASS|FAIL|SKIP)' "$folder/said" | sed 's/^/# /'
+    result $status "autopkgtest passes"
+else
+    skip "autopkgtest passes" "autopkgtest is absent"
+fi
 end_test
