@@ -45,7 +45,8 @@ step() { # words command
         grep -E '^(# SKIP|[0-9]+ skipped:)' "$root/root/step.log" | sort -u | sed 's/^# //; s/^/# /'
     else
         echo "not ok $number - $1"
-        { grep -E '^(not ok|failed:|# )' "$root/root/step.log" || cat "$root/root/step.log"; } | tail -n 40
+        { grep -qE '^(not ok|failed:)' "$root/root/step.log" && grep -E '^(not ok|failed:|# )' "$root/root/step.log" ||
+            cat "$root/root/step.log"; } | tail -n 40
         failed=$((failed + 1))
     fi
 }
