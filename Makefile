@@ -271,7 +271,7 @@ $(OUT)/base/%.o $(OUT)/aim/%.o $(OUT)/library/%.o: FLAGS += -fPIC -fvisibility=h
 
 # Texts that objects carry (base/embed.h).
 TREES := $(OUT) build/fuzz/objects
-$(TREES:%=%/parties/study/study_text.o): parties/study/example.yaml
+$(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report.o): parties/display/report.css
 $(TREES:%=%/parties/server/status.o): parties/server/status.css
 

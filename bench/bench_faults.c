@@ -284,10 +284,6 @@ static void measure(json_t *out, bool smoke, const char *only)
                     play(out, only, plain, rounds, k, victim, phases[p]);
 }
 
-/*
- * -------------------------------------------------------------------------------------------------
- */
-
 int main(int argc, char **argv)
 {
     const char *json = NULL, *only = NULL;
@@ -305,7 +301,6 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--smoke") == 0)
             smoke = true;
-
         else if (strcmp(argv[i], "--case") == 0 && i + 1 < argc)
             only = argv[++i];
         else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)

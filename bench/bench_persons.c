@@ -46,13 +46,13 @@ static enum err put(struct bench *b, const char *key, double value)
     return json_object_set_new(b->out, key, json_real(value)) == 0 ? ERR_OK : ERR_NOMEM;
 }
 
-/* Seconds of the slowest server's phase. */
-static double slowest(const json_t *stats, const char *phase)
+/* Seconds of counting, at the slowest server. */
+static double slowest(const json_t *stats)
 {
     const json_t *servers = json_object_get(stats, "servers");
     double most = 0;
     for (size_t i = 0; i < json_array_size(servers); i++) {
-        const json_t *of = json_object_get(json_array_get(servers, i), phase);
+        const json_t *of = json_object_get(json_array_get(servers, i), "compute");
         const double s = json_number_value(json_object_get(of, "seconds"));
         most = s > most ? s : most;
     }
@@ -71,7 +71,7 @@ static enum err count(struct bench *b, bool bound, bool proved, double *seconds,
                                       .enforce = bound ? MOST : 0};
     struct table_study_figures f;
     TRY(table_study_run(&study, &f, &b->log));
-    *seconds = slowest(f.stats, "compute");
+    *seconds = slowest(f.stats);
     *bytes = f.packed / study.most;
     json_decref(f.stats);
     return ERR_OK;
@@ -139,7 +139,7 @@ static enum err link_two(struct bench *b, unsigned rows, bool linked, bool prove
         snprintf(part[i], sizeof part[i], "    max_rows: %u\n    batch: x\n    columns: [%s]\n",
                  rows, i == 0 ? "age, sex, ward" : "test, died");
     TRY(table_study_run(&study, &f, &b->log));
-    *seconds = slowest(f.stats, "compute");
+    *seconds = slowest(f.stats);
     *mib = f.peak_mib;
     json_decref(f.stats);
     return ERR_OK;

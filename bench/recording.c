@@ -44,15 +44,6 @@ void recording_free(struct recording **r)
     memory_free(r);
 }
 
-uint64_t recording_bytes(const struct recording *r)
-{
-    uint64_t sum = 0;
-    for (unsigned p = 0; p < 2; p++)
-        for (size_t i = 0; i < r->from[p].count; i++)
-            sum += r->from[p].message[i].size;
-    return sum;
-}
-
 /* --- keeping ---------------------------------------------------------------------------------- */
 
 static enum err grow(struct recording *r, enum net_peer from)

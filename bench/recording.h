@@ -20,6 +20,4 @@ struct transport recording_keep(struct recording *r, struct transport *inner);
  */
 struct transport recording_play(struct recording *r);
 
-uint64_t recording_bytes(const struct recording *r);
-
 #endif

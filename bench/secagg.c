@@ -78,14 +78,13 @@ static enum err self_mask(uint32_t *to, size_t words, const uint8_t seed[KEY], u
 
 /* The mask of `me` against `other`: the earlier adds what the later takes off. */
 static enum err pair_mask(uint32_t *to, size_t words, const uint8_t secret[KEY],
-                          const uint8_t public[KEY], uint8_t me, uint8_t other, uint32_t segment,
-                          bool add)
+                          const uint8_t public[KEY], uint8_t me, uint8_t other, uint32_t segment)
 {
     uint8_t shared[KEY], key[KEY];
     uint8_t low = me < other ? me : other, high = me < other ? other : me;
     TRY(agree(shared, secret, public));
     derive(key, shared, "trefoil-secagg-mask", low, high, segment);
-    return apply(to, words, key, (me < other) == add);
+    return apply(to, words, key, me < other);
 }
 
 /* --- the client ------------------------------------------------------------------------------ */
@@ -202,7 +201,7 @@ static enum err mask_segment(const struct party *p, const struct secagg_job *job
     for (unsigned who = 0; e == ERR_OK && who < job->clients; who++)
         if (who != p->number && p->shared[who] && (members[who / 8] >> who % 8 & 1) != 0)
             e = pair_mask(masked, words, p->mask_secret, p->peer_mask[who], p->number, (uint8_t)who,
-                          segment, true);
+                          segment);
     for (uint32_t i = 0; e == ERR_OK && i < words; i++)
         bytes_put_u32(out, masked[i]);
     memory_free(&masked);
@@ -411,7 +410,7 @@ static enum err unmask_pairs(const struct session *s, size_t gone, const uint8_t
     for (size_t who = 0; who < s->job->clients; who++)
         if (g->member[who] != 0 && s->relay.arrived[who])
             TRY(pair_mask(sum, g->words, secret, s->relay.mask_public[who], (uint8_t)gone,
-                          (uint8_t)who, (uint32_t)segment, true));
+                          (uint8_t)who, (uint32_t)segment));
     return ERR_OK;
 }
 

@@ -56,7 +56,6 @@ pages=$(pdfinfo "$out/report.pdf" | awk '/^Pages/ { print $2 }')
 [ "${pages:-0}" -ge 2 ] && [ "$pages" -le 8 ]
 result $? "on paper: $pages pages"
 
-port=$((20000 + RANDOM % 10000))
 "$trefoil" serve "$out/demo/study.yaml" --key "$out/demo/alder.key" --folder "$out/demo/server-alder" \
     --listen 127.0.0.1 --status "$port" >"$out/serve.log" 2>&1 &
 server=$!
@@ -68,7 +67,7 @@ metric() { # name
         awk -v name="$1" '$1 == name { printf "%.6g", $2 }'
 }
 for words in 'Server 0, alder' 'healthy, but not connected to' 'heart-clinic' \
-    "$(metric 'trefoil_uploads{state="complete"}') of 5 owners" \
+    "$(metric 'trefoil_uploads{state="complete"}') of 6 owners" \
     "rho $(metric trefoil_budget_rho_spent) of $(metric trefoil_budget_rho) spent"; do
     grep -qF "$words" "$out/status.html"
     result $? "status page: $words"

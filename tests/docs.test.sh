@@ -61,24 +61,6 @@ else
     skip "the manual is made" "there is no scdoc"
 fi
 
-# --- options: what a command takes is what its help says, from which manual and completion are made
-
-# What is in a build with MPI=1 alone; an ordinary one takes it to say so.
-"$trefoil" help serve | grep -q -- --ranks && apart=none || apart=ranks
-status=0
-for file in parties/command/cmd_*.c; do
-    name=${file#*cmd_} name=${name%.c}
-    "$trefoil" help "$name" >"$folder/page"
-    diff <(grep -oE '\{\.name = "[a-z-]+"' "$file" | grep -oE '"[a-z-]+' | tr -d '"' | grep -vx $apart | sort -u) \
-        <(grep -oE -- '--[a-z-]+' "$folder/page" | sed 's,^--,,' | sort -u) | sed -n "s/^</# trefoil help $name lacks/p" >"$folder/lacks"
-    diff <(grep -oE '\{\.name = "[a-z-]+"' "$file" | grep -oE '"[a-z-]+' | tr -d '"' | sort -u) \
-        <(sed -n 's/^  --\([a-z-]*\).*/\1/p' "$folder/page" | sort -u) | sed -n "s/^>/# trefoil $name does not take/p" >>"$folder/lacks"
-    grep -q '^example:' "$folder/page" || echo "# trefoil help $name has no example" >>"$folder/lacks"
-    cat "$folder/lacks"
-    [ ! -s "$folder/lacks" ] || status=1
-done
-result $status "each command takes the options of its help, which has an example"
-
 # --- links and files that texts name
 
 status=0

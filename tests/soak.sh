@@ -29,7 +29,7 @@ trap finish EXIT
 
 # --- the study ---------------------------------------------------------------------------------------
 
-free_port() { # fifteen in a row that nobody listens on
+free_port() { # forty in a row that nobody listens on
     local base k
     while :; do
         base=$((20000 + RANDOM % 20000))

@@ -1,4 +1,4 @@
-/* parties/study: a study in words, the template that init writes, and the demo's data. */
+/* parties/study: a study in words; and the demo's data. */
 #include "tests/support_cmocka.h"
 #include "tests/support_parse.h"
 
@@ -157,30 +157,6 @@ TEST(the_reader_is_told_their_part)
         assert_non_null(strstr(text, cases[i].said));
         free(text);
     }
-}
-
-TEST(the_template_loads_once_keys_are_in)
-{
-    static const char *const names[] = {"north",      "east",       "west",
-                                        "hospital-a", "hospital-b", "office"};
-    struct fixture *f = *state;
-    struct study *s CLEAN(study_free) = NULL;
-    char find[64], replace[8];
-    struct bytes text CLEAN(bytes_clear) = {0};
-    bytes_put(&text, study_example, strlen(study_example) + 1);
-    /* as it is, the first missing key is named */
-    assert_int_equal(parse_text(f, (const char *)text.data, &s), ERR_STUDY);
-    assert_non_null(strstr(f->sink, "this is not a public key"));
-    for (size_t i = 0; i < 6; i++) {
-        struct bytes next;
-        snprintf(find, sizeof find, "REPLACE-WITH-KEY-OF-%s", names[i]);
-        snprintf(replace, sizeof replace, "@%zu", i);
-        next = edited((const char *)text.data, find, replace);
-        bytes_clear(&text);
-        text = next;
-    }
-    if (parse_text(f, (const char *)text.data, &s) != ERR_OK)
-        fail_msg("%s", f->sink);
 }
 
 /* --- the demo's data -------------------------------------------------------------------------- */

@@ -18,12 +18,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define ROUNDS 4
-#define LINKED 50 /* at least: six deviations of a look below the truth */
+#define MIN_LINKED 50 /* six deviations of a look below the truth */
 #define MARKER ".trefoil-demo"
 
 static const char help[] =
@@ -41,6 +42,18 @@ static const char help[] =
     "\n"
     "example:\n"
     "  trefoil demo --folder trefoil-demo\n";
+
+const char *const demo_servers[STUDY_SERVERS] = {"alder", "birch", "cedar"};
+
+void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
+{
+    char tail[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(tail, sizeof tail, format, args);
+    va_end(args);
+    snprintf(path, FILE_PATH, "%s/%s", d->folder, tail);
+}
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
@@ -130,7 +143,7 @@ static enum err write_study(struct demo *d)
              "person: {columns: [patient], normalise: [case, spaces]}\n"
              "link: {min_linked: %d}\n"
              "rounds: %d\nservers:\n",
-             demo_data_domain_yaml(), LINKED, ROUNDS);
+             demo_data_domain_yaml(), MIN_LINKED, ROUNDS);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         TRY(make_key(d, demo_servers[i], key));
         text_put(&text, "  - name: %s\n    endpoint: tcp://127.0.0.1:%u\n    key: %s\n",
@@ -257,8 +270,7 @@ static enum err run_owners(struct demo *d)
     demo_path(d, study, "study.yaml");
     for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
         const char *name = demo_hospitals[i].name;
-        const bool other = i + 1 ==
-                           DEMO_HOSPITALS; /* which calls the column by a name of its own */
+        const bool other = i + 1 == DEMO_HOSPITALS; /* its table calls `patient` otherwise */
         const char *const arguments[] = {"share",  study,     data,  "--key",
                                          key,      "--stats", stats, other ? "--person" : NULL,
                                          "number", NULL};
@@ -334,7 +346,7 @@ static void end(struct demo *d)
 static enum err run(int argc, char **argv, struct log *log)
 {
     const char *folder = "trefoil-demo", *rest[1];
-    int64_t seed = 7;
+    int64_t seed = DEMO_SEED;
     struct demo d CLEAN(end) = {.log = log};
     const struct command_option options[] = {
         {.name = "folder", .value = &folder},

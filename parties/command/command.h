@@ -50,6 +50,7 @@ enum command_exit command_exit_code(enum err e);
  * wrong command line command_main() prints the usage instead.
  */
 int command_end(enum err e, struct log *log);
+
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* One option, `--name value` or `--name=value`. Where it is absent, what it sets stays. */
@@ -59,8 +60,7 @@ struct command_option {
     bool *flag;         /* set, without a value; or */
     int64_t *number;    /* a whole number in these bounds */
     int64_t least, most;
-    const char
-        *needed; /* what its value is called, such as FILE, if the command cannot do without */
+    const char *needed; /* NULL, or where a command needs it what its value is called, as FILE */
 };
 
 /*

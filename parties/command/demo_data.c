@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LINKED 380 /* patients of the last two hospitals of whom both have a row */
+
 const struct demo_hospital demo_hospitals[DEMO_HOSPITALS] = {
     {"university", "a large hospital of a city, all ages and everything", NULL, 5200, 8191},
     {"rural", "a general hospital in the country, older patients", NULL, 3100, 4095},
@@ -249,12 +251,12 @@ static enum err write_linked(const char *folder, struct random *r, struct log *l
     struct bytes first CLEAN(bytes_clear) = {0}, second CLEAN(bytes_clear) = {0};
     text_put(&first, "patient,%s%s", person_columns, k->line_end);
     text_put(&second, "number,%s%s", stay_columns, k->line_end);
-    for (uint32_t i = 0; i < h[1].rows - DEMO_LINKED; i++)
+    for (uint32_t i = 0; i < h[1].rows - LINKED; i++)
         text_put(&second, "h%04u,%s%s", 7000 + i, draw_row(r, k).stay, k->line_end);
     for (uint32_t i = 0; i < h[0].rows; i++) {
         const struct row row = draw_row(r, k);
         text_put(&first, "P %04u,%s%s", 3 * i + 1, row.person, k->line_end);
-        if (i < DEMO_LINKED)
+        if (i < LINKED)
             text_put(&second, "p%04u,%s%s", 3 * i + 1, row.stay, k->line_end);
     }
     TRY(write_file(folder, h[0].name, &first, log));

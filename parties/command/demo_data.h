@@ -32,9 +32,6 @@ extern const struct demo_hospital demo_hospitals[DEMO_HOSPITALS];
 /* Writes <folder>/<name>.csv for each hospital; makes the folder if it is not there. */
 enum err demo_data_write(const char *folder, uint64_t seed, struct log *log) MUST_CHECK;
 
-/* Those of the last two hospitals of whom both have a row. */
-#define DEMO_LINKED 380
-
 /* The `domain:` block of a study file that fits the data, line ends included. */
 const char *demo_data_domain_yaml(void);
 

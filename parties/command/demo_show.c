@@ -10,20 +10,7 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
-
-const char *const demo_servers[STUDY_SERVERS] = {"alder", "birch", "cedar"};
-
-void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
-{
-    char tail[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(tail, sizeof tail, format, args);
-    va_end(args);
-    snprintf(path, FILE_PATH, "%s/%s", d->folder, tail);
-}
 
 static enum err error_of_csv(const struct demo *d, const char *path, double *error)
 {

@@ -80,6 +80,29 @@ void client_free(struct client **client)
     memory_free(client);
 }
 
+bool client_answered(const struct client *c)
+{
+    return c->answered;
+}
+
+void client_watch(struct client *c, struct witness *witness)
+{
+    c->witness = witness;
+}
+
+void client_meanwhile(struct client *c, enum err (*work)(void *self), void *self)
+{
+    c->meanwhile.work = work;
+    c->meanwhile.self = self;
+}
+
+void client_show(struct client *c, void (*adding)(void *self, double share), void *self)
+{
+    c->show.adding = adding;
+    c->show.self = self;
+    c->show.last = -1;
+}
+
 /* --- one request ------------------------------------------------------------------------------ */
 
 /* Nothing is sent unless all three are there. Tells of each that is not. */
@@ -209,8 +232,9 @@ static enum err ask_all(struct client *c, const struct bytes *request, struct an
         struct reader in = reader_of(a->reply[i].payload, a->reply[i].size);
         head_read(&in, &a->head[i]);
         if (in.failed)
-            return log_fail(c->log, ERR_FORMAT, "the answer of server %u (%s) is cut", i,
-                            c->study->server[i].name);
+            return log_fail(c->log, ERR_FORMAT,
+                            "the answer of server %u (%s) is cut; compare the versions of trefoil",
+                            i, c->study->server[i].name);
         a->reply[i].payload = in.p;
         a->reply[i].size = in.left;
     }
@@ -224,8 +248,11 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
     request_digest(reply[0].payload, reply[0].size, digest);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
         if (reply[i].size != sizeof digest || memcmp(reply[i].payload, digest, sizeof digest) != 0)
-            return log_fail(c->log, ERR_MISMATCH,
-                            "servers 0 and %u opened different results: one of them is lying", i);
+            return log_fail(
+                c->log, ERR_MISMATCH,
+                "servers 0 and %u opened different results: one of them departs from the "
+                "protocol. Have the operators compare their logs with trefoil audit",
+                i);
     return ERR_OK;
 }
 
@@ -239,29 +266,6 @@ static enum err result_of(struct client *c, const struct bytes *request, struct 
 }
 
 /* --- the servers' ledgers --------------------------------------------------------------------- */
-
-bool client_answered(const struct client *c)
-{
-    return c->answered;
-}
-
-void client_watch(struct client *c, struct witness *witness)
-{
-    c->witness = witness;
-}
-
-void client_meanwhile(struct client *c, enum err (*work)(void *self), void *self)
-{
-    c->meanwhile.work = work;
-    c->meanwhile.self = self;
-}
-
-void client_show(struct client *c, void (*adding)(void *self, double share), void *self)
-{
-    c->show.adding = adding;
-    c->show.self = self;
-    c->show.last = -1;
-}
 
 static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
 {
@@ -336,6 +340,8 @@ static enum err take_heads(struct client *c, const struct answers *a)
     }
     return worst;
 }
+
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
 {

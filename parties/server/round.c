@@ -47,19 +47,24 @@ void round_digest_range(const struct range_place *range, uint8_t digest[32])
     request_digest(bytes, sizeof bytes, digest);
 }
 
-void round_topic(const struct net *net, const struct round_statement *own,
-                 uint8_t topic[SESSION_ID_SIZE])
+void round_topic_of(const struct net *net, const char *label, const void *alike, size_t n,
+                    uint8_t topic[SESSION_ID_SIZE])
 {
-    static const char label[] = "trefoil-topic-1";
     uint8_t at[8];
     crypto_hash_sha256_state hash;
     integer_put(at, net_rounds(net), sizeof at);
     crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
+    crypto_hash_sha256_update(&hash, (const uint8_t *)label, strlen(label) + 1);
     crypto_hash_sha256_update(&hash, at, sizeof at);
-    for (unsigned k = ROUND_OWN_DIGESTS; k < ROUND_DIGESTS; k++)
-        crypto_hash_sha256_update(&hash, own->digest[k], 32);
+    crypto_hash_sha256_update(&hash, alike, n);
     crypto_hash_sha256_final(&hash, topic);
+}
+
+void round_topic(const struct net *net, const struct round_statement *own,
+                 uint8_t topic[SESSION_ID_SIZE])
+{
+    round_topic_of(net, "trefoil-topic-1", own->digest[ROUND_OWN_DIGESTS],
+                   sizeof own->digest - ROUND_OWN_DIGESTS * sizeof own->digest[0], topic);
 }
 
 static void put_statement(const struct round_statement *s, uint8_t bytes[ROUND_AGREE_SIZE])

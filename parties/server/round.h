@@ -113,9 +113,11 @@ void round_agree(struct round_talk *talk, const struct round_statement *own);
 /* The digest of a range that a statement has. */
 void round_digest_range(const struct range_place *range, uint8_t digest[32]);
 /*
- * The topic of a statement: a digest of all that the three must say alike, and of where in the
- * session they are.
+ * A topic, for party_topic(): a digest of what the three must say alike, under a label, and of
+ * where in the session they are. Of a statement it is all of that.
  */
+void round_topic_of(const struct net *net, const char *label, const void *alike, size_t n,
+                    uint8_t topic[SESSION_ID_SIZE]);
 void round_topic(const struct net *net, const struct round_statement *own,
                  uint8_t topic[SESSION_ID_SIZE]);
 

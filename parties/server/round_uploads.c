@@ -279,15 +279,7 @@ static enum err check_all_counted(const struct lists *l, const struct study *stu
 void round_uploads_topic(const struct net *net, const uint8_t digest[32],
                          uint8_t topic[SESSION_ID_SIZE])
 {
-    static const char label[] = "trefoil-uploads-1";
-    uint8_t at[8];
-    crypto_hash_sha256_state hash;
-    integer_put(at, net_rounds(net), sizeof at);
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&hash, at, sizeof at);
-    crypto_hash_sha256_update(&hash, digest, 32);
-    crypto_hash_sha256_final(&hash, topic);
+    round_topic_of(net, "trefoil-uploads-1", digest, 32, topic);
 }
 
 static void free_lists(struct lists *l)

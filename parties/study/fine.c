@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define BAND 2.0 /* deviations of noise: 95 % */
+#define PAIR_NOISE 0.25
 
 uint32_t fine_values_most(double rows, double sigma)
 {
@@ -11,9 +12,13 @@ uint32_t fine_values_most(double rows, double sigma)
     return most < 2 ? 2 : most < DOMAIN_SIZE_MAX ? (uint32_t)most : DOMAIN_SIZE_MAX;
 }
 
-uint32_t fine_pair_values(double rows, double sigma)
+/*
+ * The most values of columns whose pairs, if measured, have an L1 error of noise of no more than
+ * PAIR_NOISE; at least 2. On a real table correlations were best there (docs/results.md).
+ */
+static uint32_t pair_values(double rows, double sigma)
 {
-    const double most = floor(sqrt(FINE_PAIR_NOISE * rows / (sqrt(2 / M_PI) * sigma)));
+    const double most = floor(sqrt(PAIR_NOISE * rows / (sqrt(2 / M_PI) * sigma)));
     return most < 2 ? 2 : most < DOMAIN_SIZE_MAX ? (uint32_t)most : DOMAIN_SIZE_MAX;
 }
 
@@ -54,8 +59,8 @@ static void print_marginals(FILE *out, const struct study *s, double rows, doubl
             "    the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
             "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
             noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
-            clique_cells(&w->clique[finest], s->domain), rows, fine_pair_values(rows, sigma),
-            FINE_PAIR_NOISE);
+            clique_cells(&w->clique[finest], s->domain), rows, pair_values(rows, sigma),
+            PAIR_NOISE);
 }
 
 void fine_print(FILE *out, const struct study *s, double rows, double sigma)

@@ -19,13 +19,6 @@
  */
 uint32_t fine_values_most(double rows, double sigma);
 
-/*
- * The most values of columns whose pairs, if measured, have an L1 error of noise of no more than
- * FINE_PAIR_NOISE; at least 2. On a real table correlations were best there (docs/results.md).
- */
-#define FINE_PAIR_NOISE 0.25
-uint32_t fine_pair_values(double rows, double sigma);
-
 /* A line for each column of numbers with more than that, one on marginals that are all noise. */
 void fine_print(FILE *out, const struct study *study, double rows, double sigma);
 

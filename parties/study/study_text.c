@@ -1,28 +1,11 @@
-/* A study for people: the example that trefoil init writes, and what any study says in words. */
+/* What a study says to people: who takes part, what is guaranteed, what is not. */
 #include "parties/study/study.h"
 
 #include "base/date.h"
-#include "base/embed.h"
-#include "base/file.h"
 #include "base/words.h"
 #include "parties/study/roster.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-EMBED_TEXT(study_example, "parties/study/example.yaml");
-
-enum err study_write_template(const char *path, bool force, struct log *log)
-{
-    struct stat st;
-    if (!force && lstat(path, &st) == 0)
-        return log_fail(log, ERR_SYSTEM,
-                        "%s is there already and was left alone; choose another name (or --force)",
-                        path);
-    return file_write(path, 0644, study_example, strlen(study_example), log);
-}
-
-/* --- description ------------------------------------------------------------------------------ */
 
 static const char *plural(size_t n, const char *one, const char *many)
 {
@@ -222,7 +205,7 @@ static void describe_persons(FILE *out, const struct study *s)
             "  of them. Two of n persons are taken for one with a probability below n^2 / 2^65.\n"
             "  Servers see which uploads are sorted by that hash, and leave out and name those\n"
             "  that are not. trefoil share sorts.\n",
-            s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
+            s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
             s->rows_per_person * s->rows_per_person);
 }
 
@@ -243,7 +226,7 @@ static void describe_guarantee(FILE *out, const struct study *s)
                 "  A person has at most %u %s at all owners together, where those that are joined\n"
                 "  are one. What costs one row rho is charged as %u rho. A person with j rows\n"
                 "  costs j^2 rho.\n",
-                s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
+                s->rows_per_person, plural(s->rows_per_person, "row", "rows"),
                 s->rows_per_person * s->rows_per_person);
     else
         fprintf(out,
@@ -308,7 +291,7 @@ static const char *about_servers(enum study_security security)
     switch (security) {
     case STUDY_SEMI_HONEST:
         return "  Each is trusted to follow the protocol (security: semi-honest). One that does\n"
-               "  not could falsify results, and learn more than is guaranteed.\n";
+               "  not could falsify results, and learn more than the guarantee allows.\n";
     case STUDY_ABORT:
         return "  They prove to each other what they compute (security: abort). If one departs\n"
                "  from the protocol, the run stops, and nothing wrong is opened.\n";
@@ -320,22 +303,22 @@ static const char *about_servers(enum study_security security)
 static void describe_open(FILE *out, const struct study *s)
 {
     const struct study_open *o = &s->open;
-    fprintf(out,
-            "  up to %zu others   %u %s each, uploads %s (as %s)\n"
-            "  Whoever has a token of the issuer is one of them, and each token is good for one\n"
-            "  upload. The issuer sees to it that nobody has two: who has j tokens has j times\n"
-            "  the rows, and is protected less.\n"
-            "  %-20s key %s\n",
-            o->most, o->each.max_rows, plural(o->each.max_rows, "row", "rows at most"),
-            words_bytes(study_upload_bytes(s, s->owners)).text,
-            o->each.records ? "records" : "counts", "issuer of tokens",
-            public_identity_fingerprint(&o->issuer).text);
+    fprintf(
+        out,
+        "  up to %zu others   %u %s each, uploads %s (as %s)\n"
+        "  Whoever has a token of the issuer is one of them, and each token is good for one\n"
+        "  upload. The issuer sees to it that nobody has two: whoever has j tokens has j times\n"
+        "  the rows, and is protected less.\n"
+        "  %-20s key %s\n",
+        o->most, o->each.max_rows, plural(o->each.max_rows, "row", "rows at most"),
+        words_bytes(study_upload_bytes(s, s->owners)).text, o->each.records ? "records" : "counts",
+        "issuer of tokens", public_identity_fingerprint(&o->issuer).text);
     if (o->revoked_count > 0)
         fprintf(out, "  %zu %s revoked.\n", o->revoked_count,
                 plural(o->revoked_count, "token is", "tokens are"));
 }
 
-static void describe_people(FILE *out, const struct study *s)
+static void describe_servers(FILE *out, const struct study *s)
 {
     fputs("\nServers: each sees one share of everything, which by itself is random, and\n"
           "the noisy results.\n",
@@ -354,6 +337,10 @@ static void describe_people(FILE *out, const struct study *s)
           "  servers holds while no two do.\n",
           out);
     fputs(about_servers(s->security), out);
+}
+
+static void describe_owners(FILE *out, const struct study *s)
+{
     fputs("\nOwners: each sees its own rows and nothing of the others'.\n", out);
     for (size_t i = 0; i < s->owners; i++) {
         fprintf(out,
@@ -380,14 +367,16 @@ static void describe_people(FILE *out, const struct study *s)
         fputs("  Rows that come while a run is on are counted from its next round on. They\n"
               "  pay no more than those that were there, and are seen in fewer marginals.\n",
               out);
+}
+
+static void describe_analysts(FILE *out, const struct study *s)
+{
     fputs("\nAnalysts: each may start the run; they see which marginals were chosen and\n"
           "their noisy counts, never a share.\n",
           out);
-    for (size_t i = 0; i < s->analysts; i++) {
+    for (size_t i = 0; i < s->analysts; i++)
         fprintf(out, "  %-20s key %s\n", s->analyst[i].name,
                 public_identity_fingerprint(&s->analyst[i].key).text);
-    }
-    fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);
 }
 
 static void describe_times(FILE *out, const struct study *s)
@@ -401,7 +390,7 @@ static void describe_times(FILE *out, const struct study *s)
         fprintf(out,
                 "Servers keep the uploads for %u %s after the last one came. Then their\n"
                 "operators are due to purge them; nothing is deleted by itself.\n",
-                s->retain_days, s->retain_days == 1 ? "day" : "days");
+                s->retain_days, plural(s->retain_days, "day", "days"));
     if (s->retain_days != 0 && s->uploads_until != 0)
         fprintf(out,
                 date_now() < last
@@ -439,7 +428,10 @@ void study_describe(FILE *out, const struct study *study, const struct public_id
     describe_impossible(out, study);
     describe_workload(out, study);
     describe_guarantee(out, study);
-    describe_people(out, study);
+    describe_servers(out, study);
+    describe_owners(out, study);
+    describe_analysts(out, study);
+    fputs("\nPublic to all: this file, who uploaded and when, and the results.\n", out);
     describe_times(out, study);
     if (me != NULL)
         describe_me(out, study, me);

@@ -72,45 +72,58 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
 
-enum err study_choose_forms(struct reading *r, const yaml_node_t *node)
+/* Whether what the file says of an owner's form goes with the study. */
+static enum err check_form(struct reading *r, const yaml_node_t *node, size_t owner)
+{
+    const struct study *s = r->study;
+    const struct study_owner *o = &s->owner[owner];
+    const bool keys = study_sends_keys(s, owner), some = o->columns < s->domain->attributes;
+    const bool records = study_records_bytes(s, owner) != UINT64_MAX;
+    if (o->as == STUDY_RECORDS && !records)
+        return yaml_error(r->file, node,
+                          "%s cannot send records, since a marginal has more than %d attributes; "
+                          "use as: counts",
+                          o->name, RECORDS_ORDER_MAX);
+    if (o->as == STUDY_COUNTS && keys)
+        return yaml_error(r->file, node,
+                          "%s cannot send counts, since the study has keys of persons, and counts "
+                          "have no rows to keep them; leave out as: counts",
+                          o->name);
+    if (keys && some && !s->link.on)
+        return yaml_error(r->file, node,
+                          "%s holds some of the columns, and rows that are joined by position "
+                          "cannot be bounded by person; add link: true, which joins them by person",
+                          o->name);
+    if (keys && !records)
+        return yaml_error(r->file, node,
+                          "keys of persons go with records, which %s cannot send, since a marginal "
+                          "has more than %d attributes",
+                          o->name, RECORDS_ORDER_MAX);
+    if (o->as == STUDY_COUNTS && some)
+        return yaml_error(r->file, node,
+                          "%s holds some of the columns, and so cannot count marginals; leave out "
+                          "as: counts",
+                          o->name);
+    return ERR_OK;
+}
+
+static bool is_smaller_as_records(const struct study *s, size_t owner)
+{
+    return study_records_bytes(s, owner) < study_answers_bytes(s, owner);
+}
+
+enum err study_choose_forms(struct reading *r, const yaml_node_t *owners)
 {
     struct study *s = r->study;
     for (size_t i = 0; i < s->owners; i++) {
         struct study_owner *o = &s->owner[i];
-        uint64_t records = study_records_bytes(s, i);
-        if (o->as == STUDY_RECORDS && records == UINT64_MAX)
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "%s cannot send records, since a marginal has more than %d "
-                              "attributes; use as: counts",
-                              o->name, RECORDS_ORDER_MAX);
-        const bool keys = study_sends_keys(s, i);
-        if (o->as == STUDY_COUNTS && keys)
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "%s cannot send counts, since the study has keys of persons, and "
-                              "counts have no rows to keep them; leave out as: counts",
-                              o->name);
-        if (keys && o->columns < s->domain->attributes && !s->link.on)
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "%s holds some of the columns, and rows that are joined by position "
-                              "cannot be bounded by person; add link: true, which joins them by "
-                              "person",
-                              o->name);
-        if (keys && records == UINT64_MAX)
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "keys of persons go with records, which %s cannot send, since a "
-                              "marginal has more than %d attributes",
-                              o->name, RECORDS_ORDER_MAX);
-        if (o->as == STUDY_COUNTS && o->columns < s->domain->attributes)
-            return yaml_error(r->file, yaml_item(r->file, node, i),
-                              "%s holds some of the columns, and so cannot count marginals; leave "
-                              "out as: counts",
-                              o->name);
-        o->records = o->as == STUDY_RECORDS || keys || o->columns < s->domain->attributes ||
-                     (o->as == STUDY_AUTO && records < study_answers_bytes(s, i));
+        TRY(check_form(r, yaml_item(r->file, owners, i), i));
+        o->records = o->as == STUDY_RECORDS || study_sends_keys(s, i) ||
+                     o->columns < s->domain->attributes ||
+                     (o->as == STUDY_AUTO && is_smaller_as_records(s, i));
     }
     if (s->open.most > 0)
-        s->open.each.records = study_records_bytes(s, s->owners) <
-                               study_answers_bytes(s, s->owners);
+        s->open.each.records = is_smaller_as_records(s, s->owners);
     return ERR_OK;
 }
 
@@ -122,7 +135,7 @@ static uint64_t largest_count(const struct study *s, size_t owner)
     return o->records && rows > answers ? rows : answers;
 }
 
-enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
+enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners)
 {
     struct study *s = r->study;
     uint64_t sum = 0;
@@ -133,7 +146,7 @@ enum err study_find_count_bits(struct reading *r, const yaml_node_t *node)
     while ((sum >> s->count_bits) != 0)
         s->count_bits++;
     if (s->count_bits > STUDY_COUNT_BITS_MAX)
-        return yaml_error(r->file, node,
+        return yaml_error(r->file, owners,
                           "all owners' bounds together need %u bits; at most %d are allowed: lower "
                           "some max_rows (each counts as the next power of two)",
                           s->count_bits, STUDY_COUNT_BITS_MAX);
