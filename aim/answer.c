@@ -220,7 +220,10 @@ static double one_end(enum aggregate aggregate, double least, double most)
     return aggregate == AGGREGATE_MIN ? least : aggregate == AGGREGATE_MAX ? most : most - least;
 }
 
-/* MIN, MAX or RANGE: the interval reaches from all that may be to more errors left out. */
+/*
+ * MIN, MAX or RANGE: the interval reaches from the most extreme value that may be to the one with
+ * more errors left out.
+ */
 static void set_extreme(const struct answering *w, const struct answer_line *l,
                         enum aggregate aggregate, size_t at, struct answer_value *v)
 {

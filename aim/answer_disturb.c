@@ -1,4 +1,4 @@
-/* Answers as they may as well be, for all that is known: the insides of bins, and missing links. */
+/* Answers as they might be just as well: the insides of bins and missing links are disturbed. */
 #include "aim/answer_private.h"
 #include "aim/legendre.h"
 
@@ -24,7 +24,7 @@ double answer_disturb_share(const struct answering *w, uint16_t column, double s
     return fmin(1, fmax(0, other));
 }
 
-/* Its mean moves by as much; how its numbers lie around that stays. */
+/* Its mean moves as much; how its numbers lie around the mean stays. */
 void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part)
 {
     double variance, inside;

@@ -67,7 +67,7 @@ static void add_up(struct cross *t)
         }
 }
 
-/* Squares around the average lose less than those around 0. */
+/* Squares around the average lose fewer digits than those around 0. */
 static void find_moments(struct side *s, double rows)
 {
     for (uint32_t i = 0; i < s->a->values; i++)

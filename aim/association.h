@@ -1,6 +1,5 @@
 /*
- * aim/association.h - how much two attributes have to do with each other, and how well that is
- * known.
+ * aim/association.h - how strongly two attributes are related, and how well that is known.
  *
  * Rows without a value of either are left out. What is computed follows from the kinds:
  *   numbers and numbers  r, the correlation: -1 to 1
@@ -11,8 +10,8 @@
  *
  * The error is first order (the delta method): the counts are taken for measured, each cell with
  * independent noise of deviation sigma, and the influence of a cell on the figure is its
- * derivative. `alone` is what such noise would show on average where there is nothing: eta and V
- * are never below 0, so that noise makes them too large.
+ * derivative. `alone` is what such noise alone would show on average: eta and V are never below 0,
+ * so noise makes them too large.
  */
 #ifndef TREFOIL_AIM_ASSOCIATION_H
 #define TREFOIL_AIM_ASSOCIATION_H

@@ -47,7 +47,7 @@ struct copula_column {
 #define COPULA_GROUPS_MOST 64
 #define COPULA_FORMS_MOST (UINT64_C(1) << 17)
 size_t copula_groups_most(const struct domain *d);
-/* How many forms that are, at most. */
+/* How many forms there are, at most. */
 uint64_t copula_forms_most(const struct domain *d);
 
 /*

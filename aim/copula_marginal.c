@@ -1,4 +1,4 @@
-/* Counts of one or two columns, as a copula has them. */
+/* Counts of one or two columns by a copula. */
 #include "aim/copula.h"
 #include "aim/copula_model.h"
 #include "base/memory.h"

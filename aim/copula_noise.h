@@ -4,7 +4,7 @@
  *
  * Clip. A row moves a form by the square of the largest score, and a form tells of correlations by
  * the square of the scores' coefficient h_1. Cut off lower, scores need less noise and tell less.
- * So of clips from the study's down the one is taken at which the errors of correlations are
+ * So, of the clips from the study's down, the one is taken at which the errors of correlations are
  * expected to be smallest:
  *
  *   e_ij^2 = (sigma / (N h_i h_j))^2 + v_i v_j / (N (h_i h_j)^2)      v = E[t^2], N rows
@@ -24,8 +24,8 @@
  *                 are (Bun, Allez, Bouchaud, Potters 2016). For columns that have causes in common
  *   soft          each cell nearer to 0 by c s. For few strong cells among many weak ones
  *
- * Of which that is taken whose squared error is the least by Stein's unbiased estimate: for A cells
- * i < j as opened and B as estimated, sum (B - A)^2 + 2 s^2 (sum of dB / dA) - s^2 cells.
+ * The one taken is that whose squared error is least by Stein's unbiased estimate: for A cells i <
+ * j as opened and B as estimated, sum (B - A)^2 + 2 s^2 (sum of dB / dA) - s^2 cells.
  */
 #ifndef TREFOIL_AIM_COPULA_NOISE_H
 #define TREFOIL_AIM_COPULA_NOISE_H

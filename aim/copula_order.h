@@ -1,17 +1,18 @@
 /*
  * aim/copula_order.h - labels that are in their order after all.
  *
- * Of grades one latent variable says more than several: who is in the middle has one of the middle
- * ones. Nobody declares that labels have an order, but sums by labels tell. As an ordered column,
- * in the order of its codes, it would have for a code g and a score t_j of an ordered column
+ * Take grades: one latent variable says more of them than several, since whoever is in the middle
+ * has a middle grade. Nobody declares that labels have an order, but sums by labels show it. As an
+ * ordered column, in the order of its codes, it would have for a code g and a score t_j of an
+ * ordered column
  *
  *   E[1_g t_j] = p_g E[t_j] + sum over k of r^k h_gk h_jk      h_gk as in aim/copula.h, of 1_g
  *
  * with the r that fits the sum over codes of t_g 1_g t_j, t its scores. What the sums show beyond
  * independence, less noise and what comes of drawing rows, is compared with what this leaves of it:
  * where that is a small part the column is taken as ordered. But only where there is something to
- * be seen: next to nothing has an order by chance, and a column that lost its labels by that would
- * lose what links it to other labels. It costs nothing: the sums are open.
+ * see: sums that are next to nothing seem ordered by chance, and a column that lost its labels that
+ * way would lose what links it to other labels. It costs nothing: the sums are open.
  */
 #ifndef TREFOIL_AIM_COPULA_ORDER_H
 #define TREFOIL_AIM_COPULA_ORDER_H

@@ -8,7 +8,10 @@
 
 /* Appends the digest of all that is there. */
 void digest_append(struct bytes *out);
-/* Writes all that is there and its digest, as file_write() does; who fails may do so again. */
+/*
+ * Writes all that is there and its digest, as file_write() does. After a failure it may be called
+ * again.
+ */
 enum err digest_write(const char *path, unsigned mode, struct bytes *out,
                       struct log *log) MUST_CHECK;
 /* Takes it off the end, and `magic` off the start; ERR_FORMAT if either does not fit. */

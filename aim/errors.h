@@ -1,5 +1,5 @@
 /*
- * aim/errors.h - how far off the answers of a model may be: made once, kept beside it.
+ * aim/errors.h - how far off the answers of a model may be. They are made once and kept beside it.
  *
  * Two things are wrong with a model.
  *

@@ -1,7 +1,7 @@
 /*
- * How wrong a model is where nothing was measured, from where something was: its errors on boxes
- * of a measured marginal that it was not fitted to. They are said to be Gaussian, with a variance
- * that grows with the number of links that lack and depends on the number of rows (struct
+ * How wrong a model is where nothing was measured, from where something was: its errors on boxes of
+ * a measured marginal that it was not fitted to. They are taken to be Gaussian, with a variance
+ * that grows with the number of missing links and depends on the number of rows (struct
  * errors_size); the sizes that make what was seen, with its known noise, most likely are kept.
  */
 #include "aim/errors_private.h"

@@ -2,10 +2,10 @@
  * aim/evaluate_answers.h - relative errors of answers to questions, by aggregate.
  *
  * The error of an answer is |answer - truth| / |truth|. That of a MODE is how many rows fewer the
- * answered value has than the true mode, as a share of these. An answer that is not there counts
- * as 1. Each group is an item of its own, if it has a thousandth of the rows. What is truly of no
- * row, or so near to 0 that a relative error says nothing, is left out: within a tenth of the
- * column's standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its square).
+ * answered value has than the true mode, as a share of these. An answer that is not there counts as
+ * 1. Each group is an item of its own, if it has a thousandth of the rows. A true answer of no row,
+ * or so near to 0 that a relative error says nothing, is left out: within a tenth of the column's
+ * standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its square).
  */
 #ifndef TREFOIL_AIM_EVALUATE_ANSWERS_H
 #define TREFOIL_AIM_EVALUATE_ANSWERS_H

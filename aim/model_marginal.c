@@ -4,8 +4,8 @@
  * subtree that holds asked attributes takes part. Each clique is first summed onto what matters:
  * its separators in that subtree and the asked attributes.
  *
- * Over an edge goes p(asked attributes behind it | separator), a message. Work is least where the
- * messages are small, so the clique to start from is such that no edge has more values of asked
+ * Over an edge goes p(asked attributes behind it | separator), a message. Small messages make for
+ * the least work, so the clique to start from is one such that no edge has more values of asked
  * attributes behind it than before it.
  *
  * A message depends on its edge and on the asked attributes behind it alone, so marginals that are

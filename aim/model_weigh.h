@@ -1,12 +1,13 @@
 /*
- * aim/model_weigh.h - marginals of weighted rows: what a model says of the rows that fit something.
+ * aim/model_weigh.h - marginals of weighted rows: what a model says of the rows that meet
+ * conditions.
  *
  * Each row counts by the product of weights, one for each of some attributes, and the counts of a
- * few others are asked for. Rows in the place of a model are gone through. Else only the part of
- * the junction tree that holds any of the attributes takes part. Its cliques are summed onto what
- * matters (aim/model_sums.h), to codes that do not weigh 0, and these tables multiplied in pairs,
- * the pair of the smallest product first; an attribute is summed out as soon as no other table has
- * it.
+ * few others are asked for. Rows that stand in for a model are gone through. Otherwise only the
+ * part of the junction tree that holds any of the attributes takes part. Its cliques are summed
+ * onto what matters (aim/model_sums.h), to codes that do not weigh 0, and these tables multiplied
+ * in pairs, the pair of the smallest product first; an attribute is summed out as soon as no other
+ * table has it.
  */
 #ifndef TREFOIL_AIM_MODEL_WEIGH_H
 #define TREFOIL_AIM_MODEL_WEIGH_H
@@ -30,7 +31,7 @@ enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log) MUST_CHECK;
 
-/* The same of rows in the place of a model; model_weigh() calls it. */
+/* The same of rows that stand in for a model; model_weigh() calls it. */
 void model_weigh_rows(const struct model_sums *sums, const struct clique *asked,
                       const struct model_weight *weight, size_t weights, double *counts);
 

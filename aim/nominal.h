@@ -1,6 +1,6 @@
 /*
  * aim/nominal.h - a column whose codes have no order, in a Gaussian copula: from shares to
- * utilities, and from sums by groups to latent correlations.
+ * utilities, from sums by groups to latent correlations.
  *
  * The codes are in groups: a frequent one is alone, rare ones share a group. Group g has the
  * utility a_g + U_g, the U independent unit normals, and a row has the group of the largest. The a

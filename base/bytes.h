@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The low n bytes of v, lowest first; returns where the next go. And back. */
+/* Writes the low n bytes of v, lowest first, and returns where the next go; reads them back. */
 static inline uint8_t *integer_put(uint8_t *to, uint64_t v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -43,11 +43,13 @@ void bytes_put_u8(struct bytes *b, uint8_t v);
 void bytes_put_u16(struct bytes *b, uint16_t v);
 void bytes_put_u32(struct bytes *b, uint32_t v);
 void bytes_put_u64(struct bytes *b, uint64_t v);
-/* One that is mostly small: 7 bits a byte, lowest first; the highest bit says that more come. */
+/*
+ * A number that is mostly small: 7 bits a byte, lowest first; the highest bit says that more come.
+ */
 #define SMALL_MOST 10 /* bytes */
 void bytes_put_small(struct bytes *b, uint64_t v);
 void bytes_put_double(struct bytes *b, double v); /* the bits of the IEEE number */
-/* In place of all that it held. */
+/* Replaces all that it held. */
 void bytes_set(struct bytes *b, const void *p, size_t n);
 /* u32 length, then the bytes: the prefix that hashing and formats use for anything variable. */
 void bytes_put_block(struct bytes *b, const void *p, size_t n);

@@ -12,9 +12,7 @@
 enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
 
-/*
- * `given` is a file, or a folder, whose file `name` is meant then. `path` becomes that file's.
- */
+/* `given` is a file, or a folder that has a file `name`. `path` becomes that file's path. */
 enum err file_in(char path[FILE_PATH], const char *given, const char *name,
                  struct log *log) MUST_CHECK;
 

@@ -51,9 +51,9 @@ void log_debug(struct log *log, const char *format, ...) LOG_FORMAT;
 #define LOG_METER_S 10
 #define LOG_METER_WARNINGS 20 /* at once, of warnings and errors */
 struct log_meter *log_meter_new(size_t at_once) __attribute__((warn_unused_result));
-/* Tells first what was counted. */
+/* First logs what was counted. */
 void log_meter_free(struct log *log);
-/* Call it now and then: it tells what was counted. */
+/* Logs what was counted; call it now and then. */
 void log_tend(struct log *log);
 
 /* The first message of a log's buffer, without its level; the buffer is cut behind it. */

@@ -22,7 +22,7 @@ void *memory_array(size_t count, size_t size) MEMORY_OWNED;
     memory_new_array((void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
 enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) MUST_CHECK;
 
-/* Gives what one pointer owns to another of its kind, the end of what makes things. ERR_OK. */
+/* Gives what one pointer owns to another of its kind, as the last step of making it. ERR_OK. */
 #define memory_hand_over(to, from) memory_move((void *)(true ? (to) : (from)), (void *)(from))
 enum err memory_move(void *to, void *from) MUST_CHECK;
 
@@ -50,7 +50,7 @@ void memory_release(void *address_of_pointer);
     memory_wipe_release((void *)(address_of_pointer), (bytes))
 void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
-/* Returns to the system what the C library keeps, after much was freed. */
+/* Returns memory that the C library keeps to the system; for use after much was freed. */
 void memory_give_back(void);
 
 #endif

@@ -84,7 +84,7 @@ static enum err make(struct prg *prg, uint8_t *out, const uint8_t *in, size_t ch
     return ERR_OK;
 }
 
-/* From `ready`, at most n bytes: how many. */
+/* Takes at most n bytes from `ready`; returns how many. */
 static size_t take(struct prg *prg, uint8_t *out, size_t n, bool add)
 {
     const size_t k = n < prg->left ? n : prg->left;
@@ -120,7 +120,7 @@ enum err prg_xor(struct prg *prg, void *p, size_t n)
     return draw(prg, p, n, true);
 }
 
-/* Chunks before this one are left out. */
+/* Goes to the start of this chunk. */
 static enum err seek(struct prg *prg, uint64_t chunk)
 {
     uint8_t counter[16] = {0};

@@ -55,8 +55,8 @@ uint64_t random_u64(struct random *r)
 
 uint64_t random_below(struct random *r, uint64_t n)
 {
-    uint64_t skip = -n %
-                    n; /* 2^64 mod n: without that many of the lowest, each residue is as likely */
+    /* 2^64 mod n: without that many of the lowest, each residue is as likely */
+    const uint64_t skip = -n % n;
     uint64_t v;
     do
         v = random_u64(r);

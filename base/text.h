@@ -9,7 +9,7 @@
 
 /* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
 size_t text_character(const char *p);
-/* Of such a character: whether a terminal may obey it. Line ends are among them. */
+/* Whether a terminal may obey such a character. Line ends are among them. */
 bool text_is_control(const char *p);
 /* Replaces those, and bytes that are not UTF-8, by `?`; line ends stay. */
 void text_tame(char *text);

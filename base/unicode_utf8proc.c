@@ -18,7 +18,7 @@ static enum err map(struct bytes *out, const void *text, int options)
     return bytes_ok(out);
 }
 
-/* Accents are put in order before the case goes: of some that makes letters, which then stay. */
+/* Accents are put in order before case is folded: folding turns some into letters, which stay. */
 enum err unicode_map(struct bytes *out, const char *text, struct unicode_form form)
 {
     struct bytes apart CLEAN(bytes_clear) = {0};

@@ -14,10 +14,10 @@ struct phrase words_time(double seconds);
 /* "812 bytes", "45.2 kB", "7.9 MB", "1.2 GB": powers of ten. */
 struct phrase words_bytes(uint64_t bytes);
 
-/* Characters of UTF-8; bytes of the first so many. */
+/* How many characters of UTF-8 a text has; how many bytes its first `characters` take. */
 size_t words_length(const char *text);
 size_t words_prefix(const char *text, size_t characters);
-/* Padded to so many columns, of a character each, or cut, with ".." at its end. */
+/* Pads a text to so many columns, of a character each, or cuts it, with ".." at its end. */
 void words_fit(char *out, size_t size, const char *text, size_t columns);
 
 /* As %g, but 1e-6 for 1e-06. */

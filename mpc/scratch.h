@@ -19,8 +19,8 @@ struct scratch *scratch_new(void) __attribute__((warn_unused_result));
 void scratch_free(struct scratch **s);
 
 /*
- * Up to 256 MiB of memory that is not used stay with a scratch, for the next call. This is one of
- * so many that have this together.
+ * A scratch keeps up to 256 MiB that are not in use for the next call. This makes it one of so many
+ * that share that bound.
  */
 void scratch_share(struct scratch *s, size_t scratches);
 

@@ -1,7 +1,7 @@
 /*
  * mpc/width.h - names in bodies of code (*.inc) that a file includes once for each width of words.
  *
- * Who includes a body defines WIDTH, in bits, and the body undefines it. With WIDTH 64,
+ * A file that includes a body defines WIDTH, in bits; the body undefines it. With WIDTH 64,
  * OF_WIDTH(ring, _add) is ring64_add, and WORD is uint64_t.
  */
 #ifndef TREFOIL_MPC_WIDTH_H

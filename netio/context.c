@@ -120,7 +120,7 @@ void netio_disallow(struct netio *n, const char *domain, const uint8_t key[32])
 
 /* --- the admission thread --------------------------------------------------------------------- */
 
-/* The frames of a request. Longer ones are cut, which no value that is admitted survives. */
+/* The frames of a request. One that is too long is cut, and then matches nothing admitted. */
 enum {
     ZAP_VERSION,
     ZAP_ID,
@@ -194,7 +194,7 @@ static bool shows_key(const struct zap_request *r)
     return r->frames == ZAP_MAX && strcmp(r->data[ZAP_MECHANISM], "CURVE") == 0;
 }
 
-/* Who dials faster than any client of ours is let in later: it will try again. */
+/* A key that dials faster than any client of ours is turned away for now: it will try again. */
 static enum verdict judge_key(struct admitted *a, uint32_t *user)
 {
     if (a == NULL || a->pass)

@@ -27,20 +27,20 @@ void *netio_zmq(struct netio *netio);
 enum err netio_allow(struct netio *netio, const char *domain, const uint8_t public_key[32],
                      uint32_t user) MUST_CHECK;
 /*
- * Admits any other key to sockets of one domain, as a guest: whoever takes its messages has to see
- * what it may say. They come with its key (netio/gate.h).
+ * Admits any other key to sockets of one domain, as a guest. Whoever takes its messages decides
+ * what it may ask; they come with its key (netio/gate.h).
  */
 enum err netio_allow_guests(struct netio *netio, const char *domain) MUST_CHECK;
 #define NETIO_GUEST "guest:" /* and the key's hexadecimal digits: the user that a guest is */
 /*
- * Admits whoever shows a pass to sockets of a domain, which are under no CURVE: a secret of those
- * who know each other from elsewhere. It travels in clear, so it serves for a few connections.
- * Anything else that is shown there is turned away without a word.
+ * Admits whoever shows a pass to the sockets of a domain that does not use CURVE. A pass is a
+ * secret that both sides know already. It travels in clear, so it is good for a few connections
+ * only. Whoever shows another one is turned away, and nothing is logged.
  */
 #define NETIO_PASS_SIZE 32
 enum err netio_allow_pass(struct netio *netio, const char *domain,
                           const uint8_t pass[NETIO_PASS_SIZE]) MUST_CHECK;
-/* Of a key or a pass. Connections that stand already are not cut. */
+/* Takes back a key or a pass. Connections that stand already are not cut. */
 void netio_disallow(struct netio *netio, const char *domain, const uint8_t key[32]);
 
 #endif

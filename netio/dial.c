@@ -98,7 +98,7 @@ void dial_expect(struct dial *d)
     d->expected = true;
 }
 
-/* Why there is no use in waiting, if there is none. */
+/* ERR_OK while waiting may help, else why it cannot. */
 static enum err in_vain(struct dial *d)
 {
     switch (d->impatient && d->watch != NULL ? watch_attempts(d->watch) : WATCH_NO_END) {
@@ -121,7 +121,9 @@ static enum err in_vain(struct dial *d)
     }
 }
 
-/* Until the socket takes a message, or the deadline, or there is no use in it, which is told. */
+/*
+ * Waits until the socket takes a message or the deadline passes, or logs why waiting cannot help.
+ */
 static enum err wait_writable(struct dial *d, int64_t deadline, bool *told)
 {
     struct socket_wait w[2] = {{.socket = d->socket, .writable = true}};
@@ -169,7 +171,7 @@ static enum err send(struct dial *d, bool more, const void *p, size_t n, int64_t
 {
     enum err e = ERR_AGAIN;
     while (e == ERR_AGAIN) {
-        /* what broke before is no matter; but between reaching and sending a message may be lost */
+        /* an earlier break does not matter, but one from here on may lose the message */
         if (d->watch != NULL && !more)
             watch_forget(d->watch);
         TRY(dial_reach(d, deadline));
@@ -194,7 +196,7 @@ enum err dial_send_more(struct dial *d, const void *p, size_t n, int64_t deadlin
     return send(d, true, p, n, deadline);
 }
 
-/* Until there may be a message, or news of the connection. */
+/* Waits until there may be a message, or news of the connection. */
 static enum err wait_for_news(struct dial *d, int64_t deadline)
 {
     struct socket_wait w[2] = {{.socket = d->socket, .readable = true}};

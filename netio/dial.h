@@ -21,7 +21,7 @@ struct dial_options {
     const uint8_t *server_public; /* CURVE key that the server must hold */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
-    bool impatient; /* watched, it does not wait where nobody listens or our key is turned away */
+    bool impatient; /* watched, it does not wait if nobody listens or our key is turned away */
     const atomic_bool *stop; /* waiting ends with ERR_PEER once it is set; NULL: never */
     struct log *log;
 };
@@ -32,7 +32,7 @@ void dial_free(struct dial **dial);
  * From now on dial_receive() is ERR_PEER if the connection broke after the last dial_send() began
  * and no message is left to read. Then our message or its answer is lost, and there is nothing to
  * wait for. (ZeroMQ connects again by itself, but sends nothing twice, and drops what it had not
- * read.) And the next dial_send() dials a server that refused us once more. Call it at once after
+ * read.) The next dial_send() also dials again a server that has refused us. Call it at once after
  * dial_new().
  */
 enum err dial_watch(struct dial *dial) MUST_CHECK;

@@ -24,7 +24,7 @@
 #define REPLIES 16      /* of the worker, that wait for the front */
 #define REPLY_MS 10000
 
-/* Whose messages wait for the worker. Front and worker have it together. */
+/* Whose messages wait for the worker. Front and worker share it. */
 struct queue {
     pthread_mutex_t mutex;
     uint32_t user[GATE_BACKLOG];
@@ -219,7 +219,7 @@ void gate_free(struct gate **gate)
     memory_free(gate);
 }
 
-/* What speaks against a message, if anything does. */
+/* What is wrong with a message, or NULL. */
 static const char *fault(bool routed, bool admitted, zmq_msg_t *m)
 {
     return !routed                ? "whose client names its own route"
@@ -230,7 +230,8 @@ static const char *fault(bool routed, bool admitted, zmq_msg_t *m)
 }
 
 /*
- * One message of a client; ERR_AGAIN: none. One that no program of ours sends ends its connection.
+ * Takes one message of a client; ERR_AGAIN: there is none. A message that no program of ours would
+ * send ends its connection.
  */
 static enum err take_message(struct gate *g, struct gate_client *from, struct bytes *message,
                              bool *dropped)

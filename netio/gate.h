@@ -20,12 +20,12 @@
 
 #define GATE_ROUTE_SIZE 32
 #define GATE_BACKLOG 64 /* messages that wait for the worker */
-#define GATE_SHARE 2    /* of them, of one key */
+#define GATE_SHARE 2    /* of them, that one key may have */
 /* Unless gate_options says otherwise. Whatever is longer than a message goes in parts. */
 #define GATE_MESSAGE ((size_t)264 << 10)
-#define GATE_CONNECTIONS 1000          /* at a time, where the process may have as many */
+#define GATE_CONNECTIONS 1000          /* at a time, if the process may open as many */
 #define GATE_OF_A_KEY 16               /* of them */
-#define GATE_MEMORY ((size_t)32 << 20) /* of what they send and is not taken yet */
+#define GATE_MEMORY ((size_t)32 << 20) /* of what they have sent and nobody has taken */
 
 /* Of guests (netio_allow_guests()): others have numbers below. */
 #define GATE_GUEST UINT32_C(0x80000000)
@@ -33,7 +33,7 @@
 /* Who sent a message: enough to answer. A plain value. */
 struct gate_client {
     uint32_t user;
-    bool guest;      /* `user` is but GATE_GUEST and a hash of the key, by a secret of the gate */
+    bool guest;      /* `user` is GATE_GUEST and a hash of the key under a secret of the gate */
     uint8_t key[32]; /* CURVE key of a guest */
     int fd;          /* of its connection */
     uint8_t route_size;
@@ -71,7 +71,7 @@ void gate_port_free(struct gate_port **port);
 
 /*
  * Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's
- * replies. ERR_NOMEM: one of `from` was lost.
+ * replies. ERR_NOMEM: a message of `from` was lost.
  */
 enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
                       int64_t deadline) MUST_CHECK;
@@ -88,8 +88,8 @@ enum err gate_pass(struct gate *gate, const struct gate_client *from, const void
                    size_t n) MUST_CHECK;
 
 /*
- * As their namesakes of the front, but ERR_AGAIN once `other` is readable, a ZeroMQ socket or NULL.
- * A reply that the front does not take within ten seconds is ERR_TIMEOUT.
+ * Like their namesakes at the front, but ERR_AGAIN once `other`, a ZeroMQ socket or NULL, is
+ * readable. A reply that the front does not take within ten seconds is ERR_TIMEOUT.
  */
 enum err gate_port_receive(struct gate_port *port, struct gate_client *from, struct bytes *message,
                            void *other, int64_t deadline) MUST_CHECK;

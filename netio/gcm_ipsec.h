@@ -1,6 +1,6 @@
 /*
  * netio/gcm_ipsec.h - AES-128-GCM by libipsec-mb, for gcm.c. Its code for AVX-512 takes a third of
- * libcrypto's time; what it has for others is not used.
+ * libcrypto's time; its code for other processors is not used.
  */
 #ifndef TREFOIL_NETIO_GCM_IPSEC_H
 #define TREFOIL_NETIO_GCM_IPSEC_H

@@ -133,13 +133,16 @@ struct net_rider {
     void *self;
 };
 void net_ride(struct net *net, const struct net_rider *rider);
-/* While a statement is to ride: a round that moves nothing else. */
+/* Plays rounds that move nothing else until no statement waits to ride. */
 enum err net_settle(struct net *net) MUST_CHECK;
 
 /* Between rounds: ERR_PEER, as of a failed exchange, once a neighbour has left. */
 enum err net_listen(struct net *net) MUST_CHECK;
 
-/* Ends the session and tells both neighbours, as a failed exchange does. Again: nothing happens. */
+/*
+ * Ends the session and tells both neighbours, as a failed exchange does. A second call does
+ * nothing.
+ */
 void net_abort(struct net *net);
 
 unsigned net_index(const struct net *net);

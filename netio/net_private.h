@@ -108,7 +108,7 @@ enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
  * part in this one.
  */
 enum err net_look_ahead(struct net *net, enum net_peer peer) MUST_CHECK;
-/* Under the key that serves once. */
+/* Sends it under the key that serves once. */
 enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline) MUST_CHECK;
 
 #endif

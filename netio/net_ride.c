@@ -52,7 +52,7 @@ enum err net_hear(struct net *net, bool *moved)
     net->rider = (struct net_rider){0};
     e = rider.heard(rider.self);
     if (e != ERR_OK)
-        net->round++; /* who still waits for the third server's statement gets that first */
+        net->round++; /* whoever still waits for the third server's statement gets that first */
     for (unsigned p = 0; p < 2; p++) {
         struct link *link = &net->link[p];
         link->incoming = link->later_in;

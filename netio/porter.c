@@ -30,7 +30,7 @@
 #define SOON_MS 10
 /*
  * Greeting and handshake: bytes on the wire that are of no message. Whoever holds less than that is
- * let alone.
+ * left alone.
  */
 #define ALLOWANCE 4096
 
@@ -110,7 +110,7 @@ static bool settled(const struct porter *p, const struct guest *g, int64_t now)
     return p->o.settled_ms > 0 && now - g->came_ms > p->o.settled_ms;
 }
 
-/* Of the guests of a name: their key's, or else their host's. */
+/* Of the guests with this name, the one that was silent longest and may be cut. */
 static struct guest *longest_silent(struct porter *p, const struct crowd_name *name, int64_t now)
 {
     struct guest *worst = NULL;
@@ -139,7 +139,7 @@ static void measure(struct guest *g, int64_t now)
     g->waiting = g->received > gone ? g->received - gone : 0;
 }
 
-/* There are too many; the last one, who is never settled, among them. */
+/* Makes room where there are too many. The newest, which is never settled, is one of them. */
 static void cut_one(struct porter *p)
 {
     const int64_t now = p->guest[p->count - 1].came_ms;
@@ -218,7 +218,7 @@ static void apply(struct porter *p, const struct note *note)
     recognise(p, g, note->user);
 }
 
-/* What waits where every whole message has been taken is parts of messages. */
+/* Once every whole message has been taken, what still waits is parts of messages. */
 static void measure_all(struct porter *p)
 {
     const int64_t now = clock_now_ms();
@@ -356,8 +356,8 @@ void porter_free(struct porter **porter)
 /* --- the other thread ------------------------------------------------------------------------- */
 
 /*
- * A connection has one note. Where there is none left, which takes twice as many as may be, it is
- * cut some time later.
+ * A connection has one note. If none is left, which takes twice as many connections as are allowed,
+ * it is cut a little later.
  */
 static void note(struct porter *p, const struct note *news)
 {

@@ -32,7 +32,7 @@ struct porter_options {
     void *context, *socket; /* ZeroMQ's; a CURVE server */
     size_t connections;
     int64_t settled_ms; /* an older connection is not cut to make room; 0: it may be */
-    size_t memory;      /* 0: any, and what follows means nothing */
+    size_t memory;      /* 0: no bound, and what follows has no effect */
     size_t of_a_key;
     int64_t message_ms; /* 0: PORTER_MESSAGE_MS */
     struct log *log;
@@ -44,13 +44,13 @@ enum err porter_new(struct porter **porter, const struct porter_options *o) MUST
 void porter_free(struct porter **porter);
 
 /*
- * A message was taken: the connection that it came by (ZMQ_SRCFD), whose key that is, bytes of the
- * message.
+ * Says that a message was taken: the connection that it came by (ZMQ_SRCFD), whose key that is,
+ * bytes of the message.
  */
 void porter_took(struct porter *porter, int fd, uint32_t user, size_t bytes);
-/* Nothing is left to take. */
+/* Says that nothing is left to take. */
 void porter_idle(struct porter *porter);
-/* This one breaks the protocol: it is cut. */
+/* Cuts a connection that breaks the protocol. */
 void porter_cut(struct porter *porter, int fd);
 
 #endif

@@ -39,13 +39,13 @@ struct session {
 };
 
 /*
- * What a caller brings along, and finds there of the others. Server 0 sets `about`: what it
- * proposes a session for. The two others find that of the last PROPOSE there, also when it came to
- * nothing. `passes.expect` is what a server wants its neighbours to show where they dial its bulk
- * links; `passes.show` is what they want of it. `lanes` is how many a server can use in one
- * process, and then what the session has: the least of the three. `all` is the same of the lanes of
- * all of a server's processes; 0: as many as `lanes`. `most` is found: the most that one process
- * has of what the three said of `lanes`.
+ * What a caller offers, and then finds there of the others. Server 0 sets `about`: what it proposes
+ * a session for. The two others find that of the last PROPOSE there, even if it came to nothing.
+ * `passes.expect` is what a server wants its neighbours to show where they dial its bulk links;
+ * `passes.show` is what they want of it. `lanes` is how many a server can use in one process, and
+ * then what the session has: the least of the three. `all` is the same of the lanes of all of a
+ * server's processes; 0: as many as `lanes`. `most` becomes the largest `lanes` that any of the
+ * three offered.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];

@@ -263,7 +263,7 @@ static bool reads(const struct handshake *h, enum net_peer peer)
     return !h->secret[peer] || (is_leader(h, peer) && (h->dead || !h->sent));
 }
 
-/* Who leaves has taken what we sent along: it will not answer this attempt. */
+/* A server that leaves takes what we sent with it: it will not answer this attempt. */
 static enum err check_links(struct handshake *h)
 {
     unsigned broken = transport_broken(h->control);
@@ -289,8 +289,8 @@ static enum err receive_some(struct handshake *h)
         readable |= reads(h, (enum net_peer)p) ? 1u << p : 0;
     if (h->mismatch && clock_now_ms() + MISMATCH_MS < deadline)
         deadline = clock_now_ms() + MISMATCH_MS;
-    /* a peer that keeps sending messages we skip must not hold us forever */
     TRY(check_links(h));
+    /* a peer that keeps sending messages we skip must not hold us forever */
     e = clock_left_ms(deadline) > 0
             ? transport_wait(h->control, readable | TRANSPORT_NEWS, 0, deadline)
             : ERR_TIMEOUT;

@@ -188,7 +188,7 @@ enum err socket_dial(void *socket, const char *endpoint, struct log *log)
                     endpoint_advice(errno));
 }
 
-/* A message to be closed, also where there is no memory for it. */
+/* The caller closes the message, even if there was no memory for it. */
 static enum err fill(zmq_msg_t *m, const void *p, size_t n)
 {
     if (zmq_msg_init_size(m, n) != 0) {
@@ -205,7 +205,7 @@ static enum err push(void *socket, zmq_msg_t *m, int flags)
     return zmq_msg_send(m, socket, ZMQ_DONTWAIT | flags) >= 0 ? ERR_OK : meaning(errno);
 }
 
-/* Of a message that was sent, nothing is left to be closed. */
+/* A message that was sent needs no closing. */
 enum err socket_send(void *socket, const void *p, size_t n)
 {
     zmq_msg_t m CLEAN(zmq_msg_close);

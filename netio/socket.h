@@ -48,8 +48,8 @@ enum err socket_option(void *socket, int option, int value, struct log *log) MUS
 /* Queues a message of one frame without waiting. ERR_AGAIN: no room. */
 enum err socket_send(void *socket, const void *p, size_t n) MUST_CHECK;
 /*
- * One of two frames. Both have their memory before the first is queued: else the next message would
- * become the second frame of this one.
+ * Queues a message of two frames. Both have their memory before the first is queued; else the next
+ * message would become the second frame of this one.
  */
 enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p,
                          size_t n) MUST_CHECK;

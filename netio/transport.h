@@ -75,7 +75,7 @@ enum err transport_push(struct transport *t, enum net_peer to,
                         struct transport_message *m) MUST_CHECK;
 enum err transport_pull(struct transport *t, enum net_peer from,
                         struct transport_message *m) MUST_CHECK;
-/* Of a message that holds none: nothing happens. */
+/* Does nothing to a message that holds none. */
 void transport_drop(struct transport *t, struct transport_message *m);
 enum err transport_wait(struct transport *t, unsigned readable, unsigned writable,
                         int64_t deadline) MUST_CHECK;
@@ -141,17 +141,17 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
 struct transport_passes {
     uint8_t show[2][TRANSPORT_PASS_SIZE], expect[2][TRANSPORT_PASS_SIZE];
 };
-/* Bare links, for a session. First: lets in who shows what it is expected to. */
+/* Bare links are opened for a session. First, this lets in whoever shows the pass expected. */
 enum err transport_zmq_admit(struct transport *t,
                              const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
-/* Where they are to be dialled from now on, where that is known by session alone. */
+/* Says where to dial them from now on, if that is known only once there is a session. */
 enum err transport_zmq_aim(struct transport *t, const char *const dial[2]) MUST_CHECK;
-/* Then, when both neighbours do the same: dials them. */
+/* Then, when both neighbours have done the same, this dials them. */
 enum err transport_zmq_dial(struct transport *t,
                             const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
-/* What a neighbour's messages come by, to wait for beside other sockets. */
+/* The socket that a neighbour's messages come by, to be waited for beside others. */
 void *transport_zmq_socket(struct transport *t, enum net_peer from);
-/* Leaves both, lets nobody in, and drops what has come. Also where the links are not open. */
+/* Leaves both, lets nobody in, and drops what has come. The links need not be open. */
 void transport_zmq_close(struct transport *t);
 
 #endif

@@ -48,7 +48,7 @@ enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *
     return prg_xor_once(seed, made, bytes);
 }
 
-/* Into lane 0's memory; each lane expands every so many. */
+/* A lane writes into memory that lane 0 has given. */
 static enum err expand_one(void *self, struct party *lane, size_t upload)
 {
     const struct addends *x = self;

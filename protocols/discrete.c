@@ -198,7 +198,7 @@ enum err discrete_sample(struct party *p, struct share64 out)
 {
     size_t made = 0;
     while (made < out.n) {
-        /* 4/3 of what is missing, and some: most often enough */
+        /* 4/3 of what is missing and a few more: usually enough */
         const size_t missing = out.n - made, n = (missing + missing / 3 + 127) / 64 * 64;
         const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
         TRY(sample_some(p, out, &made, n));

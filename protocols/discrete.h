@@ -30,8 +30,8 @@
 enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /*
- * Its last step, for tests: whether each candidate is accepted, of the coins of the square's lowest
- * bits, the digits of |Y|, the sign, and the bits of the square. 7 rounds.
+ * Its last step, for tests: whether each candidate is accepted, given the coins of the square's
+ * lowest bits, the digits of |Y|, the sign, and the bits of the square. 7 rounds.
  */
 enum err discrete_judge(struct party *p, struct bits accept, const struct planes *coins,
                         const struct planes *digits, struct bits sign,

@@ -6,7 +6,7 @@
  *   i -> i+1   y_i                                                to open it
  *
  * What a row can move, and what that costs, follows from the vectors alone (aim/forms.h): the
- * caller has found both. Neither product nor truncation of shares. LEAKS: the noisy forms, with
+ * caller has found both. Shares are neither multiplied nor truncated. LEAKS: the noisy forms, with
  * reason NOISY_FORM, one each, whatever their number of cells; nothing of the cells. 1 element a
  * server and form, 1 round for a whole batch.
  *

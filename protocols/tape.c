@@ -79,7 +79,7 @@ void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
     tape->reel[kind].planned = samples;
 }
 
-/* To 24 bits, so that servers agree whose mathematical libraries differ in the last one. */
+/* To 24 bits, so that servers agree even if their mathematical libraries do not in the last one. */
 static double rounded_up(double x)
 {
     int exponent;

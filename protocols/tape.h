@@ -71,15 +71,15 @@ struct tape_ratio tape_ratio(enum tape_noise noise);
  * missed, and is no more.
  */
 struct tape_ratio tape_select_ratio(double candidates, double epsilon);
-/* So many samples in all are to be expected; more may be reserved all the same. */
+/* Says how many samples to expect in all. More may be reserved all the same. */
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 
 /* Where the next range begins. */
 size_t tape_position(const struct tape *tape, enum tape_kind kind);
 
 /*
- * Makes what is missing for `count` more samples to be there. Where there is a check, the caller
- * proves it (check_flush()) before any of it is kept. A protocol: all three call it alike.
+ * Makes samples until `count` more are there. Where there is a check, the caller proves it
+ * (check_flush()) before any of it is kept. A protocol: all three call it alike.
  */
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
                       size_t count) MUST_CHECK;

@@ -44,7 +44,7 @@ static void skip_between(struct parser *s)
     }
 }
 
-/* Whether a key's value is nobody else's business. */
+/* Whether a key's value is a secret. */
 static bool is_secret(const char *key, size_t n)
 {
     static const char *const words[] = {"pwd", "pass", "secret", "token"};

@@ -41,9 +41,12 @@ enum err database_read(struct database *db, struct table **t) MUST_CHECK;
 
 /* Whether enough is known of the engine to count there; where not, read. */
 bool database_counts(const struct database *db);
-/* All counts from here on are of one state of the data; says so where the engine promises none. */
+/* All counts from here on are of one state of the data; warns if the engine cannot promise that. */
 enum err database_snapshot(struct database *db) MUST_CHECK;
-/* The cells of a marginal, as tabulate_marginal() has them. Misfits are told by the next one. */
+/*
+ * The cells of a marginal, as tabulate_marginal() has them. database_check() tells of values that
+ * do not fit.
+ */
 enum err database_count(struct database *db, const uint16_t *attribute, unsigned n,
                         int64_t *cells) MUST_CHECK;
 /*

@@ -86,7 +86,7 @@ void engine_group(const struct engine *e, const struct odbc_column *c, const cha
     case ENGINE_SQLITE:
         bytes_put_text(sql, ") COLLATE BINARY");
         break;
-    case ENGINE_MARIADB: /* folds spaces at the end, which are taken off anyway */
+    case ENGINE_MARIADB: /* ignores spaces at the end, which are taken off anyway */
         bytes_put_text(sql, ") COLLATE utf8mb4_bin");
         break;
     case ENGINE_BINARY:

@@ -351,7 +351,7 @@ static enum odbc_type type_of(SQLSMALLINT type)
     }
 }
 
-/* Some drivers call truth values text, and numbers what is not compared with numbers. */
+/* Some drivers call truth values text, and call numbers what does not compare with numbers. */
 static enum err correct_type(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
 {
     static const char *const texts[] = {"money", "oid", "xid", "xid8", "cid"};

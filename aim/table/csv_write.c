@@ -41,7 +41,7 @@ static int decimals_of(const struct domain_attribute *a, const struct density *d
     return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has them all */
 }
 
-/* A number that the rounded text of moves out of its bin is drawn again, then written in full. */
+/* A number whose rounded text leaves its bin is drawn again, and at last written in full. */
 void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
               const struct density *density, uint16_t code, struct random *r)
 {

@@ -126,7 +126,7 @@ double density_quantile(const struct density *d, uint32_t code, double low, doub
 {
     const struct bin *b = &d->bin[code];
     double from = place_of(d, b, low), to = place_of(d, b, high);
-    double u = fmin(fmax(inverse_of(b->tilt, from, to, p), from), to); /* rounding aside */
+    double u = fmin(fmax(inverse_of(b->tilt, from, to, p), from), to); /* but for rounding */
     if (b->values == 0)
         return fmin(b->low + b->width * u, b->high);
     u = fmin(fmax(ceil(b->values * u) - 1, rint(b->values * from)), rint(b->values * to) - 1);

@@ -40,8 +40,8 @@ struct density;
 
 /*
  * Of an integer or numeric attribute. `counts` are those of its codes in rows, as noisy as they
- * come: at least a->values of them; or NULL, and they are taken to be equal, which leaves of all
- * the above a declared mean. Nothing is borrowed.
+ * come: at least a->values of them; or NULL: then they are taken to be equal, and of all the above
+ * only a declared mean counts. Nothing is borrowed.
  */
 enum err density_new(struct density **d, const struct domain_attribute *a,
                      const double *counts) MUST_CHECK;

@@ -85,10 +85,11 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
                             struct log *log) MUST_CHECK;
 
 /*
- * Further texts that the attribute that was added last, which may be missing, has for a missing
- * value (domain_missing.c). ERR_STUDY, logged, for one that is a value, comes twice or has spaces
- * around it. Of a column of numbers, a text that is a number stands for it however it is written.
- * It may lie within a bin, unless there is a step and it is amid the bin's multiples.
+ * More texts that stand for a missing value of the attribute added last, which must be one that may
+ * be missing (domain_missing.c). ERR_STUDY, logged, for one that is a value, comes twice or has
+ * spaces around it. Of a column of numbers, a text that is a number stands for it however it is
+ * written. It may lie within a bin, unless it is a multiple of the step with others of the bin on
+ * either side.
  */
 enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
                             struct log *log) MUST_CHECK;

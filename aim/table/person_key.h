@@ -37,8 +37,8 @@ bool person_key_column(struct person_key *key, const char *name, size_t at, bool
 const char *person_key_missing(const struct person_key *key, size_t *k);
 
 /*
- * The field in column `at`, which may be none of the rule's. ERR_DATA: no key can be made of it,
- * and ERR_REFUSED: not by this build; then *name is the column and *why says it.
+ * The field in column `at`, which may be none of the rule's. ERR_DATA: no key can be made of it;
+ * ERR_REFUSED: not by this build; then *name is the column and *why says it.
  */
 enum err person_key_field(struct person_key *key, size_t at, const char *text, size_t length,
                           const char **name, const char **why) MUST_CHECK;

@@ -271,7 +271,7 @@ static enum err key_field(struct rows *r, size_t field, const char *text, size_t
         return e;
     if (problem(r))
         log_error(r->log, "%s:%zu:%zu: %s %s", r->source->name, place(r), field + 1, name, why);
-    return e == ERR_DATA ? ERR_OK : e; /* of what this build lacks one word is enough */
+    return e == ERR_DATA ? ERR_OK : e; /* one message is enough about what this build lacks */
 }
 
 void rows_extend(struct rows_moments *m, double number)

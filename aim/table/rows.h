@@ -81,7 +81,7 @@ void rows_shown(const struct domain_attribute *a, char decimal, const char *text
 
 /*
  * After the last row, or after an error `e` of the source: the table, or NULL and the first error.
- * Whoever has too many rows is found here.
+ * Persons with too many rows are found here.
  */
 enum err rows_finish(struct rows **r, enum err e, struct table **t) MUST_CHECK;
 
