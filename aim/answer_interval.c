@@ -31,12 +31,6 @@ static size_t values_of(const struct answer *a)
     return a->lines * a->question->items;
 }
 
-static bool is_extreme(const struct question_item *item)
-{
-    return item->aggregate == AGGREGATE_MIN || item->aggregate == AGGREGATE_MAX ||
-           item->aggregate == AGGREGATE_RANGE;
-}
-
 /* --- what refits answer ----------------------------------------------------------------------- */
 
 static enum err answer_again(const struct intervals *v, size_t k, struct sum *sum,
@@ -189,7 +183,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
     const struct errors *e = v->terms->errors;
     struct answer_value *x = &a->value[at];
     double half;
-    if (!x->known || is_extreme(item) || 2 * s->known < e->refits)
+    if (!x->known || aggregate_is_extreme(item->aggregate) || 2 * s->known < e->refits)
         return;
     x->agreed = (double)s->same / s->known;
     if (is_labels(a->question, item)) /* they have no order */
@@ -218,7 +212,7 @@ static enum err set_extremes(const struct intervals *v, size_t k)
     TRY(answer_make(&again, v->terms->model, v->terms->inside, a->question, NULL, &ends,
                     v->terms->log));
     for (size_t i = 0; i < values_of(a); i++)
-        if (is_extreme(&a->question->item[i % a->question->items]))
+        if (aggregate_is_extreme(a->question->item[i % a->question->items].aggregate))
             a->value[i] = again->value[i];
     return ERR_OK;
 }
@@ -235,7 +229,7 @@ static enum err set_answer(const struct intervals *v, size_t k)
     struct answer *a = v->answer[k];
     bool extremes = false;
     for (size_t i = 0; i < a->question->items; i++)
-        extremes |= is_extreme(&a->question->item[i]);
+        extremes |= aggregate_is_extreme(a->question->item[i].aggregate);
     for (size_t item = 0; item < a->question->items; item++)
         for (size_t i = item; can_tell(v->terms, a->question, item) && i < values_of(a);
              i += a->question->items)

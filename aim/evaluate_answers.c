@@ -1,10 +1,10 @@
 #include "aim/evaluate_answers.h"
 
+#include "aim/sorted.h"
 #include "base/memory.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #define NEAR 0.1          /* deviations from 0 */
 #define GROUP_SHARE 0.001 /* of all rows, which a group must have to count */
@@ -93,25 +93,17 @@ enum err evaluate_model_answer(struct evaluate_answers *e, const struct rows_ans
     return ERR_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void evaluate_answers_sort(struct evaluate_answers *e)
 {
     for (size_t a = 0; a < AGGREGATES; a++)
         for (size_t k = 0; k < 2; k++)
             if (e->of[a][k].count > 0)
-                qsort(e->of[a][k].error, e->of[a][k].count, sizeof(double), ascending);
+                sorted_make(e->of[a][k].error, e->of[a][k].count);
 }
 
 double evaluate_quantile(const struct evaluate_errors *e, double p)
 {
-    double place = p * (double)(e->count - 1);
-    size_t low = (size_t)place, high = low + 1 < e->count ? low + 1 : low;
-    return e->error[low] + (place - (double)low) * (e->error[high] - e->error[low]);
+    return sorted_quantile(e->error, e->count, p);
 }
 
 void evaluate_answers_clear(struct evaluate_answers *e)

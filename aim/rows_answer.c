@@ -1,9 +1,9 @@
 #include "aim/rows_answer.h"
 
+#include "aim/sorted.h"
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* --- which rows ------------------------------------------------------------------------------- */
 
@@ -112,20 +112,6 @@ static size_t gather(const struct rows_answer *a, size_t line, uint16_t column, 
     return n;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double percentile(double *x, size_t n, double p)
-{
-    double place = p * (double)(n - 1);
-    size_t low = (size_t)place, high = low + 1 < n ? low + 1 : low;
-    qsort(x, n, sizeof *x, ascending);
-    return x[low] + (place - (double)low) * (x[high] - x[low]);
-}
-
 static enum err mode(const struct rows_answer *a, size_t line, uint16_t column, double *code)
 {
     const struct domain_attribute *of = &a->question->domain->attribute[column];
@@ -168,7 +154,8 @@ static double aggregate(const struct question_item *item, double *x, size_t n)
         return sqrt(variance(x, n, sum / (double)n));
     case AGGREGATE_MEDIAN:
     case AGGREGATE_PERCENTILE:
-        return percentile(x, n, item->p);
+        sorted_make(x, n);
+        return sorted_quantile(x, n, item->p);
     case AGGREGATE_MIN:
         return least;
     case AGGREGATE_MAX:

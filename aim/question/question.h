@@ -42,6 +42,8 @@ enum aggregate {
 #define AGGREGATES 11
 
 const char *aggregate_name(enum aggregate a);
+/* MIN, MAX and RANGE, which a model answers only approximately. */
+bool aggregate_is_extreme(enum aggregate a);
 
 struct question_item {
     enum aggregate aggregate;

@@ -49,12 +49,6 @@ static bool is_code(const struct question_item *item)
     return item->aggregate == AGGREGATE_MODE;
 }
 
-static bool is_approximate(const struct question_item *item)
-{
-    return item->aggregate == AGGREGATE_MIN || item->aggregate == AGGREGATE_MAX ||
-           item->aggregate == AGGREGATE_RANGE;
-}
-
 static const struct domain_attribute *column_of(const struct question *q, size_t item)
 {
     return &q->domain->attribute[q->item[item].column];
@@ -131,7 +125,7 @@ static void put_value(char text[CELL], const struct question *q, size_t item,
         put_code(text, column_of(q, item), (uint32_t)v->number);
     } else {
         put_rounded(text, v->number);
-        if (is_approximate(&q->item[item])) {
+        if (aggregate_is_extreme(q->item[item].aggregate)) {
             memmove(text + 1, text, strlen(text) + 1);
             text[0] = '~';
         }
@@ -197,7 +191,7 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     double rows;
     size_t hidden = answer_left_out(e->answer, &rows);
     for (size_t i = 0; i < q->items; i++)
-        approximate |= is_approximate(&q->item[i]);
+        approximate |= aggregate_is_extreme(q->item[i].aggregate);
     if (hidden > 0)
         text_put(out, "(left out: %zu group%s of less than half a row, %.2g rows together)\n",
                  hidden, hidden == 1 ? "" : "s", rows);
@@ -372,7 +366,7 @@ static json_t *value_json(const struct answers_entry *e, size_t item, const stru
     if (e->level > 0 && is_code(&q->item[item]))
         failed |= json_object_set_new(o, "agreed", json_real(v->agreed));
     failed |= json_object_set_new(o, "rows", json_real(v->rows));
-    if (is_approximate(&q->item[item]))
+    if (aggregate_is_extreme(q->item[item].aggregate))
         failed |= json_object_set_new(o, "approximate", json_true());
     if (failed != 0) {
         json_decref(o);
