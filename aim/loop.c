@@ -133,24 +133,6 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     return l->backend->keeps ? ERR_OK : loop_settle(l);
 }
 
-enum err loop_settle(struct loop *l)
-{
-    const struct aim_options *o = l->options;
-    struct aim_round *r = l->ended;
-    if (r == NULL)
-        return ERR_OK;
-    if (o->state_file != NULL)
-        TRY(digest_write(o->state_file, 0644, &l->unsaved, l->log));
-    bytes_clear(&l->unsaved);
-    l->ended = NULL;
-    if (o->progress != NULL) {
-        r->name = l->name.text;
-        o->progress(o->self, r);
-        r->name = NULL;
-    }
-    return ERR_OK;
-}
-
 static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
 {
     const struct workload_query *q = &l->options->workload->query[query];

@@ -242,3 +242,21 @@ enum err loop_load(struct loop *l, bool *found)
         log_error(l->log, "%s is cut, altered or no state of a run", path);
     return e;
 }
+
+enum err loop_settle(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct aim_round *r = l->ended;
+    if (r == NULL)
+        return ERR_OK;
+    if (o->state_file != NULL)
+        TRY(digest_write(o->state_file, 0644, &l->unsaved, l->log));
+    bytes_clear(&l->unsaved);
+    l->ended = NULL;
+    if (o->progress != NULL) {
+        r->name = l->name.text;
+        o->progress(o->self, r);
+        r->name = NULL;
+    }
+    return ERR_OK;
+}

@@ -1,4 +1,4 @@
-/* aim/question/parser.h - a question while it is read; shared by parse.c and condition.c. */
+/* aim/question/parser.h - a question while it is read, for parse.c and condition.c. */
 #ifndef TREFOIL_AIM_QUESTION_PARSER_H
 #define TREFOIL_AIM_QUESTION_PARSER_H
 
@@ -21,7 +21,7 @@ enum err parser_pass(struct parser *p, const char *word, const char *where) MUST
 /* ERR_QUESTION for an operator of arithmetic, with words; else ERR_OK. */
 enum err parser_no_arithmetic(const struct parser *p) MUST_CHECK;
 
-/* What stands behind WHERE. */
+/* What stands behind WHERE (aim/question/condition.c). */
 enum err parser_condition(struct parser *p, struct cases *c) MUST_CHECK;
 
 #endif

@@ -1,6 +1,5 @@
 #include "aim/table/domain_private.h"
 
-#include "aim/table/number.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -37,7 +36,8 @@ void domain_free(struct domain **domain)
     memory_free(domain);
 }
 
-bool domain_spaced(const char *text)
+/* Spaces around fields are taken off (rows.h), so text with spaces around it matches nothing. */
+static bool is_spaced(const char *text)
 {
     size_t n = strlen(text);
     return n > 0 && (strchr(" \t", text[0]) != NULL || strchr(" \t", text[n - 1]) != NULL);
@@ -49,7 +49,7 @@ static enum err check_common(const struct domain *d, const struct domain_attribu
     if (name == NULL || *name == '\0')
         return log_fail(log, ERR_STUDY, "attribute %zu has no name; give it one",
                         d->attributes + 1);
-    if (domain_spaced(name) || (missing != NULL && domain_spaced(missing)))
+    if (is_spaced(name) || (missing != NULL && is_spaced(missing)))
         return log_fail(
             log, ERR_STUDY,
             "attribute %s: its name or missing text has spaces around it, which are taken off "
@@ -131,7 +131,7 @@ static enum err check_labels(const struct domain_attribute *a, const char *name,
                 log, ERR_STUDY,
                 "attribute %s: label %u is empty; an empty cell is written as 'missing'", name,
                 a->order[i] + 1);
-        if (domain_spaced(label))
+        if (is_spaced(label))
             return log_fail(
                 log, ERR_STUDY,
                 "attribute %s: label '%s' has spaces around it, which are taken off when files "
@@ -200,90 +200,36 @@ uint32_t domain_find(const struct domain *d, const char *name)
     return DOMAIN_NO_CODE;
 }
 
-static uint32_t categorical_code(const struct domain_attribute *a, const char *text)
+/* --- missing values --------------------------------------------------------------------------- */
+
+static enum err add_text(struct domain_attribute *a, const char *text, struct log *log)
 {
-    uint32_t low = 0, high = a->values;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int c = strcmp(text, a->labels[a->order[middle]]);
-        if (c == 0)
-            return a->order[middle];
-        if (c < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return DOMAIN_NO_CODE;
+    if (is_spaced(text))
+        return log_fail(log, ERR_STUDY,
+                        "attribute %s: the missing text '%s' has spaces around it, which are taken "
+                        "off when files are read; remove them",
+                        a->name, text);
+    if (domain_missing_text(a, text))
+        return log_fail(log, ERR_STUDY, "attribute %s: the missing text '%s' comes twice", a->name,
+                        text);
+    if (domain_is_value(a, text))
+        return log_fail(log, ERR_STUDY, "attribute %s: '%s' is both a value and the missing one",
+                        a->name, text);
+    TRY(memory_extend(&a->missing_too, a->missing_too_count + (size_t)1));
+    a->missing_too[a->missing_too_count] = memory_string(text);
+    if (a->missing_too[a->missing_too_count] == NULL)
+        return ERR_NOMEM;
+    a->missing_too_count++;
+    return domain_note_missing(a, text);
 }
 
-static uint32_t integer_code(const struct domain_attribute *a, const char *text)
+enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
+                            struct log *log)
 {
-    int64_t v;
-    if (!number_integer(text, &v))
-        return DOMAIN_NO_CODE;
-    if (a->policy == DOMAIN_CLIP)
-        v = v < a->min ? a->min : v > a->max ? a->max : v;
-    if (v < a->min || v > a->max)
-        return DOMAIN_NO_CODE;
-    return (uint32_t)((uint64_t)v - (uint64_t)a->min);
-}
-
-static uint32_t numeric_code(const struct domain_attribute *a, const char *text)
-{
-    double v;
-    int64_t whole;
-    if (!number_double(text, &v) || (a->whole && !number_integer(text, &whole)))
-        return DOMAIN_NO_CODE;
-    if (a->policy == DOMAIN_CLIP)
-        v = fmin(fmax(v, a->edges[0]), a->edges[a->values]);
-    return domain_bin(a, v);
-}
-
-static uint32_t code_of(const struct domain_attribute *a, const char *text)
-{
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return categorical_code(a, text);
-    case DOMAIN_INTEGER:
-        return integer_code(a, text);
-    case DOMAIN_NUMERIC:
-        return numeric_code(a, text);
-    }
-    return DOMAIN_NO_CODE;
-}
-
-/* A number may stand for a missing value, however it is written. */
-static bool is_missing(const struct domain_attribute *a, const char *text)
-{
-    double x;
-    return domain_missing_text(a, text) ||
-           (a->missing_numbers > 0 && number_double(text, &x) && domain_missing_number(a, x));
-}
-
-uint32_t domain_code(const struct domain_attribute *a, const char *text)
-{
-    uint32_t code;
-    if (is_missing(a, text))
-        return a->values;
-    code = code_of(a, text);
-    if (code == DOMAIN_NO_CODE && a->policy != DOMAIN_REJECT && a->missing != NULL)
-        return a->values;
-    return code;
-}
-
-/* A bin holds other numbers besides, unless it is a spike. */
-bool domain_is_value(const struct domain_attribute *a, const char *text)
-{
-    struct domain_attribute strict = *a;
-    uint32_t code;
-    strict.policy = DOMAIN_REJECT;
-    code = code_of(&strict, text);
-    return code != DOMAIN_NO_CODE && (a->kind != DOMAIN_NUMERIC || domain_spike(a, code));
-}
-
-bool domain_fits(const struct domain_attribute *a, const char *text)
-{
-    struct domain_attribute strict = *a;
-    strict.policy = DOMAIN_REJECT;
-    return domain_code(&strict, text) != DOMAIN_NO_CODE;
+    struct domain_attribute *a = &d->attribute[d->attributes - 1];
+    if (count > 0 && a->missing == NULL)
+        return log_fail(log, ERR_STUDY, "attribute %s has no missing value", a->name);
+    for (size_t i = 0; i < count; i++)
+        TRY(add_text(a, texts[i], log));
+    return domain_check_missing(a, log);
 }

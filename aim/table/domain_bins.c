@@ -65,6 +65,37 @@ static enum err check_multiples(const struct domain_attribute *a, struct log *lo
     return ERR_OK;
 }
 
+/* Whether a number is amid the multiples of its bin, which would then have a hole. */
+static bool amid_multiples(const struct domain_attribute *a, uint32_t code, double x)
+{
+    struct step s;
+    uint64_t count;
+    int64_t first = domain_multiples(a, code, &count), k;
+    if (!step_of(a->step, &s))
+        return false;
+    k = step_above(&s, x);
+    return count == 0 || (k >= first && k < first + (int64_t)count && step_value(&s, k) == x);
+}
+
+enum err domain_check_missing(const struct domain_attribute *a, struct log *log)
+{
+    for (uint32_t i = 0; a->kind == DOMAIN_NUMERIC && i < a->missing_numbers; i++) {
+        const double x = a->missing_number[i];
+        const uint32_t code = domain_bin(a, x);
+        if (code == DOMAIN_NO_CODE)
+            continue;
+        if (domain_spike(a, code))
+            return log_fail(log, ERR_STUDY, "attribute %s: %g is both a spike and missing", a->name,
+                            x);
+        if (amid_multiples(a, code, x))
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: %g is missing, and amid the numbers of the bin from %g "
+                            "to %g; put an edge there",
+                            a->name, x, a->edges[code], a->edges[code + 1]);
+    }
+    return ERR_OK;
+}
+
 enum err domain_set_step(struct domain *d, double step, bool whole, struct log *log)
 {
     struct domain_attribute *a = &d->attribute[d->attributes - 1];

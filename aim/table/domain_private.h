@@ -4,13 +4,13 @@
 
 #include "aim/table/domain.h"
 
-/* Spaces around fields are taken off (rows.h), so text with spaces around it matches nothing. */
-bool domain_spaced(const char *text);
 /* Whether a text is a value of its own, which cannot stand for a missing one. */
 bool domain_is_value(const struct domain_attribute *a, const char *text);
 
 /* The text that is written for a missing value. */
 enum err domain_first_missing(struct domain_attribute *a, const char *text) MUST_CHECK;
+/* Of a text for a missing value that is a number: that stands for it however it is written. */
+enum err domain_note_missing(struct domain_attribute *a, const char *text) MUST_CHECK;
 /* ERR_STUDY, logged, where a number that stands for a missing value would leave a hole in a bin. */
 enum err domain_check_missing(const struct domain_attribute *a, struct log *log) MUST_CHECK;
 
