@@ -152,13 +152,13 @@ static void score_plane(const struct trees *t, size_t attribute, size_t plane, s
 {
     const struct records_block *b = t->b;
     const unsigned last = leaves(b, attribute);
-    const bool complement = records_scores_have(b->scores, b->shape, attribute, plane, last);
+    const bool complement = records_scores_have(b->scores, attribute, plane, last);
     if (complement)
         bits_copy(out, planes_plane(&b->code, 0));
     else
         bits_zero(out);
     for (unsigned v = 0; v < last; v++)
-        if (records_scores_have(b->scores, b->shape, attribute, plane, v) != complement)
+        if (records_scores_have(b->scores, attribute, plane, v) != complement)
             bits_xor(out, out, planes_plane(&t->hot, node_of(t, attribute) + v));
 }
 

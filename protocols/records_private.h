@@ -66,10 +66,12 @@ enum err records_place(struct party *p, const struct records_shape *shape,
  * are in several groups a plane belongs to one: there is one for each group, if all its values have
  * one score, or one a value.
  */
+enum records_planes { RECORDS_OF_BITS, RECORDS_OF_VALUES, RECORDS_OF_GROUPS };
 struct records_scores {
     const int64_t *const *score; /* score[attribute][value] */
     const int64_t *const *group; /* group[attribute][value], or NULL */
     size_t *groups;              /* of each attribute */
+    enum records_planes *kind;   /* what its planes are of */
     size_t *row;                 /* of each attribute: its first plane; and how many there are */
     size_t *of, *in;             /* of each plane: its attribute, and its group of that */
     int64_t *weight;             /* of each plane */
@@ -81,8 +83,8 @@ enum err records_scores_new(struct party *p, struct records_scores *s,
                             const int64_t *const *group) MUST_CHECK;
 
 /* Whether a value has an attribute's plane. */
-bool records_scores_have(const struct records_scores *s, const struct records_shape *shape,
-                         size_t attribute, size_t plane, size_t value);
+bool records_scores_have(const struct records_scores *s, size_t attribute, size_t plane,
+                         size_t value);
 
 /* --- records_block.c: up to RECORDS_BLOCK records, their one-hot planes as numbers ------------ */
 

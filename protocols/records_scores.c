@@ -48,13 +48,21 @@ static bool by_group(const struct records_scores *s, size_t a, uint32_t size)
     return s->groups[a] > 1 && s->groups[a] < size;
 }
 
-/* Of all attributes with groups, and of others with few values, planes are of values. */
-static size_t planes_of(const struct records_scores *s, size_t a, uint32_t size)
+/* What an attribute's planes are of, and how many there are: none where all scores are 0. */
+static enum records_planes kind_of(const struct records_scores *s, size_t a, uint32_t size,
+                                   size_t *planes)
 {
     const unsigned bits = score_bits(s->score[a], size);
-    if (by_group(s, a, size))
-        return s->groups[a];
-    return s->groups[a] == 1 && bits < size ? bits : bits == 0 ? 0 : size;
+    if (by_group(s, a, size)) {
+        *planes = s->groups[a];
+        return RECORDS_OF_GROUPS;
+    }
+    if (s->groups[a] == 1 && bits < size) {
+        *planes = bits;
+        return RECORDS_OF_BITS;
+    }
+    *planes = bits == 0 ? 0 : size;
+    return RECORDS_OF_VALUES;
 }
 
 /* The weights of an attribute's planes; of bits that of the highest is negative. */
@@ -65,26 +73,34 @@ static void weigh(struct records_scores *s, size_t a, uint32_t size)
         size_t *in = &s->in[first + k];
         int64_t *weight = &s->weight[first + k];
         s->of[first + k] = a;
-        if (planes == size) {
+        switch (s->kind[a]) {
+        case RECORDS_OF_VALUES:
             *in = (size_t)group_of(s, a, (uint32_t)k);
             *weight = s->score[a][k];
-        } else if (s->groups[a] > 1) {
+            break;
+        case RECORDS_OF_GROUPS:
             *in = k;
             *weight = score_of_group(s, a, size, k);
-        } else {
+            break;
+        case RECORDS_OF_BITS:
             *in = 0;
             *weight = k + 1 < planes ? INT64_C(1) << k : -(INT64_C(1) << k);
+            break;
         }
     }
 }
 
-bool records_scores_have(const struct records_scores *s, const struct records_shape *shape,
-                         size_t attribute, size_t plane, size_t value)
+bool records_scores_have(const struct records_scores *s, size_t attribute, size_t plane,
+                         size_t value)
 {
-    if (s->row[attribute + 1] - s->row[attribute] == shape->size[attribute])
+    switch (s->kind[attribute]) {
+    case RECORDS_OF_VALUES:
         return plane == value;
-    if (s->groups[attribute] > 1)
+    case RECORDS_OF_GROUPS:
         return (size_t)group_of(s, attribute, (uint32_t)value) == plane;
+    case RECORDS_OF_BITS:
+        break;
+    }
     return (uint64_t)s->score[attribute][value] >> plane & 1;
 }
 
@@ -93,14 +109,17 @@ enum err records_scores_new(struct party *p, struct records_scores *s,
                             const int64_t *const *group)
 {
     const size_t d = shape->attributes;
+    size_t planes;
     *s = (struct records_scores){.score = score, .group = group};
     TRY(scratch_array(p->scratch, &s->row, d + 1));
     TRY(scratch_array(p->scratch, &s->groups, d));
+    TRY(scratch_array(p->scratch, &s->kind, d));
     s->row[0] = 0;
     for (size_t a = 0; a < d; a++) {
         TRY(check_range(s, a, shape->size[a]));
         s->groups[a] = groups_of(s, a, shape->size[a]);
-        s->row[a + 1] = s->row[a] + planes_of(s, a, shape->size[a]);
+        s->kind[a] = kind_of(s, a, shape->size[a], &planes);
+        s->row[a + 1] = s->row[a] + planes;
     }
     TRY(scratch_array(p->scratch, &s->of, s->row[d]));
     TRY(scratch_array(p->scratch, &s->in, s->row[d]));
