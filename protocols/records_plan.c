@@ -133,22 +133,23 @@ static void add_options(struct search *s, const struct records_query *q, bool sp
         }
 }
 
+static int compare_factors(const struct records_factor *f, const struct records_factor *g)
+{
+    if (f->attribute != g->attribute)
+        return f->attribute < g->attribute ? -1 : 1;
+    if (f->digit != g->digit)
+        return f->digit < g->digit ? -1 : 1;
+    return (f->base > g->base) - (f->base < g->base);
+}
+
 static int by_factors(const void *x, const void *y)
 {
     const struct records_side *a = &((const struct named *)x)->side;
     const struct records_side *b = &((const struct named *)y)->side;
-    if (a->factors != b->factors)
-        return a->factors < b->factors ? -1 : 1;
-    for (unsigned k = 0; k < a->factors; k++) {
-        const struct records_factor *f = &a->factor[k], *g = &b->factor[k];
-        if (f->attribute != g->attribute)
-            return f->attribute < g->attribute ? -1 : 1;
-        if (f->digit != g->digit)
-            return f->digit < g->digit ? -1 : 1;
-        if (f->base != g->base)
-            return f->base < g->base ? -1 : 1;
-    }
-    return 0;
+    int order = (a->factors > b->factors) - (a->factors < b->factors);
+    for (unsigned k = 0; order == 0 && k < a->factors; k++)
+        order = compare_factors(&a->factor[k], &b->factor[k]);
+    return order;
 }
 
 static int by_cells(const void *x, const void *y)
@@ -393,9 +394,7 @@ static void take_choice(struct search *s, struct records_plans *plans)
 static size_t number_of(struct records_plans *plans, const struct records_factor *f)
 {
     size_t k = 0;
-    while (k < plans->factors &&
-           (plans->factor[k].attribute != f->attribute || plans->factor[k].digit != f->digit ||
-            plans->factor[k].base != f->base))
+    while (k < plans->factors && compare_factors(&plans->factor[k], f) != 0)
         k++;
     if (k == plans->factors)
         plans->factor[plans->factors++] = *f;
