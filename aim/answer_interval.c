@@ -5,6 +5,7 @@
 #include "aim/answer_private.h"
 #include "aim/model_densities.h"
 #include "aim/model_jobs.h"
+#include "aim/normal.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -102,24 +103,13 @@ static void add_lanes(struct intervals *v)
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-/* As many standard deviations to either side of a Gaussian as hold this much of it. */
-static double normal_quantile(double level)
-{
-    double low = 0, high = 40;
-    for (int i = 0; i < 100; i++) {
-        double middle = (low + high) / 2;
-        if (erf(middle / sqrt(2)) < level)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
-}
-
-/* The same where the deviation is known from n numbers: Student's t (Cornish and Fisher). */
+/*
+ * As many standard deviations to either side of the mean as hold this much of a Gaussian whose
+ * deviation is known from n numbers: Student's t (Cornish and Fisher).
+ */
 static double student_quantile(double level, double n)
 {
-    double z = normal_quantile(level), v = n - 1, cube = z * z * z;
+    double z = normal_quantile((1 + level) / 2), v = n - 1, cube = z * z * z;
     return z + (cube + z) / (4 * v) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * v * v);
 }
 
@@ -257,7 +247,7 @@ enum err answer_intervals(struct answer *const *answers, size_t n, const struct 
         .jobs = LANES, .play = play, .self = &v, .begun = begun, .show = &shown, .log = terms->log};
     TRY(memory_new(&v.first, n + 1));
     for (size_t k = 0; k < n; k++)
-        v.first[k + 1] = v.first[k] + (count_values(answers[k]));
+        v.first[k + 1] = v.first[k] + count_values(answers[k]);
     TRY(memory_new(&v.sum, LANES * v.first[n]));
     TRY(model_jobs_run(&jobs, model_sums_of(terms->model)));
     add_lanes(&v);
