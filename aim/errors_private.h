@@ -16,6 +16,8 @@ struct errors_list {
     struct errors_seen *one;
 };
 
+/* --- aim/errors_learn.c: where nothing was measured ------------------------------------------- */
+
 /* Compares a model with a measurement that it was not fitted to, over boxes drawn with the seed. */
 enum err errors_look(struct errors_list *list, const struct model *m,
                      const struct measurement *measured, unsigned links, uint64_t seed,
@@ -23,6 +25,8 @@ enum err errors_look(struct errors_list *list, const struct model *m,
 
 /* The most likely size of errors of this wave. */
 struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave);
+
+/* --- aim/errors_inside.c: inside bins --------------------------------------------------------- */
 
 /* What the model says of neighbouring bins against what the density inside bins would. */
 enum err errors_inside(double *inside, const struct model *m, const struct measurement *one_ways,
