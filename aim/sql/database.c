@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,7 +17,7 @@
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-enum err database_run(struct database *db, struct bytes *sql)
+static enum err run(struct database *db, struct bytes *sql)
 {
     bytes_put_u8(sql, 0);
     TRY(bytes_ok(sql));
@@ -35,7 +36,7 @@ static enum err fetch_more(struct database *db)
     struct bytes sql CLEAN(bytes_clear) = {0};
     text_put(&sql, "FETCH FORWARD %d FROM " CURSOR, FETCH_ROWS);
     db->fetched = 0;
-    return database_run(db, &sql);
+    return run(db, &sql);
 }
 
 enum err database_select(struct database *db, struct bytes *sql, bool long_result)
@@ -43,10 +44,10 @@ enum err database_select(struct database *db, struct bytes *sql, bool long_resul
     struct bytes declared CLEAN(bytes_clear) = {0};
     db->cursor = long_result && db->engine->kind == ENGINE_POSTGRESQL;
     if (!db->cursor)
-        return database_run(db, sql);
+        return run(db, sql);
     bytes_put_text(&declared, "DECLARE " CURSOR " NO SCROLL CURSOR FOR ");
     bytes_put(&declared, sql->data, sql->size);
-    TRY(database_run(db, &declared));
+    TRY(run(db, &declared));
     return fetch_more(db);
 }
 
@@ -59,6 +60,15 @@ enum err database_next(struct database *db, bool *more)
     }
     db->fetched += *more;
     return !db->cursor || *more ? ERR_OK : odbc_run(db->odbc, "CLOSE " CURSOR);
+}
+
+enum err database_integer(struct database *db, size_t field, int64_t *n)
+{
+    char *text;
+    size_t size;
+    TRY(odbc_field(db->odbc, field, &text, &size));
+    *n = text != NULL ? strtoll(text, NULL, 10) : 0;
+    return ERR_OK;
 }
 
 enum err database_begin(struct database *db, bool *able)
@@ -133,7 +143,7 @@ static enum err run_bare(struct database *db)
         text_put(&sql, "SELECT * FROM %s", db->source.table);
     else
         bytes_put(&sql, db->source.query, query_length(db->source.query));
-    return database_run(db, &sql);
+    return run(db, &sql);
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */
@@ -169,7 +179,7 @@ static enum err describe(struct database *db)
     bytes_put_text(&sql, "SELECT q.*");
     database_put_from(db, &sql);
     bytes_put_text(&sql, " WHERE 1 = 0");
-    TRY(runs_bare(db) ? run_bare(db) : database_run(db, &sql));
+    TRY(runs_bare(db) ? run_bare(db) : run(db, &sql));
     db->columns = odbc_columns(db->odbc);
     TRY(memory_new(&db->column, db->columns));
     for (size_t i = 0; i < db->columns; i++)

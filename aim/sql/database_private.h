@@ -1,4 +1,4 @@
-/* aim/sql/database_private.h - what reading and counting have in common. */
+/* aim/sql/database_private.h - what reading, counting and checking have in common. */
 #ifndef TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
 #define TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
 
@@ -34,11 +34,11 @@ struct database {
     size_t fetched; /* rows of it at hand */
 };
 
-/* A statement that has been written piece by piece. */
-enum err database_run(struct database *db, struct bytes *sql) MUST_CHECK;
-/* The same of a SELECT; the rows of a long result come piece by piece where the engine can. */
+/* Runs a SELECT; the rows of a long result come piece by piece where the engine can. */
 enum err database_select(struct database *db, struct bytes *sql, bool long_result) MUST_CHECK;
 enum err database_next(struct database *db, bool *more) MUST_CHECK;
+/* A field of the row at hand that is a whole number; 0 for NULL. */
+enum err database_integer(struct database *db, size_t field, int64_t *n) MUST_CHECK;
 /* Whether the columns are those of the domain, as reading rows would find. */
 enum err database_check_columns(struct database *db) MUST_CHECK;
 /* One transaction that only reads, if the engine is able. */

@@ -1,0 +1,180 @@
+/* What of a table that was counted does not fit: values, and persons with too many rows. */
+#include "aim/sql/database.h"
+
+#include "aim/sql/database_private.h"
+#include "aim/table/persons.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+struct telling {
+    size_t problems;
+    int64_t changed; /* of the attribute at hand */
+};
+
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "row" : "rows";
+}
+
+static void tell_value(const struct database *db, const struct domain_attribute *a,
+                       struct telling *t, const char *text, uint32_t code, int64_t rows)
+{
+    char allowed[300], shown[ROWS_SHOWN], hint[ROWS_HINT];
+    bool wrong = code == DOMAIN_NO_CODE;
+    if (wrong ? ++t->problems > ROWS_ERRORS_SHOWN : (t->changed += rows) > rows)
+        return;
+    rows_allowed(a, allowed, sizeof allowed);
+    rows_shown(a, db->o.decimal, text, shown, hint);
+    if (wrong)
+        log_error(db->log, "%s: %s is '%s'%s in %" PRId64 " %s; it must be %s", db->name, a->name,
+                  shown, hint, rows, plural(rows), allowed);
+    else
+        log_warn(db->log,
+                 "%s: %s is '%s'%s in %" PRId64 " %s, which does not fit the study; it counts as "
+                 "%s",
+                 db->name, a->name, shown, hint, rows, plural(rows),
+                 code == a->values ? "missing" : "the nearest");
+}
+
+static void sum_misfits(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
+                        int64_t rows)
+{
+    if (code == a->values)
+        m->outside += (size_t)rows;
+    else if (code != DOMAIN_NO_CODE)
+        m->clipped += (size_t)rows;
+}
+
+static enum err take_misfit(struct database *db, size_t attribute, struct telling *t)
+{
+    const struct key texts = {.attribute = &db->domain->attribute[attribute], .form = KEY_TEXT};
+    struct bytes copy CLEAN(bytes_clear) = {0};
+    char *text;
+    size_t size;
+    bool fits;
+    int64_t rows;
+    uint32_t code;
+    TRY(odbc_field(db->odbc, 0, &text, &size));
+    bytes_put(&copy, text != NULL ? text : "", size + 1);
+    code = key_code(&texts, text, size, &fits);
+    TRY(bytes_ok(&copy));
+    TRY(database_integer(db, 1, &rows));
+    if (fits)
+        return ERR_OK;
+    tell_value(db, texts.attribute, t, (const char *)copy.data, code, rows);
+    if (db->o.moments != NULL)
+        sum_misfits(&db->o.moments[attribute], texts.attribute, code, rows);
+    return ERR_OK;
+}
+
+/* The values of one attribute that do not fit, the most frequent ones first. */
+static enum err tell_misfits(struct database *db, size_t attribute, struct telling *t)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0}, column CLEAN(bytes_clear) = {0};
+    bool more;
+    TRY(database_column(db, db->of[attribute], &column));
+    bytes_put_text(&sql, "SELECT ");
+    engine_group(db->engine, &db->column[db->of[attribute]], (const char *)column.data, &sql);
+    bytes_put_text(&sql, ", COUNT(*)");
+    database_put_from(db, &sql);
+    key_misfits(&db->key[attribute], &sql);
+    bytes_put_text(&sql, " GROUP BY 1 ORDER BY 2 DESC, 1");
+    TRY(database_select(db, &sql, true));
+    t->changed = 0;
+    TRY(database_next(db, &more));
+    while (more) {
+        TRY(take_misfit(db, attribute, t));
+        TRY(database_next(db, &more));
+    }
+    if (t->changed > 1)
+        log_warn(db->log, "%s: %" PRId64 " values of %s do not fit, and count so", db->name,
+                 t->changed, db->domain->attribute[attribute].name);
+    return ERR_OK;
+}
+
+static enum err check_values(struct database *db)
+{
+    struct telling t = {0};
+    for (size_t a = 0; a < db->domain->attributes; a++)
+        if (db->misfit[a])
+            TRY(tell_misfits(db, a, &t));
+    if (t.problems > ROWS_ERRORS_SHOWN)
+        log_error(db->log, "%s: %zu more problems like these", db->name,
+                  t.problems - ROWS_ERRORS_SHOWN);
+    return t.problems > 0 ? ERR_DATA : ERR_OK;
+}
+
+/* --- persons ---------------------------------------------------------------------------------- */
+
+/* A line for each number of rows that somebody has and nobody may, the largest first. */
+static enum err put_persons(const struct database *db, struct bytes *sql)
+{
+    struct bytes column CLEAN(bytes_clear) = {0}, person CLEAN(bytes_clear) = {0};
+    TRY(database_column(db, db->person, &column));
+    engine_trimmed(db->engine, &db->column[db->person], (const char *)column.data, &person);
+    bytes_put_u8(&person, 0);
+    TRY(bytes_ok(&person));
+    text_put(sql,
+             "SELECT g.nobody, g.n, COUNT(*) FROM (SELECT %s AS p, MAX(CASE WHEN %s = '' THEN 1 "
+             "ELSE 0 END) AS nobody, COUNT(*) AS n",
+             (const char *)person.data, (const char *)person.data);
+    database_put_from(db, sql);
+    text_put(sql,
+             " GROUP BY 1 HAVING COUNT(*) > %zu OR MAX(CASE WHEN %s = '' THEN 1 ELSE 0 END) = 1"
+             ") AS g GROUP BY 1, 2 ORDER BY 1 DESC, 2 DESC",
+             db->o.per_person, (const char *)person.data);
+    return bytes_ok(sql);
+}
+
+static enum err take_persons(struct database *db, size_t *found, bool *nobody)
+{
+    bool more;
+    TRY(database_next(db, &more));
+    while (more) {
+        int64_t unnamed, rows, persons;
+        TRY(database_integer(db, 0, &unnamed));
+        TRY(database_integer(db, 1, &rows));
+        TRY(database_integer(db, 2, &persons));
+        if (unnamed != 0) {
+            *nobody = true;
+            log_error(db->log,
+                      "%s: %s is empty in %" PRId64 " %s; every row needs it where persons are "
+                      "counted",
+                      db->name, db->o.person, rows, plural(rows));
+        } else {
+            if (*found < PERSONS_SHOWN)
+                log_error(db->log, "%s: %" PRId64 " %s %" PRId64 " rows", db->name, persons,
+                          persons == 1 ? "person has" : "persons have", rows);
+            *found += (size_t)persons;
+        }
+        TRY(database_next(db, &more));
+    }
+    return ERR_OK;
+}
+
+static enum err check_persons(struct database *db)
+{
+    struct bytes sql CLEAN(bytes_clear) = {0};
+    size_t found = 0;
+    bool nobody = false;
+    if (db->o.person == NULL)
+        return ERR_OK;
+    TRY(put_persons(db, &sql));
+    TRY(database_select(db, &sql, false));
+    TRY(take_persons(db, &found, &nobody));
+    TRY(persons_found(found, db->o.per_person, db->name, db->log));
+    return nobody ? ERR_DATA : ERR_OK;
+}
+
+enum err database_check(struct database *db, size_t *rows)
+{
+    *rows = db->rows;
+    if (db->o.max > 0 && db->rows > db->o.max)
+        return log_fail(db->log, ERR_RANGE, "%s has %zu rows, more than the %zu allowed", db->name,
+                        db->rows, db->o.max);
+    TRY(check_values(db));
+    return check_persons(db);
+}
