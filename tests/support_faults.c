@@ -13,12 +13,17 @@
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
 
-long faults_stride(long step)
+/* How far apart the calls are that fail: every one in the long tests. */
+static long faults_stride(long step)
 {
     return getenv("TREFOIL_LONG") != NULL ? 1 : step;
 }
 
-int faults_new(void **state)
+/*
+ * A study of one owner, whose table is o0.csv; the test's initial state may be other
+ * support_options.
+ */
+static int faults_new(void **state)
 {
     static struct scene c;
     static const struct support_options small = {.owners = 1,
@@ -40,7 +45,7 @@ int faults_new(void **state)
     return 0;
 }
 
-int faults_free(void **state)
+static int faults_free(void **state)
 {
     struct scene *c = *state;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

@@ -20,13 +20,6 @@ struct scene {
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 
 /*
- * A study of one owner, whose table is o0.csv; the test's initial state may be other
- * support_options.
- */
-int faults_new(void **state);
-int faults_free(void **state);
-
-/*
  * The programs that start until faults_disarm() have the fault; those that they start themselves
  * have none.
  */
@@ -34,9 +27,6 @@ void faults_arm(const struct scene *c, const char *kind, long n);
 void faults_disarm(void);
 /* Whether it happened; if not, there were fewer calls. */
 bool faults_happened(const struct scene *c);
-
-/* How far apart the calls are that fail: every one in the long tests. */
-long faults_stride(long step);
 
 /*
  * Fails unless the code is documented, and the log has words for it; also messages where it says

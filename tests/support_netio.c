@@ -52,7 +52,10 @@ struct transport_passes passes_of(unsigned i)
     return t;
 }
 
-enum err admit_bare(struct transport *t, unsigned i)
+/*
+ * A server's bare links, when it has bound them: who dials before the other admits is turned away.
+ */
+static enum err admit_bare(struct transport *t, unsigned i)
 {
     const struct transport_passes passes = passes_of(i);
     return transport_zmq_admit(t, (const uint8_t(*)[TRANSPORT_PASS_SIZE])passes.expect);

@@ -32,11 +32,6 @@ struct key_pair new_key_pair(void);
 /* Passes of bare links, without a session: each pair and direction has its own. */
 struct transport_passes passes_of(unsigned i);
 
-/*
- * A server's bare links, when it has bound them: who dials before the other admits is turned away.
- */
-enum err admit_bare(struct transport *t, unsigned i);
-
 enum err open_bare(struct transport *t, unsigned i);
 
 /*

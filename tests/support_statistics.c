@@ -43,7 +43,7 @@ const struct distribution statistics_gumbel = {
 
 /* --- p-values --------------------------------------------------------------------------------- */
 
-void verdict_note(struct verdict *v, const char *statistic, double p)
+static void verdict_note(struct verdict *v, const char *statistic, double p)
 {
     if (p < v->p || isnan(p))
         *v = (struct verdict){isnan(p) ? 0 : p, statistic};

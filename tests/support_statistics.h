@@ -25,8 +25,6 @@ struct verdict {
 /* Right samples fail by chance once in ten thousand seeds, with some fifty statistics. */
 #define VERDICT_LEAST 2e-6
 
-void verdict_note(struct verdict *v, const char *statistic, double p);
-
 /*
  * Chi-square on 256 cells of equal probability, Kolmogorov-Smirnov, Anderson-Darling, moments to
  * the fourth, and the tails beyond what 1 to 5 deviations of a Gaussian leave out. n at least 4096.

@@ -23,7 +23,11 @@ struct seat {
     enum err result;
 };
 
-bool three_kernel(unsigned i)
+/*
+ * Makes all parties to come use kernel table i (0 portable, 1 avx2, 2 avx512), by the environment;
+ * false where this processor cannot run it.
+ */
+static bool three_kernel(unsigned i)
 {
     static const char *const names[] = {"portable", "avx2", "avx512"};
     if (kernel_by_name(names[i]) == NULL)

@@ -64,12 +64,6 @@ uint64_t three_sum64(const struct three_result *r, size_t i);
 word128 three_sum128(const struct three_result *r, size_t i);
 word128 three_xor(const struct three_result *r, size_t i);
 
-/*
- * Makes all parties to come use kernel table i (0 portable, 1 avx2, 2 avx512), by the environment;
- * false where this processor cannot run it.
- */
-bool three_kernel(unsigned i);
-
 /* Runs the program's tests under every table; for main(). */
 int three_each_kernel(void);
 

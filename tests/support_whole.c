@@ -155,9 +155,10 @@ static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
     return ERR_OK;
 }
 
-enum err read_again(void *self,
-                    enum err (*take)(void *taker, const struct upload *uploads, size_t count),
-                    void *taker)
+/* For struct engine_uploads: one owner's, then the others'. */
+static enum err
+read_again(void *self, enum err (*take)(void *taker, const struct upload *uploads, size_t count),
+           void *taker)
 {
     const struct again *a = self;
     struct upload held[OWNERS];

@@ -81,11 +81,6 @@ struct seat {
 
 enum err count_all(struct engine *g, const struct upload *uploads, size_t count);
 
-/* For struct engine_uploads: one owner's, then the others'. */
-enum err read_again(void *self,
-                    enum err (*take)(void *taker, const struct upload *uploads, size_t count),
-                    void *taker);
-
 /* Exchanges of a round, those around it included, but for what is made of the tape. */
 #define ROUNDS_MAX 20
 
