@@ -2,7 +2,7 @@
 #
 #   make demo                  install what is missing, build, run the demonstration
 #   make test                  the same for the tests
-#   make MPI=1                 with ranks of Open MPI (docs/operating.md), in a tree of its own
+#   make MPI=1                 with ranks of Open MPI (docs/operating.md): build/gcc/trefoil-mpi
 #   make SANITIZE=address test tests under a sanitizer (address, undefined or thread)
 #   make CC=clang V=1          another compiler; V=1 shows commands
 #
@@ -34,14 +34,16 @@ IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
 ifeq ($(origin UTF8PROC),undefined)
 UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
 endif
-# Servers of several machines come with Open MPI, where MPI=1 asks for it; without, nothing is of it.
+# Servers of several machines come with Open MPI: trefoil-mpi, the same objects but for those that know of ranks. MPI=1
+# makes it the program; where Open MPI is installed tests have it too. Nothing else is of it.
 MPI ?=
 export MPI
+RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell pkg-config --exists ompi-c && command -v mpirun >/dev/null && echo 1)))
 PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC) $(UTF8PROC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
 
-MODE := $(notdir $(CC))$(if $(SANITIZE),-$(SANITIZE))$(if $(filter 1,$(COVERAGE)),-cov)$(if $(filter 1,$(MPI)),-mpi)
+MODE := $(notdir $(CC))$(if $(SANITIZE),-$(SANITIZE))$(if $(filter 1,$(COVERAGE)),-cov)
 OUT := build/$(MODE)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -53,9 +55,6 @@ FLAGS := -std=c11 -D_GNU_SOURCE -DTREFOIL_VERSION='"$(VERSION)"' -I. -pthread $(
 	-fstack-protector-strong -fno-strict-overflow -ffp-contract=off
 ifeq ($(WERROR),1)
 FLAGS += -Werror
-endif
-ifeq ($(MPI),1)
-FLAGS += -DTREFOIL_MPI
 endif
 ifneq ($(SANITIZE),)
 FLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
@@ -71,11 +70,13 @@ endif
 SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
 	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c) \
 	$(if $(UTF8PROC),base/unicode_no_utf8proc.c,base/unicode_utf8proc.c) \
-	$(if $(filter 1,$(MPI)),parties/server/no_ranks.c,$(wildcard parties/server/*_mpi.c)), \
+	$(wildcard parties/server/*_mpi.c), \
 	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c)))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 LIBRARY := $(OUT)/product.a
+RANKS_OBJECTS := $(patsubst %.c,$(OUT)/mpi/%.o,parties/command/cmd_serve.c $(wildcard parties/server/*_mpi.c))
+PROGRAM := $(OUT)/trefoil$(if $(filter 1,$(MPI)),-mpi)
 # For other programs, of the estimator and its questions alone; what it is made of is position independent and hidden.
 SHARED := $(OUT)/libtrefoil.so.0
 SHARED_LINK := $(OUT)/libtrefoil.so
@@ -90,7 +91,7 @@ PRELOAD := $(OUT)/tests/preload_fault.so
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
-BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES),$(wildcard bench/*.c)))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES) bench/scale_ranks.c,$(wildcard bench/*.c)))
 BENCH_LIBRARY := $(OUT)/bench/support.a
 FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
 FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
@@ -103,9 +104,8 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null) \
-	$(if $(filter 1,$(MPI)),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c)))
-PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES) $(if $(filter 1,$(MPI)),ompi-c)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
+PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
+PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
 TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
 
 comma := ,
@@ -122,10 +122,10 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(OUT)/trefoil $(SHARED_LINK)
+all: $(PROGRAM) $(SHARED_LINK)
 
 list:
-	@echo 'all        build $(OUT)/trefoil and $(SHARED)'
+	@echo 'all        build $(PROGRAM) and $(SHARED)'
 	@echo 'demo       install what is missing, build, run three servers and six hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
@@ -149,7 +149,7 @@ demo: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
+programs: $(OUT)/trefoil $(if $(RANKS),$(OUT)/trefoil-mpi $(OUT)/bench/scale_ranks) $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
 
 # Drivers of two databases, and a PostgreSQL that tests start where it is installed.
 test:
@@ -203,9 +203,9 @@ cov: deps
 
 man:
 	@$(DEPS) scdoc
-	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
+	@$(MAKE) --no-print-directory $(PARALLEL) $(PROGRAM)
 	$(say) MAN $(OUT)/man
-	$(Q)rm -rf $(OUT)/man && tools/man.sh $(OUT)/trefoil $(OUT)/man
+	$(Q)rm -rf $(OUT)/man && tools/man.sh $(PROGRAM) $(OUT)/man
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
@@ -234,14 +234,14 @@ deb:
 
 # The manual is left out, aloud, where scdoc is absent and cannot be installed.
 install: all install-library
-	install -D -m 0755 $(OUT)/trefoil $(DESTDIR)$(PREFIX)/bin/trefoil
+	install -D -m 0755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/trefoil
 	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man3 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
 		$(dir $(ZSH_COMPLETION))
 	install -m 0644 README.md docs/*.md $(SHARE)/doc/trefoil
 	install -d $(dir $(UNIT))
 	sed 's|@PREFIX@|$(PREFIX)|' tools/trefoil@.service >$(UNIT)
-	$(OUT)/trefoil complete bash >$(BASH_COMPLETION)
-	$(OUT)/trefoil complete zsh >$(ZSH_COMPLETION)
+	$(PROGRAM) complete bash >$(BASH_COMPLETION)
+	$(PROGRAM) complete zsh >$(ZSH_COMPLETION)
 	@if $(MAKE) --no-print-directory man; then \
 		install -m 0644 $(OUT)/man/*.1 $(SHARE)/man/man1 && \
 		install -m 0644 $(OUT)/man/*.3 $(SHARE)/man/man3 && \
@@ -267,6 +267,12 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
+$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null))
+$(OUT)/mpi/%.o: %.c Makefile
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
+
 $(OUT)/base/%.o $(OUT)/aim/%.o $(OUT)/library/%.o: FLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
 # Texts that objects carry (base/embed.h).
@@ -278,6 +284,11 @@ $(TREES:%=%/parties/server/status.o): parties/server/status.css
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS)
+
+# What the library has of the same names is not taken.
+$(OUT)/trefoil-mpi: $(MAIN_OBJECT) $(RANKS_OBJECTS) $(LIBRARY)
+	$(say) LINK $@
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(shell pkg-config --libs ompi-c)
 
 # Sanitizers bring what they need with the program.
 $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
@@ -317,6 +328,9 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
 
+# Where there is Open MPI, it starts servers with ranks.
+$(OUT)/tests/test_ranks: | $(if $(RANKS),$(OUT)/trefoil-mpi)
+
 # Its product is the shared library alone.
 $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_LINK)
 	$(say) LINK $@
@@ -334,6 +348,13 @@ $(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
+
+# One server of several ranks, which hears recordings.
+$(OUT)/bench/scale_ranks: WRAP := $(addprefix -Wl$(comma)--wrap=transport_zmq_,new admit aim dial close)
+$(OUT)/bench/scale_ranks: $(OUT)/mpi/bench/scale_ranks.o $(RANKS_OBJECTS) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
+	$(say) LINK $@
+	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
+		$(PKG_LIBS) $(shell pkg-config --libs ompi-c) $(TEST_LIBS)
 
 # Its servers count rounds, and signal themselves in the middle of one.
 $(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream

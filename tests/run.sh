@@ -101,7 +101,7 @@ count() { # name
 }
 
 # The longest begin first, so that none of them is left alone at the end.
-longest=(test_faults_servers test_processes_lost test_uploads binding test_bench_smoke test_crashes test_processes
+longest=(test_faults_servers test_processes_lost test_ranks test_uploads binding test_bench_smoke test_crashes test_processes
     test_share test_turns test_play test_serve test_cheat test_faults test_plan_memory test_check_records
     test_check_answers test_check_cheat test_statistics test_doors test_client test_whose_run test_tape)
 for name in "${longest[@]}"; do

@@ -89,7 +89,9 @@ static const struct smoke {
     {"scale",
      "open_100k_s open_count_100k_s open_rss_mib agreement_bytes_100k listed_10k_s "
      "listed_count_10k_s open_over_listed",
-     ""},
+     "ranks_2_over_1.count ranks_2_over_1.records ranks_2_over_1.noise ranks_2_over_1_cpu.count "
+     "rank0_share_2.noise rank0_share_4.count rank0_share_4_model.records rank0_share_8_of.noise "
+     "rank0_share_8"},
     {"solo",
      "count_2_over_1 records_2_over_1 noise_2_over_1 score_2_over_1 select_2_over_1 "
      "count_2_over_1_cpu noise_2_over_1_cpu count.0.lanes count.1.per_s noise.1.wall_s "
