@@ -6,7 +6,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_ROWS 100000000
@@ -43,36 +42,6 @@ static bool problem(struct rows *r)
 {
     r->row_bad = true;
     return ++r->problems <= ROWS_ERRORS_SHOWN;
-}
-
-static int describe_labels(const struct domain_attribute *a, char *text, size_t size)
-{
-    int n = snprintf(text, size, "one of");
-    if (a->values > 8)
-        return snprintf(text, size, "one of %u labels: '%s', '%s', '%s', ...", a->values,
-                        a->labels[0], a->labels[1], a->labels[2]);
-    for (uint32_t i = 0; i < a->values && n >= 0 && (size_t)n < size; i++)
-        n += snprintf(text + n, size - (size_t)n, "%s '%s'", i > 0 ? "," : "", a->labels[i]);
-    return n;
-}
-
-void rows_allowed(const struct domain_attribute *a, char *text, size_t size)
-{
-    int n = 0;
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        n = describe_labels(a, text, size);
-        break;
-    case DOMAIN_INTEGER:
-        n = snprintf(text, size, "a whole number from %lld to %lld", (long long)a->min,
-                     (long long)a->max);
-        break;
-    case DOMAIN_NUMERIC:
-        n = snprintf(text, size, "a number from %g to %g", a->edges[0], a->edges[a->values]);
-        break;
-    }
-    if (a->missing != NULL && n >= 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n, ", or '%s' if missing", a->missing);
 }
 
 static void stands_twice(struct rows *r, const char *name)
@@ -136,33 +105,11 @@ enum err rows_column(struct rows *r, char *text, size_t length)
     return ERR_OK;
 }
 
-/* Two texts that look alike, one of them with accents as characters of their own. */
-static void decomposed_hint(const char *text, const char *const *expected, size_t count, char *hint,
-                            size_t size)
-{
-    char points[24];
-    if (encoding_decomposed(text, points) != NULL) {
-        snprintf(
-            hint, size,
-            " (decomposed Unicode: %s for one letter. The study may have it composed: save the "
-            "file in the form NFC)",
-            points);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (encoding_decomposed(expected[i], points) != NULL)
-            snprintf(
-                hint, size,
-                " (the study has decomposed Unicode: %s for one letter. It and the file should "
-                "both be in the form NFC)",
-                points);
-}
-
 static void no_column(struct rows *r, const char *name)
 {
     char hint[ROWS_HINT] = "";
     if (bytes_ok(&r->ignored) == ERR_OK)
-        decomposed_hint((const char *)r->ignored.data, &name, 1, hint, sizeof hint);
+        rows_accents((const char *)r->ignored.data, &name, 1, hint);
     log_error(r->log, "%s:%zu: no column is named %s; add it, or correct %s%s", r->source->name,
               place(r), name, r->source->correct, hint);
 }
@@ -191,21 +138,6 @@ static enum err columns_end(struct rows *r)
         log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
                  (const char *)r->ignored.data);
     return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would repeat it */
-}
-
-void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
-                char shown[ROWS_SHOWN], char hint[ROWS_HINT])
-{
-    bool utf8 = encoding_printable(text, shown, ROWS_SHOWN);
-    hint[0] = '\0';
-    if (!utf8)
-        snprintf(hint, ROWS_HINT, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
-                 encoding_guess(text));
-    else if (a->kind == DOMAIN_CATEGORICAL)
-        decomposed_hint(text, (const char *const *)a->labels, a->values, hint, ROWS_HINT);
-    else if (strchr(text, decimal == ',' ? '.' : ',') != NULL)
-        snprintf(hint, ROWS_HINT, " (numbers have a decimal %s here)",
-                 decimal == ',' ? "comma" : "point");
 }
 
 static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t field,

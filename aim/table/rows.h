@@ -78,6 +78,9 @@ char *rows_trim(char *text, size_t *length);
 void rows_allowed(const struct domain_attribute *a, char *text, size_t size);
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
                 char shown[ROWS_SHOWN], char hint[ROWS_HINT]);
+/* A hint where texts look alike, but one has accents as characters of their own. */
+void rows_accents(const char *text, const char *const *expected, size_t count,
+                  char hint[ROWS_HINT]);
 
 /*
  * After the last row, or after an error `e` of the source: the table, or NULL and the first error.

@@ -1,0 +1,72 @@
+/* What messages say of values and names that do not fit. */
+#include "aim/table/rows.h"
+
+#include "base/encoding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int describe_labels(const struct domain_attribute *a, char *text, size_t size)
+{
+    int n = snprintf(text, size, "one of");
+    if (a->values > 8)
+        return snprintf(text, size, "one of %u labels: '%s', '%s', '%s', ...", a->values,
+                        a->labels[0], a->labels[1], a->labels[2]);
+    for (uint32_t i = 0; i < a->values && n >= 0 && (size_t)n < size; i++)
+        n += snprintf(text + n, size - (size_t)n, "%s '%s'", i > 0 ? "," : "", a->labels[i]);
+    return n;
+}
+
+void rows_allowed(const struct domain_attribute *a, char *text, size_t size)
+{
+    int n = 0;
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        n = describe_labels(a, text, size);
+        break;
+    case DOMAIN_INTEGER:
+        n = snprintf(text, size, "a whole number from %lld to %lld", (long long)a->min,
+                     (long long)a->max);
+        break;
+    case DOMAIN_NUMERIC:
+        n = snprintf(text, size, "a number from %g to %g", a->edges[0], a->edges[a->values]);
+        break;
+    }
+    if (a->missing != NULL && n >= 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ", or '%s' if missing", a->missing);
+}
+
+void rows_accents(const char *text, const char *const *expected, size_t count, char hint[ROWS_HINT])
+{
+    char points[24];
+    if (encoding_decomposed(text, points) != NULL) {
+        snprintf(
+            hint, ROWS_HINT,
+            " (decomposed Unicode: %s for one letter. The study may have it composed: save the "
+            "file in the form NFC)",
+            points);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (encoding_decomposed(expected[i], points) != NULL)
+            snprintf(
+                hint, ROWS_HINT,
+                " (the study has decomposed Unicode: %s for one letter. It and the file should "
+                "both be in the form NFC)",
+                points);
+}
+
+void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
+                char shown[ROWS_SHOWN], char hint[ROWS_HINT])
+{
+    bool utf8 = encoding_printable(text, shown, ROWS_SHOWN);
+    hint[0] = '\0';
+    if (!utf8)
+        snprintf(hint, ROWS_HINT, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
+                 encoding_guess(text));
+    else if (a->kind == DOMAIN_CATEGORICAL)
+        rows_accents(text, (const char *const *)a->labels, a->values, hint);
+    else if (strchr(text, decimal == ',' ? '.' : ',') != NULL)
+        snprintf(hint, ROWS_HINT, " (numbers have a decimal %s here)",
+                 decimal == ',' ? "comma" : "point");
+}
