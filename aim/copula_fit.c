@@ -1,8 +1,8 @@
 #include "aim/copula_fit.h"
 
 #include "aim/copula_links.h"
-#include "aim/copula_noise.h"
 #include "aim/copula_order.h"
+#include "aim/copula_shrink.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -116,7 +116,7 @@ static enum err shrink(const struct fit *f, const size_t *ordered, size_t n, dou
             means[i * n + j] = means[j * n + i] = *sums_of(f, ordered[i], ordered[j]) -
                                                   f->column[ordered[i]].mean *
                                                       f->column[ordered[j]].mean;
-    return copula_noise_shrink(means, n, f->noise, f->log);
+    return copula_shrink(means, n, f->noise, f->log);
 }
 
 static enum err fit_ordered(const struct fit *f, double *m)

@@ -4,7 +4,7 @@
  *   order      nominal columns whose sums show that their labels have an order become ordered ones
  *              (aim/copula_order.h)
  *   ordered    all pairs of ordered columns at once: what noise is likely to have added is taken
- *              off (aim/copula_noise.h), then correlations follow (aim/copula.h)
+ *              off (aim/copula_shrink.h), then correlations follow (aim/copula.h)
  *   nominal    pairs with a nominal column, one by one (aim/copula_links.h)
  *   all        the nearest matrix of correlations
  */

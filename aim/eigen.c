@@ -59,3 +59,15 @@ enum err eigen_symmetric(double *matrix, double *value, size_t d, struct log *lo
     l.dsyev("V", "L", &n, matrix, &n, value, work, &length, &info, 1, 1);
     return info == 0 ? ERR_OK : ERR_RANGE;
 }
+
+void eigen_compose(double *matrix, const double *v, const double *value, size_t d)
+{
+    memset(matrix, 0, d * d * sizeof *matrix);
+    for (size_t k = 0; k < d; k++)
+        for (size_t i = 0; i < d; i++)
+            for (size_t j = 0; j <= i; j++)
+                matrix[i * d + j] += v[k * d + i] * value[k] * v[k * d + j];
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < i; j++)
+            matrix[j * d + i] = matrix[i * d + j];
+}

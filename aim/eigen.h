@@ -19,4 +19,7 @@
  */
 enum err eigen_symmetric(double *matrix, double *value, size_t d, struct log *log) MUST_CHECK;
 
+/* The other way: matrix = v' diag(value) v. */
+void eigen_compose(double *matrix, const double *v, const double *value, size_t d);
+
 #endif

@@ -10,6 +10,7 @@
 #include "aim/budget.h"
 #include "aim/copula.h"
 #include "aim/copula_noise.h"
+#include "aim/copula_shrink.h"
 #include "aim/forms.h"
 #include "aim/model_weigh.h"
 #include "aim/normal.h"
@@ -543,7 +544,7 @@ static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
                                                           -RANDOM_GAUSS_BITS);
             *noisy += fabs(m[i * MANY + j] - t[i * MANY + j]) / (CELLS_OF_MANY / 2);
         }
-    assert_int_equal(copula_noise_shrink(m, MANY, s, NULL), ERR_OK);
+    assert_int_equal(copula_shrink(m, MANY, s, NULL), ERR_OK);
     for (size_t i = 0; i < MANY; i++) {
         assert_true(m[i * MANY + i] == 0);
         for (size_t j = 0; j < i; j++) {
