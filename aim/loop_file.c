@@ -1,4 +1,4 @@
-/* The state of a run as a file; aim/loop.h has the format. */
+/* The end of a round, and the state of a run as a file; aim/loop.h has the format. */
 #include "aim/digest.h"
 #include "aim/loop_private.h"
 #include "aim/model_file.h"
@@ -242,6 +242,8 @@ enum err loop_load(struct loop *l, bool *found)
         log_error(l->log, "%s is cut, altered or no state of a run", path);
     return e;
 }
+
+/* --- the end of a round ----------------------------------------------------------------------- */
 
 enum err loop_settle(struct loop *l)
 {
