@@ -349,9 +349,7 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
     TRY(memory_new(&a->rows, a->lines));
     TRY(memory_new(&a->value, a->lines * q->items));
     TRY(answer_all(a, m, &terms, log));
-    *out = a;
-    a = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &a);
 }
 
 enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,

@@ -198,7 +198,5 @@ enum err evaluate_draw(struct table **out, const struct table *t, enum evaluate_
                 drawn->number[a][i] = t->number[a][row];
         }
     }
-    *out = drawn;
-    drawn = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &drawn);
 }

@@ -200,9 +200,7 @@ enum err rows_answer_new(struct rows_answer **out, const struct table *t, const 
     for (size_t line = 0; line < a->lines; line++)
         for (size_t i = 0; i < q->items; i++)
             TRY(answer(a, line, i, room));
-    *out = a;
-    a = NULL;
-    return ERR_OK;
+    return memory_hand_over(out, &a);
 }
 
 void rows_answer_free(struct rows_answer **a)
