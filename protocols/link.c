@@ -19,6 +19,23 @@ static void number_owners(const struct party *p, const struct linked *l, unsigne
                           0 - (uint64_t)(number[o] >> k & 1));
 }
 
+/* Whether rows have the key of the row so many places ahead. */
+static enum err same_key(struct party *p, const struct linked *l, size_t from, ptrdiff_t ahead,
+                         struct bits same)
+{
+    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
+    struct planes differ;
+    struct bits own;
+    TRY(party_planes(p, &differ, LINK_KEY, same.n));
+    TRY(party_bits(p, &own, same.n));
+    for (unsigned k = 0; k < LINK_KEY; k++) {
+        linked_ahead(l, l->low + k, from, 0, own);
+        linked_ahead(l, l->low + k, from, ahead, planes_plane(&differ, k));
+        bits_xor(planes_plane(&differ, k), planes_plane(&differ, k), own);
+    }
+    return order_equal(p, same, &differ);
+}
+
 /* --- bound ------------------------------------------------------------------------------------ */
 
 /* A row's place in its table, in the lowest planes. */
@@ -46,17 +63,10 @@ static enum err bound_tile(struct party *p, const void *self, size_t from, size_
     const struct bounding *b = self;
     const struct linked *l = b->l;
     const struct bits valid = linked_words(planes_plane(b->out, 0), from, words);
-    struct planes differ;
     struct bits own, same;
-    TRY(party_planes(p, &differ, LINK_KEY, 64 * words));
     TRY(party_bits(p, &same, 64 * words));
     TRY(party_bits(p, &own, 64 * words));
-    for (unsigned k = 0; k < LINK_KEY; k++) {
-        linked_ahead(l, l->low + k, from, 0, own);
-        linked_ahead(l, l->low + k, from, -(ptrdiff_t)b->most, planes_plane(&differ, k));
-        bits_xor(planes_plane(&differ, k), planes_plane(&differ, k), own);
-    }
-    TRY(order_equal(p, same, &differ));
+    TRY(same_key(p, l, from, -(ptrdiff_t)b->most, same));
     for (size_t i = 0; i < words; i++) {
         same.a[i] &= ~lanes_below(b->most, from + i);
         same.b[i] &= ~lanes_below(b->most, from + i);
@@ -112,18 +122,8 @@ struct joining {
 static enum err surplus_tile(struct party *p, const void *self, size_t from, size_t words)
 {
     const struct joining *j = self;
-    const struct linked *l = &j->l;
-    const struct bits surplus = linked_words(planes_plane(&l->rows, j->owner), from, words);
-    struct planes differ;
-    struct bits own;
-    TRY(party_planes(p, &differ, LINK_KEY, 64 * words));
-    TRY(party_bits(p, &own, 64 * words));
-    for (unsigned k = 0; k < LINK_KEY; k++) {
-        linked_ahead(l, l->low + k, from, 0, own);
-        linked_ahead(l, l->low + k, from, -1, planes_plane(&differ, k));
-        bits_xor(planes_plane(&differ, k), planes_plane(&differ, k), own);
-    }
-    return order_equal(p, surplus, &differ);
+    return same_key(p, &j->l, from, -1,
+                    linked_words(planes_plane(&j->l.rows, j->owner), from, words));
 }
 
 static enum err find_surplus(struct party *p, const struct joining *j)
