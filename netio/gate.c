@@ -108,12 +108,20 @@ static bool user_of(const struct gate *g, zmq_msg_t *m, struct gate_client *from
     return true;
 }
 
+/* Its route is a number that the ROUTER has given it; 0 where it chose another. */
+static struct porter_line line_of(const struct gate_client *c)
+{
+    const uint8_t *r = c->route + 1;
+    return (struct porter_line){c->fd, (uint32_t)r[0] << 24 | (uint32_t)r[1] << 16 |
+                                           (uint32_t)r[2] << 8 | r[3]};
+}
+
 static bool take_route(struct gate_client *from, zmq_msg_t *m)
 {
     const uint8_t *route = zmq_msg_data(m);
+    memset(from, 0, sizeof *from);
     if (zmq_msg_size(m) != ROUTE_MADE || route[0] != 0)
         return false;
-    memset(from, 0, sizeof *from);
     from->route_size = ROUTE_MADE;
     memcpy(from->route, route, ROUTE_MADE);
     return true;
@@ -238,7 +246,6 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
 {
     const char *why = NULL;
     bool routed = false;
-    int fd = -1;
     zmq_msg_t m;
     enum err e;
 
@@ -249,17 +256,16 @@ static enum err take_message(struct gate *g, struct gate_client *from, struct by
         e = socket_part(g->router, &m); /* a route is never the whole of a message */
     }
     if (e == ERR_OK) {
-        fd = zmq_msg_get(&m, ZMQ_SRCFD);
+        from->fd = zmq_msg_get(&m, ZMQ_SRCFD);
         why = fault(routed, user_of(g, &m, from), &m);
-        from->fd = fd;
     }
     if (why != NULL) {
         socket_skip(g->router, &m);
         log_debug(g->log, "dropped a message %s", why);
-        porter_cut(g->porter, fd);
+        porter_cut(g->porter, line_of(from));
         e = ERR_AGAIN;
     } else if (e == ERR_OK) {
-        porter_took(g->porter, fd, from->user, zmq_msg_size(&m));
+        porter_took(g->porter, line_of(from), from->user, zmq_msg_size(&m));
         e = fill(message, &m);
     }
     *dropped = why != NULL;
@@ -316,7 +322,7 @@ enum err gate_reply(struct gate *g, const struct gate_client *to, const void *p,
 
 void gate_cut(struct gate *g, const struct gate_client *who)
 {
-    porter_cut(g->porter, who->fd);
+    porter_cut(g->porter, line_of(who));
 }
 
 enum err gate_pass(struct gate *g, const struct gate_client *from, const void *p, size_t n)

@@ -1,7 +1,9 @@
 /*
  * ZeroMQ names a connection by its descriptor, which belongs to the I/O thread and may be closed
  * and used for another at any time. So the porter cuts a descriptor only if its peer is still the
- * one that came. The worst that a race can do is to cut a connection that will be dialled again.
+ * one that came, and applies what is said of a line only to a connection that may be that line,
+ * since lines have numbers in the order in which they came. The worst that a race can do is to cut
+ * a connection that has not spoken yet, and will be dialled again.
  *
  * What waits in memory is what the kernel has received, less what it still holds, less the messages
  * that were taken. Messages taken are noted first and applied after the events that were there by
@@ -36,6 +38,7 @@
 
 struct guest {
     int fd;
+    uint32_t number; /* of its line, or the least that it may have; 0: any */
     struct sockaddr_storage peer;
     struct crowd_name host, who; /* who: its key once that is known, else its host */
     uint64_t taken;              /* bytes on the wire of the messages that were taken */
@@ -47,7 +50,7 @@ struct guest {
 
 /* What the other thread says of a connection. */
 struct note {
-    int fd;
+    struct porter_line line;
     uint32_t user;
     bool cut;
     uint64_t bytes;
@@ -63,6 +66,7 @@ struct porter {
     struct crowd_pile *pile; /* as many */
     size_t count;
     struct note *heard; /* those that are applied */
+    uint32_t next;      /* the number after the last that was among them */
     int64_t next_ms;    /* when the kernel is asked again */
     int64_t whole_ms;   /* when every whole message had been taken */
     /* between the threads */
@@ -161,7 +165,7 @@ static void welcome(struct porter *p, int fd)
     struct guest *g;
     forget(p, fd);
     g = &p->guest[p->count];
-    *g = (struct guest){.fd = fd, .came_ms = clock_now_ms()};
+    *g = (struct guest){.fd = fd, .number = p->next, .came_ms = clock_now_ms()};
     if (!peer_of(fd, &g->peer))
         return; /* gone again */
     g->host = g->who = crowd_of_host(&g->peer);
@@ -204,18 +208,33 @@ static void recognise(struct porter *p, struct guest *g, uint32_t user)
     cut(p, longest_silent(p, &key, now));
 }
 
+static bool is_before(uint32_t number, uint32_t other)
+{
+    return number != 0 && other != 0 && (int32_t)(number - other) < 0;
+}
+
+/* A connection that comes from now on has a later number than any that was heard of by now. */
 static void apply(struct porter *p, const struct note *note)
 {
-    struct guest *g = find(p, note->fd);
-    if (g == NULL)
-        return;
-    if (note->cut) {
-        cut(p, g);
-        return;
-    }
+    const uint32_t number = note->line.number;
+    struct guest *g = find(p, note->line.fd);
+    if (number != 0 && !is_before(number, p->next))
+        p->next = number + 1;
+    if (g == NULL || is_before(number, g->number))
+        return; /* it has gone */
+    g->number = number;
     g->taken += note->bytes;
     g->whole_ms = clock_now_ms();
-    recognise(p, g, note->user);
+    if (note->bytes > 0)
+        recognise(p, g, note->user);
+}
+
+/* Once all notes are applied, so that the connection has its own number if it was heard. */
+static void apply_cut(struct porter *p, const struct note *note)
+{
+    const struct guest *g = find(p, note->line.fd);
+    if (note->cut && g != NULL && g->number == note->line.number)
+        cut(p, g);
 }
 
 /* Once every whole message has been taken, what still waits is parts of messages. */
@@ -290,6 +309,8 @@ static void look(struct porter *p)
     take_events(p);
     for (size_t i = 0; i < n; i++)
         apply(p, &p->heard[i]);
+    for (size_t i = 0; i < n; i++)
+        apply_cut(p, &p->heard[i]);
     if (p->o.memory == 0)
         p->next_ms = INT64_MAX;
     if (clock_now_ms() < p->next_ms)
@@ -363,26 +384,27 @@ static void note(struct porter *p, const struct note *news)
 {
     size_t i = 0;
     pthread_mutex_lock(&p->mutex);
-    while (i < p->notes && p->note[i].fd != news->fd)
+    while (i < p->notes &&
+           (p->note[i].line.fd != news->line.fd || p->note[i].line.number != news->line.number))
         i++;
     if (i == p->notes && i < p->capacity)
-        p->note[p->notes++] = (struct note){.fd = news->fd};
+        p->note[p->notes++] = (struct note){.line = news->line};
     if (i < p->capacity) {
-        p->note[i].user = news->user;
+        p->note[i].user = news->bytes > 0 ? news->user : p->note[i].user;
         p->note[i].cut = p->note[i].cut || news->cut;
         p->note[i].bytes += news->bytes;
     }
     pthread_mutex_unlock(&p->mutex);
 }
 
-void porter_took(struct porter *p, int fd, uint32_t user, size_t bytes)
+void porter_took(struct porter *p, struct porter_line line, uint32_t user, size_t bytes)
 {
-    note(p, &(struct note){.fd = fd, .user = user, .bytes = socket_wire_bytes(bytes)});
+    note(p, &(struct note){.line = line, .user = user, .bytes = socket_wire_bytes(bytes)});
 }
 
-void porter_cut(struct porter *p, int fd)
+void porter_cut(struct porter *p, struct porter_line line)
 {
-    note(p, &(struct note){.fd = fd, .cut = true});
+    note(p, &(struct note){.line = line, .cut = true});
 }
 
 void porter_idle(struct porter *p)

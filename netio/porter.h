@@ -44,13 +44,22 @@ enum err porter_new(struct porter **porter, const struct porter_options *o) MUST
 void porter_free(struct porter **porter);
 
 /*
- * Says that a message was taken: the connection that it came by (ZMQ_SRCFD), whose key that is,
- * bytes of the message.
+ * A connection that messages came by: its descriptor (ZMQ_SRCFD), which may be another's by the
+ * time that its messages are taken, and its own number, each one more than that of the one before
+ * (round a circle), as a ROUTER gives them; 0: not known.
  */
-void porter_took(struct porter *porter, int fd, uint32_t user, size_t bytes);
+struct porter_line {
+    int fd;
+    uint32_t number;
+};
+
+/*
+ * Says that a message was taken: the line that it came by, whose key that is, bytes of the message.
+ */
+void porter_took(struct porter *porter, struct porter_line line, uint32_t user, size_t bytes);
 /* Says that nothing is left to take. */
 void porter_idle(struct porter *porter);
 /* Cuts a connection that breaks the protocol. */
-void porter_cut(struct porter *porter, int fd);
+void porter_cut(struct porter *porter, struct porter_line line);
 
 #endif

@@ -794,6 +794,35 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
 }
 
 /* Of one key the longest silent go; others stay. */
+/* Descriptors are used again: what is said of one who has gone is not said of who came after. */
+TEST(only_the_connection_that_was_named_is_cut)
+{
+    struct house h;
+    struct dial *first, *second;
+    struct gate_client gone, stays;
+    build(&h);
+    first = knock(&h, &h.client[1], h.server.public);
+    ask_and_answer(&h, first, 101);
+    gone = h.from;
+    dial_free(&first);
+    second = knock(&h, &h.client[1], h.server.public);
+    assert_int_equal(dial_watch(second), ERR_OK);
+    ask_and_answer(&h, second, 101);
+    assert_int_not_equal(memcmp(gone.route, h.from.route, gone.route_size), 0);
+    stays = h.from;
+    gone.fd = stays.fd; /* as it often is by itself */
+    gate_cut(h.gate, &gone);
+    for (unsigned i = 0; i < 10; i++) {
+        hear_nothing(&h, 20);
+        ask_and_answer(&h, second, 101);
+        assert_memory_equal(h.from.route, stays.route, stays.route_size); /* not dialled again */
+    }
+    gate_cut(h.gate, &h.from);
+    assert_int_equal(dial_receive(second, &h.b, in_ms(5000)), ERR_PEER);
+    dial_free(&second);
+    pull_down(&h);
+}
+
 TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
