@@ -401,6 +401,28 @@ TEST(what_is_staged_can_be_dropped)
     assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);
 }
 
+/* A million ids are 16 MB: one list for all rounds of the same uploads. */
+TEST(a_list_of_uploads_is_stored_once)
+{
+    struct store_round round[4];
+    struct bench b CLEAN(bench_free) = bench_new();
+    struct bytes ids CLEAN(bytes_clear) = {0};
+    uint32_t rounds;
+    for (unsigned i = 0; i < 4; i++) {
+        round[i] = round_of(1, i);
+        round[i].uploads[0] = i == 2; /* one that came late, and then is lost */
+        assert_int_equal(debit(b.store[0], &round[i], 1), ERR_OK);
+    }
+    assert_int_equal(store_run(b.store[0], round[0].run, &rounds, &ids), ERR_OK);
+    assert_int_equal(rounds, 4);
+    assert_int_equal(ids.size, UPLOAD_ID_SIZE);
+    store_close(&b.store[0]);
+    support_alter(&b.s, 0,
+                  "CREATE TEMP TABLE expected(lists INTEGER CHECK(lists = 13));" /* 0, 2 and 3 */
+                  "INSERT INTO expected SELECT SUM(1 << sequence) FROM rounds"
+                  "  WHERE upload_ids <> x''");
+}
+
 /* --- agreement -------------------------------------------------------------------------------- */
 
 struct saying {

@@ -104,7 +104,7 @@ enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uin
     struct query q = query_of(store, "WITH bound AS (SELECT sequence, upload_ids FROM rounds"
                                      " WHERE run = ? AND number IS NOT NULL)"
                                      " SELECT sequence, (SELECT upload_ids FROM bound"
-                                     " WHERE upload_ids <> x'' ORDER BY sequence DESC LIMIT 1)"
+                                     " WHERE length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1)"
                                      " FROM bound ORDER BY sequence DESC LIMIT 1");
     *rounds = 0;
     query_put(&q, run, REQUEST_RUN_SIZE);
@@ -215,14 +215,31 @@ static enum err drop_staged(struct store *s, bool *dropped)
     return query_run(&q, dropped);
 }
 
+/* Whether the last list of the run is that of this round's uploads: then it is not put again. */
+static enum err has_list(struct store *s, const struct store_round *round, bool *has)
+{
+    struct query q = query_of(s, "SELECT uploads FROM rounds WHERE run = ? AND number IS NOT NULL"
+                                 " AND length(upload_ids) > 0 ORDER BY sequence DESC LIMIT 1");
+    uint8_t uploads[sizeof round->uploads];
+    query_put(&q, round->run, sizeof round->run);
+    *has = query_row(&q);
+    if (*has)
+        query_copy(&q, uploads, sizeof uploads);
+    TRY(query_end(&q));
+    *has = *has && memcmp(uploads, round->uploads, sizeof uploads) == 0;
+    return ERR_OK;
+}
+
 /* Within a batch. */
 static enum err stage(struct store *s, const struct store_round *round, const struct bytes *entry,
                       const struct bytes *upload_ids, const struct bytes *noise)
 {
-    bool dropped;
+    const struct bytes none = {0};
+    bool dropped, listed;
     TRY(drop_staged(s, &dropped));
     TRY(may_stage(s, round));
-    TRY(insert(s, round, STANDING_STAGED, NULL, entry, upload_ids));
+    TRY(has_list(s, round, &listed));
+    TRY(insert(s, round, STANDING_STAGED, NULL, entry, listed ? &none : upload_ids));
     return store_put_noise(s, round, noise);
 }
 

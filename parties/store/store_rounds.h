@@ -47,8 +47,9 @@ enum err store_find_round(struct store *store, const uint8_t run[REQUEST_RUN_SIZ
                           uint32_t sequence, struct store_found *found) MUST_CHECK;
 /*
  * How many rounds of a run are bound, which is the sequence of the next one. Unless NULL,
- * `upload_ids` gets the ids, one after another, that the last round was bound with here: rounds
- * that neighbours gave have none.
+ * `upload_ids` gets the ids, one after another, of the last round that was bound here and has them:
+ * rounds of the same uploads as one before have none of their own, and rounds that neighbours gave
+ * have none.
  */
 enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uint32_t *rounds,
                    struct bytes *upload_ids) MUST_CHECK;
