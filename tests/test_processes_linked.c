@@ -146,6 +146,27 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     assert_true(support_contains(file(&c, "audit.txt"), "linked-rows"));
 }
 
+/* The budget has three looks for all runs, and the programs say so before they ask for more. */
+TEST(looks_run_out)
+{
+    const struct support_options o = {.owners = OWNERS,
+                                      .domain = SUPPORT_LINKED_DOMAIN,
+                                      .part = part,
+                                      .link = "{min_linked: 90, look: 0.05}",
+                                      .rounds = 2,
+                                      .epsilon = 8};
+    static const char *const says[] = {"look 1 of 3", "look 2 of 3", "the last of 3 looks",
+                                       "took all 3 looks"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    begin(&c, person_of_its_own);
+    for (unsigned i = 0; i < 4; i++) {
+        expect_code(run_study(&c, "a.key", i), i < 3 ? 6 : 5, file(&c, "run%u.log", i));
+        assert_true(support_contains(file(&c, "run%u.log", i), says[i]));
+    }
+    check_logs(&c);
+    assert_int_equal(looks(&c), 3);
+}
+
 /* Persons whom no two owners write alike: the run stops, again at the same cost, which is small. */
 TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
 {
@@ -162,6 +183,8 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
         assert_true(support_contains(file(&c, "run%u.log", 0),
                                      "asks for at least 90 linked rows (min_linked)"));
         assert_true(support_contains(file(&c, "run%u.log", 0), "Of the budget 1.7 % was spent"));
+        assert_true(support_contains(file(&c, "run%u.log", 0),
+                                     again ? "if less than 3 runs" : "look 1 of 3"));
         check_logs(&c);
         assert_int_equal(looks(&c), 1);
     }

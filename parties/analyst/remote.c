@@ -22,14 +22,23 @@ static enum err leave(struct remote *r, enum err reason)
     return reason;
 }
 
-/* What runs before this one may have taken for looks, so that it can take one of its own. */
-static double others_looks(const struct remote *r)
+/* What looks of runs take. */
+static double price_of(const struct remote *r, unsigned looks)
 {
     const double k = r->study->rows_per_person;
-    return (LOOK_TRIES - 1) * k * k * look_rho(&r->look);
+    return looks * k * k * look_rho(&r->look);
 }
 
-/* One that begins needs all else; one whose folder is lost has had its part of the budget. */
+/* Whether runs before this one took no more than so many looks, and nothing else. */
+static bool only_looked(const struct remote *r, const struct client_opened *opened, unsigned looks)
+{
+    return opened->remaining >= (r->rho - price_of(r, looks)) * (1 - 0x1p-40);
+}
+
+/*
+ * One that begins needs all but looks, and one of them; one whose folder is lost has had its part
+ * of the budget.
+ */
 static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
     char run[2 * REQUEST_RUN_SIZE + 1];
@@ -40,8 +49,15 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
                         "the servers know no round of the run that --continue names: compare its "
                         "number with that in a server's audit log. Nothing was spent");
     }
-    if (opened->remaining >= (r->rho - others_looks(r)) * (1 - 0x1p-40))
-        return ERR_OK;
+    for (r->looks = 1; r->looks <= LOOK_TRIES; r->looks++)
+        if (only_looked(r, opened, r->looks - 1))
+            return ERR_OK;
+    if (only_looked(r, opened, LOOK_TRIES))
+        return log_fail(r->log, ERR_BUDGET,
+                        "earlier runs took all %u looks that the study's budget has, and found too "
+                        "few linked rows (min_linked): no run can begin any more. Nothing was "
+                        "spent now. Make a new study once the owners have mended their tables",
+                        LOOK_TRIES);
     sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
     return log_fail(
         r->log, ERR_BUDGET,
@@ -331,6 +347,7 @@ enum err remote_look(struct remote *r, const char *path, int64_t *value)
     *value = (int64_t)reader_u64(&in);
     if (reader_done(&in) != ERR_OK)
         return misfit(r, RUN_STATE_LOOK);
+    r->looks += r->looks > 0 ? lost : 0;
     return answers_keep(kept, 0, &request, &answer, lost);
 }
 

@@ -27,6 +27,7 @@ struct remote {
     struct log *log;
     void (*wait)(void *self, const char *what); /* told what is waited for; NULL: nobody is */
     void *self;
+    unsigned looks; /* of LOOK_TRIES, with this run's; 0, as it begins: the run took it before */
     double seconds; /* that servers took to answer; begin with 0 */
     bool open;      /* there is a session; begin with false */
 };

@@ -110,19 +110,40 @@ static bool is_copula(const struct run *r)
     return r->study->method == STUDY_COPULA;
 }
 
+/* What is left to do once too few rows were linked. */
+static const char *next_of(const struct run *r, char text[320])
+{
+    static const char mend[] = "Owners may mend their tables and share --replace them for another "
+                               "run, with another --out";
+    const unsigned looks = r->remote.looks;
+    if (looks >= LOOK_TRIES)
+        snprintf(text, 320,
+                 "That was the last of %u looks that the budget has for all runs, so no other run "
+                 "can begin: mended tables need a new study",
+                 LOOK_TRIES);
+    else if (looks > 0)
+        snprintf(text, 320, "%s: that was look %u of %u that the budget has for all runs", mend,
+                 looks, LOOK_TRIES);
+    else
+        snprintf(text, 320, "%s, if less than %u runs took their look: the budget has no more",
+                 mend, LOOK_TRIES);
+    return text;
+}
+
 static enum err too_few(struct run *r)
 {
     const struct study *s = r->study;
+    char next[320];
     TRY(remote_close(&r->remote, r->stats));
     return log_fail(
         r->log, ERR_DATA,
         "the study asks for at least %u linked rows (min_linked), so the run stops. Find out with "
         "the owners whether they write %s%s in one way: share --person names the columns, "
         "normalise says what of them does not count, and digits with zeros before them are other "
-        "texts. Of the budget %.2g %% was spent. Owners may mend their tables and share --replace "
-        "them for another run, with another --out",
+        "texts. Of the budget %.2g %% was spent. %s",
         s->link.min_linked, s->person.column[0], s->person.columns > 1 ? " and the others" : "",
-        100 * s->rows_per_person * s->rows_per_person * look_rho(&r->remote.look) / r->rho);
+        100 * s->rows_per_person * s->rows_per_person * look_rho(&r->remote.look) / r->rho,
+        next_of(r, next));
 }
 
 /* How many rows were linked, before more is spent. */
