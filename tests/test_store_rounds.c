@@ -333,7 +333,9 @@ TEST(what_an_older_store_has_staged_has_no_entry)
     support_alter(&b.s, 0,
                   "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
                   "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats; PRAGMA user_version = 6");
+                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats;"
+                  "DROP INDEX incomplete; CREATE INDEX complete ON uploads(owner) WHERE complete;"
+                  "PRAGMA user_version = 6");
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_int_equal(entry.size, 0);

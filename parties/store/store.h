@@ -92,7 +92,7 @@ enum err store_check_purged(struct store *store) MUST_CHECK;
 
 /*
  * How many uploads are here whole, and how many in part. To count many takes a while: of more
- * than 500 the figures may be of a moment ago, of 10^6 two seconds old.
+ * than 5000 the figures may be of a moment ago, of 10^6 a fifth of a second old.
  */
 enum err store_count(struct store *store, uint64_t *whole, uint64_t *part) MUST_CHECK;
 /* The same of owners that the study does not list. */
