@@ -5,8 +5,6 @@
 #include "bench/data.h"
 #include "bench/table_study.h"
 
-#include <string.h>
-
 /* What one run took. */
 struct cost {
     double cpu_s, seconds, bytes;

@@ -10,9 +10,7 @@
  */
 #include "aim/loop.h"
 #include "aim/table/csv.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "base/secret.h"
 #include "bench/data.h"
 #include "bench/data_sql.h"
@@ -25,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RUNS_FULL 5
 #define ROWS_INVENTED 3000

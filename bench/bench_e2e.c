@@ -19,7 +19,6 @@
  * --smoke has a hundredth of the owners under the same names.
  */
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "bench/cast.h"
 #include "bench/data.h"
 #include "bench/e2e_adult.h"

@@ -10,7 +10,6 @@
  * are named after a large size are then those of the largest there was.
  */
 #include "base/clock.h"
-#include "base/memory.h"
 #include "base/secret.h"
 #include "bench/calibrate.h"
 #include "bench/cpu.h"
@@ -26,7 +25,7 @@
 /* --- what is measured ------------------------------------------------------------------------- */
 
 struct result {
-    double per_s, cpu_s_per_million, bytes_per_item;
+    double per_s, bytes_per_item;
     uint64_t rounds;
     double ms;
     double cpu_s[3]; /* filled in by each server */
@@ -123,7 +122,6 @@ struct board {
     struct options options;
     struct result result[MEASUREMENTS][6];
     double peak_rss_mib[3];
-    size_t runs; /* agreed by server 0 */
 };
 
 static enum err timed(struct party *p, const struct measurement *m, struct work *w, uint64_t runs,

@@ -310,7 +310,7 @@ static struct job smaller(const struct job *job)
 /* --- one core --------------------------------------------------------------------------------- */
 
 struct bench {
-    struct seal *seal, *open;
+    struct seal *seal;
     EVP_CIPHER_CTX *ctr;
     uint8_t *a, *b;
     uint64_t sequence;

@@ -24,7 +24,6 @@
 #include "aim/model_densities.h"
 #include "aim/model_file.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/queries.h"
@@ -34,7 +33,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PATIENCE_S 3600
 #define WITHIN 0.02 /* what exact counts in bins must answer for an item to count */

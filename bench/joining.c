@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 
-#include <string.h>
-
 struct joining {
     struct joining_terms terms;
     int64_t *counts, *newcomers; /* of the closure */

@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

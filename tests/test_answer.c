@@ -84,6 +84,19 @@ static struct domain *make_domain(void)
 }
 
 /* A model of random pairs and triples, with random parameters. */
+/* Of a world that has its domain; r NULL: its model is uniform. */
+static void world_model(struct world *w, const struct clique *cliques, size_t n, size_t cells,
+                        struct random *r)
+{
+    assert_int_equal(model_plain(&w->model, w->domain, cliques, n, cells, NULL), ERR_OK);
+    for (size_t i = 0; r && i < w->model->parameters; i++)
+        w->model->theta[i] = 3 * random_double(r);
+    model_propagate(w->model, true);
+    model_set_total(w->model, ROWS);
+    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
+}
+
 static void world_new(struct world *w, struct random *r)
 {
     struct clique cliques[4];
@@ -93,13 +106,7 @@ static void world_new(struct world *w, struct random *r)
         cliques[i] = (struct clique){.n = 2, .attribute = {(uint16_t)first, 0}};
         cliques[i].attribute[1] = (uint16_t)(first + 1 + random_below(r, COLUMNS - 1 - first));
     }
-    assert_int_equal(model_plain(&w->model, w->domain, cliques, 4, 1 << 20, NULL), ERR_OK);
-    for (size_t i = 0; i < w->model->parameters; i++)
-        w->model->theta[i] = 3 * random_double(r);
-    model_propagate(w->model, true);
-    model_set_total(w->model, ROWS);
-    assert_int_equal(model_densities(&w->inside, w->model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w->sums, w->model), ERR_OK);
+    world_model(w, cliques, 4, 1 << 20, r);
     for (unsigned c = 0; c < COLUMNS; c++)
         for (uint32_t code = 0; code < w->domain->attribute[c].size; code++)
             add_atoms(w, c, code);
@@ -511,11 +518,7 @@ TEST(what_no_double_holds_is_not_known)
     struct answer *a CLEAN(answer_free) = NULL;
     assert_int_equal(domain_new(&w.domain), ERR_OK);
     assert_int_equal(domain_add_numeric(w.domain, "x", edges, 3, NULL, DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(model_plain(&w.model, w.domain, &all, 1, 1 << 20, NULL), ERR_OK);
-    model_propagate(w.model, true);
-    model_set_total(w.model, ROWS);
-    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
+    world_model(&w, &all, 1, 1 << 20, NULL);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, NULL), ERR_OK);
@@ -540,11 +543,7 @@ TEST(answers_of_many_cells_and_cases_are_refused)
     for (int i = 0; i < 3; i++)
         assert_int_equal(domain_add_integer(w.domain, names[i], 0, 299, NULL, DOMAIN_CLIP, NULL),
                          ERR_OK);
-    assert_int_equal(model_plain(&w.model, w.domain, single, 3, 1 << 26, NULL), ERR_OK);
-    model_propagate(w.model, true);
-    model_set_total(w.model, ROWS);
-    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
-    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
+    world_model(&w, single, 3, 1 << 26, NULL);
     assert_int_equal(question_parse(&q, w.domain, &(struct question_text){.text = text}, NULL),
                      ERR_OK);
     assert_int_equal(answer_new(&a, w.sums, &w.inside, q, &log), ERR_RANGE);

@@ -485,30 +485,30 @@ static void one(struct stage *c, unsigned who, const char *what, long at)
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /*
- * Steps in `make test`: how far apart, and from where, so that together they are spread over a run.
+ * Killed before every even step and after every odd one; all of both in a long run. In `make test`
+ * only each so far apart, and from where, so that together they are spread over a run.
  */
+static void killed_at(struct stage *c, unsigned who, long from, long apart)
+{
+    if (is_long())
+        from = apart = 1;
+    for (long at = from; at <= c->syncs[who]; at += apart) {
+        if (is_long() || at % 2 == 0)
+            one(c, who, "kill-before:", at);
+        if (is_long() || at % 2 == 1)
+            one(c, who, "kill-after:", at);
+    }
+}
+
 TEST(a_server_is_killed_at_each_step)
 {
-    struct stage *c = *state;
-    long apart = is_long() ? 1 : 13;
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
-        for (long at = 1 + (is_long() ? 0 : 3 * (long)who); at <= c->syncs[who]; at += apart) {
-            if (is_long() || at % 2 == 0)
-                one(c, who, "kill-before:", at);
-            if (is_long() || at % 2 == 1)
-                one(c, who, "kill-after:", at);
-        }
+        killed_at(*state, who, 1 + 3 * (long)who, 13);
 }
 
 TEST(the_analyst_is_killed_at_each_step)
 {
-    struct stage *c = *state;
-    for (long at = 1; at <= c->syncs[ANALYST]; at += is_long() ? 1 : 9) {
-        if (is_long() || at % 2 == 0)
-            one(c, ANALYST, "kill-before:", at);
-        if (is_long() || at % 2 == 1)
-            one(c, ANALYST, "kill-after:", at);
-    }
+    killed_at(*state, ANALYST, 1, 9);
 }
 
 /* Two at once, at steps that a fixed sequence chooses; started again in either order. */

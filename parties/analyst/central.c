@@ -4,7 +4,6 @@
 #include "aim/table/join.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"
-#include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
 
 enum err central_run(struct aim_result **result, const struct study *study,

@@ -8,7 +8,6 @@
 #include "parties/display/progress.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "usage: trefoil query MODEL [QUESTION ...] [--file FILE] [--json] [--csv]\n"

@@ -1,6 +1,5 @@
 #include "base/date.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/exchange/price.h"
@@ -17,9 +16,7 @@
 #include "parties/study/roster.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "usage: trefoil share STUDY DATA.csv --key FILE [--as FORM] [--person COLUMN]\n"

@@ -4,14 +4,12 @@
 #include "aim/forms.h"
 #include "base/embed.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 static void names_in_words(struct bytes *out, size_t i, size_t count, const char *name)
 {

@@ -5,7 +5,6 @@
 #include "parties/display/report_private.h"
 
 #include <math.h>
-#include <string.h>
 
 #define RANGES_MOST 104 /* bars of a histogram; more are added up */
 #define NAMES_MOST 16   /* rows of a chart of labels; the smaller ones are added up */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define END_SHARE 6 /* an end that is cut takes a sixth of the axis */
 #define LEAST 0.005 /* of the axis: ranges that were narrower could not be seen */

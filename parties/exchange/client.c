@@ -8,7 +8,6 @@
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LOOK_MS 50

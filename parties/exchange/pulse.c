@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "netio/gate.h"
 #include "parties/exchange/lines.h"
 
 #include <stdatomic.h>

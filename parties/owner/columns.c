@@ -7,7 +7,6 @@
 #include "base/words.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define NAME 16 /* columns of the terminal */
 #define MOSTLY 0.5

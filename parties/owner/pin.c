@@ -3,7 +3,6 @@
 #include "base/bytes.h"
 #include "base/text.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

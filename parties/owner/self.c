@@ -2,8 +2,6 @@
 
 #include "parties/study/roster.h"
 
-#include <string.h>
-
 static enum err find_listed(struct self *self, const struct study *study,
                             const struct public_identity *me, bool asks, struct log *log)
 {

@@ -6,7 +6,6 @@
 #include "protocols/measure.h"
 
 #include <math.h>
-#include <string.h>
 
 static void start_tape(struct engine *g, const uint8_t id[TAPE_ID_SIZE])
 {

@@ -9,10 +9,7 @@
 #include "parties/server/intake.h"
 #include "parties/server/recover.h"
 #include "parties/server/seats.h"
-#include "parties/server/worker.h"
 #include "parties/study/roster.h"
-
-#include <string.h>
 
 _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message");
 

@@ -5,7 +5,6 @@
 #include "mpc/crew.h"
 #include "parties/server/round.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A round in hand. */
