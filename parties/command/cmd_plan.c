@@ -3,10 +3,12 @@
 #include "aim/model_jobs.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "netio/session.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
 #include "parties/command/plan_copula.h"
 #include "parties/command/plan_noise.h"
+#include "parties/command/plan_ranks.h"
 #include "parties/command/plan_servers.h"
 #include "parties/exchange/price.h"
 #include "parties/study/bounds.h"
@@ -20,7 +22,7 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil plan STUDY\n"
+    "usage: trefoil plan STUDY [--ranks R [--lanes N]]\n"
     "\n"
     "Says what a study will take, before anybody sends anything: cells, memory,\n"
     "uploads, rounds, noise, disk; what error to expect at several epsilons and\n"
@@ -29,6 +31,10 @@ static const char help[] =
     "expected to do better, AIM or a copula.\n"
     "Reads only the study file. Refuses a study that cannot work, and says what to\n"
     "change.\n"
+    "\n"
+    "  --ranks R          also how long servers of so many ranks take, what passes\n"
+    "                     between ranks, and how much memory each needs\n"
+    "  --lanes N          on how many threads each rank computes; 1 without it\n"
     "\n"
     "example:\n"
     "  trefoil plan study.yaml\n";
@@ -39,6 +45,7 @@ struct plan {
     struct study *study;
     struct bounds *bounds;
     struct aim_options options;
+    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said of them */
     uint64_t rows;          /* at most, of all owners */
     uint64_t one_way_cells; /* of all one-ways */
     uint64_t largest;       /* cells of the closure's largest marginal */
@@ -246,12 +253,20 @@ static void clear(struct plan *p)
     study_free(&p->study);
 }
 
+static enum err print_servers(const struct plan *p)
+{
+    TRY(plan_servers(p->study));
+    if (p->ranks == 0)
+        return ERR_OK;
+    return plan_ranks(p->study, (unsigned)p->ranks, p->lanes > 0 ? (unsigned)p->lanes : 1, p->log);
+}
+
 static enum err plan_copula(const struct plan *p, double rho)
 {
     plan_copula_size(p->study, p->rows);
     method_print(stdout, p->study, (double)p->rows, rho);
     print_uploads(p);
-    TRY(plan_servers(p->study));
+    TRY(print_servers(p));
     return plan_copula_errors(p->study, p->rows);
 }
 
@@ -271,7 +286,7 @@ static enum err plan(struct plan *p, const char *path)
     method_print(stdout, p->study, (double)p->rows, limits.rho);
     TRY(print_model(p));
     print_uploads(p);
-    TRY(plan_servers(p->study));
+    TRY(print_servers(p));
     plan_noise(&(struct plan_noise){p->study, &p->options, p->rows});
     return print_questions(p);
 }
@@ -280,7 +295,14 @@ static enum err run(int argc, char **argv, struct log *log)
 {
     const char *file = NULL;
     struct plan p CLEAN(clear) = {.log = log};
-    TRY(command_options(argc, argv, NULL, 0, &file, 1, 1, NULL, log));
+    const struct command_option options[] = {
+        {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
+        {.name = "lanes", .number = &p.lanes, .least = 1, .most = STUDY_LANES_MAX},
+    };
+    TRY(command_options(argc, argv, options, sizeof options / sizeof *options, &file, 1, 1, NULL,
+                        log));
+    if (p.lanes > 0 && p.ranks == 0)
+        return log_fail(log, ERR_USAGE, "--lanes says how many lanes each rank has; give --ranks");
     return plan(&p, file);
 }
 
