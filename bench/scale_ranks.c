@@ -176,22 +176,24 @@ static enum err timed_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
     return t->inner->topic(t->inner->self, topic);
 }
 
-static enum err timed_begin(void *self, unsigned job, const struct bytes *arguments)
+/* Of each far lane in turn; rank 0's own begins behind the last. */
+static enum err timed_give(void *self, const struct crew_task *task)
 {
     struct timed *t = self;
     const double at = cpu_s();
-    TRY(t->inner->begin(t->inner->self, job, arguments));
+    TRY(t->inner->give(t->inner->self, task));
     t->begun = cpu_s();
     t->times->begin += t->begun - at;
     return ERR_OK;
 }
 
-static enum err timed_end(void *self, bool call_off, struct bytes *results)
+static enum err timed_end(void *self, bool call_off, struct bytes *results,
+                          struct net_counters *counted)
 {
     struct timed *t = self;
     const double at = cpu_s();
     t->times->lane += at - t->begun;
-    TRY(t->inner->end(t->inner->self, call_off, results));
+    TRY(t->inner->end(t->inner->self, call_off, results, counted));
     t->times->end += cpu_s() - at;
     return ERR_OK;
 }
@@ -268,7 +270,7 @@ static enum err play_session(struct server *s, struct session *session, struct n
     struct party *party CLEAN(party_free) = NULL;
     struct crew *crew CLEAN(crew_free) = NULL;
     struct timed timed = {.times = &s->times};
-    const struct crew_far far = {s->here, timed_topic, timed_begin, timed_end, timed_sum, &timed};
+    const struct crew_far far = {s->here, timed_topic, timed_give, timed_end, timed_sum, &timed};
     atomic_bool ended = false;
     for (size_t k = 0; k < s->here; k++)
         TRY(net_new(&nets[k], &(struct net_options){.transport = s->transport[k],
@@ -479,7 +481,7 @@ static void lead(struct ranks *ranks, const struct measure *list, unsigned runs,
 {
     const size_t lanes = ranks_lanes(ranks) + 1;
     const uint8_t expect[2][TRANSPORT_PASS_SIZE] = {{0}};
-    cast_done(ranks_admit(ranks, SERVER, expect), "ranks");
+    cast_done(ranks_admit(ranks, SERVER, expect, 600000), "ranks");
     for (size_t i = 0; i < MEASURES; i++) {
         struct scene scene;
         struct server s = {.m = &list[i], .number = i, .scene = &scene, .here = 1, .lanes = 1};

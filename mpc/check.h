@@ -54,6 +54,8 @@ struct check_limits {
 /* p->check, which goes with the party. */
 enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHECK;
 void check_free(struct check **check);
+/* What a log of each of so many lanes of a process has, where nothing is said. */
+size_t check_log_share(size_t lanes);
 
 /*
  * Proves what is noted; nothing happens where that is nothing. ERR_CHEAT: one of the two others
@@ -144,6 +146,13 @@ struct check_failure check_failure(const struct party *p);
  * quarters of a log, a multiple of 64; any number where there is no check.
  */
 size_t check_most(const struct party *p, size_t bytes);
+
+/*
+ * Around jobs (crew_jobs()): nothing without a check. What lanes heard before is compared; a check
+ * of the guard's begins with the jobs, and ends when all lanes have proved what they did in them.
+ */
+enum err check_begin_jobs(struct party *p) MUST_CHECK;
+enum err check_end_jobs(struct party *p, enum err e) MUST_CHECK;
 
 /* Nothing waits to be proved. */
 bool check_clean(const struct party *p);

@@ -2,7 +2,8 @@
  * A check of a server with lanes (mpc/crew.h): each lane has one of its own, with its own script
  * and coins, and proves what it notes when its log is full. What lane 0 does between two runs of
  * its crew it does for all: so nothing is opened before all have proved, side by side, and no lane
- * uses what another one made before all have compared what they heard.
+ * uses what another one made before all have compared what they heard. Jobs (crew_jobs()) end with
+ * a flush of each lane's own.
  */
 #include "mpc/check_private.h"
 #include "mpc/crew.h"
@@ -17,13 +18,17 @@ static enum err begin_lane(void *self, struct party *lane, size_t k)
     return check_new_lane(lane, limits);
 }
 
+size_t check_log_share(size_t lanes)
+{
+    return LOG / lanes < LOG_LEAST ? LOG_LEAST : LOG / lanes;
+}
+
 enum err check_new(struct party *p, const struct check_limits *limits)
 {
     struct check_limits each = *limits;
-    const size_t share = LOG / crew_lanes(p);
     if (each.log == 0)
-        each.log = share < LOG_LEAST ? LOG_LEAST : share;
-    return crew_each(p, begin_lane, &each);
+        each.log = check_log_share(crew_most(p));
+    return crew_each_here(p, begin_lane, &each);
 }
 
 /* Whether any lane's check is so; false without a check. */
@@ -53,7 +58,7 @@ bool check_clean(const struct party *p)
 struct check_failure check_failure(const struct party *p)
 {
     struct check_failure first = {0};
-    for (size_t k = 0; p->check != NULL && k < crew_lanes(p) && !first.failed; k++)
+    for (size_t k = 0; p->check != NULL && k < crew_here(p) && !first.failed; k++)
         first = crew_lane(p, k)->check->failure;
     return first;
 }
@@ -98,7 +103,7 @@ static enum err flush_lane(void *self, struct party *lane, size_t k)
 enum err check_flush_with(struct party *p, struct check_ride *ride)
 {
     const struct check_guard *guard = &p->check->limits.guard;
-    if (guard->ready != NULL && p->lane == 0)
+    if (guard->ready != NULL && p->lane == 0 && !p->check->in_jobs)
         TRY(guard->ready(guard->self));
     TRY(check_say_lanes(p));
     return crew_each(p, flush_lane, ride);
@@ -107,4 +112,35 @@ enum err check_flush_with(struct party *p, struct check_ride *ride)
 enum err check_flush(struct party *p)
 {
     return check_clean(p) ? ERR_OK : check_flush_with(p, NULL);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+/*
+ * Lanes of other processes reach no disk: so a check begins here before they could send a coin, and
+ * ends once all of them have proved what they did. What lane 0 is asked, it is asked before.
+ */
+enum err check_begin_jobs(struct party *p)
+{
+    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
+    TRY(check_agree(p));
+    TRY(net_settle(p->net));
+    if (guard != NULL && guard->ready != NULL)
+        TRY(guard->ready(guard->self));
+    if (guard != NULL && guard->begin != NULL)
+        TRY(guard->begin(guard->self));
+    if (guard != NULL)
+        p->check->in_jobs = true;
+    return ERR_OK;
+}
+
+enum err check_end_jobs(struct party *p, enum err e)
+{
+    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
+    if (guard == NULL)
+        return e;
+    p->check->in_jobs = false;
+    if (e == ERR_CHEAT && !check_failure(p).failed)
+        return check_fail(p, "what another process of this server computed");
+    return e == ERR_OK && guard->end != NULL ? guard->end(guard->self) : e;
 }

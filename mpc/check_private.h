@@ -26,6 +26,7 @@ struct check {
     EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this round */
     bool apart;           /* the others may have heard differently: scripts tell */
     bool rode;            /* products with a flush, which are not opened yet */
+    bool in_jobs;         /* lane 0: what it is asked before a flush it has been asked */
 };
 
 /* --- script ----------------------------------------------------------------------------------- */

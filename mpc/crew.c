@@ -7,7 +7,7 @@
 struct crew {
     size_t lanes;                          /* that do all kinds of work */
     size_t here, all;                      /* that this process has; of the session */
-    size_t machines;                       /* that have all of them, at the least */
+    size_t most;                           /* that one process has of these */
     const struct crew_far *far;            /* or NULL */
     bool busy;                             /* known to lane 0's thread */
     struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
@@ -55,7 +55,7 @@ enum err crew_new(struct crew **crew, struct party *first, struct net *const *ne
     for (size_t k = 0; k < lanes; k++)
         scratch_share(c->lane[k]->scratch, lanes);
     c->here = c->all = lanes;
-    c->machines = 1;
+    c->most = lanes;
     first->crew = c;
     return memory_hand_over(crew, &c);
 }
@@ -73,7 +73,7 @@ void crew_free(struct crew **crew)
 
 void crew_extend(struct crew *c, size_t near, size_t all, size_t most, const struct crew_far *far)
 {
-    c->machines = all > most ? all / most : 1;
+    c->most = most < all ? most : all;
     c->lanes = near;
     c->all = all;
     c->far = far;
@@ -101,6 +101,16 @@ size_t crew_all(const struct party *p)
 bool crew_deals(const struct party *p)
 {
     return crew_all(p) > crew_lanes(p);
+}
+
+size_t crew_here(const struct party *p)
+{
+    return p->crew != NULL && !p->crew->busy ? p->crew->here : 1;
+}
+
+size_t crew_most(const struct party *p)
+{
+    return p->crew != NULL && !p->crew->busy ? p->crew->most : 1;
 }
 
 const struct crew_far *crew_far(const struct party *p)
@@ -158,17 +168,19 @@ static void finish(struct errand *r, const struct party *first)
     net_join(first->net, r->party->net, r->since);
 }
 
-/*
- * A lane that was ended has ERR_PEER; the one that ended it often knows better. That a check failed
- * is told whatever else went wrong. Neighbours who are done with that lane already hear it on
- * lane 0.
- */
+enum err crew_worse(enum err e, enum err other)
+{
+    if (e == ERR_OK || e == ERR_PEER || other == ERR_CHEAT)
+        return other != ERR_OK ? other : e;
+    return e;
+}
+
+/* Neighbours who are done with the lane that failed already hear it on lane 0. */
 static enum err worst(const struct errand *errand, size_t lanes)
 {
     enum err e = ERR_OK;
     for (size_t k = 0; k < lanes; k++)
-        if (e == ERR_OK || e == ERR_PEER || errand[k].result == ERR_CHEAT)
-            e = errand[k].result != ERR_OK ? errand[k].result : e;
+        e = crew_worse(e, errand[k].result);
     if (e != ERR_OK)
         net_abort(errand[0].party->net);
     return e;
@@ -216,8 +228,7 @@ enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *l
 enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
                         void *self)
 {
-    const size_t here = p->crew != NULL && !p->crew->busy ? p->crew->here : 1;
-    return run(p, here, here, work, self);
+    return run(p, crew_here(p), crew_here(p), work, self);
 }
 
 static size_t divide_up(size_t n, size_t by)
@@ -246,5 +257,5 @@ size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least
 
 size_t crew_machines(const struct party *p)
 {
-    return p->crew != NULL && !p->crew->busy ? p->crew->machines : 1;
+    return crew_all(p) / crew_most(p);
 }

@@ -20,6 +20,12 @@
 
 struct crew;
 
+struct crew_task {
+    unsigned job;
+    enum net_phase phase;
+    const struct bytes *arguments;
+};
+
 /*
  * Lanes beyond `first` that other processes of this server have (parties/server/ranks.h). They
  * share no memory with the caller, so they do no closures but jobs: see crew_jobs().
@@ -27,9 +33,11 @@ struct crew;
 struct crew_far {
     size_t first; /* lanes that this process has */
     enum err (*topic)(void *self, const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
-    /* Sends each far lane the arguments of a job; then waits for the results, or calls it off. */
-    enum err (*begin)(void *self, unsigned job, const struct bytes *arguments) MUST_CHECK;
-    enum err (*end)(void *self, bool call_off, struct bytes *results) MUST_CHECK;
+    /* Gives each far lane, in order, its part of a job: number, phase, arguments. */
+    enum err (*give)(void *self, const struct crew_task *task) MUST_CHECK;
+    /* Waits for the results, or calls it off; and what the lanes have counted in all. */
+    enum err (*end)(void *self, bool call_off, struct bytes *results,
+                    struct net_counters *counted) MUST_CHECK;
     /* Adds what far lanes have counted since the last time. */
     enum err (*sum)(void *self, struct share64 sums) MUST_CHECK;
     void *self;
@@ -60,6 +68,10 @@ enum err crew_topic(struct party *p, const struct session *session,
 
 /* 1 where a party has no crew, and in the midst of what it runs on one. */
 size_t crew_lanes(const struct party *p);
+
+/* Of this process, those too that do jobs alone; the most that one process has of a session. */
+size_t crew_here(const struct party *p);
+size_t crew_most(const struct party *p);
 
 /* Lane k of those. */
 const struct party *crew_lane(const struct party *p, size_t k);
@@ -105,8 +117,17 @@ struct crew_job {
     void *self;
 };
 
-/* Not under a check: lanes elsewhere cannot prove what they did. */
+/*
+ * Under a check each lane proves all that it noted before its result is taken: so what comes of a
+ * job is proved, wherever it was done (mpc/check_lanes.c).
+ */
 enum err crew_jobs(struct party *p, const struct crew_job *job) MUST_CHECK;
+
+/*
+ * Of what went wrong on several lanes, the worse. One that was ended has ERR_PEER; the one that
+ * ended it often knows better. That a check failed is told whatever else went wrong.
+ */
+enum err crew_worse(enum err e, enum err other);
 
 /* As crew_each(), of all lanes that this process has, also those that do jobs alone. */
 enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),

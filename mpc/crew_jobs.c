@@ -1,21 +1,40 @@
 #include "mpc/crew.h"
 
 #include "base/memory.h"
+#include "mpc/check.h"
 
-/* The arguments and the results of every lane. */
+/* The arguments of the lanes that are here, and the results of all. */
 struct letters {
     struct bytes *argument, *result;
-    size_t lanes;
+    size_t here, lanes;
 };
 
 static void letters_clear(struct letters *l)
 {
-    for (size_t k = 0; k < l->lanes; k++) {
+    for (size_t k = 0; k < l->here; k++)
         bytes_clear(&l->argument[k]);
+    for (size_t k = 0; k < l->lanes; k++)
         bytes_clear(&l->result[k]);
-    }
     memory_free(&l->argument);
     memory_free(&l->result);
+}
+
+/* What far lanes get is sent lane by lane: it may be as much as half of a server's memory. */
+static enum err give(const struct party *p, const struct crew_job *job, const struct letters *l)
+{
+    const struct crew_far *far = crew_far(p);
+    for (size_t k = 0; k < l->here; k++) {
+        TRY(job->put(job->self, k, &l->argument[k]));
+        TRY(bytes_ok(&l->argument[k]));
+    }
+    for (size_t k = l->here; k < l->lanes; k++) {
+        struct bytes arguments CLEAN(bytes_clear) = {0};
+        const struct crew_task task = {job->number, net_phase(p->net), &arguments};
+        TRY(job->put(job->self, k, &arguments));
+        TRY(bytes_ok(&arguments));
+        TRY(far->give(far->self, &task));
+    }
+    return ERR_OK;
 }
 
 struct dealt {
@@ -30,38 +49,37 @@ static enum err work_near(void *self, struct party *lane, size_t k)
     const struct bytes *argument = &l->argument[k];
     struct reader r = reader_of(argument->data, argument->size);
     TRY(d->job->work(d->job->self, lane, &r, &l->result[k]));
+    TRY(check_flush(lane));
     return bytes_ok(&l->result[k]);
 }
 
-static enum err work(struct party *p, const struct crew_job *job, struct letters *l)
+static enum err work(struct party *p, const struct crew_job *job, const struct letters *l)
 {
     const struct crew_far *far = crew_far(p);
-    const size_t here = far != NULL ? far->first : l->lanes;
+    const uint64_t since = net_counters(p->net, net_phase(p->net))->rounds;
+    struct net_counters counted = {0};
     struct dealt dealt = {job, l};
-    enum err near, away;
-    if (here < l->lanes)
-        TRY(far->begin(far->self, job->number, l->argument + here));
+    enum err near;
+    TRY(give(p, job, l));
     near = crew_each_here(p, work_near, &dealt);
-    if (here == l->lanes)
+    if (far == NULL)
         return near;
-    away = far->end(far->self, near != ERR_OK, l->result + here);
-    return near == ERR_OK || (near == ERR_PEER && away != ERR_OK) ? away : near;
+    near = crew_worse(near, far->end(far->self, near != ERR_OK, l->result + l->here, &counted));
+    net_add(p->net, &counted, since);
+    return near;
 }
 
 enum err crew_jobs(struct party *p, const struct crew_job *job)
 {
     struct letters l CLEAN(letters_clear) = {0};
-    const size_t lanes = crew_all(p);
-    if (p->check != NULL)
-        return ERR_MISUSE;
-    TRY(memory_new(&l.argument, lanes));
+    const struct crew_far *far = crew_far(p);
+    const size_t lanes = crew_all(p), here = far != NULL ? far->first : lanes;
+    TRY(memory_new(&l.argument, here));
+    l.here = here;
     TRY(memory_new(&l.result, lanes));
     l.lanes = lanes;
-    for (size_t k = 0; k < lanes; k++) {
-        TRY(job->put(job->self, k, &l.argument[k]));
-        TRY(bytes_ok(&l.argument[k]));
-    }
-    TRY(work(p, job, &l));
+    TRY(check_begin_jobs(p));
+    TRY(check_end_jobs(p, work(p, job, &l)));
     for (size_t k = 0; k < lanes && job->take != NULL; k++) {
         struct reader r = reader_of(l.result[k].data, l.result[k].size);
         TRY(job->take(job->self, k, &r));

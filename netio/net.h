@@ -163,5 +163,9 @@ struct net_counters net_total(const struct net *net);
  */
 uint64_t net_part(const struct net *first, struct net *lane);
 void net_join(struct net *first, const struct net *lane, uint64_t since);
+/* The same of lanes that another process has: begins, in a phase; adds what they counted. */
+void net_begin(struct net *lane, enum net_phase phase);
+void net_counters_add(struct net_counters *sum, const struct net_counters *lane);
+void net_add(struct net *first, const struct net_counters *counted, uint64_t since);
 
 #endif

@@ -74,20 +74,36 @@ struct net_counters net_total(const struct net *net)
     return sum;
 }
 
-uint64_t net_part(const struct net *first, struct net *lane)
+void net_begin(struct net *lane, enum net_phase phase)
 {
     memset(lane->counters, 0, sizeof lane->counters);
-    lane->phase = first->phase;
+    lane->phase = phase;
+}
+
+uint64_t net_part(const struct net *first, struct net *lane)
+{
+    net_begin(lane, first->phase);
     return first->counters[first->phase].rounds;
+}
+
+/* Lanes that work side by side. */
+void net_counters_add(struct net_counters *sum, const struct net_counters *lane)
+{
+    if (lane->rounds > sum->rounds)
+        sum->rounds = lane->rounds;
+    add_bytes(sum, lane);
+}
+
+void net_add(struct net *first, const struct net_counters *counted, uint64_t since)
+{
+    struct net_counters all = *counted;
+    all.rounds += since;
+    net_counters_add(&first->counters[first->phase], &all);
 }
 
 void net_join(struct net *first, const struct net *lane, uint64_t since)
 {
-    struct net_counters *sum = &first->counters[first->phase];
-    const struct net_counters *c = &lane->counters[first->phase];
-    if (since + c->rounds > sum->rounds)
-        sum->rounds = since + c->rounds;
-    add_bytes(sum, c);
+    net_add(first, &lane->counters[first->phase], since);
 }
 
 unsigned net_index(const struct net *net)

@@ -31,7 +31,7 @@ enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job jo
  * (crew_jobs()).
  */
 enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job, void *shared,
-                         struct three_costs *costs);
+                         struct three_costs *costs, enum err results[3]);
 
 /* The same over transports that `wrap` puts on top of the in-process ones. */
 enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,

@@ -25,11 +25,13 @@ struct bench {
     bool checked;
     unsigned cheat, lane; /* who alters what it sends, on which lane; 3: nobody */
     uint64_t rounds;
+    size_t taken[3];
 };
 
 struct seat {
     struct bench *b;
     struct bits x, out;
+    unsigned index;
 };
 
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
@@ -66,7 +68,8 @@ static enum err job(struct party *p, void *shared)
     if (e == ERR_OK)
         e = share64_new(&out, WORDS);
     if (e == ERR_OK) {
-        struct seat s = {b, {x.a, x.b, (size_t)64 * WORDS}, {out.a, out.b, (size_t)64 * WORDS}};
+        struct seat s = {
+            b, {x.a, x.b, (size_t)64 * WORDS}, {out.a, out.b, (size_t)64 * WORDS}, p->index};
         memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
         e = crew_run(p, TILES, multiply, &s);
         if (e == ERR_OK && check_clean(p) != !b->checked)
@@ -115,6 +118,89 @@ TEST(a_lie_on_any_lane_opens_nothing)
             if (s != b.cheat) {
                 assert_int_not_equal(results[s], ERR_OK);
                 assert_memory_equal(b.opened[s], nothing, sizeof nothing);
+            }
+    }
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+struct told {
+    unsigned begun, ended;
+};
+
+static enum err note_begin(void *self)
+{
+    ((struct told *)self)->begun++;
+    return ERR_OK;
+}
+
+static enum err note_end(void *self)
+{
+    ((struct told *)self)->ended++;
+    return ERR_OK;
+}
+
+static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
+{
+    (void)self;
+    (void)lane;
+    return bytes_ok(arguments);
+}
+
+/* Lane k's tiles are those of its number. */
+static enum err multiply_some(void *self, struct party *lane, struct reader *arguments,
+                              struct bytes *result)
+{
+    (void)arguments;
+    TRY(multiply(self, lane, lane->lane));
+    bytes_put_u8(result, 1);
+    return ERR_OK;
+}
+
+static enum err take_one(void *self, size_t lane, struct reader *result)
+{
+    const struct seat *s = self;
+    s->b->taken[s->index] += lane + reader_u8(result);
+    return ERR_OK;
+}
+
+/* Lanes but the first do jobs alone. What they did is proved when their results are taken. */
+static enum err do_jobs(struct party *p, void *shared)
+{
+    struct bench *b = shared;
+    struct told told = {0};
+    const struct check_limits limits = {
+        .guard = {.begin = note_begin, .end = note_end, .self = &told}};
+    struct seat s = {.b = b, .index = p->index};
+    struct planes x, out;
+    const struct crew_job job = {CREW_COUNT, put_nothing, multiply_some, take_one, &s};
+    enum err e;
+    TRY(check_new(p, &limits));
+    TRY(party_planes(p, &x, 1, (size_t)64 * WORDS));
+    TRY(party_planes(p, &out, 1, (size_t)64 * WORDS));
+    bits_zero(planes_flat(&x));
+    s.x = planes_flat(&x);
+    s.out = planes_flat(&out);
+    e = crew_jobs(p, &job);
+    /* of this lane: around the jobs, and of its own flush, within */
+    if (told.begun == 0 || (told.ended == told.begun) != (e == ERR_OK))
+        return ERR_DATA;
+    return e != ERR_OK || check_clean(p) ? e : ERR_DATA;
+}
+
+TEST(results_of_jobs_are_taken_once_all_lanes_have_proved_them)
+{
+    for (unsigned k = 0; k < 3 * LANES + 1; k++) {
+        struct bench b = {.checked = true, .cheat = k % 3, .lane = k / 3}; /* the last: nobody */
+        enum err results[3];
+        (void)three_run_dealt(7, LANES, 1, do_jobs, &b, NULL, results);
+        for (unsigned s = 0; s < 3; s++)
+            if (b.lane == LANES) {
+                assert_int_equal(results[s], ERR_OK);
+                assert_int_equal(b.taken[s], LANES + LANES * (LANES - 1) / 2);
+            } else if (s != b.cheat) {
+                assert_true(results[s] == ERR_CHEAT || results[s] == ERR_PEER);
+                assert_int_equal(b.taken[s], 0);
             }
     }
 }

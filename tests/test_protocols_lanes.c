@@ -296,6 +296,7 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
 struct counted {
     struct answers *a;
     struct records *r;
+    bool checked;
     struct three_result out;
 };
 
@@ -342,6 +343,7 @@ static enum err count_both(struct party *p, void *shared)
     struct answers_upload upload[OWNERS];
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = x->r->vector};
     const struct records_batch batch = {.records = RECORDS, .parts = 1, .part = &part};
+    static const struct check_limits limits;
     struct share64 out CLEAN(share64_free) = {0};
     struct records_query query[2];
     struct portion_whole answers = {.answer = upload,
@@ -354,6 +356,7 @@ static enum err count_both(struct party *p, void *shared)
                                     .query = query,
                                     .queries = 2,
                                     .cells = COUNTED};
+    TRY(x->checked ? check_new(p, &limits) : ERR_OK);
     TRY(share64_new(&out, PORTIONS_CELLS));
     query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, CELLS, 5 * 16 * 9)};
     query[1] = (struct records_query){2, {2, 3}, share64_view(out, CELLS + 5 * 16 * 9, 18)};
@@ -367,11 +370,13 @@ static enum err count_both(struct party *p, void *shared)
     }
     TRY(count_in_portions(p, &answers, share64_view(out, 0, CELLS)));
     TRY(count_in_portions(p, &records, share64_view(out, CELLS, COUNTED)));
+    if (!check_clean(p)) /* jobs are proved when they end */
+        return ERR_DATA;
     three_put64(&x->out, p, out);
     return ERR_OK;
 }
 
-/* By cells on two lanes, by uploads on three; and where only the first does other work. */
+/* By cells on two lanes, by uploads on three; where only the first does other work; and proved. */
 TEST(portions_add_up_to_the_whole)
 {
     struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
@@ -397,9 +402,10 @@ TEST(portions_add_up_to_the_whole)
     }
     pack(r);
     assert_int_equal(three_result_new(&x.out, PORTIONS_CELLS), ERR_OK);
-    for (size_t k = 0; k < 4; k++) {
-        const size_t lanes = k == 3 ? 3 : lane_counts[k];
-        assert_int_equal(k == 3 ? three_run_dealt(5, lanes, 1, count_both, &x, NULL)
+    for (size_t k = 0; k < 5; k++) {
+        const size_t lanes = k >= 3 ? 3 : lane_counts[k];
+        x.checked = k == 4;
+        assert_int_equal(k >= 3 ? three_run_dealt(5, lanes, 1, count_both, &x, NULL, NULL)
                                 : three_run_lanes(5, lanes, 8, count_both, &x, NULL, NULL),
                          ERR_OK);
         assert_true(three_replicated(&x.out, 64));
@@ -416,17 +422,20 @@ TEST(portions_add_up_to_the_whole)
 struct noise {
     enum tape_noise noise;
     enum tape_kind kind;
+    bool checked;
     struct three_result out;
 };
 
 static enum err make_noise(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {7};
+    static const struct check_limits limits;
     struct noise *n = shared;
     struct share64 taken CLEAN(share64_free) = {0};
     struct tape tape CLEAN(tape_free);
     enum err e;
     tape_start(&tape, id, n->noise);
+    TRY(n->checked ? check_new(p, &limits) : ERR_OK);
     e = tape_reserve(p, &tape, n->kind, SAMPLES);
     if (e == ERR_OK)
         e = share64_new(&taken, SAMPLES);
@@ -491,21 +500,22 @@ static enum err measure_tiles(struct party *p, void *shared)
 
 TEST(lanes_of_one_process_share_its_memory)
 {
-    assert_int_equal(three_run_dealt(15, 8, 1, measure_tiles, NULL, NULL), ERR_OK);
+    assert_int_equal(three_run_dealt(15, 8, 1, measure_tiles, NULL, NULL, NULL), ERR_OK);
 }
 
 TEST(noise_does_not_depend_on_who_has_the_lanes)
 {
     struct noise n[2];
-    for (unsigned kind = 0; kind < TAPE_KINDS; kind++) {
+    for (unsigned i = 0; i < 2 * TAPE_KINDS; i++) {
+        const enum tape_kind kind = (enum tape_kind)(i / 2);
         for (size_t k = 0; k < 2; k++) {
-            n[k] = (struct noise){.kind = (enum tape_kind)kind};
+            n[k] = (struct noise){.kind = kind, .checked = i % 2 != 0};
             assert_int_equal(three_result_new(&n[k].out, SAMPLES), ERR_OK);
         }
         assert_int_equal(three_run_lanes(14, 3, 8, make_noise, &n[0], NULL, NULL), ERR_OK);
-        assert_int_equal(three_run_dealt(14, 3, 1, make_noise, &n[1], NULL), ERR_OK);
-        for (size_t i = 0; i < SAMPLES; i++)
-            assert_int_equal(three_sum64(&n[0].out, i), three_sum64(&n[1].out, i));
+        assert_int_equal(three_run_dealt(14, 3, 1, make_noise, &n[1], NULL, NULL), ERR_OK);
+        for (size_t s = 0; s < SAMPLES; s++)
+            assert_int_equal(three_sum64(&n[0].out, s), three_sum64(&n[1].out, s));
         for (size_t k = 0; k < 2; k++)
             three_result_free(&n[k].out);
     }

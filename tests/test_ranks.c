@@ -4,7 +4,8 @@
  */
 #include "tests/support_scene.h"
 
-#include "parties/server/ranks.h"
+#include "mpc/party.h"
+#include "parties/server/server.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -103,6 +104,12 @@ static struct scene set(const struct support_options *o)
     return c;
 }
 
+static void expect_ready(struct scene *c, unsigned i)
+{
+    if (!support_wait_for(file(c, "server%u.log", i), "is ready", 60))
+        fail_msg("server %u does not start", i);
+}
+
 static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS], uint16_t ports)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -110,8 +117,7 @@ static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS], uint16_t
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         c->server[i] = start_ranked(c, i, ranks[i], ports);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (!support_wait_for(file(c, "server%u.log", i), "is ready", 20))
-            fail_msg("server %u does not start", i);
+        expect_ready(c, i);
 }
 
 static pid_t pid_of_rank(struct scene *c, unsigned server)
@@ -127,9 +133,9 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
     return (pid_t)atol(text + 10);
 }
 
-static void expect_run(const unsigned ranks[STUDY_SERVERS])
+static void expect_run(const unsigned ranks[STUDY_SERVERS], const char *more)
 {
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS};
+    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = more};
     struct scene c CLEAN(scene_free) = set(&o);
     begin(&c, ranks, support_ports(2 * STUDY_SERVERS));
     share_everything(&c);
@@ -140,25 +146,137 @@ static void expect_run(const unsigned ranks[STUDY_SERVERS])
 
 TEST(servers_of_two_ranks_count_and_measure)
 {
-    expect_run((const unsigned[]){2, 2, 2});
+    expect_run((const unsigned[]){2, 2, 2}, NULL);
 }
 
 /* Three servers with as many lanes, of which one has them all in one process. */
 TEST(lanes_may_be_in_different_places)
 {
-    expect_run((const unsigned[]){2, 1, 2});
+    expect_run((const unsigned[]){2, 1, 2}, NULL);
 }
 
-TEST(ranks_take_no_study_that_is_proved)
+/* --- proved ----------------------------------------------------------------------------------- */
+
+#define PROVED "security: abort\n"
+
+TEST(ranks_prove_what_they_do)
 {
-    const struct support_options o = {
-        .owners = OWNERS, .lanes = RANKS, .more = "security: abort\n"};
-    struct scene c CLEAN(scene_free) = set(&o);
-    c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS));
-    assert_int_equal(support_wait(c.server[0], 60), 2);
-    c.server[0] = 0;
-    assert_true(support_contains(file(&c, "server%u.log", 0), "which ranks cannot prove"));
+    expect_run((const unsigned[]){2, 1, 2}, PROVED);
 }
+
+/* A server of one process, whose lane 1 has the others' second ranks as its neighbours: it lies. */
+static struct {
+    enum net_phase phase; /* in which it does, once */
+    bool done;
+} villain;
+
+static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
+{
+    const struct party *party = self;
+    (void)at;
+    if (villain.done || net_phase(party->net) != villain.phase || n < 64)
+        return ERR_OK;
+    villain.done = true;
+    log_info(party->log, "this server lies");
+    ((uint8_t *)p)[n / 2] ^= 1;
+    return ERR_OK;
+}
+
+__typeof__(party_new) __real_party_new, __wrap_party_new;
+enum err __wrap_party_new(struct party **party, struct net *net, const struct session *session,
+                          uint32_t lane, struct log *log)
+{
+    static struct party_tamper tamper = {.alter = alter};
+    TRY(__real_party_new(party, net, session, lane, log));
+    if (lane == 0)
+        return ERR_OK;
+    tamper.self = *party;
+    (*party)->tamper = &tamper;
+    return ERR_OK;
+}
+
+static pid_t start_liar(struct scene *c, unsigned i, enum net_phase phase)
+{
+    atomic_bool stop = false;
+    struct identity *me = NULL;
+    const pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    FILE *said = fopen(file(c, "server%u.log", i), "a");
+    struct log log = {.file = said, .level = LOG_INFO};
+    villain.phase = phase;
+    if (said == NULL || setvbuf(said, NULL, _IONBF, 0) != 0 ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        identity_load(&me, file(c, "s%u.key", i), &log) != ERR_OK)
+        _exit(1);
+    _exit(server_run(&(const struct server_options){.study = c->s.study,
+                                                    .me = me,
+                                                    .folder = file(c, "server%u", i),
+                                                    .listen = "127.0.0.1",
+                                                    .lanes = RANKS,
+                                                    .stop = &stop,
+                                                    .log = &log}) != ERR_OK);
+}
+
+/* Lines of the log of a server: checks that failed, openings. */
+static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
+{
+    struct audit_file *log = NULL;
+    unsigned lines = 0;
+    assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
+    for (size_t k = 0; k < log->entries; k++)
+        lines += log->entry[k].kind == kind;
+    audit_file_free(&log);
+    return lines;
+}
+
+/* What another rank noticed ends the run; its server says so, and takes no part any more. */
+static void expect_caught(enum net_phase phase)
+{
+    static const unsigned liar = 1;
+    const struct support_options o = {
+        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
+    struct scene c CLEAN(scene_free) = set(&o);
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    unsigned noticed = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        unlink(file(&c, "server%u.log", i));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        c.server[i] = i == liar ? start_liar(&c, i, phase) : start_ranked(&c, i, RANKS, ports);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        expect_ready(&c, i);
+    share_everything(&c);
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
+    assert_true(support_contains(file(&c, "server%u.log", liar), "this server lies"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        if (i == liar)
+            continue;
+        assert_int_equal(lines_of(&c, i, AUDIT_OPEN), 0);
+        if (lines_of(&c, i, AUDIT_CAUGHT) == 0)
+            continue;
+        noticed++;
+        assert_true(support_contains(file(&c, "server%u.log", i), "rank 1 on "));
+        assert_true(support_contains(file(&c, "server%u.log", i),
+                                     "what another process of this server computed"));
+    }
+    assert_in_range(noticed, 1, 2);
+    expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
+    assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
+    support_kill(&c.server[liar]);
+    stop_all(&c);
+}
+
+TEST(a_lie_to_a_rank_is_noticed_where_it_counts)
+{
+    expect_caught(NET_COMPUTE);
+}
+
+TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
+{
+    expect_caught(NET_NOISE);
+}
+
+/* --- ranks that die, and that hang ------------------------------------------------------------ */
 
 static pid_t start_run(struct scene *c)
 {
@@ -167,27 +285,55 @@ static pid_t start_run(struct scene *c)
     return support_start(file(c, "run0.log"), a);
 }
 
-/* A rank that hangs as the session opens, and then dies; its server ends with it, and returns. */
-TEST(a_rank_that_dies_ends_its_server_and_a_new_one_goes_on)
+/* A study whose run has begun when something befalls the rank of server 1. */
+static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
+                                   const char *when, int what, pid_t *run)
 {
     static const unsigned ranks[STUDY_SERVERS] = {2, 2, 2};
-    const struct support_options o = {.owners = OWNERS, .epsilon = 8, .lanes = RANKS};
-    struct scene c CLEAN(scene_free) = set(&o);
-    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
-    pid_t run, rank;
+    struct scene c = set(o);
     begin(&c, ranks, ports);
     share_everything(&c);
-    rank = pid_of_rank(&c, 1);
-    kill(rank, SIGSTOP);
-    run = start_run(&c);
-    assert_true(support_wait_for(file(&c, "run%u.log", 0), "waiting for the servers", 20));
-    kill(rank, SIGKILL);
-    assert_int_not_equal(support_wait(c.server[1], 20), 0);
+    *run = start_run(&c);
+    assert_true(support_wait_for(file(&c, "run%u.log", 0), when, 60));
+    kill(pid_of_rank(&c, 1), what);
+    return c;
+}
+
+static void expect_to_go_on(struct scene *c, uint16_t ports, pid_t run)
+{
+    c->server[1] = start_ranked(c, 1, RANKS, ports);
+    expect_code(support_wait(run, 120), 0, file(c, "run%u.log", 0));
+    assert_true(support_contains(file(c, "run%u.log", 0), "server 1"));
+    check_measurements(c, file(c, "out%u/measurements.json", 0), 8);
+    stop_all(c);
+}
+
+/* Its server ends with it, and returns; a check that it left counts as a try, no more. */
+TEST(a_rank_that_dies_ends_its_server_and_a_new_one_goes_on)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .more = PROVED};
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    pid_t run = 0;
+    struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, "waiting for the servers", SIGKILL,
+                                                      &run);
+    assert_int_not_equal(support_wait(c.server[1], 60), 0);
     assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1"));
     assert_true(support_contains(file(&c, "server%u.log", 1), "signal 9"));
-    c.server[1] = start_ranked(&c, 1, RANKS, ports);
-    expect_code(support_wait(run, 60), 0, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run%u.log", 0), "server 1"));
-    check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
-    stop_all(&c);
+    expect_to_go_on(&c, ports, run);
+}
+
+/* One that hangs is not waited for without end. */
+TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
+{
+    const struct support_options o = {
+        .owners = OWNERS, .epsilon = 8, .lanes = RANKS, .round_s = 10};
+    const uint16_t ports = support_ports(2 * STUDY_SERVERS);
+    pid_t run = 0;
+    struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, "waiting for the servers", SIGSTOP,
+                                                      &run);
+    assert_int_not_equal(support_wait(c.server[1], 120), 0);
+    assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1 on "));
+    assert_true(support_contains(file(&c, "server%u.log", 1), "has said nothing for 10 seconds"));
+    expect_to_go_on(&c, ports, run);
 }

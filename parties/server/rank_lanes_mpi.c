@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/thread.h"
+#include "mpc/check.h"
 #include "netio/context.h"
 #include "netio/net.h"
 #include "parties/server/ranks_mpi.h"
@@ -37,6 +38,7 @@ struct follower {
     size_t own, lanes; /* that it has; of the session */
     atomic_bool ended;
     unsigned job;
+    enum net_phase phase;
     struct portion_sums sums;
 };
 
@@ -97,14 +99,22 @@ static void close_session(struct follower *f)
     f->lanes = 0;
 }
 
+/* What lanes of a session have alike. */
+struct opening {
+    uint8_t show[2][TRANSPORT_PASS_SIZE];
+    int64_t deadline_ms;
+    uint64_t log; /* of a check, which proves what the lane does; 0: there is none */
+};
+
 static enum err open_lane(struct follower *f, struct lane *l, struct reader *r, uint32_t number,
-                          const uint8_t show[2][TRANSPORT_PASS_SIZE], int64_t deadline_ms)
+                          const struct opening *of)
 {
+    const struct check_limits limits = {.log = of->log};
     const struct net_options o = {.transport = l->transport,
                                   .session = f->session,
                                   .lane = number,
                                   .ended = &f->ended,
-                                  .deadline_ms = deadline_ms,
+                                  .deadline_ms = of->deadline_ms,
                                   .log = &l->log};
     char dial[2][STUDY_ENDPOINT_SIZE];
     for (unsigned p = 0; p < 2; p++)
@@ -115,28 +125,29 @@ static enum err open_lane(struct follower *f, struct lane *l, struct reader *r, 
     l->log.buffer = l->words;
     l->log.buffer_size = sizeof l->words;
     TRY(transport_zmq_aim(l->transport, (const char *const[2]){dial[0], dial[1]}));
-    TRY(transport_zmq_dial(l->transport, show));
+    TRY(transport_zmq_dial(l->transport, of->show));
     TRY(net_new(&l->net, &o));
     TRY(party_new(&l->party, l->net, f->session, number, &l->log));
     crew_never_opens(l->party);
-    return ERR_OK;
+    return of->log > 0 ? check_new(l->party, &limits) : ERR_OK;
 }
 
 static enum err open_session(struct follower *f, struct reader *r)
 {
-    uint8_t id[SESSION_ID_SIZE], terms[32], show[2][TRANSPORT_PASS_SIZE];
+    uint8_t id[SESSION_ID_SIZE], terms[32];
     uint8_t(*secrets)[SESSION_SECRET_SIZE] CLEAN(secret_release) = secret_new(2 *
                                                                               SESSION_SECRET_SIZE);
     const unsigned index = reader_u8(r);
-    int64_t deadline_ms;
+    struct opening of;
     uint32_t first;
     if (secrets == NULL)
         return ERR_NOMEM;
     reader_copy(r, id, sizeof id);
     reader_copy(r, terms, sizeof terms);
     reader_copy(r, secrets, 2 * SESSION_SECRET_SIZE);
-    reader_copy(r, show, sizeof show);
-    deadline_ms = (int64_t)reader_u64(r);
+    reader_copy(r, of.show, sizeof of.show);
+    of.deadline_ms = (int64_t)reader_u64(r);
+    of.log = reader_u64(r);
     first = reader_u32(r);
     f->lanes = reader_u32(r);
     if (r->failed || f->lanes > f->own)
@@ -146,8 +157,7 @@ static enum err open_session(struct follower *f, struct reader *r)
     TRY(session_make(&f->session, index, id, terms,
                      (const uint8_t(*)[SESSION_SECRET_SIZE])secrets));
     for (size_t k = 0; k < f->lanes; k++)
-        TRY(open_lane(f, &f->lane[k], r, first + (uint32_t)k,
-                      (const uint8_t(*)[TRANSPORT_PASS_SIZE])show, deadline_ms));
+        TRY(open_lane(f, &f->lane[k], r, first + (uint32_t)k, &of));
     return reader_done(r);
 }
 
@@ -182,7 +192,6 @@ static enum err greet(struct party *p)
 
 static enum err work(struct lane *l)
 {
-    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(l->party->scratch);
     switch ((enum crew_job_number)l->of->job) {
     case CREW_GREET:
         return greet(l->party);
@@ -197,7 +206,10 @@ static enum err work(struct lane *l)
 static void *go(void *arg)
 {
     struct lane *l = arg;
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(l->party->scratch);
     l->error = work(l);
+    if (l->error == ERR_OK) /* nothing goes back that is not proved */
+        l->error = check_flush(l->party);
     if (l->error != ERR_OK)
         net_abort(l->net);
     atomic_store(&l->done, true);
@@ -229,13 +241,13 @@ static enum err run(struct follower *f)
     while (!all_done(f)) {
         if (ranks_called_off())
             atomic_store(&f->ended, true);
+        ranks_show_life(f->ranks);
         ranks_nap(&turn);
     }
     for (size_t k = 0; k < f->lanes; k++) {
         if (f->lane[k].started)
             pthread_join(f->lane[k].thread, NULL);
-        if (e == ERR_OK || e == ERR_PEER)
-            e = f->lane[k].error != ERR_OK ? f->lane[k].error : e;
+        e = crew_worse(e, f->lane[k].error);
     }
     return e;
 }
@@ -243,36 +255,39 @@ static enum err run(struct follower *f)
 static enum err do_job(struct follower *f, struct reader *r)
 {
     f->job = reader_u8(r);
+    f->phase = (enum net_phase)reader_u8(r);
+    if (f->phase >= NET_PHASES)
+        return ERR_FORMAT;
     for (size_t k = 0; k < f->lanes; k++) {
         struct lane *l = &f->lane[k];
-        size_t n;
-        const uint8_t *block = reader_block(r, &n);
-        if (block == NULL)
+        const uint64_t n = reader_u64(r);
+        const uint8_t *arguments = reader_bytes(r, n);
+        if (arguments == NULL)
             return ERR_FORMAT;
         l->of = f;
-        l->argument = reader_of(block, n);
+        l->argument = reader_of(arguments, n);
         bytes_clear(&l->result);
+        net_begin(l->net, f->phase);
     }
     TRY(reader_done(r));
     return run(f);
 }
 
-static enum err send_sums(struct follower *f, struct reader *r)
-{
-    const uint64_t n = reader_u64(r);
-    enum err e = reader_done(r);
-    if (e == ERR_OK && f->sums.sums.a == NULL)
-        e = share64_new(&f->sums.sums, n);
-    if (e == ERR_OK && f->sums.sums.n != n)
-        e = ERR_MISMATCH;
-    if (e == ERR_OK)
-        e = ranks_reduce(f->ranks, f->sums.sums);
-    portion_sums_free(&f->sums);
-    portion_sums_new(&f->sums);
-    return e;
-}
-
 /* --- messages --------------------------------------------------------------------------------- */
+
+static void put_results(struct follower *f, struct bytes *b)
+{
+    struct net_counters counted = {0};
+    for (size_t k = 0; k < f->lanes; k++)
+        net_counters_add(&counted, net_counters(f->lane[k].net, f->phase));
+    bytes_put(b, &counted, sizeof counted);
+    for (size_t k = 0; k < f->lanes; k++) {
+        struct bytes *result = &f->lane[k].result;
+        bytes_put_u64(b, result->size);
+        bytes_put(b, result->data, result->size);
+        bytes_clear(result);
+    }
+}
 
 static enum err answer(struct follower *f, enum err e, bool results)
 {
@@ -283,11 +298,25 @@ static enum err answer(struct follower *f, enum err e, bool results)
             words = f->lane[k].words;
     bytes_put_u8(&b, (uint8_t)e);
     bytes_put_string(&b, words != NULL ? log_first(words) : "");
-    for (size_t k = 0; results && e == ERR_OK && k < f->lanes; k++) {
-        bytes_put_block(&b, f->lane[k].result.data, f->lane[k].result.size);
-        bytes_clear(&f->lane[k].result);
-    }
+    if (results && e == ERR_OK)
+        put_results(f, &b);
     return ranks_send(f->ranks, f->ranks->end, &b);
+}
+
+static enum err send_sums(struct follower *f, struct reader *r)
+{
+    const uint64_t n = reader_u64(r);
+    enum err e = reader_done(r);
+    if (e == ERR_OK && f->sums.sums.a == NULL)
+        e = share64_new(&f->sums.sums, n);
+    if (e == ERR_OK && f->sums.sums.n != n)
+        e = ERR_MISMATCH;
+    TRY(answer(f, e, false));
+    if (e == ERR_OK)
+        e = ranks_reduce(f->ranks, f->sums.sums);
+    portion_sums_free(&f->sums);
+    portion_sums_new(&f->sums);
+    return e;
 }
 
 /* One message; *quit: it was the last. What fails here for good ends the job. */
@@ -312,7 +341,7 @@ static enum err obey(struct follower *f, struct reader *r, bool *quit)
         return ERR_OK;
     case RANKS_QUIT:
         *quit = true;
-        return ERR_OK;
+        return answer(f, ERR_OK, false);
     }
     return ERR_FORMAT;
 }

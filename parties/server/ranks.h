@@ -10,12 +10,15 @@
  *   0 -> r  ADMIT   passes that neighbours show; answered
  *   0 -> r  OPEN    a session's secrets, lanes and their addresses; answered
  *   0 -> r  TOPIC   what streams follow from
- *   0 -> r  JOB     number, arguments of each lane; answered by their results, or what went wrong
- *   0 -> r  SUM     how many cells; then the reduction
- *   0 -> r  CLOSE, QUIT
+ *   0 -> r  JOB     number, phase, arguments of each lane; answered by what they counted and their
+ *                   results, or what went wrong
+ *   0 -> r  SUM     how many cells; answered; then the reduction
+ *   0 -> r  CLOSE, QUIT; the latter is answered
  *
- * Waiting is a short sleep, never a spin. One thread at a time calls MPI. A build without MPI has
- * none of this but ranks_start() (no_ranks.c).
+ * Under a check lanes have one of their own, and JOB is answered once they have proved what they
+ * did. A rank that works shows each second that it lives; one that is silent ends them all, as one
+ * that dies does. Waiting is a short sleep, never a spin. One thread at a time calls MPI. A build
+ * without MPI has none of this but ranks_start() (no_ranks.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_RANKS_H
 #define TREFOIL_PARTIES_SERVER_RANKS_H
@@ -59,8 +62,9 @@ const struct ranks_place *ranks_place(const struct ranks *ranks, size_t j);
 
 /* --- rank 0, of a session --------------------------------------------------------------------- */
 
+/* From here on another rank may be silent for so long: then all end. */
 enum err ranks_admit(struct ranks *ranks, unsigned index,
-                     const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
+                     const uint8_t expect[2][TRANSPORT_PASS_SIZE], int64_t patience_ms) MUST_CHECK;
 
 struct ranks_session {
     const struct session *session;
@@ -69,6 +73,7 @@ struct ranks_session {
     const struct ranks_place *dial[2]; /* of these lanes, at each neighbour's */
     const uint8_t (*show)[TRANSPORT_PASS_SIZE];
     int64_t deadline_ms;
+    size_t log; /* of each lane's check; 0: there is none */
 };
 enum err ranks_open(struct ranks *ranks, const struct ranks_session *s) MUST_CHECK;
 void ranks_close(struct ranks *ranks);

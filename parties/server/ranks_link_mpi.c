@@ -1,8 +1,10 @@
 /*
- * Messages between ranks. Each is sealed by ChaCha20-Poly1305 under a key of its direction, with
- * its number as the nonce; keys come from X25519 (crypto_kx) when the job starts. That keeps a
- * network that listens out; one that can pose as a rank is for MPI's own launcher to keep out.
+ * Messages between ranks, in pieces. Each is sealed by ChaCha20-Poly1305 under a key of its
+ * direction, with its number as the nonce; keys come from X25519 (crypto_kx) when the job starts.
+ * That keeps a network that listens out; one that can pose as a rank is for MPI's own launcher to
+ * keep out.
  */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/prg.h"
 #include "base/secret.h"
@@ -10,16 +12,18 @@
 
 #include <mpi.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define KEY ((size_t)crypto_kx_SESSIONKEYBYTES)
 #define TAG ((size_t)crypto_aead_chacha20poly1305_ietf_ABYTES)
-#define LONGEST ((size_t)1 << 30)
+#define PIECE (RANKS_PIECE - TAG) /* bytes of a message that are sealed together */
+#define LIFE_MS 1000
 #define AT_ONCE ((size_t)1 << 18) /* words that are reduced */
 
-enum tags { MESSAGE = 1, CALL_OFF = 2 };
+enum tags { MESSAGE = 1, CALL_OFF = 2, ALIVE = 3 };
 
 _Static_assert(crypto_kx_SESSIONKEYBYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES,
                "an agreed key seals");
@@ -32,16 +36,59 @@ void ranks_nap(unsigned *turn)
     nanosleep(&t, NULL);
 }
 
-static void wait_for(MPI_Request *request)
+/* --- who is silent ---------------------------------------------------------------------------- */
+
+/* Rank 0 waits for a while; the others are idle for as long as it has nothing for them. */
+static void heed(const struct ranks *r, const struct ranks_end *end, int64_t since)
 {
+    char whose[RANKS_NAME + 60] = "another rank";
+    if (r->rank > 0 || clock_now_ms() - since < r->patience_ms)
+        return;
+    if (end != NULL)
+        snprintf(whose, sizeof whose, "rank %d on %s, process %ld,", end->rank, end->name,
+                 end->pid);
+    log_error(r->log,
+              "%s has said nothing for %ld seconds: it hangs, or its machine does not answer. All "
+              "ranks of this server end",
+              whose, (long)(r->patience_ms / 1000));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void ranks_show_life(struct ranks *r)
+{
+    MPI_Request request;
+    const int64_t now = clock_now_ms();
+    if (now - r->shown < LIFE_MS)
+        return;
+    r->shown = now;
+    MPI_Isend(NULL, 0, MPI_BYTE, 0, ALIVE, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+}
+
+/* Whether a message without bytes has come: it is taken. */
+static bool took(int rank, enum tags tag)
+{
+    int there = 0;
+    MPI_Iprobe(rank, (int)tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    if (there)
+        MPI_Recv(NULL, 0, MPI_BYTE, rank, (int)tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return there;
+}
+
+static void wait_for(const struct ranks *r, const struct ranks_end *end, MPI_Request *request)
+{
+    const int64_t since = clock_now_ms();
     int done = 0;
     unsigned turn = 0;
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     while (!done) {
         ranks_nap(&turn);
+        heed(r, end, since);
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
     }
 }
+
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void nonce_of(uint64_t number, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
 {
@@ -49,70 +96,83 @@ static void nonce_of(uint64_t number, uint8_t nonce[crypto_aead_chacha20poly1305
     integer_put(nonce, number, sizeof number);
 }
 
-enum err ranks_send(struct ranks *r, struct ranks_end *to, struct bytes *message)
+static void send_piece(struct ranks *r, struct ranks_end *to, const uint8_t *p, size_t n)
 {
     uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
-    const size_t n = message->size;
     MPI_Request request;
-    TRY(bytes_ok(message));
-    if (n > LONGEST)
-        return log_fail(r->log, ERR_RANGE, "%zu bytes for rank %d are more than MPI takes at once",
-                        n, to->rank);
-    bytes_extend(message, TAG);
-    TRY(bytes_ok(message));
     nonce_of(to->sent++, nonce);
-    crypto_aead_chacha20poly1305_ietf_encrypt(message->data, NULL, message->data, n, NULL, 0, NULL,
-                                              nonce, to->key);
-    MPI_Isend(message->data, (int)message->size, MPI_BYTE, to->rank, MESSAGE, MPI_COMM_WORLD,
-              &request);
-    wait_for(&request);
+    crypto_aead_chacha20poly1305_ietf_encrypt(r->piece, NULL, p, n, NULL, 0, NULL, nonce, to->key);
+    MPI_Isend(r->piece, (int)(n + TAG), MPI_BYTE, to->rank, MESSAGE, MPI_COMM_WORLD, &request);
+    wait_for(r, to, &request);
+}
+
+static enum err receive_piece(struct ranks *r, struct ranks_end *from, uint8_t *p, size_t n)
+{
+    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
+    MPI_Request request;
+    MPI_Irecv(r->piece, (int)(n + TAG), MPI_BYTE, from->rank, MESSAGE, MPI_COMM_WORLD, &request);
+    wait_for(r, from, &request);
+    nonce_of(from->got++, nonce);
+    if (crypto_aead_chacha20poly1305_ietf_decrypt(p, NULL, NULL, r->piece, n + TAG, NULL, 0, nonce,
+                                                  from->key + KEY) == 0)
+        return ERR_OK;
+    return log_fail(r->log, ERR_AUTH, "a message of rank %d was altered on its way", from->rank);
+}
+
+/* How long it is, then its pieces: so no message is too long for MPI, whose counts are ints. */
+enum err ranks_send(struct ranks *r, struct ranks_end *to, const struct bytes *message)
+{
+    uint8_t size[8];
+    TRY(bytes_ok(message));
+    integer_put(size, message->size, sizeof size);
+    send_piece(r, to, size, sizeof size);
+    for (size_t at = 0; at < message->size; at += PIECE)
+        send_piece(r, to, message->data + at,
+                   message->size - at < PIECE ? message->size - at : PIECE);
     return ERR_OK;
+}
+
+/* A rank that works shows that it lives, however long that takes. */
+static void wait_for_message(const struct ranks *r, const struct ranks_end *from)
+{
+    int64_t heard = clock_now_ms();
+    unsigned turn = 0;
+    int there = 0;
+    MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    while (!there) {
+        if (took(from->rank, ALIVE))
+            heard = clock_now_ms();
+        heed(r, from, heard);
+        ranks_nap(&turn);
+        MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    }
 }
 
 enum err ranks_receive(struct ranks *r, struct ranks_end *from, struct bytes *message)
 {
-    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
-    unsigned turn = 0;
-    int there = 0, n = 0;
-    size_t size;
-    MPI_Request request;
-    MPI_Status status;
-    MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, &status);
-    while (!there) {
-        ranks_nap(&turn);
-        MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, &status);
-    }
-    MPI_Get_count(&status, MPI_BYTE, &n);
+    uint8_t size[8];
+    uint64_t n;
+    wait_for_message(r, from);
+    TRY(receive_piece(r, from, size, sizeof size));
+    n = integer_get(size, sizeof size);
     bytes_clear(message);
-    bytes_extend(message, (size_t)n);
+    bytes_extend(message, n);
     TRY(bytes_ok(message));
-    MPI_Irecv(message->data, n, MPI_BYTE, from->rank, MESSAGE, MPI_COMM_WORLD, &request);
-    wait_for(&request);
-    nonce_of(from->got++, nonce);
-    size = message->size;
-    if (size < TAG ||
-        crypto_aead_chacha20poly1305_ietf_decrypt(message->data, NULL, NULL, message->data, size,
-                                                  NULL, 0, nonce, from->key + KEY) != 0)
-        return log_fail(r->log, ERR_AUTH, "a message of rank %d was altered on its way",
-                        from->rank);
-    message->size = size - TAG;
+    for (size_t at = 0; at < n; at += PIECE)
+        TRY(receive_piece(r, from, message->data + at, n - at < PIECE ? n - at : PIECE));
     return ERR_OK;
 }
 
-void ranks_call_off(struct ranks_end *to)
+void ranks_call_off(struct ranks *r, struct ranks_end *to)
 {
     MPI_Request request;
     MPI_Isend(NULL, 0, MPI_BYTE, to->rank, CALL_OFF, MPI_COMM_WORLD, &request);
-    wait_for(&request);
+    wait_for(r, to, &request);
 }
 
 bool ranks_called_off(void)
 {
-    int there = 0;
-    MPI_Iprobe(0, CALL_OFF, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    if (there)
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, CALL_OFF, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return there;
+    return took(0, CALL_OFF);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -146,7 +206,7 @@ static enum err reduce(struct ranks *r, struct prg **prg, uint64_t *words, size_
         TRY(mask(prg[0], words, n, true));
     MPI_Ireduce(r->rank == 0 ? MPI_IN_PLACE : words, r->rank == 0 ? words : NULL, (int)n,
                 MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD, &request);
-    wait_for(&request);
+    wait_for(r, NULL, &request);
     for (int k = 0; r->rank == 0 && k < r->size - 1; k++)
         TRY(mask(prg[k], words, n, false));
     return ERR_OK;

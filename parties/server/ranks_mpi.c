@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Work makes no rank silent, so a busy machine has to be awake once in a while. */
+#define PATIENCE_LEAST_MS 10000
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 /* HOST:PORT of the rank's, among those of all but the first. */
@@ -98,8 +101,7 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
 
 static enum err tell(struct ranks *r, struct ranks_end *end, enum ranks_message what)
 {
-    bytes_clear(&r->message);
-    bytes_put_u8(&r->message, (uint8_t)what);
+    bytes_set(&r->message, &(const uint8_t){(uint8_t)what}, 1);
     return ranks_send(r, end, &r->message);
 }
 
@@ -107,23 +109,6 @@ void ranks_abort(const struct ranks *r, enum err e)
 {
     log_error(r->log, "rank %d ends, and its server with it: %s", r->rank, error_text(e));
     MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-void ranks_stop(struct ranks **ranks)
-{
-    struct ranks *r = *ranks;
-    if (r == NULL)
-        return;
-    for (int k = 0; r->rank == 0 && k < r->size - 1; k++)
-        if (tell(r, &r->end[k], RANKS_QUIT) != ERR_OK)
-            MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Finalize();
-    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++)
-        secret_free(&r->end[k].key);
-    bytes_clear(&r->message);
-    memory_free(&r->end);
-    memory_free(&r->place);
-    memory_free(ranks);
 }
 
 bool ranks_is_first(const struct ranks *r)
@@ -151,7 +136,7 @@ static enum err ask(struct ranks *r, struct ranks_end *end)
     return ERR_OK;
 }
 
-/* What a rank says to ADMIT, OPEN and JOB: how it went, and more in `r->message` behind it. */
+/* What a rank says: how it went, and more in `r->message` behind it. */
 static enum err take_answer(struct ranks *r, struct ranks_end *end, struct reader *reader)
 {
     char words[512];
@@ -175,16 +160,17 @@ static enum err take_answers(struct ranks *r)
     enum err e = ERR_OK;
     for (int k = 0; k < r->size - 1; k++) {
         struct reader reader;
-        const enum err one = take_answer(r, &r->end[k], &reader);
-        e = e == ERR_OK ? one : e;
+        e = crew_worse(e, take_answer(r, &r->end[k], &reader));
     }
     return e;
 }
 
-enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TRANSPORT_PASS_SIZE])
+enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TRANSPORT_PASS_SIZE],
+                     int64_t patience_ms)
 {
     if (r == NULL)
         return ERR_OK;
+    r->patience_ms = patience_ms < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : patience_ms;
     for (int k = 0; k < r->size - 1; k++) {
         bytes_clear(&r->message);
         bytes_put_u8(&r->message, RANKS_ADMIT);
@@ -196,10 +182,10 @@ enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TR
 }
 
 /* Lanes of a rank that the session has, where `at` are of ranks before it. */
-static size_t lanes_of(const struct ranks *r, int k, size_t at)
+static size_t lanes_of(const struct ranks *r, const struct ranks_end *end, size_t at)
 {
     const size_t left = r->lanes > at ? r->lanes - at : 0;
-    return left < r->end[k].lanes ? left : r->end[k].lanes;
+    return left < end->lanes ? left : end->lanes;
 }
 
 static void put_open(struct ranks *r, const struct ranks_session *s, size_t at, size_t lanes)
@@ -214,6 +200,7 @@ static void put_open(struct ranks *r, const struct ranks_session *s, size_t at, 
         bytes_put(b, s->session->pair_secret[p], SESSION_SECRET_SIZE);
     bytes_put(b, s->show, 2 * sizeof *s->show);
     bytes_put_u64(b, (uint64_t)s->deadline_ms);
+    bytes_put_u64(b, s->log);
     bytes_put_u32(b, (uint32_t)(s->first + at));
     bytes_put_u32(b, (uint32_t)lanes);
     for (size_t i = 0; i < lanes; i++)
@@ -238,50 +225,70 @@ static enum err far_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
     return ERR_OK;
 }
 
-static enum err far_begin(void *self, unsigned job, const struct bytes *arguments)
+/* The rank that has lane `given` of these, and how many lanes are of ranks before it. */
+static struct ranks_end *next_end(struct ranks *r, size_t *before)
 {
-    struct ranks *r = self;
-    size_t at = 0;
-    for (int k = 0; k < r->size - 1; k++) {
-        const size_t lanes = lanes_of(r, k, at);
-        bytes_clear(&r->message);
-        bytes_put_u8(&r->message, RANKS_JOB);
-        bytes_put_u8(&r->message, (uint8_t)job);
-        for (size_t i = 0; i < lanes; i++)
-            bytes_put_block(&r->message, arguments[at + i].data, arguments[at + i].size);
-        TRY(ask(r, &r->end[k]));
-        at += lanes;
-    }
-    return ERR_OK;
+    int k = 0;
+    for (*before = 0; r->given >= *before + r->end[k].lanes; k++)
+        *before += r->end[k].lanes;
+    return &r->end[k];
 }
 
-static enum err take_results(struct reader *reader, struct bytes *results, size_t lanes)
+static enum err far_give(void *self, const struct crew_task *task)
 {
+    struct ranks *r = self;
+    struct bytes *b = &r->message;
+    size_t before, lanes;
+    struct ranks_end *end = next_end(r, &before);
+    lanes = lanes_of(r, end, before);
+    if (r->given == before) {
+        bytes_clear(b);
+        bytes_put_u8(b, RANKS_JOB);
+        bytes_put_u8(b, (uint8_t)task->job);
+        bytes_put_u8(b, (uint8_t)task->phase);
+    }
+    bytes_put_u64(b, task->arguments->size);
+    bytes_put(b, task->arguments->data, task->arguments->size);
+    r->given = (r->given + 1) % r->lanes;
+    return r->given == (before + lanes) % r->lanes ? ask(r, end) : ERR_OK;
+}
+
+static enum err take_results(struct reader *reader, struct bytes *results, size_t lanes,
+                             struct net_counters *counted)
+{
+    struct net_counters own = {0};
+    reader_copy(reader, &own, sizeof own);
+    net_counters_add(counted, &own);
     for (size_t i = 0; i < lanes; i++) {
-        size_t n;
-        const uint8_t *block = reader_block(reader, &n);
-        if (block == NULL)
+        const uint64_t n = reader_u64(reader);
+        const uint8_t *result = reader_bytes(reader, n);
+        if (result == NULL)
             return ERR_FORMAT;
-        bytes_put(&results[i], block, n);
+        bytes_put(&results[i], result, n);
         TRY(bytes_ok(&results[i]));
     }
     return reader_done(reader);
 }
 
-static enum err far_end(void *self, bool call_off, struct bytes *results)
+static enum err far_end(void *self, bool call_off, struct bytes *results,
+                        struct net_counters *counted)
 {
     struct ranks *r = self;
     enum err e = ERR_OK;
     size_t at = 0;
     for (int k = 0; call_off && k < r->size - 1; k++)
-        ranks_call_off(&r->end[k]);
+        if (r->end[k].owes)
+            ranks_call_off(r, &r->end[k]);
     for (int k = 0; k < r->size - 1; k++) {
-        const size_t lanes = lanes_of(r, k, at);
+        const size_t lanes = lanes_of(r, &r->end[k], at);
         struct reader reader;
-        enum err one = take_answer(r, &r->end[k], &reader);
+        enum err one;
+        if (!r->end[k].owes)
+            continue;
+        one = take_answer(r, &r->end[k], &reader);
         if (one == ERR_OK)
-            one = take_results(&reader, results + at, lanes);
-        e = e == ERR_OK || e == ERR_PEER ? (one != ERR_OK ? one : e) : e;
+            one = take_results(&reader, results + at, lanes, counted);
+        e = crew_worse(e, one);
         at += lanes;
     }
     return e;
@@ -293,8 +300,9 @@ static enum err sum(struct ranks *r, struct share64 sums)
         bytes_clear(&r->message);
         bytes_put_u8(&r->message, RANKS_SUM);
         bytes_put_u64(&r->message, sums.n);
-        TRY(ranks_send(r, &r->end[k], &r->message));
+        TRY(ask(r, &r->end[k]));
     }
+    TRY(take_answers(r));
     return ranks_reduce(r, sums);
 }
 
@@ -311,14 +319,15 @@ enum err ranks_open(struct ranks *r, const struct ranks_session *s)
 {
     size_t at = 0;
     r->lanes = s->lanes;
+    r->given = 0;
     r->far = (struct crew_far){.first = s->first,
                                .topic = far_topic,
-                               .begin = far_begin,
+                               .give = far_give,
                                .end = far_end,
                                .sum = far_sum,
                                .self = r};
     for (int k = 0; k < r->size - 1; k++) {
-        const size_t lanes = lanes_of(r, k, at);
+        const size_t lanes = lanes_of(r, &r->end[k], at);
         put_open(r, s, at, lanes);
         TRY(ask(r, &r->end[k]));
         at += lanes;
@@ -332,7 +341,7 @@ void ranks_close(struct ranks *r)
         struct reader reader;
         /* one that another rank was never asked: its answer is none to what comes next */
         if (r->end[k].owes) {
-            ranks_call_off(&r->end[k]);
+            ranks_call_off(r, &r->end[k]);
             (void)take_answer(r, &r->end[k], &reader);
         }
         if (tell(r, &r->end[k], RANKS_CLOSE) != ERR_OK)
@@ -345,4 +354,32 @@ void ranks_close(struct ranks *r)
 const struct crew_far *ranks_far(struct ranks *r)
 {
     return r != NULL && r->lanes > 0 ? &r->far : NULL;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Answered by all: MPI waits for each of them, however long that takes. */
+static enum err quit(struct ranks *r)
+{
+    for (int k = 0; k < r->size - 1; k++) {
+        bytes_set(&r->message, &(const uint8_t){RANKS_QUIT}, 1);
+        TRY(ask(r, &r->end[k]));
+    }
+    return take_answers(r);
+}
+
+void ranks_stop(struct ranks **ranks)
+{
+    struct ranks *r = *ranks;
+    if (r == NULL)
+        return;
+    if (r->rank == 0 && quit(r) != ERR_OK)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++)
+        secret_free(&r->end[k].key);
+    bytes_clear(&r->message);
+    memory_free(&r->end);
+    memory_free(&r->place);
+    memory_free(ranks);
 }

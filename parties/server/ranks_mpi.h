@@ -5,6 +5,7 @@
 #include "parties/server/ranks.h"
 
 #define RANKS_NAME 64 /* of a rank's machine */
+#define RANKS_PIECE ((size_t)256 << 10)
 
 enum ranks_message {
     RANKS_ADMIT,
@@ -37,15 +38,24 @@ struct ranks {
     size_t lanes;              /* of the session */
     struct crew_far far;
     struct bytes message;
+    size_t given;        /* to whom lanes are given a job: that many have it */
+    int64_t patience_ms; /* rank 0: how long another one may be silent */
+    int64_t shown;       /* else: when it last showed that it lives */
+    uint8_t piece[RANKS_PIECE];
     struct log *log;
 };
 
-/* ranks_link_mpi.c: sealed messages. Sends `r->message`, whose room for a tag is made here. */
-enum err ranks_send(struct ranks *r, struct ranks_end *to, struct bytes *message) MUST_CHECK;
+/*
+ * ranks_link_mpi.c: sealed messages. Where rank 0 waits for one that is silent for too long, it
+ * ends them all.
+ */
+enum err ranks_send(struct ranks *r, struct ranks_end *to, const struct bytes *message) MUST_CHECK;
 /* The next from there, waited for; opened, in `message`. */
 enum err ranks_receive(struct ranks *r, struct ranks_end *from, struct bytes *message) MUST_CHECK;
+/* While a rank works: that rank 0 hears of it from time to time. */
+void ranks_show_life(struct ranks *r);
 /* Calls a job off; whether one was called off, since it was last asked for. */
-void ranks_call_off(struct ranks_end *to);
+void ranks_call_off(struct ranks *r, struct ranks_end *to);
 bool ranks_called_off(void);
 /* Sleeps, longer each time up to a millisecond: *turn is 0 at first. */
 void ranks_nap(unsigned *turn);

@@ -19,16 +19,15 @@ enum err worker_admit_lanes(struct worker *w, const uint8_t expect[2][TRANSPORT_
 {
     for (unsigned k = 0; k < w->site->lanes; k++)
         TRY(transport_zmq_admit(w->site->bulk[k], expect));
-    return ranks_admit(w->site->ranks, w->site->index, expect);
+    return ranks_admit(w->site->ranks, w->site->index, expect,
+                       (int64_t)w->site->study->round_s * 1000);
 }
 
 struct session_offer worker_offer(const struct worker *w)
 {
     const size_t all = w->site->lanes + ranks_lanes(w->site->ranks);
     return (struct session_offer){.lanes = w->site->lanes,
-                                  .all = w->site->study->security == STUDY_ABORT ? w->site->lanes
-                                         : all < SESSION_ALL_MAX                 ? (unsigned)all
-                                                                                 : SESSION_ALL_MAX};
+                                  .all = all < SESSION_ALL_MAX ? (unsigned)all : SESSION_ALL_MAX};
 }
 
 /* Where the study says: a session before may have had this lane elsewhere. */
@@ -163,7 +162,10 @@ static enum err open_more(struct worker *w)
                           .lanes = w->all - here,
                           .dial = {x.of[0] + (here - w->lanes), x.of[1] + (here - w->lanes)},
                           .show = (const uint8_t(*)[TRANSPORT_PASS_SIZE])w->passes.show,
-                          .deadline_ms = (int64_t)w->site->study->round_s * 1000});
+                          .deadline_ms = (int64_t)w->site->study->round_s * 1000,
+                          .log = w->site->study->security == STUDY_ABORT
+                                     ? check_log_share(w->most < w->all ? w->most : w->all)
+                                     : 0});
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
