@@ -320,6 +320,13 @@ TEST(attempts_are_counted_on_disk)
     assert_int_equal(attempts_of(b.store[0], &second), 0);
 }
 
+static const char to_version_6[] =
+    "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
+    "ALTER TABLE rounds DROP COLUMN analyst;"
+    "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats;"
+    "DROP INDEX incomplete; CREATE INDEX complete ON uploads(owner) WHERE complete;"
+    "PRAGMA user_version = 6";
+
 /* Of a store of 0.1 what is staged has no entry, so that nobody's debit can be taken for it. */
 TEST(what_an_older_store_has_staged_has_no_entry)
 {
@@ -330,15 +337,34 @@ TEST(what_an_older_store_has_staged_has_no_entry)
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_true(entry.size > 0 && staged.run[0] == 9);
     store_close(&b.store[0]);
-    support_alter(&b.s, 0,
-                  "ALTER TABLE rounds DROP COLUMN attempts; ALTER TABLE rounds DROP COLUMN entry;"
-                  "ALTER TABLE rounds DROP COLUMN analyst;"
-                  "DROP TABLE guard; DROP TABLE ahead; DROP TABLE seats;"
-                  "DROP INDEX incomplete; CREATE INDEX complete ON uploads(owner) WHERE complete;"
-                  "PRAGMA user_version = 6");
+    support_alter(&b.s, 0, to_version_6);
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_staged(b.store[0], &staged, &entry), ERR_OK);
     assert_int_equal(entry.size, 0);
+}
+
+/* A run of 0.1 goes on with 0.1: until none can, its store stays as it is. */
+TEST(an_older_store_waits_for_its_run)
+{
+    static const struct {
+        unsigned one_ways, selection; /* of 100 */
+        enum err expected;
+    } cases[] = {{99, 0, ERR_MISMATCH},
+                 {50, 25, ERR_MISMATCH},
+                 {70, 20, ERR_MISMATCH},
+                 {70, 21, ERR_OK},
+                 {60, 40, ERR_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench b CLEAN(bench_free) = bench_new();
+        struct store_round first = round_of(1, 0), second = round_of(1, 1);
+        second.range.count[TAPE_GUMBEL] = 5;
+        assert_int_equal(debit(b.store[0], &first, cases[i].one_ways), ERR_OK);
+        if (cases[i].selection > 0)
+            assert_int_equal(debit(b.store[0], &second, cases[i].selection), ERR_OK);
+        store_close(&b.store[0]);
+        support_alter(&b.s, 0, to_version_6);
+        assert_int_equal(open_store(&b, 0), cases[i].expected);
+    }
 }
 
 /* A run is whose last bound round it is; a ledger that is taken over has that in it. */

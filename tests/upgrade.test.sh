@@ -12,7 +12,7 @@ cd "$folder/made" || exit 1
 says() {
     local expected=$1 words=$2 status
     shift 2
-    "$trefoil" "$@" >said 2>&1
+    timeout 300 "$trefoil" "$@" >said 2>&1
     status=$?
     [ "$status" -eq "$expected" ] && tr '\n' ' ' <said | grep -qF -- "$words" || { sed 's/^/# /' said; false; }
     result $? "$1: $words"
@@ -26,8 +26,6 @@ refuses() { # FOLDER WORDS
     sha256sum --quiet -c before
     result $? "nothing in $1 has changed"
 }
-refuses stopped/north 'serve the study with trefoil 0.1 at all three servers until that run has spent its budget'
-refuses killed/north 'has a run that trefoil 0.1 began and that is not over (store version 6'
 refuses uploaded/north 'write outside: error wherever outside is not given'
 
 # Where a study says nothing of outside, it was error then: said aloud, the terms are those of then.
@@ -37,6 +35,8 @@ sed -e 's/max: 7}/max: 7, outside: error}/; s/missing: "?"}/missing: "?", outsid
 terms=$(sed -n 's/^upgraded //p' clinic.pins)
 [ "$("$trefoil" check study.yaml --fingerprint)" = "$terms" ]
 result $? 'the terms with outside: error are those that the owner saw'
+refuses stopped/north 'serve the study with trefoil 0.1 at all three servers until that run has spent its budget'
+refuses killed/north 'has a run that trefoil 0.1 began and that is not over (store version 6'
 says 0 'is on their disks, whole' check study.yaml --receipt clinic.upgraded.receipt
 
 logs=(finished/{north,east,west}/audit.log)

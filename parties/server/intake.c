@@ -117,8 +117,8 @@ static const char *upload_words(enum err e)
         return "the upload does not fit its commitments";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
-               "another secret (the .secret file beside the owner's key). To put this one in its "
-               "place: share --replace";
+               "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
+               "put this one in its place: share --replace";
     case ERR_MISUSE:
         return "the run has begun, or begins: the upload may have been counted, and stays";
     default:

@@ -138,7 +138,7 @@ enum err store_run_is_over(struct store *s, bool *over)
     TRY(spent_at(s, debits, &last));
     if (debits > 1)
         TRY(spent_at(s, debits - 1, &before));
-    *over = last.selection && last.left < last.spent - before.spent;
+    *over = last.selection && 2 * last.left < last.spent - before.spent;
     return ERR_OK;
 }
 

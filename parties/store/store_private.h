@@ -112,7 +112,7 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;
 /*
  * Whether no run can go on: nothing was debited, or a selection was debited last and leaves less
- * than it took.
+ * than half of what it took.
  */
 enum err store_run_is_over(struct store *s, bool *over) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
