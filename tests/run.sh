@@ -6,10 +6,10 @@ set -u
 out=$1
 limit=${TEST_LIMIT:-600} # five times what the longest takes where nothing else runs
 only=${ONLY:-}
-jobs=${JOBS:-$(($(nproc) + 1))}
+jobs=${JOBS:-$((2 * $(nproc)))}
 passed=0 failed=0 skipped=0
 reasons=()
-failures=() names=()
+failures=() names=() timed=()
 
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export TREFOIL_OUT=$out
@@ -55,7 +55,7 @@ run() { # name command...
     fi
 }
 
-# As many at a time as JOBS says, one more than there are cores: most wait for disks and for each other.
+# As many at a time as JOBS says, twice the number of cores: most wait for disks and for each other half of their time.
 begin() { # name command...
     [ -n "$only" ] && [[ $1 != *$only* ]] && return
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
@@ -101,9 +101,9 @@ count() { # name
 }
 
 # The longest begin first, so that none of them is left alone at the end.
-longest=(test_faults_servers test_processes_lost test_ranks test_uploads binding test_bench_smoke test_crashes test_processes
-    test_share test_turns test_play test_serve test_cheat test_faults test_plan_memory test_check_records
-    test_check_answers test_check_cheat test_statistics test_doors test_client test_whose_run test_tape)
+longest=(test_bench_smoke test_crashes test_processes_lost test_ranks test_faults_servers binding test_uploads test_share
+    test_turns test_faults test_processes_ahead test_cheat test_audit test_processes examples test_doors
+    test_check_records test_plan_memory test_statistics test_check_answers test_processes_copula test_play)
 for name in "${longest[@]}"; do
     suite "$name"
 done
@@ -115,6 +115,7 @@ done
 wait
 for name in "${names[@]}"; do
     count "$name"
+    timed+=("$out/tests/$name.log.time")
 done
 if [ ${#failures[@]} -gt 0 ]; then
     for name in "${failures[@]}"; do
@@ -122,6 +123,8 @@ if [ ${#failures[@]} -gt 0 ]; then
     done
     echo "failed: ${failures[*]}"
 fi
+[ ${#names[@]} -lt 2 ] || awk -v n=${#names[@]} -v s=$SECONDS '{ cpu += $2 + $3 }
+    END { printf "%d suites in %d s, %.0f s of CPU\n", n, s, cpu }' "${timed[@]}"
 if [ "$skipped" -gt 0 ]; then
     printf '%d skipped:' "$skipped"
     printf ' [%s]' "${reasons[@]}"
