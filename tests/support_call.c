@@ -20,8 +20,9 @@ struct call *fresh(size_t n, uint64_t seed)
     struct call *c = memory_array(1, sizeof *c);
     uint64_t state = seed;
     assert_non_null(c);
+    assert_true(n <= CALL_MOST);
     c->n = n;
-    for (size_t i = 0; i < 1100; i++) {
+    for (size_t i = 0; i < CALL_MOST; i++) {
         c->x[i] = i < 9 ? edges[i] : three_random(&state);
         c->y[i] = i < 81 ? edges[i / 9] : three_random(&state);
         c->wide[i] = (word128)c->x[i] << 64 | c->y[i];

@@ -9,16 +9,16 @@
 
 #include <string.h>
 
-/* One protocol call: inputs in the clear, which every party shares out, and the shares that come
- * back. */
+/* A protocol call: inputs in the clear, which all parties share, and shares that come back. */
+#define CALL_MOST 1100 /* n */
 struct call {
     enum err (*run)(struct party *p, struct call *c);
     size_t n;
     unsigned width;
-    uint64_t x[1100], y[1100];
-    word128 wide[1100];
+    uint64_t x[CALL_MOST], y[CALL_MOST];
+    word128 wide[CALL_MOST];
     size_t start[8];
-    uint64_t opened[3][1100];
+    uint64_t opened[3][CALL_MOST];
     size_t index[3];
     struct three_result out;
     struct three_costs costs;
