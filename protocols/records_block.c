@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_block.h"
 
 #include "mpc/bits.h"
 #include "mpc/convert.h"

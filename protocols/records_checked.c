@@ -1,7 +1,8 @@
-#include "protocols/records_private.h"
+#include "protocols/records_checked.h"
 
 #include "mpc/check.h"
 #include "mpc/check_matrix.h"
+#include "protocols/records_tile.h"
 
 #include <string.h>
 

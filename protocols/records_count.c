@@ -1,6 +1,9 @@
-#include "protocols/records_private.h"
+#include "protocols/records.h"
 
 #include "mpc/move.h"
+#include "protocols/records_checked.h"
+#include "protocols/records_sum.h"
+#include "protocols/records_tile.h"
 
 /* What is counted: the marginals of the plans. */
 struct counting {

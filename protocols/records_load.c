@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_load.h"
 
 #include <string.h>
 

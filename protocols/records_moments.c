@@ -1,6 +1,8 @@
-#include "protocols/records_private.h"
+#include "protocols/records.h"
 
 #include "mpc/check.h"
+#include "mpc/check_matrix.h"
+#include "protocols/records_sum.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_plan.h"
 
 /*
  * A row of a side, in a marginal: how far on its cells are, and the values of its digit of the

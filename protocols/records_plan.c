@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_scores.h"
 
 /* The bits of two's complement that an attribute's scores take; 0 where all are 0. */
 static unsigned score_bits(const int64_t *score, uint32_t size)

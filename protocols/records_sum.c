@@ -1,8 +1,9 @@
-#include "protocols/records_private.h"
+#include "protocols/records_sum.h"
 
 #include "mpc/bits.h"
 #include "mpc/crew.h"
 #include "mpc/truncate.h"
+#include "protocols/records_load.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "protocols/records_private.h"
+#include "protocols/records_tile.h"
 
 #include <string.h>
 

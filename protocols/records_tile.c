@@ -1,4 +1,4 @@
-#include "protocols/records_private.h"
+#include "protocols/records_tile.h"
 
 #include "mpc/move.h"
 
