@@ -62,14 +62,6 @@ static void put(FILE *json, const char *key, double figure)
         fprintf(json, "  \"%s\": %.6g,\n", key, figure);
 }
 
-static bool present(void)
-{
-    if (data_present("adult"))
-        return true;
-    printf("%s/adult.csv is absent and left out (set TREFOIL_DATA)\n", data_folder());
-    return false;
-}
-
 /* Whole studies with a check and without one, in turn: the medians, and the last pair's costs. */
 struct studies {
     double cpu, seconds;
@@ -97,7 +89,7 @@ static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies
 bool abort_study_answers(FILE *json, size_t pairs, bool smoke)
 {
     struct studies s = {0};
-    if (!present())
+    if (data_absent("adult"))
         return true;
     if (!run_studies("counts", pairs, smoke, &s))
         return false;
@@ -134,7 +126,7 @@ bool abort_study_records(FILE *json, size_t pairs, bool smoke)
     struct studies s = {0};
     struct bench_data data CLEAN(bench_data_clear) = {0};
     double count;
-    if (!present())
+    if (data_absent("adult"))
         return true;
     if (bench_data_terms(&data, "adult", &log) != ERR_OK ||
         !count_pairs(&data, pairs, smoke, &count) || !run_studies("records", pairs, smoke, &s))

@@ -163,19 +163,6 @@ static enum err look_at_body(void *self, const struct support_study *s, struct l
     return ERR_OK;
 }
 
-/* Every fifth row into one file, the others into another. */
-static enum err split_body(const struct body *body, const char *rows)
-{
-    char command[4 * FILE_PATH];
-    int n = snprintf(command, sizeof command,
-                     "awk 'NR == 1 { print >train; print >test; next } "
-                     "{ print >(NR %% 5 == 1 ? test : train) }' train='%s' test='%s' '%s'",
-                     body->train, body->test, rows);
-    if (n < 0 || (size_t)n >= sizeof command || system(command) != 0)
-        return log_fail(&body->b->log, ERR_SYSTEM, "the rows of %s cannot be split", rows);
-    return ERR_OK;
-}
-
 static enum err run_body(struct body *body, const char *domain)
 {
     const struct table_study study = {.domain = domain,
@@ -215,7 +202,7 @@ static enum err measure_body(struct bench *b)
     TRY(file_path(path, &b->log, "%s/body.csv", data_folder()));
     TRY(file_path(body.train, &b->log, "%s/train.csv", folder));
     TRY(file_path(body.test, &b->log, "%s/test.csv", folder));
-    e = split_body(&body, path);
+    e = data_hold_out(path, body.train, body.test, &b->log);
     if (e == ERR_OK)
         e = run_body(&body, (const char *)domain.data);
     remove(body.train);
@@ -253,10 +240,8 @@ static enum err measure_marginals(struct bench *b, const char *table)
                                       .self = &m};
     struct table_study_figures f = {0};
     enum err e;
-    if (!data_present(table)) {
-        printf("%s is absent: left out (set TREFOIL_DATA)\n", table);
+    if (data_absent(table))
         return ERR_OK;
-    }
     e = bench_data_read(&m.data, table, &b->log);
     if (e == ERR_OK)
         e = table_study_run(&study, &f, &b->log);

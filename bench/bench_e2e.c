@@ -127,11 +127,8 @@ static void bench_bytes(json_t *out, const char *table, const char *as, const ch
     struct cast_plan plan = {.owners = 1, .max_rows = ROWS, .as = as};
     struct cast c;
     uint64_t sent, received;
-    if (!data_present(table)) {
-        printf("%s/%s.csv is absent: what needs it is left out (set TREFOIL_DATA)\n", data_folder(),
-               table);
+    if (data_absent(table))
         return;
-    }
     cast_done(bench_data_terms(&data, table, &cast_log), "the table's domain and workload");
     study_text_domain(data.domain, NULL, &domain);
     study_text_workload(data.workload, data.domain, &workload);
@@ -167,7 +164,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    cast_begin(argv[0]);
+    cast_begin();
     cast_done(e2e_adult(out, &cast_log), "a run on Adult");
     bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
     bench_bytes(out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");

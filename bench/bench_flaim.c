@@ -64,8 +64,7 @@ static size_t pending(const struct bench *b, struct plan *p)
         t.auc = t.auc && b->trees;
         if (!has_data(&t)) {
             if (absent == NULL || strcmp(absent, t.table) != 0)
-                printf("%s/%s.csv is absent and left out (set TREFOIL_DATA)\n", data_folder(),
-                       t.table);
+                (void)data_absent(t.table);
             absent = t.table;
         } else if (!done(b, &t)) {
             p->trial[left++] = t;

@@ -34,7 +34,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,13 +241,6 @@ static json_t *bench_nursery(const struct bench *b)
 
 /* --- belief propagation ---------------------------------------------------------------------- */
 
-static long peak_mib(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return u.ru_maxrss / 1024;
-}
-
 /* A chain of three-ways over attributes of `size` values, two shared with the next. */
 static enum err chain_new(struct domain **d, struct model **m, unsigned cliques, uint32_t size,
                           struct log *log)
@@ -287,10 +279,11 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, uint64_t work, stru
         start = cpu_s();
         for (unsigned k = 0; k < times; k++)
             model_propagate(m, true);
-        printf("propagation, %8llu cells: %9.4f ms (exact %9.4f), %ld MiB\n",
-               (unsigned long long)model_cells(m), ms, 1e3 * (cpu_s() - start) / times, peak_mib());
+        printf("propagation, %8llu cells: %9.4f ms (exact %9.4f), %.0f MiB\n",
+               (unsigned long long)model_cells(m), ms, 1e3 * (cpu_s() - start) / times,
+               cpu_mib_of(getpid(), "VmHWM"));
         out = json_pack("{sIsfsi}", "cells", (json_int_t)model_cells(m), "ms", ms, "peak_mib",
-                        (int)peak_mib());
+                        (int)cpu_mib_of(getpid(), "VmHWM"));
     }
     model_free(&m);
     domain_free(&d);
@@ -347,7 +340,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
         e = aim_run(&result, o, &backend, log);
     }
     f->cpu = cpu_s() - start;
-    f->peak = (double)peak_mib(); /* what evaluation takes is no part of it */
+    f->peak = cpu_mib_of(getpid(), "VmHWM"); /* what evaluation takes is no part of it */
     if (e == ERR_OK)
         model_set_limit(result->model, UINT64_C(1) << 30);
     if (e == ERR_OK)
@@ -432,11 +425,8 @@ static json_t *bench_aim(const struct bench *b)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
-        if (!data_present(tables[i])) {
-            printf("%s/%s.csv is absent and left out (set TREFOIL_DATA)\n", data_folder(),
-                   tables[i]);
+        if (data_absent(tables[i]))
             continue;
-        }
         bench_aim_one(b, tables[i], b->rounds, list);
         if (b->rounds != 10)
             continue;

@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/program.h"
 #include "bench/queries.h"
 #include "bench/study_text.h"
 #include "tests/support_process.h"
@@ -170,19 +171,6 @@ static enum err time_answers(const struct support_study *s, const struct queries
 
 #define LOGLIK_EPSILON 10
 
-/* Every fifth row into one file, the others into another. */
-static enum err split_rows(const struct support_study *s, const char *rows, struct log *log)
-{
-    char command[4 * FILE_PATH];
-    int n = snprintf(command, sizeof command,
-                     "awk 'NR == 1 { print >train; print >test; next } "
-                     "{ print >(NR %% 5 == 1 ? test : train) }' train='%s' test='%s' '%s'",
-                     support_path(s, "train.csv"), support_path(s, "test.csv"), rows);
-    if (n < 0 || (size_t)n >= sizeof command || system(command) != 0)
-        return log_fail(log, ERR_SYSTEM, "the rows of %s cannot be split", rows);
-    return ERR_OK;
-}
-
 static enum err find_likelihood(const struct support_study *s, const struct ground *t,
                                 double *likelihood, struct log *log)
 {
@@ -202,7 +190,7 @@ static enum err find_likelihood(const struct support_study *s, const struct grou
     char rows[FILE_PATH];
     json_t *root, *number;
     TRY(find_rows(s, t->name, rows, log));
-    TRY(split_rows(s, rows, log));
+    TRY(data_hold_out(rows, aim[2], eval[2], log));
     TRY(run(s, "held.log", aim, log));
     TRY(run(s, "eval.json", eval, log));
     TRY(file_read(support_path(s, "eval.json"), (size_t)64 << 20, &text, log));
@@ -222,11 +210,9 @@ static enum err measure_likelihood(struct bench *b, const struct ground *t)
     struct support_study s;
     struct bench other = *b;
     double likelihood = 0;
-    enum err e;
     other.epsilon = LOGLIK_EPSILON;
     TRY(make_study(&s, &other, t, &b->log));
-    e = find_likelihood(&s, t, &likelihood, &b->log);
-    TRY(e);
+    TRY(find_likelihood(&s, t, &likelihood, &b->log));
     printf("%s: log-likelihood of test rows at epsilon %d: %.4f\n", t->name, LOGLIK_EPSILON,
            likelihood);
     if (b->json != NULL)
@@ -290,8 +276,8 @@ static enum err measure(struct bench *b, const struct ground *t, const char *fol
     struct queries q CLEAN(queries_clear) = {0};
     json_t *answers = NULL;
     double ms = 0;
-    enum err e = make_study(&s, b, t, &b->log);
-    TRY(e);
+    enum err e;
+    TRY(make_study(&s, b, t, &b->log));
     e = queries_read(&q, folder, t->name, &b->log);
     if (e == ERR_OK)
         e = make_result(&s, t, &b->log);
@@ -342,15 +328,6 @@ static enum err measure_all(struct bench *b)
     return ERR_OK;
 }
 
-/* Of this build, unless $TREFOIL names another. */
-static void name_program(void)
-{
-    const char *out = getenv("OUT");
-    char program[FILE_PATH];
-    snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
-    setenv("TREFOIL", program, 0);
-}
-
 int main(int argc, char **argv)
 {
     struct bench b = {.epsilon = 1,
@@ -365,10 +342,13 @@ int main(int argc, char **argv)
             b.epsilon = strtod(argv[++i], NULL);
         else if (strcmp(argv[i], "--smoke") == 0)
             b.smoke = true;
-        else
+        else {
+            fprintf(stderr, "usage: bench_query [--json FILE] [--table NAME] [--epsilon E] "
+                            "[--smoke]\n");
             return 2;
+        }
     }
-    name_program();
+    program_choose();
     if (b.json != NULL)
         fputs("{\n", b.json);
     e = measure_all(&b);

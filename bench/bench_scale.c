@@ -192,7 +192,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    cast_begin(argv[0]);
+    cast_begin();
     bench_ranks(out, argv[0], smoke);
     if (owners > 0)
         bench_open(out, owners);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "bench/cpu.h"
+#include "bench/program.h"
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/lines.h"
@@ -35,21 +36,11 @@ void cast_done(enum err e, const char *what)
     cast_must(e == ERR_OK, what);
 }
 
-/* Servers are the program beside the one that runs, unless $TREFOIL names another. */
-static void name_program(const char *self)
-{
-    char path[4096];
-    const char *slash = strrchr(self, '/');
-    snprintf(path, sizeof path, "%.*s/../trefoil", slash != NULL ? (int)(slash - self) : 1,
-             slash != NULL ? self : ".");
-    setenv("TREFOIL", path, 0);
-}
-
-void cast_begin(const char *self)
+void cast_begin(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0); /* what has been measured is seen, whatever fails later */
     signal(SIGPIPE, SIG_IGN);
-    name_program(self);
+    program_choose();
     cast_log.file = stderr;
     cast_done(secret_start(), "the cryptographic library");
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,6 +67,27 @@ bool data_present(const char *name)
     struct stat s;
     snprintf(path, sizeof path, "%s/%s.csv", data_folder(), name);
     return stat(path, &s) == 0;
+}
+
+bool data_absent(const char *name)
+{
+    if (data_present(name))
+        return false;
+    printf("%s/%s.csv is absent: what needs it is left out (set TREFOIL_DATA)\n", data_folder(),
+           name);
+    return true;
+}
+
+enum err data_hold_out(const char *rows, const char *train, const char *test, struct log *log)
+{
+    char command[4 * FILE_PATH];
+    int n = snprintf(command, sizeof command,
+                     "awk 'NR == 1 { print >train; print >test; next } "
+                     "{ print >(NR %% 5 == 1 ? test : train) }' train='%s' test='%s' '%s'",
+                     train, test, rows);
+    if (n < 0 || (size_t)n >= sizeof command || system(command) != 0)
+        return log_fail(log, ERR_SYSTEM, "the rows of %s cannot be split", rows);
+    return ERR_OK;
 }
 
 void bench_data_clear(struct bench_data *c)

@@ -19,6 +19,11 @@ struct bench_data {
 const char *data_folder(void);
 /* Whether the folder has this table. */
 bool data_present(const char *name);
+/* Whether it lacks it; if so, that is said. */
+bool data_absent(const char *name);
+/* Every fifth row of a CSV file into `test`, the others into `train`. */
+enum err data_hold_out(const char *rows, const char *train, const char *test,
+                       struct log *log) MUST_CHECK;
 
 /* The file's JSON, or NULL, logged. */
 json_t *data_json(const char *path, struct log *log);

@@ -35,10 +35,8 @@ enum err e2e_adult(json_t *out, struct log *log)
 {
     struct servers_figures f;
     double l1_central, deviation, network;
-    if (!data_present("adult")) {
-        printf("adult is absent: the whole run is left out (set TREFOIL_DATA)\n");
+    if (data_absent("adult"))
         return ERR_OK;
-    }
     TRY(trial_servers(&adult, &f, log));
     TRY(central(&l1_central, &deviation, log));
     network = fmax(0, f.mpc_s - f.busiest_s);

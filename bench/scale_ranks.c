@@ -532,7 +532,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: mpirun -n R %s --json FILE [--smoke]\n", argv[0]);
         return 2;
     }
-    cast_begin(argv[0]);
+    cast_begin();
     for (unsigned k = 1; k < count_of; k++)
         snprintf(places + strlen(places), sizeof places - strlen(places), "%s127.0.0.1:%u",
                  k > 1 ? "," : "", 7000 + 2 * k);

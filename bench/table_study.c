@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/program.h"
 #include "bench/study_text.h"
 #include "tests/support_process.h"
 
@@ -184,22 +185,13 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
     return t->look != NULL ? t->look(t->self, &c->s, log) : ERR_OK;
 }
 
-/* Of this build, unless $TREFOIL names another. */
-static void name_program(void)
-{
-    const char *out = getenv("OUT");
-    char program[4096];
-    snprintf(program, sizeof program, "%s/trefoil", out != NULL ? out : "build/gcc");
-    setenv("TREFOIL", program, 0);
-}
-
 enum err table_study_run(const struct table_study *study, struct table_study_figures *figures,
                          struct log *log)
 {
     struct scene c = {.server = {0}};
     enum err e;
     *figures = (struct table_study_figures){0};
-    name_program();
+    program_choose();
     e = play(&c, study, figures, log);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         support_stop(&c.server[i]);
