@@ -23,9 +23,8 @@
 #define PASS_S 1.6e-9
 #define SUM_S 0.5e-9
 
-#define GROUP_BYTES 8e6      /* of uploads that are counted together, */
-#define GROUP_OWNERS 64      /* but at least of so many owners */
-#define MESSAGE_BYTES 0x1p30 /* that a rank takes of them */
+#define GROUP_BYTES 8e6 /* of uploads that are counted together, */
+#define GROUP_OWNERS 64 /* but at least of so many owners */
 #define PROGRAM_BYTES 50e6
 #define LANE_BYTES 256e6 /* that a rank's lanes work in, together */
 
@@ -150,10 +149,6 @@ enum err plan_ranks(const struct study *s, unsigned ranks, unsigned lanes, struc
            100 * rank0 / sum, words_bytes((uint64_t)passed).text);
     printf(" A rank takes about %s,\nrank 0 %s more.\n",
            words_bytes((uint64_t)(PROGRAM_BYTES + LANE_BYTES + 2 * w.sums + 2 * w.group / r)).text,
-           words_bytes((uint64_t)(2 * w.group)).text);
-    if (!w.near && w.group / r > MESSAGE_BYTES)
-        printf("Not with so few ranks: uploads are counted together, %s at once, and a rank\n"
-               "takes %s of them.\n",
-               words_bytes((uint64_t)w.group).text, words_bytes((uint64_t)MESSAGE_BYTES).text);
+           words_bytes((uint64_t)w.group).text);
     return ERR_OK;
 }

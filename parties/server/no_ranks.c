@@ -10,8 +10,8 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
     if (o->places == NULL && (size == NULL || strcmp(size, "1") == 0))
         return ERR_OK;
     return log_fail(o->log, ERR_USAGE,
-                    "this trefoil was built without MPI; build it with "
-                    "`make MPI=1`, or start one process");
+                    "this trefoil was built without MPI: start trefoil-mpi, which `make "
+                    "MPI=1` builds, or one process");
 }
 
 void ranks_stop(struct ranks **ranks)
