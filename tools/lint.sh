@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Everything that can be checked without running the program. Each check prints one line; problems
 # are printed below it. Ends with status 1 if any check failed, and says which were skipped.
+# What compilers and clang-format look at, they look at file by file, on all cores, those that changed last first. What was fine
+# is noted in build/lint, and not looked at again until something that it is made of is another.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 failures=() skips=()
+kept=$PWD/build/lint
 folders=(base netio mpc protocols aim parties library)
 
 # What a folder may include, itself aside: the dependency order of the design. bench and tests see all.
@@ -151,30 +154,47 @@ only_main_exits() {
         grep -vE ':[[:space:]]*(\*|/\*|//)'
 }
 
-# A name in .data or .bss of an object is state outside of any context. Constant tables are in
-# .rodata or, where they hold pointers, in .data.rel.ro. What a signal handler sets has to be one.
-no_mutable_globals() { # tree of objects
-    local object
-    for object in $(cd "$1" && find "${folders[@]}" -name '*.o' 2>/dev/null); do
-        objdump -t "$1/$object" |
-            awk -v o="$object" -F'\t' 'NF == 2 {
-                n = split($1, word, " ")
-                split($2, rest, " ")
-                if (rest[2] != "stop_requested" && rest[2] !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
-                    print o ": " rest[2] " is mutable and outside of any context"
-            }'
-    done
+# What an object of the product defines: "name NAME" for the linker, "global NAME" for state outside of any context, in
+# .data or .bss. Constant tables are in .rodata or, where they hold pointers, in .data.rel.ro. What a signal handler sets has
+# to be one.
+names_of() { # object
+    objdump -t "$1" | awk -F'\t' 'NF == 2 {
+        n = split($1, word, " ")
+        split($2, rest, " ")
+        name = rest[2] == ".hidden" ? rest[3] : rest[2]
+        if (word[2] ~ /^[gw]/ && word[n] != "*UND*") print "name " name
+        if (name != "stop_requested" && name !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
+            print "global " name
+    }'
+}
+
+product_names() { # name | global: "FILE WORD NAME"
+    awk -v kept="$kept" -v word="$1" -v product="^($(IFS='|'; echo "${folders[*]}"))/" '
+        NR == FNR { compiled[$1] = 1; next }
+        $2 ~ product && $2 in compiled {
+            names = kept "/gcc-" $1
+            while ((getline line <names) > 0) if (index(line, word " ") == 1) print $2, line
+            close(names)
+        }' "$kept/compiled" "$kept/digests"
+}
+
+no_mutable_globals() {
+    product_names global | awk '{ print $1 ": " $3 " is mutable and outside of any context" }'
+    product_names name | grep -q ' party_new$' || echo "no names of the product are known: $kept"
 }
 
 # A function of ours with the name of a library's takes its place inside that library too: open64()
 # once broke SQLite. The same name twice among our own folders fails at the link.
-no_name_of_a_library() { # tree of objects
+no_name_of_a_library() {
     local library
-    for library in $(ldd "$1/trefoil" | awk '/=>/ { print $3 }'); do
+    # shellcheck disable=SC2046
+    echo 'int main(void) { return 0; }' | gcc -x c - -o "$kept/linked" -Wl,--no-as-needed \
+        $(make_variable PKG_LIBS | sed 's/-Wl,--as-needed//') 2>&1
+    for library in $(ldd "$kept/linked" | awk '/=>/ { print $3 }'); do
         nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }'
-    done | LC_ALL=C sort -u >"$1/names-of-libraries"
-    find "${folders[@]/#/$1/}" -name '*.o' -exec nm -g --defined-only {} + | awk 'NF == 3 { print $3 }' |
-        LC_ALL=C sort -u | LC_ALL=C comm -12 - "$1/names-of-libraries" |
+    done | LC_ALL=C sort -u >"$kept/names-of-libraries"
+    grep -qx sqlite3_open "$kept/names-of-libraries" || echo "libraries are not found: $kept/linked"
+    product_names name | awk '{ print $3 }' | LC_ALL=C sort -u | LC_ALL=C comm -12 - "$kept/names-of-libraries" |
         sed 's/$/: is the name of something in a library that we link/'
 }
 
@@ -186,20 +206,133 @@ guards() {
     done
 }
 
-headers_alone() {
-    local header
-    for header in $(sources "${folders[@]}" | grep '\.h$'); do
-        # shellcheck disable=SC2086
-        echo "#include \"$header\"" | gcc $flags $package_flags -fsyntax-only -x c - 2>&1 |
-            grep -E 'error|warning' | sed "s|^|$header alone: |"
-    done
+# For each file the digest of all that it is made of: itself, what it includes over any number of headers, flags and tools.
+make_digests() {
+    local tool all=$kept/made
+    rm -rf "$all" && mkdir -p "$all"
+    {
+        cat Makefile .clang-format tools/lint.sh
+        echo "$flags $package_flags"
+        for tool in gcc clang clang-format; do $tool --version; done
+        # shellcheck disable=SC2046
+        pkg-config --modversion $(make_variable PACKAGES)
+        dpkg-query -W libc6-dev
+    } >"$kept/tools" 2>/dev/null
+    find "${folders[@]}" tests bench \( -name '*.[ch]' -o -name '*.inc' \) -exec sha256sum {} + >"$kept/sums"
+    awk '{ print $2 }' "$kept/sums" | xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' |
+        sed -E 's|^([^:]+):.*"(.*)"|\1 \2|' |
+        awk -v all="$all" -v tools="$(sha256sum <"$kept/tools")" '
+            function visit(file, out,    i) {
+                if ((file, out) in seen) return
+                seen[file, out] = 1
+                print sum[file], file >out
+                for (i = 1; i <= n[file]; i++) visit(includes[file, i], out)
+            }
+            FNR == NR { sum[$2] = $1; name[++files] = $2; next }
+            {
+                beside = $1
+                sub(/[^\/]*$/, "", beside)
+                includes[$1, ++n[$1]] = $2 in sum ? $2 : beside $2
+            }
+            END {
+                for (k = 1; k <= files; k++) {
+                    out = name[k]
+                    gsub("/", ":", out)
+                    out = all "/" out
+                    print tools >out
+                    visit(name[k], out)
+                    close(out)
+                }
+            }' "$kept/sums" -
+    (cd "$all" && find . -type f -printf '%P\0' | xargs -0 sha256sum) | tr : / >"$kept/digests"
 }
 
-full_build() { # compiler
-    local log=build/lint-$1.log
-    mkdir -p build
-    make -k --no-print-directory CC="$1" WERROR=1 OUT="build/lint-$1" programs >"$log" 2>&1 ||
-        { grep -E 'error|warning|\*\*\*' "$log" | head -n 40; echo "(all of it: $log)"; }
+# One file by one tool: prints problems, if any, and what is worth keeping to descriptor 3.
+commands_of() { # file: some are compiled twice, with ranks and without
+    awk -F'\t' -v f="$1" '$1 == f { print $2 }' "$kept/commands"
+}
+look_gcc() { # file
+    local command seen=1 object=$kept/object-$$.o
+    while read -r command; do
+        eval "$command -g0 -o $object" 2>&1 || return 1 # symbols for debuggers are a tenth of the time
+        case $1 in tests/* | bench/*) ;; *) names_of "$object" >&3 ;; esac
+        seen=0
+    done < <(commands_of "$1")
+    return $seen
+}
+look_clang() { # file
+    local command seen=1
+    while read -r command; do
+        eval "clang ${command#* } -fsyntax-only" 2>&1 || return 1
+        seen=0
+    done < <(commands_of "$1")
+    return $seen
+}
+look_header() { # file
+    # shellcheck disable=SC2086
+    echo "#include \"$1\"" | gcc $flags $package_flags -fsyntax-only -x c - 2>&1
+}
+look() { # tool digest file [tool digest file ..]
+    while [ $# -gt 0 ]; do
+        look_"$1" "$3" 3>"$kept/part-$$" >"$kept/said-$$" || echo "$3: error: $1 does not take it" >>"$kept/said-$$"
+        if grep -E 'error|warning' "$kept/said-$$" >>"$kept/problems-$1-$$"; then
+            rm -f "$kept/part-$$"
+        else
+            mv "$kept/part-$$" "$kept/$1-$2"
+        fi
+        shift 3
+    done
+    rm -f "$kept/said-$$" "$kept/object-$$.o"
+}
+
+# All that has to be looked at, file by file.
+look_at_files() {
+    local tool digest file
+    mkdir -p "$kept"
+    rm -f "$kept"/problems-* "$kept"/part-* "$kept"/said-*
+    make_digests
+    find "$kept" -mtime +30 -type f -delete
+    # what make would compile, as it would; a library for LD_PRELOAD is compiled and linked at once
+    make -nB --no-print-directory WERROR=1 CC=gcc programs | awk '
+        !/^[ \t]*gcc / { next }
+        {
+            n = split($0, word, " ")
+            command = files = ""
+            for (k = 1; k <= n; k++) {
+                if (word[k] ~ /^[a-z].*\.c$/) files = files " " word[k]
+                else if (word[k] == "-o") k++
+                else if (word[k] !~ /^-(MMD|MP|c|shared|l.*)$/) command = command word[k] " "
+            }
+            n = split(files, file, " ")
+            for (k = 1; k <= n; k++) print file[k] "\t" command "-c " file[k]
+        }' >"$kept/commands"
+    awk -F'\t' '{ print $1 }' "$kept/commands" | LC_ALL=C sort -u >"$kept/compiled"
+    {
+        while read -r file; do
+            for tool in "${compilers[@]}"; do echo "$tool $file"; done
+        done <"$kept/compiled"
+        sources "${folders[@]}" | grep '\.h$' | sed 's/^/header /'
+        [ -z "$formats" ] || sources "${folders[@]}" tests bench | sed 's/^/format /'
+    } >"$kept/wanted"
+    awk 'NR == FNR { digest[$2] = $1; next } { print $1, digest[$2], $2 }' "$kept/digests" "$kept/wanted" |
+        while read -r tool digest file; do
+            [ -e "$kept/$tool-$digest" ] || printf '%d %s %s %s\n' "$(stat -c %Y "$file")" "$tool" "$digest" "$file"
+        done | sort -srn -k 1,1 | cut -d ' ' -f 2- >"$kept/list"
+    export -f look commands_of look_gcc look_clang look_header names_of
+    export kept flags package_flags
+    grep -v '^format ' "$kept/list" | xargs -r -P "$(nproc)" -n 24 bash -c 'look "$@"' -
+}
+
+# It starts slowly and reads quickly: all files at once.
+formatted() {
+    local said
+    said=$(sed -n 's/^format [^ ]* //p' "$kept/list" | xargs -r -P "$(nproc)" -n 60 clang-format --dry-run -Werror 2>&1) &&
+        [ -z "$said" ] && sed -n "s|^format \([^ ]*\) .*|$kept/format-\1|p" "$kept/list" | xargs -r touch && return
+    grep -E 'error|warning' <<<"$said" || echo "clang-format: error: $said"
+}
+
+found_by() { # tool
+    cat "$kept/problems-$1"-* 2>/dev/null | LC_ALL=C sort -u | head -n 40
 }
 
 # Each file must fail to compile, for the reason that it names; with FINE defined it must compile.
@@ -241,11 +374,6 @@ white_space() {
     grep -nHE '[[:space:]]+$' $(sources "${folders[@]}" tests bench) $(scripts) Makefile 2>/dev/null
 }
 
-formatted() {
-    sources "${folders[@]}" tests bench | xargs -r clang-format --dry-run -Werror 2>&1 |
-        grep -E 'error|warning'
-}
-
 flags=$(make_variable FLAGS)
 package_flags=$(make_variable PKG_CFLAGS)
 
@@ -260,25 +388,23 @@ check "no space at line ends" white_space
 check "lines fit 100 columns" line_width
 check "shell scripts parse" script_syntax
 
-if have clang-format clang-format; then
+formats=yes compilers=(gcc)
+have clang-format clang-format || formats=
+have clang clang && compilers+=(clang)
+look_at_files
+if [ -n "$formats" ]; then
     check "format (clang-format)" formatted
 else
     skip "format (clang-format)" "clang-format is absent and cannot be installed"
 fi
-
-check "each header compiles alone" headers_alone
-compilers=(gcc)
-if have clang clang; then
-    compilers+=(clang)
-else
-    skip "everything under clang" "clang is absent and cannot be installed"
-fi
+check "each header compiles alone" found_by header
+[ ${#compilers[@]} -gt 1 ] || skip "everything under clang" "clang is absent and cannot be installed"
 for compiler in "${compilers[@]}"; do
     check "what must not compile ($compiler)" no_compile "$compiler"
-    check "no warnings ($compiler)" full_build "$compiler"
+    check "no warnings ($compiler)" found_by "$compiler"
 done
-check "no mutable globals" no_mutable_globals build/lint-gcc
-check "no names of libraries" no_name_of_a_library build/lint-gcc
+check "no mutable globals" no_mutable_globals
+check "no names of libraries" no_name_of_a_library
 
 [ ${#skips[@]} -eq 0 ] || echo "skipped: ${skips[*]}"
 if [ ${#failures[@]} -gt 0 ]; then
