@@ -6,12 +6,12 @@
  *
  * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for
  * a study of so many. Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run`
- * (the program is $OUT/trefoil), T = 10 at (1, 1e-6); figures are those of the run's stats.json,
- * the seconds those of server 0. Five owners of at most 16383 rows each; those of Adult send padded
- * records, which are smaller, unless the study has them send counts. Where they send records,
- * counting as many is also measured by itself, for the CPU time of all three servers. Tables come
- * from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out. --smoke: few samples,
- * T = 2.
+ * ($TREFOIL, or that of this build), T = 10 at (1, 1e-6); figures are those of the run's
+ * stats.json, the seconds those of server 0. Five owners of at most 16383 rows each; those of Adult
+ * send padded records, which are smaller, unless the study has them send counts. Where they send
+ * records, counting as many is also measured by itself, for the CPU time of all three servers.
+ * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out. --smoke:
+ * few samples, T = 2.
  */
 #include "base/clock.h"
 #include "base/secret.h"

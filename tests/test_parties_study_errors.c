@@ -42,7 +42,6 @@ static const struct mistake mistakes[] = {
     {"study: test", "study: test\n^[a, b]: 1", "a key is a list"},
     {"study: test\n", "study: test\n? ^[a]\n", "a key is a list"},
     {"study: test\n", "- a\n^", "check indentation"},
-    /* yaml */
     /* domain */
     {"    min: 0", "    min: ^zero", "whole number"},
     {"    min: 0", "    min: ^00", "leading zeros"},
@@ -448,7 +447,7 @@ TEST(every_mistake_has_its_place)
     assert_int_equal(wrong, 0);
 }
 
-/* Whole texts, of which edits of the base text do not tell. */
+/* What no edit of the base text can show. */
 TEST(whole_files_have_their_errors)
 {
     static const struct {
