@@ -18,8 +18,8 @@
  *                          listed one's, which others on the machine disturb less than rates
  *
  * --owners N takes N owners in the place of the 100 000, under the same names (`owners` says how
- * many), and a tenth of them listed, 10 000 at most. --smoke is --owners 600. --owners 0 leaves all
- * that out.
+ * many), and a tenth of them listed, 10 000 at most, unless --listed says how many. --smoke is
+ * --owners 600. --owners 0 leaves all that out.
  */
 #include "base/clock.h"
 #include "bench/cast.h"
@@ -93,15 +93,15 @@ static struct figures measure(unsigned owners, bool open)
     return f;
 }
 
-static void bench_open(json_t *out, unsigned owners)
+static void bench_open(json_t *out, unsigned owners, unsigned listed)
 {
-    const unsigned listed = owners / 10 < 10000 ? owners / 10 : 10000;
     const struct figures few = measure(listed, false), many = measure(owners, true);
     const double ratio = owners / many.upload_s / (listed / few.upload_s);
     const double cpu = many.upload_cpu_s / owners / (few.upload_cpu_s / listed);
     printf("open owners at %.2f times the rate of listed ones, with %.2f times their CPU\n", ratio,
            cpu);
     json_object_set_new(out, "owners", json_integer(owners));
+    json_object_set_new(out, "listed", json_integer(listed));
     json_object_set_new(out, "cpu_over_listed", json_real(cpu));
     json_object_set_new(out, "open_status_ms", json_real(1e3 * many.status_s));
     json_object_set_new(out, "listed_status_ms", json_real(1e3 * few.status_s));
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 {
     const char *json = NULL;
     bool smoke = false;
-    unsigned owners = 100000;
+    unsigned owners = 100000, listed = 0;
     json_t *out = json_object();
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--smoke") == 0) {
@@ -187,14 +187,20 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--owners") == 0 && i + 1 < argc &&
                    (strtoul(argv[i + 1], NULL, 10) >= 10 || strcmp(argv[i + 1], "0") == 0)) {
             owners = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--listed") == 0 && i + 1 < argc &&
+                   strtoul(argv[i + 1], NULL, 10) >= 1) {
+            listed = (unsigned)strtoul(argv[++i], NULL, 10);
         } else {
-            fprintf(stderr, "usage: %s [--smoke] [--owners N] [--json FILE]\n", argv[0]);
+            fprintf(stderr, "usage: %s [--smoke] [--owners N] [--listed N] [--json FILE]\n",
+                    argv[0]);
             return 2;
         }
     }
     cast_begin();
     bench_ranks(out, argv[0], smoke);
+    if (listed == 0)
+        listed = owners / 10 < 10000 ? owners / 10 : 10000;
     if (owners > 0)
-        bench_open(out, owners);
+        bench_open(out, owners, listed);
     return cast_end(out, smoke, json);
 }

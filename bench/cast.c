@@ -105,7 +105,9 @@ static void write_owners(struct cast *c, const struct cast_plan *p, FILE *f)
 static struct identity *write_issuer(const struct cast_plan *p, FILE *f)
 {
     struct identity *issuer;
-    fprintf(f, "min_owners: 1\nopen_owners:\n  max: %u\n  max_rows: %u\n", p->owners, p->max_rows);
+    /* a session begins only if all three servers hold what all have sent, alike */
+    fprintf(f, "min_owners: %u\nopen_owners:\n  max: %u\n  max_rows: %u\n", p->owners, p->owners,
+            p->max_rows);
     issuer = new_key(f, "  issuer: ");
     return issuer;
 }
