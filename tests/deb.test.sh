@@ -84,7 +84,7 @@ if have autopkgtest autopkgtest; then
         "$root" "$folder"/one/*.deb "$stage/" >"$folder/said" 2>&1
     status=$?
     [ $status -eq 0 ] || tail -n 30 "$folder/said" | sed 's/^/# /'
-    grep -E '^[a-z]+ +(PASS|FAIL|SKIP)' "$folder/said" | sed 's/^/# /'
+    grep -E '^[a-z]+ +(PASS|FAIL|SKIP)' "$folder/said" | sort -u | sed 's/^/# /'
     result $status "autopkgtest passes"
 else
     skip "autopkgtest passes" "autopkgtest is absent"
