@@ -38,6 +38,8 @@ trefoil ($version) unstable; urgency=medium
 
  -- $(sed -n 's/^Maintainer: //p' tools/debian/control)  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
+# what is packed as it is keeps its time, which is another in each checkout
+find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 [ -z "$only_stage" ] || { echo "$stage"; exit 0; }
 
 umask 022
