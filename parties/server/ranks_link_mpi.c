@@ -146,6 +146,8 @@ static void wait_for_message(const struct ranks *r, const struct ranks_end *from
         ranks_nap(&turn);
         MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     }
+    while (took(from->rank, ALIVE)) /* before it: they would pile up */
+        continue;
 }
 
 enum err ranks_receive(struct ranks *r, struct ranks_end *from, struct bytes *message)

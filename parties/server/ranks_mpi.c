@@ -89,6 +89,7 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
     }
     TRY(memory_new(&r, 1));
     r->log = o->log;
+    r->patience_ms = PATIENCE_LEAST_MS;
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
     e = begin_job(ranks, o, r);
