@@ -179,6 +179,11 @@ static enum err open_router(struct gate *g, const struct gate_options *o)
         .log = o->log,
     };
 
+    /*
+     * A ROUTER numbers its routes from rand() on, which ZeroMQ never seeds. A client that knew the
+     * next number could name it as its own, and then ZeroMQ would end the program.
+     */
+    srand(randombytes_random());
     TRY(socket_new(&g->router, netio_zmq(o->netio), &so, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_HANDOVER, 0, o->log));
     TRY(socket_option(g->router, ZMQ_ROUTER_MANDATORY, 0, o->log));

@@ -1,9 +1,9 @@
 /*
  * ZeroMQ names a connection by its descriptor, which belongs to the I/O thread and may be closed
  * and used for another at any time. So the porter cuts a descriptor only if its peer is still the
- * one that came, and applies what is said of a line only to a connection that may be that line,
- * since lines have numbers in the order in which they came. The worst that a race can do is to cut
- * a connection that has not spoken yet, and will be dialled again.
+ * one that came, and if the line that was last heard of it is the one that is to be cut. The worst
+ * that a race can do is to cut a connection that has not spoken since it came, and will be dialled
+ * again. The numbers of lines are only compared for being the same: a client can choose its own.
  *
  * What waits in memory is what the kernel has received, less what it still holds, less the messages
  * that were taken. Messages taken are noted first and applied after the events that were there by
@@ -38,7 +38,7 @@
 
 struct guest {
     int fd;
-    uint32_t number; /* of its line, or the least that it may have; 0: any */
+    uint32_t number; /* of the line that was heard last; 0: none was */
     struct sockaddr_storage peer;
     struct crowd_name host, who; /* who: its key once that is known, else its host */
     uint64_t taken;              /* bytes on the wire of the messages that were taken */
@@ -66,7 +66,6 @@ struct porter {
     struct crowd_pile *pile; /* as many */
     size_t count;
     struct note *heard; /* those that are applied */
-    uint32_t next;      /* the number after the last that was among them */
     int64_t next_ms;    /* when the kernel is asked again */
     int64_t whole_ms;   /* when every whole message had been taken */
     /* between the threads */
@@ -165,7 +164,7 @@ static void welcome(struct porter *p, int fd)
     struct guest *g;
     forget(p, fd);
     g = &p->guest[p->count];
-    *g = (struct guest){.fd = fd, .number = p->next, .came_ms = clock_now_ms()};
+    *g = (struct guest){.fd = fd, .came_ms = clock_now_ms()};
     if (!peer_of(fd, &g->peer))
         return; /* gone again */
     g->host = g->who = crowd_of_host(&g->peer);
@@ -208,32 +207,23 @@ static void recognise(struct porter *p, struct guest *g, uint32_t user)
     cut(p, longest_silent(p, &key, now));
 }
 
-static bool is_before(uint32_t number, uint32_t other)
-{
-    return number != 0 && other != 0 && (int32_t)(number - other) < 0;
-}
-
-/* A connection that comes from now on has a later number than any that was heard of by now. */
+/* Messages that were taken. */
 static void apply(struct porter *p, const struct note *note)
 {
-    const uint32_t number = note->line.number;
     struct guest *g = find(p, note->line.fd);
-    if (number != 0 && !is_before(number, p->next))
-        p->next = number + 1;
-    if (g == NULL || is_before(number, g->number))
-        return; /* it has gone */
-    g->number = number;
+    if (g == NULL || note->bytes == 0)
+        return;
+    g->number = note->line.number;
     g->taken += note->bytes;
     g->whole_ms = clock_now_ms();
-    if (note->bytes > 0)
-        recognise(p, g, note->user);
+    recognise(p, g, note->user);
 }
 
 /* Once all notes are applied, so that the connection has its own number if it was heard. */
 static void apply_cut(struct porter *p, const struct note *note)
 {
     const struct guest *g = find(p, note->line.fd);
-    if (note->cut && g != NULL && g->number == note->line.number)
+    if (note->cut && g != NULL && (g->number == 0 || g->number == note->line.number))
         cut(p, g);
 }
 

@@ -45,8 +45,7 @@ void porter_free(struct porter **porter);
 
 /*
  * A connection that messages came by: its descriptor (ZMQ_SRCFD), which may be another's by the
- * time that its messages are taken, and its own number, each one more than that of the one before
- * (round a circle), as a ROUTER gives them; 0: not known.
+ * time that its messages are taken, and its own number, as a ROUTER gives them; 0: not known.
  */
 struct porter_line {
     int fd;

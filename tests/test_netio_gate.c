@@ -595,13 +595,13 @@ TEST(the_worker_may_be_busy_or_gone)
 
 /* --- clients that do not behave --------------------------------------------------------------- */
 
-static void *raw_client(struct house *h, const char *route)
+static void *raw_client(struct house *h, const void *route, size_t size)
 {
     void *s = zmq_socket(netio_zmq(h->outside), ZMQ_DEALER);
     const int linger = 0;
     assert_non_null(s);
     if (route != NULL)
-        zmq_setsockopt(s, ZMQ_ROUTING_ID, route, strlen(route));
+        zmq_setsockopt(s, ZMQ_ROUTING_ID, route, size);
     zmq_setsockopt(s, ZMQ_LINGER, &linger, sizeof linger);
     zmq_setsockopt(s, ZMQ_CURVE_PUBLICKEY, h->client[2].public, 32);
     zmq_setsockopt(s, ZMQ_CURVE_SECRETKEY, h->client[2].secret, 32);
@@ -629,7 +629,8 @@ TEST(garbage_ends_the_connection)
     struct house h CLEAN(pull_down);
     build(&h);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        void *s = raw_client(&h, kinds[k].route), *watch;
+        const char *route = kinds[k].route;
+        void *s = raw_client(&h, route, route != NULL ? strlen(route) : 0), *watch;
         uint16_t kind = 0;
         int32_t value;
         assert_int_equal(events_new(&watch, netio_zmq(h.outside), s, ZMQ_EVENT_DISCONNECTED, NULL),
@@ -793,7 +794,6 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
     crowd_at("[::1]", "::1", false, 0);
 }
 
-/* Of one key the longest silent go; others stay. */
 /* Descriptors are used again: what is said of one who has gone is not said of who came after. */
 TEST(only_the_connection_that_was_named_is_cut)
 {
@@ -823,6 +823,48 @@ TEST(only_the_connection_that_was_named_is_cut)
     pull_down(&h);
 }
 
+/* A client can name a route such as the gate makes. That costs others nothing. */
+TEST(a_chosen_number_of_a_line_is_of_no_use)
+{
+    struct house h CLEAN(pull_down);
+    struct dial *first CLEAN(dial_free) = NULL, *second CLEAN(dial_free) = NULL;
+    uint8_t route[5];
+    void *s;
+    build(&h);
+    first = knock(&h, &h.client[0], h.server.public);
+    ask_and_answer(&h, first, 100);
+    memcpy(route, h.from.route, sizeof route);
+    route[1] += 0x40; /* as if 2^30 connections had come since */
+    s = raw_client(&h, route, sizeof route);
+    assert_int_equal(zmq_send(s, "x", 1, 0), 1);
+    hear(&h, "x");
+    assert_memory_equal(h.from.route, route, sizeof route);
+    hear_nothing(&h, 200);
+    second = knock(&h, &h.client[1], h.server.public);
+    assert_int_equal(dial_watch(second), ERR_OK);
+    ask_and_answer(&h, second, 101);
+    gate_cut(h.gate, &h.from);
+    assert_int_equal(dial_receive(second, &h.b, in_ms(5000)), ERR_PEER);
+    zmq_close(s);
+}
+
+/* Whoever names the number that the next connection gets would end the server. */
+TEST(numbers_of_lines_cannot_be_guessed)
+{
+    uint8_t route[2][5];
+    for (unsigned i = 0; i < 2; i++) {
+        struct house h CLEAN(pull_down);
+        struct dial *d CLEAN(dial_free) = NULL;
+        srand(1); /* as in each program that begins */
+        build(&h);
+        d = knock(&h, &h.client[0], h.server.public);
+        ask_and_answer(&h, d, 100);
+        memcpy(route[i], h.from.route, sizeof route[i]);
+    }
+    assert_memory_not_equal(route[0], route[1], sizeof route[0]);
+}
+
+/* Of one key the longest silent go; others stay. */
 TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
