@@ -124,7 +124,6 @@ enum err check_begin_jobs(struct party *p)
 {
     const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
     TRY(check_agree(p));
-    TRY(net_settle(p->net));
     if (guard != NULL && guard->ready != NULL)
         TRY(guard->ready(guard->self));
     if (guard != NULL && guard->begin != NULL)
