@@ -192,6 +192,50 @@ TEST(a_vector_may_come_in_parts)
     upload_clear(&back);
 }
 
+/* A look at each upload, in the place of indices. */
+static void expect_counts(struct store *s, const uint8_t *has, unsigned first, unsigned owners,
+                          enum err (*ask)(struct store *s, uint64_t *whole, uint64_t *part))
+{
+    uint64_t whole, part, count[3] = {0};
+    for (unsigned i = first; i < owners; i++)
+        count[has[i]]++;
+    assert_int_equal(ask(s, &whole, &part), ERR_OK);
+    assert_int_equal(whole, count[2]);
+    assert_int_equal(part, count[1]);
+}
+
+TEST(uploads_are_counted_as_if_one_looked_at_each)
+{
+    enum { PEOPLE = 9, LISTED = 2, CHANGES = 300 };
+    struct bench b CLEAN(bench_free) = bench_new();
+    uint8_t has[PEOPLE] = {0}; /* nothing, in part, whole */
+    for (uint32_t k = 0, at = 1; k < CHANGES; k++) {
+        struct upload u = b.parts[1];
+        uint8_t to, before;
+        bool undone;
+        at = at * 1103515245 + 12345;
+        u.owner = (at >> 16) % PEOPLE;
+        to = (uint8_t)((at >> 20) % 3);
+        undone = (at >> 25) % 4 == 0;
+        before = has[u.owner];
+        u.has[1] = to == 2;
+        memcpy(u.id, &k, sizeof k);
+        assert_int_equal(store_batch(b.store[1]), ERR_OK);
+        if (before != 0) /* replaced by another, or gone */
+            assert_int_equal(store_withdraw(b.store[1], u.owner), ERR_OK);
+        if (to != 0)
+            assert_int_equal(store_write_upload(b.store[1], &u), ERR_OK);
+        has[u.owner] = to;
+        expect_counts(b.store[1], has, 0, PEOPLE, store_count);
+        if (undone)
+            has[u.owner] = before;
+        assert_int_equal(store_batch_end(b.store[1], undone ? ERR_SYSTEM : ERR_OK),
+                         undone ? ERR_SYSTEM : ERR_OK);
+        expect_counts(b.store[1], has, 0, PEOPLE, store_count);
+        expect_counts(b.store[1], has, LISTED, PEOPLE, store_count_open);
+    }
+}
+
 /* Of server 0's write-ahead log, where what was deleted could go on standing. */
 static off_t log_size(struct bench *b)
 {

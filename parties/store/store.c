@@ -89,14 +89,17 @@ static const char *path_of(const struct store *s)
 }
 
 /*
- * A run that trefoil 0.1 began is finished with that: noise costs otherwise now, and requests are
- * written otherwise. A store that waits for one stays as it is.
+ * A run that trefoil 0.1 began is finished with that, or the study ended: noise costs otherwise
+ * now, and requests are written otherwise. A store that waits for one stays as it is.
  */
 static enum err check_finished(struct store *s, uint64_t version)
 {
     bool over = true;
-    if (version >= VERSION_OF_ROUNDS && version < VERSION_OF_RUNS)
-        TRY(store_run_is_over(s, &over));
+    if (version >= VERSION_OF_ROUNDS && version < VERSION_OF_RUNS) {
+        TRY(store_is_purged(s, &over));
+        if (!over)
+            TRY(store_run_is_over(s, &over));
+    }
     if (over)
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,

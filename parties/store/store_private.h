@@ -48,6 +48,9 @@ enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
 
+/* Whether the study was ended here (store_purge.c). */
+enum err store_is_purged(struct store *s, bool *is) MUST_CHECK;
+
 /* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
 enum err store_failed(struct store *s, const char *what) MUST_CHECK;
 /* SQL without parameters and rows. */

@@ -54,11 +54,19 @@ enum err store_purge(struct store *s, const struct identity *me, struct bytes *s
     return delete_all(s, statement);
 }
 
-enum err store_check_purged(struct store *store)
+enum err store_is_purged(struct store *s, bool *is)
 {
     struct bytes statement CLEAN(bytes_clear) = {0};
-    TRY(store_note(store, purged, &statement));
-    if (statement.size == 0)
+    enum err e = store_note(s, purged, &statement);
+    *is = statement.size > 0;
+    return e;
+}
+
+enum err store_check_purged(struct store *store)
+{
+    bool is;
+    TRY(store_is_purged(store, &is));
+    if (!is)
         return ERR_OK;
     return log_fail(store->log, ERR_REFUSED,
                     "this server's uploads have been purged: the study is over here. A new study "
