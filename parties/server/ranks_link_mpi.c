@@ -1,7 +1,6 @@
 /*
- * Messages between ranks, in pieces. Each is sealed by ChaCha20-Poly1305 under a key of its
- * direction, with its number as the nonce; keys come from X25519 (crypto_kx) when the job starts.
- * That keeps a network that listens out; one that can pose as a rank is for MPI's own launcher to
+ * Messages between ranks, in pieces. Each is sealed as frames between servers are (netio/seal.h),
+ * under a key of its direction; keys come from X25519 (crypto_kx) when the job starts. That keeps a network that listens out; one that can pose as a rank is for MPI's own launcher to
  * keep out.
  */
 #include "base/clock.h"
@@ -18,15 +17,11 @@
 #include <unistd.h>
 
 #define KEY ((size_t)crypto_kx_SESSIONKEYBYTES)
-#define TAG ((size_t)crypto_aead_chacha20poly1305_ietf_ABYTES)
-#define PIECE (RANKS_PIECE - TAG) /* bytes of a message that are sealed together */
+#define PIECE (RANKS_PIECE - SEAL_TAG) /* bytes of a message that are sealed together */
 #define LIFE_MS 1000
 #define AT_ONCE ((size_t)1 << 18) /* words that are reduced */
 
 enum tags { MESSAGE = 1, CALL_OFF = 2, ALIVE = 3 };
-
-_Static_assert(crypto_kx_SESSIONKEYBYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES,
-               "an agreed key seals");
 
 void ranks_nap(unsigned *turn)
 {
@@ -90,33 +85,26 @@ static void wait_for(const struct ranks *r, const struct ranks_end *end, MPI_Req
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void nonce_of(uint64_t number, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
+static enum err send_piece(struct ranks *r, struct ranks_end *to, const uint8_t *p, size_t n)
 {
-    memset(nonce, 0, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
-    integer_put(nonce, number, sizeof number);
-}
-
-static void send_piece(struct ranks *r, struct ranks_end *to, const uint8_t *p, size_t n)
-{
-    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
     MPI_Request request;
-    nonce_of(to->sent++, nonce);
-    crypto_aead_chacha20poly1305_ietf_encrypt(r->piece, NULL, p, n, NULL, 0, NULL, nonce, to->key);
-    MPI_Isend(r->piece, (int)(n + TAG), MPI_BYTE, to->rank, MESSAGE, MPI_COMM_WORLD, &request);
+    TRY(seal_frame(to->seals, to->sent++, NULL, 0, p, n, r->piece));
+    MPI_Isend(r->piece, (int)(n + SEAL_TAG), MPI_BYTE, to->rank, MESSAGE, MPI_COMM_WORLD, &request);
     wait_for(r, to, &request);
+    return ERR_OK;
 }
 
 static enum err receive_piece(struct ranks *r, struct ranks_end *from, uint8_t *p, size_t n)
 {
-    uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES];
     MPI_Request request;
-    MPI_Irecv(r->piece, (int)(n + TAG), MPI_BYTE, from->rank, MESSAGE, MPI_COMM_WORLD, &request);
+    enum err e;
+    MPI_Irecv(r->piece, (int)(n + SEAL_TAG), MPI_BYTE, from->rank, MESSAGE, MPI_COMM_WORLD,
+              &request);
     wait_for(r, from, &request);
-    nonce_of(from->got++, nonce);
-    if (crypto_aead_chacha20poly1305_ietf_decrypt(p, NULL, NULL, r->piece, n + TAG, NULL, 0, nonce,
-                                                  from->key + KEY) == 0)
-        return ERR_OK;
-    return log_fail(r->log, ERR_AUTH, "a message of rank %d was altered on its way", from->rank);
+    e = seal_open(from->opens, from->got++, NULL, 0, r->piece, n, p);
+    if (e == ERR_AUTH)
+        log_error(r->log, "a message of rank %d was altered on its way", from->rank);
+    return e;
 }
 
 /* How long it is, then its pieces: so no message is too long for MPI, whose counts are ints. */
@@ -125,10 +113,10 @@ enum err ranks_send(struct ranks *r, struct ranks_end *to, const struct bytes *m
     uint8_t size[8];
     TRY(bytes_ok(message));
     integer_put(size, message->size, sizeof size);
-    send_piece(r, to, size, sizeof size);
+    TRY(send_piece(r, to, size, sizeof size));
     for (size_t at = 0; at < message->size; at += PIECE)
-        send_piece(r, to, message->data + at,
-                   message->size - at < PIECE ? message->size - at : PIECE);
+        TRY(send_piece(r, to, message->data + at,
+                       message->size - at < PIECE ? message->size - at : PIECE));
     return ERR_OK;
 }
 
@@ -184,7 +172,7 @@ static void mask_key(struct ranks_end *end, uint8_t key[16])
 {
     uint8_t number[8];
     integer_put(number, end->masked++, sizeof number);
-    crypto_generichash(key, 16, number, sizeof number, end->key + 2 * KEY, KEY);
+    crypto_generichash(key, 16, number, sizeof number, end->masks, KEY);
 }
 
 /* words +- the next masks */
@@ -244,24 +232,42 @@ struct card {
     uint32_t lanes, pid;
 };
 
+/* A key of one use, from one that was agreed on. */
+static void derive(uint8_t *key, size_t size, const uint8_t from[KEY], const char *use)
+{
+    crypto_generichash(key, size, from, KEY, (const uint8_t *)use, strlen(use));
+}
+
+static enum err key_ends(struct ranks_end *end, const uint8_t sent[KEY], const uint8_t got[KEY])
+{
+    uint8_t key[SEAL_KEY];
+    enum err e;
+    derive(key, sizeof key, sent, "trefoil-ranks-seal-1");
+    e = seal_new(&end->seals, SEAL_SENDER, key, 0);
+    derive(key, sizeof key, got, "trefoil-ranks-seal-1");
+    if (e == ERR_OK)
+        e = seal_new(&end->opens, SEAL_RECEIVER, key, 0);
+    secret_wipe(key, sizeof key);
+    return e;
+}
+
 static enum err agree(const struct ranks *r, struct ranks_end *end, const struct card *own,
                       const uint8_t *secret, const struct card *theirs)
 {
-    uint8_t *sent, *got;
+    uint8_t *sent CLEAN(secret_release) = secret_new(2 * KEY);
+    uint8_t *got;
     int failed;
-    end->key = secret_new(3 * KEY);
-    if (end->key == NULL)
+    end->masks = secret_new(KEY);
+    if (end->masks == NULL || sent == NULL)
         return ERR_NOMEM;
-    sent = end->key;
-    got = end->key + KEY;
+    got = sent + KEY;
     failed = r->rank == 0
                  ? crypto_kx_server_session_keys(got, sent, own->public, secret, theirs->public)
                  : crypto_kx_client_session_keys(got, sent, own->public, secret, theirs->public);
     if (failed != 0)
         return ERR_CRYPTO;
-    /* of masks: what goes up, under another name */
-    crypto_generichash(end->key + 2 * KEY, KEY, r->rank == 0 ? got : sent, KEY,
-                       (const uint8_t *)"trefoil-ranks-masks-1", 21);
+    TRY(key_ends(end, sent, got));
+    derive(end->masks, KEY, r->rank == 0 ? got : sent, "trefoil-ranks-masks-1"); /* what goes up */
     memcpy(end->name, theirs->name, sizeof end->name);
     end->name[RANKS_NAME - 1] = '\0';
     end->lanes = theirs->lanes;

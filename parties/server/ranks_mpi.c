@@ -377,8 +377,11 @@ void ranks_stop(struct ranks **ranks)
     if (r->rank == 0 && quit(r) != ERR_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();
-    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++)
-        secret_free(&r->end[k].key);
+    for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++) {
+        seal_free(&r->end[k].seals);
+        seal_free(&r->end[k].opens);
+        secret_free(&r->end[k].masks);
+    }
     bytes_clear(&r->message);
     memory_free(&r->end);
     memory_free(&r->place);

@@ -2,6 +2,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_RANKS_MPI_H
 #define TREFOIL_PARTIES_SERVER_RANKS_MPI_H
 
+#include "netio/seal.h"
 #include "parties/server/ranks.h"
 
 #define RANKS_NAME 64 /* of a rank's machine */
@@ -20,7 +21,8 @@ enum ranks_message {
 /* The other end of what passes between rank 0 and another one. */
 struct ranks_end {
     int rank;
-    uint8_t *key; /* secret: of what we send, of what we get, of masks: 32 bytes each */
+    struct seal *seals, *opens;
+    uint8_t *masks; /* secret: the key that those of masks are made from */
     uint64_t sent, got, masked;
     bool owes; /* rank 0: an answer */
     char name[RANKS_NAME];
