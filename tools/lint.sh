@@ -135,7 +135,7 @@ reach_is_found() {
 # already, and nothing of its own); whoever is given as $1 is looked at too.
 only_moves_send() { # [file]
     find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move\.c$' |
-        xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride)[[:space:]]*\('
+        xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
     find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move|check)[_a-z]*\.[ch]$' |
         xargs -r grep -nHE '^#include "mpc/(move|check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
 }
