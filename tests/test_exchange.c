@@ -86,8 +86,9 @@ static void rewrite(const struct bytes *text, const struct edit *edit, struct by
 
 static const struct edit receipts[] = {
     {"format", NULL, ERR_FORMAT, "paper ends where the line \"format ...\" should follow"},
-    {"format", "trefoil-receipt-2", ERR_FORMAT, "paper:3: this trefoil reads receipts of format"},
-    {"format", "", ERR_FORMAT, "paper:3: this trefoil reads receipts of format"},
+    {"format", "trefoil-receipt-2", ERR_FORMAT,
+     "paper is of a later trefoil: its format is trefoil-rec"},
+    {"format", "", ERR_FORMAT, "paper:3: \"format trefoil-receipt-1\" should stand"},
     {"study", NULL, ERR_FORMAT, "paper ends where the line \"study ...\" should follow"},
     {"study", "another", ERR_MISMATCH, "paper:4: the receipt is of another study"},
     {"study", LONG, ERR_FORMAT, "paper:4: the line \"study ...\" should stand here"},

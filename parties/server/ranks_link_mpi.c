@@ -1,7 +1,7 @@
 /*
  * Messages between ranks, in pieces. Each is sealed as frames between servers are (netio/seal.h),
- * under a key of its direction; keys come from X25519 (crypto_kx) when the job starts. That keeps a network that listens out; one that can pose as a rank is for MPI's own launcher to
- * keep out.
+ * under a key of its direction; keys come from X25519 (crypto_kx) when the job starts. That keeps
+ * a network that listens out; one that can pose as a rank is for MPI's own launcher to keep out.
  */
 #include "base/clock.h"
 #include "base/memory.h"
