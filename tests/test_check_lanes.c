@@ -13,6 +13,7 @@
 #include "tests/support_three.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define WORDS 96
@@ -125,7 +126,7 @@ TEST(a_lie_on_any_lane_opens_nothing)
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 struct told {
-    unsigned begun, ended;
+    atomic_uint begun, ended; /* lanes flush side by side */
 };
 
 static enum err note_begin(void *self)

@@ -134,6 +134,22 @@ static pid_t pid_of_rank(struct scene *c, unsigned server)
     return (pid_t)atol(text + 10);
 }
 
+/* Nothing has told it yet how long its ranks may be silent. */
+TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
+{
+    const struct support_options o = {.owners = OWNERS, .lanes = RANKS};
+    struct scene c CLEAN(scene_free) = set(&o);
+    pid_t pid;
+    unlink(file(&c, "server%u.log", 0));
+    pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS));
+    expect_ready(&c, 0);
+    c.server[0] = 0;
+    kill(pid, SIGTERM);
+    assert_int_not_equal(support_wait(pid, 60), -2); /* the code is that of mpirun */
+    assert_true(support_contains(file(&c, "server%u.log", 0), "server stopped"));
+    assert_false(support_contains(file(&c, "server%u.log", 0), "has said nothing"));
+}
+
 /* What one server sends, another one gets; they wait for each other as often: on all lanes. */
 static void expect_costs(struct scene *c)
 {

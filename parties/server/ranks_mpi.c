@@ -348,8 +348,10 @@ void ranks_close(struct ranks *r)
         if (tell(r, &r->end[k], RANKS_CLOSE) != ERR_OK)
             log_warn(r->log, "rank %d does not hear that a session is closed", k + 1);
     }
-    if (r != NULL)
-        r->lanes = 0;
+    if (r == NULL)
+        return;
+    bytes_clear(&r->message); /* CLOSE stands where results did, of noise too */
+    r->lanes = 0;
 }
 
 const struct crew_far *ranks_far(struct ranks *r)
