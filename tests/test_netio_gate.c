@@ -1194,16 +1194,15 @@ TEST(descriptors_may_run_out)
     struct rlimit limit, before;
     struct dial_options o;
     struct house h CLEAN(pull_down);
-    int lowest; /* before the first: ZeroMQ closes those of one that failed a little later */
     build(&h);
     o = dial_as(&h, &h.client[0]);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     limit = before;
-    lowest = dup(STDERR_FILENO);
-    assert_true(lowest >= 0);
-    close(lowest);
     for (rlim_t more = 0; e == ERR_SYSTEM && more < 40; more++) {
+        int lowest = dup(STDERR_FILENO);
         struct dial *d;
+        assert_true(lowest >= 0);
+        close(lowest);
         limit.rlim_cur = (rlim_t)lowest + more;
         h.outside_sink[0] = '\0';
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
