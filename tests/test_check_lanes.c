@@ -26,13 +26,20 @@ struct bench {
     bool checked;
     unsigned cheat, lane; /* who alters what it sends, on which lane; 3: nobody */
     uint64_t rounds;
+    bool apart; /* they have not heard the same, before jobs begin */
     size_t taken[3];
+};
+
+/* What the guard of all lanes is told; they flush side by side. */
+struct told {
+    atomic_uint begun, ended;
 };
 
 struct seat {
     struct bench *b;
     struct bits x, out;
     unsigned index;
+    struct told *told;
 };
 
 static enum err alter(void *self, const struct party_sent *at, void *p, size_t n)
@@ -69,8 +76,10 @@ static enum err job(struct party *p, void *shared)
     if (e == ERR_OK)
         e = share64_new(&out, WORDS);
     if (e == ERR_OK) {
-        struct seat s = {
-            b, {x.a, x.b, (size_t)64 * WORDS}, {out.a, out.b, (size_t)64 * WORDS}, p->index};
+        struct seat s = {.b = b,
+                         .x = {x.a, x.b, (size_t)64 * WORDS},
+                         .out = {out.a, out.b, (size_t)64 * WORDS},
+                         .index = p->index};
         memcpy(p->index == 0 ? x.a : x.b, b->x, p->index == 1 ? 0 : sizeof b->x);
         e = crew_run(p, TILES, multiply, &s);
         if (e == ERR_OK && check_clean(p) != !b->checked)
@@ -125,10 +134,6 @@ TEST(a_lie_on_any_lane_opens_nothing)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-struct told {
-    atomic_uint begun, ended; /* lanes flush side by side */
-};
-
 static enum err note_begin(void *self)
 {
     ((struct told *)self)->begun++;
@@ -141,11 +146,12 @@ static enum err note_end(void *self)
     return ERR_OK;
 }
 
+/* Where a lane gets work, the disk has it that a check begins. */
 static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 {
-    (void)self;
+    const struct seat *s = self;
     (void)lane;
-    return bytes_ok(arguments);
+    return s->told->begun == 1 ? bytes_ok(arguments) : ERR_DATA;
 }
 
 /* Lane k's tiles are those of its number. */
@@ -172,7 +178,7 @@ static enum err do_jobs(struct party *p, void *shared)
     struct told told = {0};
     const struct check_limits limits = {
         .guard = {.begin = note_begin, .end = note_end, .self = &told}};
-    struct seat s = {.b = b, .index = p->index};
+    struct seat s = {.b = b, .index = p->index, .told = &told};
     struct planes x, out;
     const struct crew_job job = {CREW_COUNT, put_nothing, multiply_some, take_one, &s};
     enum err e;
@@ -182,8 +188,11 @@ static enum err do_jobs(struct party *p, void *shared)
     bits_zero(planes_flat(&x));
     s.x = planes_flat(&x);
     s.out = planes_flat(&out);
+    TRY(b->apart ? check_alike(p, &p->index, sizeof p->index) : ERR_OK);
     e = crew_jobs(p, &job);
     /* of this lane: around the jobs, and of its own flush, within */
+    if (b->apart)
+        return told.begun == 0 ? e : ERR_DATA;
     if (told.begun == 0 || (told.ended == told.begun) != (e == ERR_OK))
         return ERR_DATA;
     return e != ERR_OK || check_clean(p) ? e : ERR_DATA;
@@ -203,6 +212,17 @@ TEST(results_of_jobs_are_taken_once_all_lanes_have_proved_them)
                 assert_true(results[s] == ERR_CHEAT || results[s] == ERR_PEER);
                 assert_int_equal(b.taken[s], 0);
             }
+    }
+}
+
+TEST(no_job_begins_where_servers_have_not_heard_the_same)
+{
+    struct bench b = {.checked = true, .lane = LANES, .apart = true};
+    enum err results[3];
+    (void)three_run_dealt(7, LANES, 1, do_jobs, &b, NULL, results);
+    for (unsigned s = 0; s < 3; s++) {
+        assert_true(results[s] == ERR_CHEAT || results[s] == ERR_PEER);
+        assert_int_equal(b.taken[s], 0);
     }
 }
 
