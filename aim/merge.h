@@ -1,0 +1,63 @@
+/*
+ * aim/merge.h - neighbouring codes of an attribute that are measured together.
+ *
+ * A bin with next to nobody in it is mostly noise. Once every attribute is measured alone, at all
+ * of its codes, those with few rows are merged with their neighbours; marginals of two and more
+ * attributes are selected and measured over the *groups* that come out. Cells over groups are
+ * *merged cells*. Codes and domain stay what the study says: the model shares a group out over its
+ * codes by what was measured of them at first (aim/model.h).
+ *
+ * Merges follow from what was opened, so they are public. As bytes:
+ *
+ *   u16 attributes that are merged; of each, ascending: u16 attribute, u32 groups, and of each
+ *   group but the first u32 the first of its codes
+ */
+#ifndef TREFOIL_AIM_MERGE_H
+#define TREFOIL_AIM_MERGE_H
+
+#include "aim/workload.h"
+
+#define MERGE_SHARE 0.01 /* of all rows: a group with less is merged */
+
+struct merges {
+    size_t attributes;
+    uint32_t *groups; /* of each attribute: how many */
+    uint32_t **group; /* of each attribute: of each code its group; NULL: every code is one */
+};
+
+/* Every code its own group. */
+enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
+/*
+ * Codes of ordered attributes, integer and numeric ones, merged by their noisy counts: while a
+ * group has less than MERGE_SHARE of `total`, the least joins its smaller neighbour; of equal ones
+ * the lower. The missing value stays alone, and so do all codes of an attribute in `keep` (may be
+ * NULL). counts[attribute][code]; those below 0 count as 0.
+ */
+enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
+                       double total, const bool *keep) MUST_CHECK;
+enum err merges_copy(struct merges *m, const struct merges *from,
+                     const struct domain *d) MUST_CHECK;
+void merges_clear(struct merges *m);
+
+bool merges_any(const struct merges *m);
+/* Whether any attribute of the clique is merged. */
+bool merges_touch(const struct merges *m, const struct clique *c);
+bool merges_equal(const struct merges *a, const struct merges *b, const struct domain *d);
+
+/* Merged cells of a marginal; UINT64_MAX on overflow. */
+uint64_t merges_cells(const struct merges *m, const struct clique *c);
+/* index[i] = the merged cell to which cell i of the clique adds; there are clique_cells(). */
+void merges_index(const struct merges *m, const struct domain *d, const struct clique *c,
+                  uint32_t *index);
+/* The attributes with groups in the place of codes, for what counts cells. It borrows the rest. */
+enum err merges_domain(const struct merges *m, const struct domain *d,
+                       struct domain *merged) MUST_CHECK;
+
+void merges_write(const struct merges *m, const struct domain *d, struct bytes *out);
+/*
+ * ERR_FORMAT unless merges_write() wrote it for this domain; `m` then holds nothing. Reads no more
+ * than that.
+ */
+enum err merges_read(struct merges *m, const struct domain *d, struct reader *r) MUST_CHECK;
+
+#endif
