@@ -37,7 +37,12 @@
 #define AIM_GUMBEL_BITS 24   /* lattice of Gumbels: 2^-24 */
 #define AIM_ESTIMATE_BITS 10 /* grid of estimates: 2^-10 */
 
-/* Marginals are named by their index in the closure of the workload (aim/workload.h). */
+/*
+ * Marginals are named by their index in the closure of the workload (aim/workload.h). Where a
+ * request has `merges`, which is NULL in round 0, its cells, and all that is said of cells above,
+ * are merged ones (aim/merge.h).
+ */
+struct merges;
 
 /* How badly the model fits: the sum of |x_j - c_j|, or of (x_j - C_j)^2, C_j c_j rounded. */
 enum aim_score { AIM_L1, AIM_L2 };
@@ -47,9 +52,10 @@ struct aim_measure {
     size_t queries;
     const uint32_t *query; /* `queries` closure indices */
     uint64_t multiplier;   /* m: the same for all of the batch */
-    int64_t *values;       /* out: the cells of one query after the other, row-major */
-    uint64_t *population;  /* out, 0 before: the number of the set of rows, if it grows */
-    unsigned *lost;        /* out, 0 before: how often it was debited in vain */
+    const struct merges *merges;
+    int64_t *values;      /* out: the cells of one query after the other, row-major */
+    uint64_t *population; /* out, 0 before: the number of the set of rows, if it grows */
+    unsigned *lost;       /* out, 0 before: how often it was debited in vain */
 };
 
 struct aim_select {
@@ -58,6 +64,7 @@ struct aim_select {
     double sigma;   /* sigma_t, from which servers recompute the penalties */
     enum aim_score score;
     unsigned shift; /* f, 24 .. 40 */
+    const struct merges *merges;
     size_t candidates;
     const uint32_t *query;    /* of each candidate */
     const uint64_t *scale;    /* m_q of each */

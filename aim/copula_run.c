@@ -93,7 +93,7 @@ static enum err measure(struct run *r)
         query[i] = i;
     TRY(debit_one_ways(r, multiplier, 1));
     TRY(r->backend->measure(r->backend->self,
-                            &(struct aim_measure){0, d, query, multiplier, values,
+                            &(struct aim_measure){0, d, query, multiplier, NULL, values,
                                                   .population = &r->result->round[0].population,
                                                   .lost = &lost}));
     r->lost = lost;

@@ -64,7 +64,7 @@ static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query
     return ERR_OK;
 }
 
-static enum err fill_estimates(struct loop *l)
+static enum err fill_estimates(struct loop *l, const struct select_terms *terms)
 {
     const struct aim_options *o = l->options;
     struct model_memo *memo CLEAN(model_memo_free) = NULL;
@@ -72,7 +72,7 @@ static enum err fill_estimates(struct loop *l)
     TRY(model_memo_new(&memo, l->result->model));
     for (size_t i = 0; i < l->candidates; i++) {
         TRY(estimate(l, memo, l->query[i], at));
-        TRY(select_check_estimates(o->domain, o->workload, l->query[i], &o->bounds, at, l->log));
+        TRY(select_check_estimates(terms, l->query[i], at, l->log));
         at += o->workload->query[l->query[i]].cells;
     }
     return ERR_OK;
@@ -112,7 +112,7 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
     struct select_plan plan;
     TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
     TRY(make_room(l, request.estimates));
-    TRY(fill_estimates(l));
+    TRY(fill_estimates(l, &terms));
     TRY(memory_new(&chosen->values, largest));
     request.shift = plan.shift;
     request.estimate = l->estimate;

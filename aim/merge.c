@@ -11,16 +11,22 @@ static uint32_t ordered_codes(const struct domain_attribute *a)
     return a->kind == DOMAIN_CATEGORICAL ? 0 : a->values;
 }
 
+static enum err make_room(struct merges *m, size_t attributes)
+{
+    *m = (struct merges){.attributes = attributes};
+    TRY(memory_new(&m->codes, attributes));
+    TRY(memory_new(&m->groups, attributes));
+    return memory_new(&m->group, attributes);
+}
+
 enum err merges_none(struct merges *m, const struct domain *d)
 {
-    *m = (struct merges){.attributes = d->attributes};
-    if (memory_new(&m->groups, d->attributes) != ERR_OK ||
-        memory_new(&m->group, d->attributes) != ERR_OK) {
+    if (make_room(m, d->attributes) != ERR_OK) {
         merges_clear(m);
         return ERR_NOMEM;
     }
     for (size_t i = 0; i < d->attributes; i++)
-        m->groups[i] = d->attribute[i].size;
+        m->codes[i] = m->groups[i] = d->attribute[i].size;
     return ERR_OK;
 }
 
@@ -28,6 +34,7 @@ void merges_clear(struct merges *m)
 {
     for (size_t i = 0; m->group != NULL && i < m->attributes; i++)
         memory_free(&m->group[i]);
+    memory_free(&m->codes);
     memory_free(&m->group);
     memory_free(&m->groups);
     *m = (struct merges){0};
@@ -148,21 +155,26 @@ enum err merges_choose(struct merges *m, const struct domain *d, const double *c
 
 /* --- what they are ---------------------------------------------------------------------------- */
 
-enum err merges_copy(struct merges *m, const struct merges *from, const struct domain *d)
+static enum err copy(struct merges *m, const struct merges *from)
 {
-    TRY(merges_none(m, d));
-    for (size_t i = 0; i < d->attributes; i++) {
-        const uint32_t size = d->attribute[i].size;
+    TRY(make_room(m, from->attributes));
+    for (size_t i = 0; i < from->attributes; i++) {
+        m->codes[i] = from->codes[i];
+        m->groups[i] = from->groups[i];
         if (from->group[i] == NULL)
             continue;
-        if (memory_new(&m->group[i], size) != ERR_OK) {
-            merges_clear(m);
-            return ERR_NOMEM;
-        }
-        memcpy(m->group[i], from->group[i], size * sizeof *m->group[i]);
-        m->groups[i] = from->groups[i];
+        TRY(memory_new(&m->group[i], m->codes[i]));
+        memcpy(m->group[i], from->group[i], m->codes[i] * sizeof *m->group[i]);
     }
     return ERR_OK;
+}
+
+enum err merges_copy(struct merges *m, const struct merges *from)
+{
+    enum err e = copy(m, from);
+    if (e != ERR_OK)
+        merges_clear(m);
+    return e;
 }
 
 bool merges_any(const struct merges *m)
@@ -181,13 +193,13 @@ bool merges_touch(const struct merges *m, const struct clique *c)
     return false;
 }
 
-bool merges_equal(const struct merges *a, const struct merges *b, const struct domain *d)
+bool merges_equal(const struct merges *a, const struct merges *b)
 {
-    for (size_t i = 0; i < d->attributes; i++) {
+    for (size_t i = 0; i < a->attributes; i++) {
         if (a->groups[i] != b->groups[i] || (a->group[i] == NULL) != (b->group[i] == NULL))
             return false;
         if (a->group[i] != NULL &&
-            memcmp(a->group[i], b->group[i], d->attribute[i].size * sizeof *a->group[i]) != 0)
+            memcmp(a->group[i], b->group[i], a->codes[i] * sizeof *a->group[i]) != 0)
             return false;
     }
     return true;
@@ -202,14 +214,18 @@ uint64_t merges_cells(const struct merges *m, const struct clique *c)
     return cells;
 }
 
-void merges_index(const struct merges *m, const struct domain *d, const struct clique *c,
-                  uint32_t *index)
+uint64_t merges_query_cells(const struct merges *m, const struct workload_query *q)
+{
+    return m != NULL ? merges_cells(m, &q->clique) : q->cells;
+}
+
+void merges_index(const struct merges *m, const struct clique *c, uint32_t *index)
 {
     uint64_t made = 1;
     index[0] = 0;
     for (unsigned i = 0; i < c->n; i++) { /* from the last, so that nothing is overwritten */
         const uint16_t a = c->attribute[i];
-        const uint32_t size = d->attribute[a].size, *group = m->group[a];
+        const uint32_t size = m->codes[a], *group = m->group[a];
         for (uint64_t k = made * size; k-- > 0;) {
             const uint32_t code = (uint32_t)(k % size);
             index[k] = index[k / size] * m->groups[a] + (group != NULL ? group[code] : code);
@@ -231,19 +247,19 @@ enum err merges_domain(const struct merges *m, const struct domain *d, struct do
 
 /* --- as bytes --------------------------------------------------------------------------------- */
 
-void merges_write(const struct merges *m, const struct domain *d, struct bytes *out)
+void merges_write(const struct merges *m, struct bytes *out)
 {
     uint16_t merged = 0;
-    for (size_t i = 0; i < d->attributes; i++)
+    for (size_t i = 0; i < m->attributes; i++)
         merged = (uint16_t)(merged + (m->group[i] != NULL));
     bytes_put_u16(out, merged);
-    for (size_t i = 0; i < d->attributes; i++) {
+    for (size_t i = 0; i < m->attributes; i++) {
         const uint32_t *group = m->group[i];
         if (group == NULL)
             continue;
         bytes_put_u16(out, (uint16_t)i);
         bytes_put_u32(out, m->groups[i]);
-        for (uint32_t code = 1; code < d->attribute[i].size; code++)
+        for (uint32_t code = 1; code < m->codes[i]; code++)
             if (group[code] != group[code - 1])
                 bytes_put_u32(out, code);
     }

@@ -21,7 +21,8 @@
 
 struct merges {
     size_t attributes;
-    uint32_t *groups; /* of each attribute: how many */
+    uint32_t *codes;  /* of each attribute: how many */
+    uint32_t *groups; /* and how many groups */
     uint32_t **group; /* of each attribute: of each code its group; NULL: every code is one */
 };
 
@@ -35,25 +36,25 @@ enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
  */
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
                        double total, const bool *keep) MUST_CHECK;
-enum err merges_copy(struct merges *m, const struct merges *from,
-                     const struct domain *d) MUST_CHECK;
+enum err merges_copy(struct merges *m, const struct merges *from) MUST_CHECK;
 void merges_clear(struct merges *m);
 
 bool merges_any(const struct merges *m);
 /* Whether any attribute of the clique is merged. */
 bool merges_touch(const struct merges *m, const struct clique *c);
-bool merges_equal(const struct merges *a, const struct merges *b, const struct domain *d);
+bool merges_equal(const struct merges *a, const struct merges *b);
 
 /* Merged cells of a marginal; UINT64_MAX on overflow. */
 uint64_t merges_cells(const struct merges *m, const struct clique *c);
-/* index[i] = the merged cell to which cell i of the clique adds; there are clique_cells(). */
-void merges_index(const struct merges *m, const struct domain *d, const struct clique *c,
-                  uint32_t *index);
+/* The same of a query; its own cells where `m` is NULL. */
+uint64_t merges_query_cells(const struct merges *m, const struct workload_query *q);
+/* index[i] = the merged cell to which cell i of the clique adds, for each of its cells. */
+void merges_index(const struct merges *m, const struct clique *c, uint32_t *index);
 /* The attributes with groups in the place of codes, for what counts cells. It borrows the rest. */
 enum err merges_domain(const struct merges *m, const struct domain *d,
                        struct domain *merged) MUST_CHECK;
 
-void merges_write(const struct merges *m, const struct domain *d, struct bytes *out);
+void merges_write(const struct merges *m, struct bytes *out);
 /*
  * ERR_FORMAT unless merges_write() wrote it for this domain; `m` then holds nothing. Reads no more
  * than that.

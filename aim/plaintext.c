@@ -1,6 +1,7 @@
 #include "aim/plaintext.h"
 
 #include "aim/forms.h"
+#include "aim/merge.h"
 #include "aim/score.h"
 #include "aim/tabulate.h"
 #include "base/memory.h"
@@ -91,55 +92,86 @@ static enum err check_query(const struct plaintext *p, uint32_t query)
                     query);
 }
 
-static enum err measure_one(struct plaintext *p, uint32_t query, uint64_t multiplier,
-                            int64_t *values)
+/* The counts that a request is about; the caller frees `own`, which may be where they are. */
+static enum err counts_of(const struct plaintext *p, uint32_t query, const struct merges *merges,
+                          const int64_t **counts, int64_t **own)
 {
     const struct workload_query *q;
+    uint32_t *index CLEAN(memory_release) = NULL;
     TRY(check_query(p, query));
     q = &p->workload->query[query];
-    TRY(p->noise.gauss(p->noise.self, q->cells, values));
+    *counts = p->counts + q->offset;
+    if (merges == NULL || !merges_touch(merges, &q->clique))
+        return ERR_OK;
+    TRY(memory_new(own, merges_query_cells(merges, q)));
+    TRY(memory_new(&index, q->cells));
+    merges_index(merges, &q->clique, index);
     for (uint64_t i = 0; i < q->cells; i++)
-        values[i] += (int64_t)multiplier * p->counts[q->offset + i];
+        (*own)[index[i]] += (*counts)[i];
+    *counts = *own;
     return ERR_OK;
 }
 
-static enum err measure(void *self, const struct aim_measure *request)
+/* values += multiplier times the counts; *cells is how many. */
+static enum err measure_one(struct plaintext *p, uint32_t query, const struct merges *merges,
+                            uint64_t multiplier, int64_t *values, uint64_t *cells)
 {
-    struct plaintext *p = self;
-    int64_t *values = request->values;
-    for (size_t k = 0; k < request->queries; k++) {
-        TRY(measure_one(p, request->query[k], request->multiplier, values));
-        values += p->workload->query[request->query[k]].cells;
+    int64_t *own CLEAN(memory_release) = NULL;
+    const int64_t *counts;
+    TRY(counts_of(p, query, merges, &counts, &own));
+    *cells = merges_query_cells(merges, &p->workload->query[query]);
+    TRY(p->noise.gauss(p->noise.self, *cells, values));
+    for (uint64_t i = 0; i < *cells; i++)
+        values[i] += (int64_t)multiplier * counts[i];
+    return ERR_OK;
+}
+
+static enum err measure(void *self, const struct aim_measure *r)
+{
+    int64_t *values = r->values;
+    uint64_t cells;
+    for (size_t k = 0; k < r->queries; k++) {
+        TRY(measure_one(self, r->query[k], r->merges, r->multiplier, values, &cells));
+        values += cells;
     }
     return ERR_OK;
 }
 
-static enum err select_one(void *self, struct aim_select *request)
+/* How badly candidate k is met, less what noise alone would make. */
+static enum err score_of(const struct plaintext *p, const struct aim_select *r, size_t k,
+                         const uint64_t *estimate, uint64_t *cells, int64_t *score)
+{
+    int64_t *own CLEAN(memory_release) = NULL;
+    const int64_t *counts;
+    TRY(counts_of(p, r->query[k], r->merges, &counts, &own));
+    *cells = merges_query_cells(r->merges, &p->workload->query[r->query[k]]);
+    *score = (int64_t)select_score(r->score, *cells, counts, estimate) - (int64_t)r->penalty[k];
+    return ERR_OK;
+}
+
+static enum err select_one(void *self, struct aim_select *r)
 {
     struct plaintext *p = self;
     int64_t *noise CLEAN(memory_release) = NULL;
-    const uint64_t *estimate = request->estimate;
+    const uint64_t *estimate = r->estimate;
     int64_t best = 0;
-    TRY(memory_new(&noise, request->candidates));
-    TRY(p->noise.gumbel(p->noise.self, request->candidates, noise));
-    for (size_t k = 0; k < request->candidates; k++) {
-        const struct workload_query *q;
+    uint64_t cells;
+    TRY(memory_new(&noise, r->candidates));
+    TRY(p->noise.gumbel(p->noise.self, r->candidates, noise));
+    for (size_t k = 0; k < r->candidates; k++) {
         int64_t score;
-        TRY(check_query(p, request->query[k]));
-        q = &p->workload->query[request->query[k]];
-        score = (int64_t)select_score(request->score, q->cells, p->counts + q->offset, estimate) -
-                (int64_t)request->penalty[k];
-        score = (int64_t)request->scale[k] * score +
-                noise[k] * (INT64_C(1) << (request->shift - AIM_GUMBEL_BITS));
+        TRY(score_of(p, r, k, estimate, &cells, &score));
+        score = (int64_t)r->scale[k] * score +
+                noise[k] * (INT64_C(1) << (r->shift - AIM_GUMBEL_BITS));
         if (k == 0 || score > best) {
             best = score;
-            request->selected = k;
+            r->selected = k;
         }
-        estimate += q->cells;
+        estimate += cells;
     }
-    if (request->multiplier == 0)
+    if (r->multiplier == 0)
         return ERR_OK;
-    return measure_one(p, request->query[request->selected], request->multiplier, request->values);
+    return measure_one(p, r->query[r->selected], r->merges, r->multiplier, r->values, &cells);
 }
 
 static enum err open_forms(void *self, const struct aim_forms *request)

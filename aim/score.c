@@ -150,7 +150,7 @@ static u128 range_of(const struct select_terms *t, uint32_t query)
     case AIM_L1:
         return l1 << AIM_ESTIMATE_BITS;
     case AIM_L2:
-        return (l1 + t->workload->query[query].cells) << t->bounds.bits;
+        return (l1 + merges_query_cells(t->merges, &t->workload->query[query])) << t->bounds.bits;
     }
     return 0;
 }
@@ -246,7 +246,7 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
     for (size_t i = 0; i < t->candidates; i++) {
         const struct workload_query *q = &t->workload->query[t->query[i]];
         if (!multiplier_of(t, q->weight, most, SCORE_SHIFT_MAX, &multiplier[i]) ||
-            !penalty_of(t, q->cells, &penalty[i]))
+            !penalty_of(t, merges_query_cells(t->merges, q), &penalty[i]))
             return log_fail(log, ERR_RANGE,
                             "select: epsilon %g or sigma %g of the round is out of range",
                             t->epsilon, t->sigma);
@@ -266,16 +266,15 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
     return ERR_OK;
 }
 
-enum err select_check_estimates(const struct domain *d, const struct workload *w, uint32_t query,
-                                const struct score_bounds *bounds, const uint64_t *estimate,
-                                struct log *log)
+enum err select_check_estimates(const struct select_terms *t, uint32_t query,
+                                const uint64_t *estimate, struct log *log)
 {
-    uint64_t one = UINT64_C(1) << (bounds->bits + AIM_ESTIMATE_BITS);
+    uint64_t one = UINT64_C(1) << (t->bounds.bits + AIM_ESTIMATE_BITS);
     uint64_t cells, sum = 0, cell = 0;
-    if (query >= w->queries)
+    if (query >= t->workload->queries)
         return log_fail(log, ERR_REFUSED,
                         "select: query %u is no marginal of the workload's closure", query);
-    cells = w->query[query].cells;
+    cells = merges_query_cells(t->merges, &t->workload->query[query]);
     while (cell < cells && estimate[cell] <= one && sum <= 2 * one)
         sum += estimate[cell++];
     if (cell == cells && sum <= 2 * one)
@@ -284,8 +283,8 @@ enum err select_check_estimates(const struct domain *d, const struct workload *w
         log, ERR_REFUSED,
         "select: the estimates of %s are out of bounds at cell %llu (each at most 2^%u, in "
         "sum at most 2^%u)",
-        clique_name(&w->query[query].clique, d).text, (unsigned long long)cell, bounds->bits,
-        bounds->bits + 1);
+        clique_name(&t->workload->query[query].clique, t->domain).text, (unsigned long long)cell,
+        t->bounds.bits, t->bounds.bits + 1);
 }
 
 static uint64_t sum_l1(size_t cells, const int64_t *counts, const uint64_t *estimate)

@@ -20,6 +20,7 @@
 #define TREFOIL_AIM_SCORE_H
 
 #include "aim/backend.h"
+#include "aim/merge.h"
 #include "aim/workload.h"
 
 #define SCORE_WIDTH_MAX 63
@@ -50,7 +51,8 @@ double measure_sigma(uint64_t multiplier);
 struct select_terms {
     const struct domain *domain;
     const struct workload *workload;
-    const uint32_t *query; /* `candidates` closure indices */
+    const struct merges *merges; /* NULL: none */
+    const uint32_t *query;       /* `candidates` closure indices */
     size_t candidates;
     double epsilon; /* eps_t, without the slack of the Gumbel circuit */
     double sigma;   /* sigma_t, of the measurement that follows */
@@ -79,10 +81,12 @@ struct select_plan {
 enum err select_plan(const struct select_terms *terms, uint64_t *multiplier, uint64_t *penalty,
                      struct select_plan *plan, struct log *log) MUST_CHECK;
 
-/* ERR_REFUSED, logged with the query's name, if estimates leave the bounds above. */
-enum err select_check_estimates(const struct domain *d, const struct workload *w, uint32_t query,
-                                const struct score_bounds *bounds, const uint64_t *estimate,
-                                struct log *log) MUST_CHECK;
+/*
+ * ERR_REFUSED, logged with the query's name, if its estimates leave the bounds above; of the terms
+ * it takes domain, workload, merges and bounds.
+ */
+enum err select_check_estimates(const struct select_terms *terms, uint32_t query,
+                                const uint64_t *estimate, struct log *log) MUST_CHECK;
 
 /*
  * The integer that servers compute on shares (protocols/score.h):

@@ -197,6 +197,7 @@ static enum err strict_select(void *self, struct aim_select *request)
     uint64_t scale[64], penalty[64];
     struct select_terms terms = {.domain = s->stage->domain,
                                  .workload = s->stage->workload,
+                                 .merges = request->merges,
                                  .query = request->query,
                                  .candidates = request->candidates,
                                  .epsilon = request->epsilon,
@@ -211,11 +212,9 @@ static enum err strict_select(void *self, struct aim_select *request)
     assert_int_equal(plan.shift, request->shift);
     for (size_t i = 0; i < request->candidates; i++) {
         assert_true(request->scale[i] == scale[i] && request->penalty[i] == penalty[i]);
-        assert_int_equal(select_check_estimates(s->stage->domain, s->stage->workload,
-                                                request->query[i], &s->options->bounds, estimate,
-                                                NULL),
-                         ERR_OK);
-        estimate += s->stage->workload->query[request->query[i]].cells;
+        assert_int_equal(select_check_estimates(&terms, request->query[i], estimate, NULL), ERR_OK);
+        estimate += merges_query_cells(request->merges,
+                                       &s->stage->workload->query[request->query[i]]);
     }
     assert_ptr_equal(estimate, request->estimate + request->estimates);
     assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);

@@ -239,21 +239,22 @@ TEST(estimates_are_held_to_their_bounds)
     static const uint32_t size[] = {2, 2};
     struct domain *d CLEAN(domain_free) = support_domain(size, 2);
     struct workload *w CLEAN(workload_free) = NULL;
-    struct score_bounds b = {.bits = 5};
+    struct select_terms t = {.domain = d, .bounds = {.bits = 5}};
     char sink[300] = "";
     struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
     uint64_t c[4] = {32 << 10, 32 << 10, 0, 0};
     assert_int_equal(workload_all(&w, d, 2, NULL), ERR_OK);
-    assert_int_equal(select_check_estimates(d, w, 2, &b, c, &log), ERR_OK);
+    t.workload = w;
+    assert_int_equal(select_check_estimates(&t, 2, c, &log), ERR_OK);
     c[3] = 1;
-    assert_int_equal(select_check_estimates(d, w, 2, &b, c, &log), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, c, &log), ERR_REFUSED);
     assert_non_null(strstr(sink, "a0 x a1"));
     c[0] = (32 << 10) + 1;
     c[1] = 0;
-    assert_int_equal(select_check_estimates(d, w, 2, &b, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, c, NULL), ERR_REFUSED);
     c[0] = UINT64_MAX;
-    assert_int_equal(select_check_estimates(d, w, 2, &b, c, NULL), ERR_REFUSED);
-    assert_int_equal(select_check_estimates(d, w, 3, &b, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 2, c, NULL), ERR_REFUSED);
+    assert_int_equal(select_check_estimates(&t, 3, c, NULL), ERR_REFUSED);
 }
 
 /* The servers' formula in Z_2^64. */

@@ -214,14 +214,15 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
 static enum err take_candidates(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
+    const struct select_terms terms = {
+        .domain = g->study->domain, .workload = g->study->workload, .bounds = g->bounds->counts};
     const uint64_t *estimate = r->estimate;
     struct score_candidate *c;
     TRY(memory_new(&c, r->queries));
     s->select.candidate = c;
     for (uint32_t k = 0; k < r->queries; k++) {
         const uint64_t cells = g->counts->cells[r->query[k]];
-        TRY(select_check_estimates(g->study->domain, g->study->workload, r->query[k],
-                                   &g->bounds->counts, estimate, g->log));
+        TRY(select_check_estimates(&terms, r->query[k], estimate, g->log));
         c[k] = (struct score_candidate){r->query[k], estimate};
         estimate += cells;
         s->cells = s->cells < cells ? cells : s->cells;
