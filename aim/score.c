@@ -1,5 +1,7 @@
 #include "aim/score.h"
 
+#include "base/memory.h"
+
 #include <gmp.h>
 #include <math.h>
 
@@ -8,6 +10,41 @@ typedef unsigned __int128 u128;
 uint64_t score_total(const struct score_bounds *b, uint32_t query)
 {
     return b->total != NULL ? b->total[query] : UINT64_C(1) << b->bits;
+}
+
+/* Codes of the largest group of each attribute. */
+static void largest_groups(const struct merges *m, uint32_t *largest)
+{
+    for (size_t i = 0; i < m->attributes; i++) {
+        const uint32_t *group = m->group[i];
+        uint32_t codes = 1;
+        largest[i] = 1;
+        for (uint32_t code = 1; group != NULL && code < m->codes[i]; code++) {
+            codes = group[code] == group[code - 1] ? codes + 1 : 1;
+            largest[i] = codes > largest[i] ? codes : largest[i];
+        }
+    }
+}
+
+/* Nothing wraps: a cell counts no more than its marginal, whose total is bounded. */
+enum err score_merged(struct score_bounds *merged, const struct score_bounds *b,
+                      const struct workload *w, const struct merges *m)
+{
+    uint32_t *largest CLEAN(memory_release) = NULL;
+    *merged = *b;
+    if (m == NULL)
+        return ERR_OK;
+    TRY(memory_new(&largest, m->attributes));
+    largest_groups(m, largest);
+    for (size_t q = 0; q < w->queries; q++) {
+        const struct workload_query *query = &w->query[q];
+        uint64_t most = w->query[query->parent].cells / query->cells * b->counts;
+        for (unsigned i = 0; i < query->clique.n; i++)
+            most *= largest[query->clique.attribute[i]];
+        for (most += b->rows; most >> merged->bits != 0;)
+            merged->bits++;
+    }
+    return ERR_OK;
 }
 
 /* False if z, which is not negative, needs more than 64 bits. */

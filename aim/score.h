@@ -35,9 +35,18 @@
 struct score_bounds {
     unsigned bits;         /* l: every count is below 2^l */
     const uint64_t *total; /* S_q by closure index; NULL: 2^l for all (records) */
+    /* what l is made of: the most that owners of counts count in a cell of a maximal marginal, and
+     * the most rows that others send (aim/merge.h) */
+    uint64_t counts, rows;
 };
 
 uint64_t score_total(const struct score_bounds *b, uint32_t query);
+/*
+ * The same of merged cells, where `m` is not NULL: l is never smaller. Owners of counts bound each
+ * cell, so that one over groups of codes may count as many times that.
+ */
+enum err score_merged(struct score_bounds *merged, const struct score_bounds *b,
+                      const struct workload *w, const struct merges *m) MUST_CHECK;
 
 /*
  * m = floor(2^20 / sigma); ERR_RANGE, logged, if it is below 2^8 (sigma above 4096: the budget is

@@ -46,9 +46,8 @@ void counts_free(struct counts **counts)
     memory_free(counts);
 }
 
-void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index)
+void counts_sum_down(struct share64 to, struct share64 from, const uint32_t *index)
 {
-    struct share64 from = counts_query(c, parent), to = counts_query(c, child);
     for (size_t i = 0; i < from.n; i++) {
         to.a[index[i]] += from.a[i];
         to.b[index[i]] += from.b[i];

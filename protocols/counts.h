@@ -30,8 +30,14 @@ static inline struct share64 counts_query(const struct counts *c, size_t query)
     return share64_view(c->x, c->start[query], c->cells[query]);
 }
 
-/* child's counts = sums of parent's: parent cell i adds to child cell index[i]. Local. */
-void counts_sum_down(struct counts *c, size_t parent, size_t child, const uint32_t *index);
+/* Adds cell i of `from` to cell index[i] of `to`. Local. */
+void counts_sum_down(struct share64 to, struct share64 from, const uint32_t *index);
+
+/* Whether they have what such scores are made from. */
+static inline bool counts_finished(const struct counts *c, bool squared)
+{
+    return squared ? c->squares.n > 0 : c->kept != NULL;
+}
 
 /*
  * Makes what scores keep of the counts, from their bits. 2 + ceil(log2(bits - 1)) rounds a tile of

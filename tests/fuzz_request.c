@@ -34,7 +34,7 @@ static void as_request(const uint8_t *data, size_t size)
     struct workload *w CLEAN(workload_free) = make_workload(&d);
     struct request r CLEAN(request_clear);
     struct bytes back CLEAN(bytes_clear) = {0};
-    if (request_read(&r, w, data, size) == ERR_OK) {
+    if (request_read(&r, d, w, data, size) == ERR_OK) {
         if (request_write(&r, &back) != ERR_OK)
             abort();
         same(&back, data, size);

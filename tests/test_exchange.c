@@ -289,26 +289,27 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
     assert_int_equal(request_write(&r, &text), ERR_OK);
     assert_in_range(text.size, 1, request_longest(w));
-    assert_int_equal(request_read(&back, w, text.data, text.size), ERR_OK);
+    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
     assert_int_equal(back.query[1], 2);
     request_clear(&back);
     for (size_t n = 0; n < text.size; n++)
-        assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
     {
         const struct request measure = {.kind = REQUEST_MEASURE, .queries = 2, .query = query};
         struct bytes other CLEAN(bytes_clear) = {0};
         assert_int_equal(request_write(&measure, &other), ERR_OK);
         for (size_t n = 0; n < other.size; n++)
-            assert_int_equal(request_read(&back, w, other.data, n), ERR_FORMAT);
+            assert_int_equal(request_read(&back, d.s.study->domain, w, other.data, n), ERR_FORMAT);
     }
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
         uint8_t was = text.data[changes[k].at];
         text.data[changes[k].at] = changes[k].value;
-        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
+                         ERR_FORMAT);
         text.data[changes[k].at] = was;
     }
     bytes_put_u8(&text, 0);
-    assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
     memory_free(&r.estimate);
 }
@@ -329,15 +330,16 @@ TEST(a_request_of_forms_comes_back)
         r.weight[r.weights - 1] = -7;
         assert_int_equal(request_write(&r, &text), ERR_OK);
         assert_in_range(text.size, 1, request_longest(w));
-        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_OK);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
         assert_int_equal(back.weights, r.weights);
         assert_memory_equal(back.weight, r.weight, r.weights * sizeof *r.weight);
         assert_int_equal(back.estimates, 0);
         request_clear(&back);
         for (size_t n = 0; n < text.size; n++)
-            assert_int_equal(request_read(&back, w, text.data, n), ERR_FORMAT);
+            assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
         text.data[1] = REQUEST_SELECT; /* other sizes, or marginals twice */
-        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
+                         ERR_FORMAT);
         r.queries = 0;
         r.weights = 2 * products_codes(w);
     }
@@ -347,7 +349,8 @@ TEST(a_request_of_forms_comes_back)
     {
         struct bytes text CLEAN(bytes_clear) = {0};
         assert_int_equal(request_write(&r, &text), ERR_OK);
-        assert_int_equal(request_read(&back, w, text.data, text.size), ERR_FORMAT);
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
+                         ERR_FORMAT);
     }
     memory_free(&r.weight);
 }

@@ -101,7 +101,8 @@ enum err answers_find(const struct answers *a, unsigned round, const struct requ
     if (round >= a->count)
         return ERR_OK;
     r = &a->round[round];
-    TRY(request_read(&before, a->study->workload, r->request.data, r->request.size));
+    TRY(request_read(&before, a->study->domain, a->study->workload, r->request.data,
+                     r->request.size));
     if (!request_asks_alike(&before, request))
         return log_fail(a->log, ERR_MISMATCH,
                         "%s has an answer to another request than this program would make in round "

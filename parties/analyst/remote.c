@@ -1,6 +1,7 @@
 #include "parties/analyst/remote.h"
 
 #include "aim/forms.h"
+#include "aim/merge.h"
 #include "base/clock.h"
 #include "base/memory.h"
 
@@ -226,10 +227,24 @@ static enum err keep(struct remote *r, unsigned round, const struct request *req
 
 /* --- the backend ------------------------------------------------------------------------------ */
 
+/* No merges at all are not named. */
+static enum err name_merges(const struct merges *m, struct request *request)
+{
+    if (m == NULL || !merges_any(m))
+        return ERR_OK;
+    merges_write(m, &request->merges);
+    return bytes_ok(&request->merges);
+}
+
+/* How many values a marginal has. */
+static uint64_t cells_of(const struct remote *r, const struct merges *m, uint32_t query)
+{
+    return merges_query_cells(m, &r->study->workload->query[query]);
+}
+
 static enum err measure(void *self, const struct aim_measure *m)
 {
     struct remote *r = self;
-    const struct workload_query *all = r->study->workload->query;
     struct request request CLEAN(request_clear) = {
         .kind = REQUEST_MEASURE,
         .queries = (uint32_t)m->queries,
@@ -240,12 +255,13 @@ static enum err measure(void *self, const struct aim_measure *m)
     size_t at = 0;
     TRY(memory_new(&request.query, m->queries));
     memcpy(request.query, m->query, m->queries * sizeof *m->query);
+    TRY(name_merges(m->merges, &request));
     TRY(ask_aloud(r, "the servers make noise and measure all one-ways", m->round, &request, &answer,
                   m->lost));
     in = reader_of(answer.data, answer.size);
     *m->population = reader_u64(&in);
     for (size_t k = 0; k < m->queries; k++)
-        for (uint64_t j = 0; j < all[m->query[k]].cells; j++)
+        for (uint64_t j = 0; j < cells_of(r, m->merges, m->query[k]); j++)
             m->values[at++] = (int64_t)reader_u64(&in);
     return keep(r, m->round, &request, &in, &answer, *m->lost);
 }
@@ -280,7 +296,7 @@ static enum err read_selection(const struct remote *r, struct aim_select *s,
     if (in.failed || selected >= s->candidates)
         return misfit(r, s->round);
     s->selected = (size_t)selected;
-    cells = r->study->workload->query[s->query[selected]].cells;
+    cells = cells_of(r, s->merges, s->query[selected]);
     *s->population = reader_u64(&in);
     for (uint64_t j = 0; j < cells; j++)
         s->values[j] = (int64_t)reader_u64(&in);
@@ -303,6 +319,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     enum err e;
     TRY(memory_new(&request.query, s->candidates));
     TRY(memory_new(&request.estimate, s->estimates));
+    TRY(name_merges(s->merges, &request));
     snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
              s->round, s->candidates);
     memcpy(request.query, s->query, s->candidates * sizeof *s->query);

@@ -238,7 +238,8 @@ static enum err check_same(const struct run_state *s, const struct asked *asked,
 {
     struct request before CLEAN(request_clear) = {0};
     const struct bytes *text = &asked->request;
-    if (request_read(&before, s->study->workload, text->data, text->size) == ERR_OK &&
+    if (request_read(&before, s->study->domain, s->study->workload, text->data, text->size) ==
+            ERR_OK &&
         request_asks_alike(&before, now))
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,

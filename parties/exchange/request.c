@@ -17,6 +17,7 @@ enum err request_write(const struct request *r, struct bytes *out)
     bytes_put_u8(out, (uint8_t)r->kind);
     bytes_put(out, r->run, sizeof r->run);
     bytes_put_u32(out, r->sequence);
+    bytes_put_block(out, r->merges.data, r->merges.size);
     bytes_put_u32(out, r->queries);
     for (uint32_t k = 0; k < r->queries; k++)
         bytes_put_u32(out, r->query[k]);
@@ -31,9 +32,49 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
-static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
+/* What the request counts in: cells of the study, or merged ones. */
+struct cells {
+    const struct workload *w;
+    struct merges merges;
+};
+
+static void cells_clear(struct cells *c)
 {
+    merges_clear(&c->merges);
+}
+
+static uint64_t cells_of(const struct cells *c, const struct workload_query *q)
+{
+    return c->merges.attributes > 0 ? merges_cells(&c->merges, &q->clique) : q->cells;
+}
+
+/* What has none says so in one way alone. */
+static enum err read_merges(struct request *r, const struct domain *d, struct cells *c,
+                            struct reader *in)
+{
+    struct reader merges;
+    size_t n = 0;
+    const uint8_t *p = reader_block(in, &n);
+    enum err e;
+    if (in->failed)
+        return ERR_FORMAT;
+    if (n == 0)
+        return ERR_OK;
+    merges = reader_of(p, n);
+    e = merges_read(&c->merges, d, &merges);
+    if (e == ERR_OK && (reader_done(&merges) != ERR_OK || !merges_any(&c->merges)))
+        e = ERR_FORMAT;
+    if (e == ERR_FORMAT || (r->kind != REQUEST_MEASURE && r->kind != REQUEST_SELECT))
+        return ERR_REFUSED;
+    TRY(e);
+    bytes_set(&r->merges, p, n);
+    return bytes_ok(&r->merges);
+}
+
+/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
+static enum err read_queries(struct request *r, const struct cells *c, struct reader *in)
+{
+    const struct workload *w = c->w;
     const bool forms = r->kind == REQUEST_FORMS;
     uint64_t cells = 0;
     r->queries = reader_u32(in);
@@ -44,7 +85,7 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
         r->query[k] = reader_u32(in);
         if (r->query[k] >= w->queries || (k > 0 && r->query[k] < r->query[k - 1] + !forms))
             return ERR_FORMAT;
-        cells += w->query[r->query[k]].cells;
+        cells += cells_of(c, &w->query[r->query[k]]);
     }
     r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
     if (forms)
@@ -52,8 +93,10 @@ static enum err read_queries(struct request *r, const struct workload *w, struct
     return r->queries == 0 || r->weights <= w->cells ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err read_body(struct request *r, const struct workload *w, struct reader *in)
+static enum err read_body(struct request *r, const struct domain *d, const struct workload *w,
+                          struct reader *in)
 {
+    struct cells c CLEAN(cells_clear) = {.w = w};
     uint8_t version = reader_u8(in), kind = reader_u8(in);
     size_t count;
     reader_copy(in, r->run, sizeof r->run);
@@ -61,7 +104,8 @@ static enum err read_body(struct request *r, const struct workload *w, struct re
     if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_LOOK)
         return ERR_FORMAT;
     r->kind = (enum request_kind)kind;
-    TRY(read_queries(r, w, in));
+    TRY(read_merges(r, d, &c, in));
+    TRY(read_queries(r, &c, in));
     r->multiplier = reader_u64(in);
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
@@ -83,12 +127,13 @@ unsigned request_version(const void *p, size_t n)
     return reader_u8(&in);
 }
 
-enum err request_read(struct request *r, const struct workload *w, const void *p, size_t n)
+enum err request_read(struct request *r, const struct domain *d, const struct workload *w,
+                      const void *p, size_t n)
 {
     struct reader in = reader_of(p, n);
     enum err e;
     *r = (struct request){0};
-    e = read_body(r, w, &in);
+    e = read_body(r, d, w, &in);
     if (e != ERR_OK)
         request_clear(r);
     return e;
@@ -96,6 +141,7 @@ enum err request_read(struct request *r, const struct workload *w, const void *p
 
 void request_clear(struct request *r)
 {
+    bytes_clear(&r->merges);
     memory_free(&r->query);
     memory_free(&r->estimate);
     memory_free(&r->weight);
@@ -105,7 +151,8 @@ void request_clear(struct request *r)
 bool request_asks_alike(const struct request *a, const struct request *b)
 {
     return a->kind == b->kind && a->queries == b->queries && a->multiplier == b->multiplier &&
-           a->weights == b->weights &&
+           a->weights == b->weights && a->merges.size == b->merges.size &&
+           (a->merges.size == 0 || memcmp(a->merges.data, b->merges.data, a->merges.size) == 0) &&
            (a->queries == 0 || memcmp(a->query, b->query, a->queries * sizeof *a->query) == 0) &&
            (a->weights == 0 || memcmp(a->weight, b->weight, a->weights * sizeof *a->weight) == 0);
 }
@@ -113,7 +160,9 @@ bool request_asks_alike(const struct request *a, const struct request *b)
 size_t request_longest(const struct workload *w)
 {
     const size_t factors = 2 * products_codes(w), cells = (size_t)w->cells;
-    return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + 4096;
+    const size_t merges = 2 + 6 * w->one_ways + 4 * products_codes(w);
+    return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + merges +
+           4096;
 }
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])

@@ -11,6 +11,9 @@
  *                    after the other, then the group of each
  *   REQUEST_LOOK     how many rows were linked, with noise, at multiplier m (aim/look.h)
  *
+ * What is measured or selected is of marginals over the study's codes, or where the request names
+ * merges over groups of codes (aim/merge.h): estimates and answers have a number a merged cell.
+ *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
  * bounded; a reader refuses what is too long, out of order or left over.
@@ -18,10 +21,10 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 
-#include "aim/workload.h"
+#include "aim/merge.h"
 #include "base/bytes.h"
 
-#define REQUEST_VERSION 4u
+#define REQUEST_VERSION 5u
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
@@ -38,6 +41,7 @@ struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
     uint32_t sequence;             /* the round, 0, 1 .. within a run, unless open or close */
+    struct bytes merges; /* measure, select: of merges_write(); empty: every code by itself */
     uint32_t queries;
     uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of each */
     uint64_t multiplier;   /* measure, look: m */
@@ -50,9 +54,12 @@ struct request {
 
 /* Appends the bytes of a request. */
 enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
-/* ERR_FORMAT for anything malformed; query indices and sizes are checked against the workload. */
-enum err request_read(struct request *r, const struct workload *w, const void *p,
-                      size_t n) MUST_CHECK;
+/*
+ * ERR_FORMAT for anything malformed; query indices and sizes are checked against the workload.
+ * ERR_REFUSED for merges that are none of this domain.
+ */
+enum err request_read(struct request *r, const struct domain *d, const struct workload *w,
+                      const void *p, size_t n) MUST_CHECK;
 void request_clear(struct request *r);
 /* Whether it asks for a round, which is paid for and answered. */
 static inline bool request_is_round(const struct request *r)

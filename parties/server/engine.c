@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "mpc/ring.h"
 #include "parties/server/engine_forms.h"
+#include "parties/server/engine_merge.h"
 #include "protocols/measure.h"
 
 #include <math.h>
@@ -60,6 +61,7 @@ void engine_free(struct engine **engine)
         return;
     tally_free(&(*engine)->tally);
     counts_free(&(*engine)->counts);
+    engine_merged_clear(&(*engine)->merged);
     tape_free(&(*engine)->tape);
     memory_free(engine);
 }
@@ -76,6 +78,7 @@ static enum err fresh_counts(struct engine *g)
     const struct workload *w = g->study->workload;
     uint64_t *cells CLEAN(memory_release) = NULL;
     counts_free(&g->counts);
+    engine_unmerge(g);
     TRY(memory_new(&cells, w->queries));
     for (size_t q = 0; q < w->queries; q++)
         cells[q] = is_counted(g, q) ? w->query[q].cells : 0;
@@ -101,7 +104,7 @@ static enum err spread(struct engine *g)
         if (tally_counts(g->study, q) || !is_counted(g, q))
             continue;
         clique_project(&w->query[parent].clique, &w->query[q].clique, g->study->domain, index);
-        counts_sum_down(g->counts, parent, q, index);
+        counts_sum_down(counts_query(g->counts, q), counts_query(g->counts, parent), index);
     }
     return ERR_OK;
 }
@@ -118,19 +121,6 @@ static bool squares(const struct engine *g)
     return false;
 }
 
-/* What scores are made from; without selections there are none. */
-static enum err finish_counts(struct engine *g)
-{
-    switch (g->study->method) {
-    case STUDY_COPULA:
-        return ERR_OK;
-    case STUDY_AIM:
-        break;
-    }
-    return squares(g) ? counts_finish_squares(g->party, g->counts)
-                      : counts_finish(g->party, g->counts);
-}
-
 enum err engine_finish(struct engine *g)
 {
     TRY(tally_gather(g->party, &g->tally));
@@ -140,7 +130,6 @@ enum err engine_finish(struct engine *g)
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    TRY(finish_counts(g));
     return check_flush(g->party);
 }
 
@@ -160,9 +149,11 @@ static enum err check_kind(const struct engine *g, const struct request *r)
                     r->kind == REQUEST_FORMS ? "opens no forms" : "selects nothing");
 }
 
-static enum err check_multiplier(const struct engine *g, const struct request *r)
+static enum err check_multiplier(const struct engine *g, const struct engine_step *s)
 {
-    if ((r->queries > 0 || r->kind == REQUEST_LOOK) && measure_permits(g->counts, r->multiplier))
+    const struct request *r = s->request;
+    if ((r->queries > 0 || r->kind == REQUEST_LOOK) &&
+        measure_permits(s->scope.counts, r->multiplier))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "a multiplier of %llu over %u marginals is outside what servers permit",
@@ -173,7 +164,7 @@ static enum err prepare_measure(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
     for (uint32_t k = 0; k < r->queries; k++)
-        s->cells += g->counts->cells[r->query[k]];
+        s->cells += s->scope.counts->cells[r->query[k]];
     ledger_measure_cost(s->measuring, r->multiplier, r->queries);
     mpq_set(s->cost, s->measuring);
     s->epsilon_slack = r->queries * g->slack.marginal;
@@ -214,14 +205,16 @@ static enum err price_selection(const struct engine *g, struct engine_step *s)
 static enum err take_candidates(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
-    const struct select_terms terms = {
-        .domain = g->study->domain, .workload = g->study->workload, .bounds = g->bounds->counts};
+    const struct select_terms terms = {.domain = g->study->domain,
+                                       .workload = g->study->workload,
+                                       .merges = s->scope.merges,
+                                       .bounds = s->scope.bounds};
     const uint64_t *estimate = r->estimate;
     struct score_candidate *c;
     TRY(memory_new(&c, r->queries));
     s->select.candidate = c;
     for (uint32_t k = 0; k < r->queries; k++) {
-        const uint64_t cells = g->counts->cells[r->query[k]];
+        const uint64_t cells = s->scope.counts->cells[r->query[k]];
         TRY(select_check_estimates(&terms, r->query[k], estimate, g->log));
         c[k] = (struct score_candidate){r->query[k], estimate};
         estimate += cells;
@@ -236,11 +229,12 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
     const struct select_terms terms = {
         .domain = g->study->domain,
         .workload = g->study->workload,
+        .merges = s->scope.merges,
         .query = r->query,
         .candidates = r->queries,
         .epsilon = r->epsilon,
         .sigma = r->sigma,
-        .bounds = g->bounds->counts,
+        .bounds = s->scope.bounds,
         .score = g->study->score,
     };
     struct select_plan plan;
@@ -276,7 +270,7 @@ static enum err prepare(const struct engine *g, struct engine_step *s)
     TRY(check_counted(g, s->request));
     if (s->request->kind == REQUEST_FORMS)
         return engine_prepare_forms(g, s);
-    TRY(check_multiplier(g, s->request));
+    TRY(check_multiplier(g, s));
     if (s->request->kind == REQUEST_LOOK)
         return prepare_look(g, s);
     return s->request->kind == REQUEST_SELECT ? prepare_select(g, s) : prepare_measure(g, s);
@@ -288,7 +282,9 @@ enum err engine_prepare(struct engine *g, const struct request *request, struct 
     *step = (struct engine_step){.request = request};
     mpq_init(step->cost);
     mpq_init(step->measuring);
-    e = prepare(g, step);
+    e = engine_merge(g, request, &step->scope);
+    if (e == ERR_OK)
+        e = prepare(g, step);
     step->noise[TAPE_GAUSS] = step->cells;
     if (e != ERR_OK)
         engine_step_clear(step);
@@ -307,6 +303,13 @@ void engine_step_clear(struct engine_step *step)
     *step = (struct engine_step){0};
 }
 
+/* Whether a step makes what its scores need first. */
+static bool is_unfinished(const struct engine_step *s)
+{
+    return s->request->kind == REQUEST_SELECT &&
+           !counts_finished(s->scope.counts, s->select.squared);
+}
+
 enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -318,6 +321,7 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
     bytes_put_u64(&b, s->cells);
     bytes_put_u32(&b, s->select.shift);
     bytes_put_u32(&b, s->select.width);
+    bytes_put_u8(&b, is_unfinished(s)); /* or masks would not be of the same messages */
     for (size_t k = 0; k < s->select.candidates; k++) {
         bytes_put_u64(&b, s->select.multiplier[k]);
         bytes_put_u64(&b, s->select.penalty[k]);
@@ -338,17 +342,26 @@ enum err engine_reserve(struct engine *g, const struct engine_step *step)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static enum err finish_counts(struct engine *g, const struct engine_step *s)
+{
+    if (!is_unfinished(s))
+        return ERR_OK;
+    return s->select.squared ? counts_finish_squares(g->party, s->scope.counts)
+                             : counts_finish(g->party, s->scope.counts);
+}
+
 enum err engine_select(struct engine *g, const struct engine_step *s, struct tape *range,
                        const uint8_t *seed, size_t *selected)
 {
     struct select_request select = s->select;
     select.seed = seed;
-    return select_index(g->party, g->counts, range, &select, selected);
+    TRY(finish_counts(g, s));
+    return select_index(g->party, s->scope.counts, range, &select, selected);
 }
 
-size_t engine_cells(const struct engine *g, const struct engine_step *s, size_t selected)
+size_t engine_cells(const struct engine_step *s, size_t selected)
 {
-    return s->request->kind == REQUEST_SELECT ? g->counts->cells[s->request->query[selected]]
+    return s->request->kind == REQUEST_SELECT ? s->scope.counts->cells[s->request->query[selected]]
                                               : s->cells;
 }
 
@@ -358,11 +371,11 @@ enum err engine_measure(struct engine *g, const struct engine_step *s, struct ta
     const struct request *r = s->request;
     const uint32_t *query = r->kind == REQUEST_SELECT ? &r->query[selected] : r->query;
     size_t count = r->kind == REQUEST_SELECT ? 1 : r->queries;
-    *measured = engine_cells(g, s, selected);
+    *measured = engine_cells(s, selected);
     if (r->kind == REQUEST_FORMS)
         return engine_open_forms(g, s, range, values);
     if (r->kind == REQUEST_LOOK)
         return measure_open_sums(g->party, OPEN_NOISY_MARGINAL, g->tally.linked, range,
                                  r->multiplier, values);
-    return measure_open(g->party, g->counts, range, query, count, r->multiplier, values);
+    return measure_open(g->party, s->scope.counts, range, query, count, r->multiplier, values);
 }

@@ -8,7 +8,7 @@
  *   engine_reserve   makes the noise that is missing; nothing depends on data
  *   range_cut        takes the round's range of noise off the tape (protocols/range.h)
  *   (the caller agrees with the other two, debits, and confirms)
- *   engine_select    opens the index
+ *   engine_select    opens the index; makes what scores need of the counts first, if it is not there
  *   engine_measure   opens the noisy marginals, or forms
  * Forms of a copula whose owners send records are made of the uploads, which are read again.
  * The last two depend on nothing but the uploads, the request and the range: with the same ones
@@ -39,6 +39,21 @@ struct engine_uploads {
     void *self;
 };
 
+/* What a request counts in: cells of the study, or merged ones (engine_merge.h). */
+struct engine_scope {
+    const struct merges *merges; /* NULL: none */
+    struct counts *counts;
+    struct score_bounds bounds;
+};
+
+/* The merges of the last request that had some. */
+struct engine_merged {
+    struct bytes name; /* as in the request; empty: there was none */
+    struct merges merges;
+    struct score_bounds bounds; /* of merged cells */
+    struct counts *counts;      /* NULL until they are made */
+};
+
 struct engine {
     struct party *party;         /* borrowed */
     const struct study *study;   /* borrowed */
@@ -46,6 +61,7 @@ struct engine {
     struct tally tally;
     struct counts *counts; /* of the tally; NULL until they are made */
     size_t owners;         /* that the counts are of */
+    struct engine_merged merged;
     struct tape tape;
     struct price_slack slack; /* of the study's noise */
     struct engine_uploads uploads;
@@ -65,15 +81,13 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
                     struct log *log) MUST_CHECK;
 void engine_free(struct engine **engine);
 
-/*
- * Makes all counts of the closure from the tally, with what scores need of them, if anything is
- * new: proved.
- */
+/* Makes all counts of the closure from the tally, if anything is new: proved. */
 enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, and what it takes. */
 struct engine_step {
     const struct request *request;     /* borrowed */
+    struct engine_scope scope;         /* borrowed, until the next step is prepared */
     mpq_t cost, measuring;             /* of all; of what is measured, marginals or forms */
     double epsilon_slack, delta_slack; /* for ledger_slack() */
     size_t cells; /* that are measured, or forms; of a selection, the most that may be */
@@ -96,7 +110,7 @@ enum err engine_reserve(struct engine *engine, const struct engine_step *step) M
 enum err engine_select(struct engine *engine, const struct engine_step *step, struct tape *range,
                        const uint8_t *seed, size_t *selected) MUST_CHECK;
 /* How many values a step measures; `selected` is not read unless the request selects. */
-size_t engine_cells(const struct engine *engine, const struct engine_step *step, size_t selected);
+size_t engine_cells(const struct engine_step *step, size_t selected);
 /* `values` has step->cells; *measured of them are filled. */
 enum err engine_measure(struct engine *engine, const struct engine_step *step, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured) MUST_CHECK;

@@ -49,24 +49,33 @@ static void put_name(struct bytes *out, const char *name)
     }
 }
 
-static void put_marginal(struct bytes *out, const struct study *study, uint32_t query)
+/* Of an attribute whose codes are merged, how many groups they make as well: "age/12". */
+static void put_marginal(struct bytes *out, const struct study *study, const struct merges *m,
+                         uint32_t query)
 {
     const struct clique *c = &study->workload->query[query].clique;
+    char groups[16];
     for (unsigned a = 0; a < c->n; a++) {
         if (a > 0)
             bytes_put_u8(out, '*');
         put_name(out, study->domain->attribute[c->attribute[a]].name);
+        if (m == NULL || m->group[c->attribute[a]] == NULL)
+            continue;
+        snprintf(groups, sizeof groups, "/%u", m->groups[c->attribute[a]]);
+        bytes_put_text(out, groups);
     }
 }
 
-enum err openings_name(struct openings *o, const struct study *study, const struct request *r,
-                       size_t selected)
+enum err openings_name(struct openings *o, const struct study *study,
+                       const struct engine_step *step, size_t selected)
 {
+    const struct request *r = step->request;
+    const struct merges *m = step->scope.merges;
     const bool pairs = request_is_products(r);
     const size_t count = pairs ? study->workload->one_ways : r->queries;
     bytes_clear(&o->what);
     if (r->kind == REQUEST_SELECT)
-        put_marginal(&o->what, study, r->query[selected]);
+        put_marginal(&o->what, study, m, r->query[selected]);
     else if (pairs)
         bytes_put_text(&o->what, "pairs:");
     else if (r->kind == REQUEST_LOOK)
@@ -74,7 +83,7 @@ enum err openings_name(struct openings *o, const struct study *study, const stru
     for (size_t k = 0; r->kind != REQUEST_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');
-        put_marginal(&o->what, study, pairs ? (uint32_t)k : r->query[k]);
+        put_marginal(&o->what, study, m, pairs ? (uint32_t)k : r->query[k]);
     }
     bytes_put_u8(&o->what, 0);
     return bytes_ok(&o->what);

@@ -24,10 +24,11 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
 
 /*
  * Names what a request is about to open: the marginals measured, of a selection the one selected,
- * those of forms; or "pairs:" and all columns.
+ * those of forms; or "pairs:" and all columns. How many groups an attribute's codes are merged to
+ * comes after its name: "age/12".
  */
-enum err openings_name(struct openings *o, const struct study *study, const struct request *request,
-                       size_t selected) MUST_CHECK;
+enum err openings_name(struct openings *o, const struct study *study,
+                       const struct engine_step *step, size_t selected) MUST_CHECK;
 
 /* A party's audit hook; `self` is a struct openings. ERR_MISUSE for an opening that may not be. */
 enum err openings_audit(void *self, enum open_reason reason, size_t values);

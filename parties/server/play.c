@@ -337,7 +337,7 @@ static enum err measure(struct round *r, struct bytes *result)
     size_t measured = 0;
     TRY(memory_new(&cells, r->step.cells));
     net_enter(r->p->net, NET_MEASURE);
-    TRY(openings_name(&r->p->openings, r->p->study, r->request, (size_t)r->selected));
+    TRY(openings_name(&r->p->openings, r->p->study, &r->step, (size_t)r->selected));
     TRY(engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells, &measured));
     bytes_clear(&r->values);
     bytes_put_u64(&r->values, r->p->engine->tally.owners);
@@ -356,7 +356,7 @@ static enum err give_values(struct round *r)
     if (lacks && r->request->kind == REQUEST_SELECT)
         TRY(take_index(r));
     if (lacks) {
-        size_t cells = engine_cells(r->p->engine, &r->step, (size_t)r->selected);
+        size_t cells = engine_cells(&r->step, (size_t)r->selected);
         bytes_extend(&r->values, sizeof(uint64_t) * (1 + cells));
         TRY(bytes_ok(&r->values));
     }

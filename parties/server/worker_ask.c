@@ -115,12 +115,17 @@ static enum err goes_to_session(struct worker *w, const struct worker_ask *ask)
 
 static enum err read(struct worker *w, struct request *r, const uint8_t *p, size_t n)
 {
-    enum err e = request_read(r, w->site->study->workload, p, n);
+    const struct study *study = w->site->study;
+    enum err e = request_read(r, study->domain, study->workload, p, n);
     if (e != ERR_OK && request_version(p, n) != REQUEST_VERSION)
         log_error(&w->log,
                   "the request is of version %u, and this server (trefoil %s) takes version %u; "
                   "run with the version that the servers run",
                   request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
+    else if (e == ERR_REFUSED)
+        log_error(&w->log,
+                  "the request merges codes that the study does not permit: only neighbours of an "
+                  "ordered attribute are, and only where marginals are measured or selected");
     else if (e != ERR_OK)
         log_error(&w->log, "the request does not parse");
     return e;

@@ -74,6 +74,8 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     TRY(memory_new(&b, 1));
     TRY(memory_new(&total, study->workload->queries));
     b->counts.total = total;
+    b->counts.counts = most.cell;
+    b->counts.rows = most.rows;
     b->answer_bits = bits_for(most.cell);
     TRY(bound_totals(study, &most, total, &largest, log));
     b->counts.bits = bits_for(largest);

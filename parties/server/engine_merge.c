@@ -1,0 +1,110 @@
+#include "parties/server/engine_merge.h"
+
+#include "base/memory.h"
+#include "mpc/ring.h"
+
+#include <string.h>
+
+void engine_merged_clear(struct engine_merged *m)
+{
+    bytes_clear(&m->name);
+    merges_clear(&m->merges);
+    counts_free(&m->counts);
+    *m = (struct engine_merged){0};
+}
+
+void engine_unmerge(struct engine *g)
+{
+    counts_free(&g->merged.counts);
+}
+
+static bool is_named(const struct engine_merged *m, const struct request *r)
+{
+    return m->name.size == r->merges.size &&
+           memcmp(m->name.data, r->merges.data, m->name.size) == 0;
+}
+
+/* In the place of those that were there. */
+static enum err take_merges(struct engine *g, const struct request *r)
+{
+    struct engine_merged *m = &g->merged;
+    const struct study *study = g->study;
+    struct reader in = reader_of(r->merges.data, r->merges.size);
+    engine_merged_clear(m);
+    TRY(merges_read(&m->merges, study->domain, &in));
+    TRY(score_merged(&m->bounds, &g->bounds->counts, study->workload, &m->merges));
+    bytes_set(&m->name, r->merges.data, r->merges.size);
+    return bytes_ok(&m->name);
+}
+
+static enum err sum_cells(const struct engine *g, struct counts *out)
+{
+    const struct engine_merged *m = &g->merged;
+    const struct workload_query *query = g->study->workload->query;
+    uint32_t *index CLEAN(memory_release) = NULL;
+    size_t largest = 0;
+    for (size_t q = 0; q < out->queries; q++)
+        largest = g->counts->cells[q] > largest ? g->counts->cells[q] : largest;
+    TRY(memory_new(&index, largest));
+    for (size_t q = 0; q < out->queries; q++) {
+        if (!merges_touch(&m->merges, &query[q].clique)) {
+            ring64_copy(counts_query(out, q), counts_query(g->counts, q));
+            continue;
+        }
+        merges_index(&m->merges, &query[q].clique, index);
+        counts_sum_down(counts_query(out, q), counts_query(g->counts, q), index);
+    }
+    return ERR_OK;
+}
+
+static enum err count_merged(struct engine *g)
+{
+    struct engine_merged *m = &g->merged;
+    const struct workload *w = g->study->workload;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    uint64_t *cells CLEAN(memory_release) = NULL;
+    TRY(memory_new(&cells, w->queries));
+    for (size_t q = 0; q < w->queries; q++)
+        cells[q] = merges_query_cells(&m->merges, &w->query[q]);
+    TRY(counts_new(&counts, cells, w->queries, m->bounds.bits));
+    TRY(sum_cells(g, counts));
+    return memory_hand_over(&m->counts, &counts);
+}
+
+static enum err check_merges(const struct engine *g)
+{
+    switch (g->study->method) {
+    case STUDY_COPULA:
+        return log_fail(g->log, ERR_REFUSED, "a study of method: copula merges no codes");
+    case STUDY_AIM:
+        break;
+    }
+    return ERR_OK;
+}
+
+static enum err check_room(const struct engine *g)
+{
+    if (g->merged.bounds.bits <= SCORE_BITS_MAX)
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED,
+                    "merged cells could count up to 2^%u, more than the 2^%d carried; the request "
+                    "merges too many codes",
+                    g->merged.bounds.bits, SCORE_BITS_MAX);
+}
+
+enum err engine_merge(struct engine *g, const struct request *r, struct engine_scope *scope)
+{
+    *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
+    if (r->merges.size == 0)
+        return ERR_OK;
+    TRY(check_merges(g));
+    if (!is_named(&g->merged, r))
+        TRY(take_merges(g, r));
+    TRY(check_room(g));
+    if (g->merged.counts == NULL)
+        TRY(count_merged(g));
+    scope->merges = &g->merged.merges;
+    scope->counts = g->merged.counts;
+    scope->bounds = g->merged.bounds;
+    return ERR_OK;
+}
