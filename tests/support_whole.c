@@ -212,6 +212,8 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     struct net *net = s->engine->party->net;
     const uint8_t signature[2][64] = {{0}};
     struct round_talk talk = {.net = net, .log = s->engine->log};
+    const bool finished = step->request->kind != REQUEST_SELECT ||
+                          counts_finished(step->scope.counts, step->select.squared);
     uint64_t rounds = net_rounds(net);
     round_agree(&talk, &statement);
     TRY(net_settle(net));
@@ -222,7 +224,8 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
     if (step->request->kind == REQUEST_FORMS && !study_counts_pairs(s->engine->study))
         return ERR_OK; /* blocks of records take more */
-    return net_rounds(net) - rounds > ROUNDS_MAX ? ERR_RANGE : ERR_OK;
+    return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
+                                                                                  : ERR_OK;
 }
 
 /* The same request, with the range as it was kept: other masks, the same values. */

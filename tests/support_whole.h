@@ -83,6 +83,8 @@ enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 
 /* Exchanges of a round, those around it included, but for what is made of the tape. */
 #define ROUNDS_MAX 20
+/* Those that make what scores need, with the first selection. */
+#define ROUNDS_FINISH 16
 
 enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values);
 enum err measure(void *self, const struct aim_measure *m);

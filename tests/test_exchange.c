@@ -271,9 +271,9 @@ static const struct {
     {1, 0},
     {1, REQUEST_LOOK + 1},
     {1, REQUEST_MEASURE}, /* has no estimates */
-    {22, 255},            /* more queries than there are */
-    {26, 200},            /* no such query */
-    {26, 2},              /* twice the same */
+    {26, 255},            /* more queries than there are */
+    {30, 200},            /* no such query */
+    {30, 2},              /* twice the same */
 };
 
 TEST(a_request_that_is_cut_or_changed_is_none)

@@ -595,7 +595,7 @@ static uint64_t rounds_of(struct stage *c, unsigned openings)
 
 /*
  * Agree and confirm ride on a new selection, and are two rounds of anything else: of a selection
- * that is bound, of a measurement, and of a single candidate, whose square needs no round at all.
+ * that is bound, of a measurement, and of a single candidate, of whose counts squares take one.
  */
 TEST(statements_cost_a_new_selection_no_round)
 {
@@ -615,7 +615,7 @@ TEST(statements_cost_a_new_selection_no_round)
     stage_free(&c);
     stage_of(&c, "score: l2\n");
     c.candidates = 1;
-    assert_int_equal(rounds_of(&c, 2), 2 + 1 + 1);
+    assert_int_equal(rounds_of(&c, 2), 2 + 1 + 1 + 1);
     c.sequence = 1;
     c.candidates = 2;
     rounds = rounds_of(&c, 2);
