@@ -299,6 +299,8 @@ enum err measure(void *self, const struct aim_measure *m)
     if (e != ERR_OK)
         return e;
     memcpy(r.query, m->query, m->queries * sizeof *r.query);
+    if (m->merges != NULL && merges_any(m->merges))
+        merges_write(m->merges, &r.merges);
     e = perform(s, &r, NULL, m->values);
     request_clear(&r);
     return e;
@@ -320,11 +322,18 @@ static enum err select_worst(void *self, struct aim_select *a)
         return e;
     memcpy(r.query, a->query, a->candidates * sizeof *r.query);
     memcpy(r.estimate, a->estimate, a->estimates * sizeof *r.estimate);
+    if (a->merges != NULL && merges_any(a->merges))
+        merges_write(a->merges, &r.merges);
     e = perform(s, &r, &a->selected, a->values);
     if (e == ERR_OK)
         s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
     request_clear(&r);
     return e;
+}
+
+struct aim_backend seat_backend(struct seat *seat)
+{
+    return (struct aim_backend){.self = seat, .measure = measure, .select = select_worst};
 }
 
 enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
@@ -349,7 +358,7 @@ enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
     struct seat seat = {.w = w, .index = p->index};
-    const struct aim_backend backend = {.self = &seat, .measure = measure, .select = select_worst};
+    const struct aim_backend backend = seat_backend(&seat);
     struct aim_options options;
     enum err e = marks_begin(p);
     if (e == ERR_OK)

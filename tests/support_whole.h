@@ -88,6 +88,7 @@ enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 
 enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values);
 enum err measure(void *self, const struct aim_measure *m);
+struct aim_backend seat_backend(struct seat *seat);
 enum err load_engine(struct whole *w, struct party *p, struct engine **engine);
 enum err run_mpc(struct party *p, void *shared);
 void whole_new(struct whole *w, const struct support_options *o);

@@ -1,0 +1,269 @@
+/*
+ * parties/server/engine_merge.c: requests that merge codes open what the plaintext backend does of
+ * merged cells with the same noise, whatever the data, the score and the security, and however
+ * merges change from one request to the next. How large merged cells can be, by a plain loop.
+ */
+#include "tests/support_cmocka.h"
+#include "tests/support_marks.h"
+#include "tests/support_whole.h"
+
+#include "aim/plaintext.h"
+#include "aim/score.h"
+
+#include <string.h>
+
+#define VALUES_MAX 20000
+
+/* Of each ordered attribute so many codes are one: 1 merges nothing. The missing one stays alone. */
+static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
+{
+    assert_int_equal(merges_none(m, d), ERR_OK);
+    for (size_t i = 0; i < d->attributes; i++) {
+        const struct domain_attribute *a = &d->attribute[i];
+        const uint32_t groups = (a->values + codes - 1) / codes;
+        if (a->kind == DOMAIN_CATEGORICAL || codes == 1)
+            continue;
+        assert_int_equal(memory_new(&m->group[i], a->size), ERR_OK);
+        for (uint32_t code = 0; code < a->size; code++)
+            m->group[i][code] = code < a->values ? code / codes : groups;
+        m->groups[i] = groups + (a->size - a->values);
+    }
+}
+
+/* --- a run that merges as it likes ------------------------------------------------------------ */
+
+struct opened {
+    int64_t value[VALUES_MAX];
+    size_t values, selected[8], selections;
+};
+
+/* Everything is a candidate, with estimates of no model. */
+static enum err select_all(const struct aim_backend *b, const struct whole *w, unsigned round,
+                           const struct merges *m, struct opened *out)
+{
+    const struct workload *load = w->s.study->workload;
+    uint32_t *query CLEAN(memory_release) = memory_array(load->queries, sizeof *query);
+    uint64_t *scale CLEAN(memory_release) = memory_array(load->queries, sizeof *scale);
+    uint64_t *penalty CLEAN(memory_release) = memory_array(load->queries, sizeof *penalty);
+    uint64_t *estimate CLEAN(memory_release) = memory_array(load->cells, sizeof *estimate);
+    struct select_terms terms = {.domain = w->s.study->domain,
+                                 .workload = load,
+                                 .merges = m,
+                                 .query = query,
+                                 .candidates = load->queries,
+                                 .epsilon = 0.5,
+                                 .sigma = 20,
+                                 .score = w->s.study->score};
+    struct select_plan plan;
+    uint64_t population = 0;
+    unsigned lost = 0;
+    struct aim_select s = {.round = round,
+                           .merges = m,
+                           .epsilon = terms.epsilon,
+                           .sigma = terms.sigma,
+                           .score = terms.score,
+                           .candidates = load->queries,
+                           .query = query,
+                           .scale = scale,
+                           .penalty = penalty,
+                           .estimate = estimate,
+                           .multiplier = 1 << 15,
+                           .values = out->value + out->values,
+                           .population = &population,
+                           .lost = &lost};
+    TRY(score_merged(&terms.bounds, &w->bounds->counts, load, m));
+    for (uint32_t q = 0; q < load->queries; q++) {
+        const uint64_t cells = merges_query_cells(m, &load->query[q]);
+        query[q] = q;
+        for (uint64_t i = 0; i < cells; i++)
+            estimate[s.estimates++] = (37 * (i + round) % 23) << AIM_ESTIMATE_BITS;
+    }
+    TRY(select_plan(&terms, scale, penalty, &plan, NULL));
+    s.shift = plan.shift;
+    TRY(b->select(b->self, &s));
+    out->selected[out->selections++] = s.selected;
+    out->values += merges_query_cells(m, &load->query[query[s.selected]]);
+    return ERR_OK;
+}
+
+static enum err measure_all(const struct aim_backend *b, const struct whole *w, size_t queries,
+                            const struct merges *m, struct opened *out)
+{
+    const struct workload *load = w->s.study->workload;
+    uint32_t *query CLEAN(memory_release) = memory_array(queries, sizeof *query);
+    uint64_t population = 0;
+    unsigned lost = 0;
+    const struct aim_measure one = {.queries = queries,
+                                    .query = query,
+                                    .multiplier = 1 << 15,
+                                    .merges = m,
+                                    .values = out->value + out->values,
+                                    .population = &population,
+                                    .lost = &lost};
+    for (uint32_t q = 0; q < queries; q++) {
+        query[q] = q;
+        out->values += merges_query_cells(m, &load->query[q]);
+    }
+    return b->measure(b->self, &one);
+}
+
+/* One-ways, then merges that stay, change, are none, and come back. */
+static const uint32_t by[] = {3, 3, 7, 1, 3};
+
+static enum err play(const struct aim_backend *b, const struct whole *w, struct opened *out)
+{
+    const struct workload *load = w->s.study->workload;
+    TRY(measure_all(b, w, load->one_ways, NULL, out));
+    for (unsigned k = 0; k < sizeof by / sizeof *by; k++) {
+        struct merges m CLEAN(merges_clear);
+        merge_by(&m, w->s.study->domain, by[k]);
+        TRY(select_all(b, w, k, &m, out));
+        if (k == 2)
+            TRY(measure_all(b, w, load->queries, &m, out));
+    }
+    return ERR_OK;
+}
+
+struct acted {
+    struct whole *w;
+    struct opened opened[3];
+};
+
+static enum err act(struct party *p, void *shared)
+{
+    struct acted *a = shared;
+    struct seat seat = {.w = a->w, .index = p->index};
+    const struct aim_backend backend = seat_backend(&seat);
+    enum err e = marks_begin(p);
+    if (e == ERR_OK)
+        e = load_engine(a->w, p, &seat.engine);
+    if (e == ERR_OK)
+        e = play(&backend, a->w, &a->opened[p->index]);
+    engine_free(&seat.engine);
+    return e;
+}
+
+/* A backend for each population, as owners come. */
+struct stages {
+    struct plaintext *plain[OWNERS];
+    bool grows;
+    unsigned requests;
+};
+
+static struct aim_backend next(struct stages *s)
+{
+    const unsigned owners = ++s->requests < OWNERS && s->grows ? s->requests : OWNERS;
+    return plaintext_backend(s->plain[owners - 1]);
+}
+
+static enum err measure_plain(void *self, const struct aim_measure *m)
+{
+    const struct aim_backend b = next(self);
+    return b.measure(b.self, m);
+}
+
+static enum err select_plain(void *self, struct aim_select *s)
+{
+    const struct aim_backend b = next(self);
+    return b.select(b.self, s);
+}
+
+static void equals(const struct support_options *o, enum coming coming)
+{
+    struct acted *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct opened *plain CLEAN(memory_release) = memory_array(1, sizeof *plain);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct replay replay = {.w = w};
+    const struct noise_source noise = {&replay, replay_gauss, replay_gumbel};
+    struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
+    const struct aim_backend twin = {
+        .self = &stages, .measure = measure_plain, .select = select_plain};
+    whole_new(w, o);
+    w->coming = coming;
+    w->twice = coming == AT_ONCE;
+    a->w = w;
+    assert_int_equal(three_run_wrapped(77, act, a, NULL, marks_wrap), ERR_OK);
+    for (unsigned i = 0; i < OWNERS; i++)
+        assert_int_equal(
+            plaintext_new(&stages.plain[i], w->s.study->workload, w->stage[i], &noise, &quiet),
+            ERR_OK);
+    assert_int_equal(play(&twin, w, plain), ERR_OK);
+    assert_in_range(plain->values, 1, VALUES_MAX);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(a->opened[i].values, plain->values);
+        assert_memory_equal(a->opened[i].value, plain->value, plain->values * sizeof *plain->value);
+        assert_memory_equal(a->opened[i].selected, plain->selected, sizeof plain->selected);
+    }
+    assert_int_equal(replay.next[TAPE_GAUSS], w->used[TAPE_GAUSS][0]);
+    for (unsigned i = 0; i < OWNERS; i++)
+        plaintext_free(&stages.plain[i]);
+    whole_free(w);
+}
+
+/* Counts, with bits more for merged cells; then records; squares; under a check; as owners come. */
+TEST(merged_cells_open_what_they_do_in_the_clear)
+{
+    const struct support_options
+        counts = {.owners = OWNERS},
+        squares = {.owners = OWNERS, .more = "score: l2\nsecurity: abort\n"},
+        records = {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload},
+        missing = {.owners = OWNERS, .domain = SUPPORT_LINKED_DOMAIN, .more = "security: abort\n"};
+    equals(&counts, AT_ONCE);
+    equals(&squares, AT_ONCE);
+    equals(&records, AT_ONCE);
+    equals(&records, BETWEEN_ROUNDS);
+    equals(&missing, AT_ONCE);
+}
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+/* Bits of the largest merged cell, where every cell that owners bound is full. */
+static unsigned naive_bits(const struct whole *w, const struct merges *m)
+{
+    const struct workload *load = w->s.study->workload;
+    const struct score_bounds *b = &w->bounds->counts;
+    uint32_t *child = memory_array(load->cells, sizeof *child);
+    uint32_t *merged = memory_array(load->cells, sizeof *merged);
+    uint64_t most = 0;
+    unsigned bits = 0;
+    for (size_t q = 0; q < load->queries; q++) {
+        const struct workload_query *query = &load->query[q], *parent = &load->query[query->parent];
+        uint64_t *full = memory_array(query->cells, sizeof *full);
+        clique_project(&parent->clique, &query->clique, w->s.study->domain, child);
+        merges_index(m, &query->clique, merged);
+        for (uint64_t i = 0; i < parent->cells; i++) {
+            uint64_t *cell = &full[merged[child[i]]];
+            *cell += b->counts;
+            most = *cell + b->rows > most ? *cell + b->rows : most;
+        }
+        memory_free(&full);
+    }
+    while (most >> bits != 0)
+        bits++;
+    memory_free(&child);
+    memory_free(&merged);
+    return bits;
+}
+
+TEST(merged_cells_have_the_bits_that_owners_can_fill)
+{
+    static const char *const records[] = {"    max_rows: 900\n    as: records\n", NULL, NULL};
+    const struct support_options o[] = {
+        {.owners = OWNERS},
+        {.owners = OWNERS, .part = records},
+        {.owners = OWNERS, .domain = wide_domain, .workload = wide_workload}};
+    for (unsigned k = 0; k < 3; k++) {
+        struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+        whole_new(w, &o[k]);
+        for (uint32_t codes = 1; codes < 20; codes += 3) {
+            struct score_bounds merged;
+            struct merges m CLEAN(merges_clear);
+            merge_by(&m, w->s.study->domain, codes);
+            assert_int_equal(score_merged(&merged, &w->bounds->counts, w->s.study->workload, &m),
+                             ERR_OK);
+            assert_int_equal(merged.bits, naive_bits(w, &m));
+            assert_true(merged.total == w->bounds->counts.total);
+        }
+        whole_free(w);
+    }
+}
