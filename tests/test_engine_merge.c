@@ -78,6 +78,8 @@ static enum err select_all(const struct aim_backend *b, const struct whole *w, u
         for (uint64_t i = 0; i < cells; i++)
             estimate[s.estimates++] = (37 * (i + round) % 23) << AIM_ESTIMATE_BITS;
     }
+    if (round == 0) /* the most that is permitted: more than a cell of codes can count */
+        estimate[0] = UINT64_C(1) << (terms.bounds.bits + AIM_ESTIMATE_BITS);
     TRY(select_plan(&terms, scale, penalty, &plan, NULL));
     s.shift = plan.shift;
     TRY(b->select(b->self, &s));
