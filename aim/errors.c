@@ -23,6 +23,8 @@ enum err errors_room(struct errors *e, const struct model *m, size_t refits)
     e->potentials = m->potentials;
     e->parameters = m->parameters;
     e->attributes = m->domain->attributes;
+    e->shares = m->shares;
+    TRY(memory_new(&e->share, e->refits * e->shares));
     TRY(memory_new(&e->total, e->refits));
     TRY(memory_new(&e->unit, e->refits * e->potentials));
     TRY(memory_new(&e->moved, e->refits * e->parameters));
@@ -38,6 +40,7 @@ void errors_free(struct errors **out)
     memory_free(&e->unit);
     memory_free(&e->moved);
     memory_free(&e->inside);
+    memory_free(&e->share);
     memory_free(out);
 }
 
@@ -50,6 +53,7 @@ void errors_apply(const struct errors *e, size_t refit, const struct model *m, s
         for (size_t i = p->offset; i < p->offset + p->cells; i++)
             copy->theta[i] = m->theta[i] + (double)unit[k] * moved[i];
     }
+    groups_set(copy, e->share + refit * e->shares);
     copy->total = e->total[refit];
     model_propagate(copy, true);
 }

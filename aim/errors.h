@@ -40,6 +40,8 @@ struct errors {
     double *total;                          /* of each refit: its number of rows */
     float *unit;                            /* of each refit and clique */
     int16_t *moved;                         /* of each refit: theta less the model's, in units */
+    size_t shares;                          /* of a model's merged attributes */
+    double *share;                          /* of each refit, all of these */
     bool learned;                           /* there were marginals to hold back */
     struct errors_size apart[ERRORS_WAVES]; /* for each link that was not measured */
     size_t attributes;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char magic[] = "trefoil-errors-1\n";
+static const char magic_merged[] = "trefoil-errors-2\n";
 
 static enum err digest_of(const struct model *m, uint8_t digest[DIGEST_SIZE])
 {
@@ -38,6 +39,8 @@ static void write_refits(const struct errors *e, struct bytes *out)
         }
         for (size_t i = 0; i < e->parameters; i++)
             bytes_put_u16(out, (uint16_t)e->moved[r * e->parameters + i]);
+        for (size_t i = 0; i < e->shares; i++)
+            bytes_put_double(out, e->share[r * e->shares + i]);
     }
 }
 
@@ -47,7 +50,7 @@ enum err errors_save(const char *path, const struct errors *e, const struct mode
     struct bytes out CLEAN(bytes_clear) = {0};
     uint8_t model[DIGEST_SIZE];
     TRY(digest_of(m, model));
-    bytes_put_text(&out, magic);
+    bytes_put_text(&out, e->shares > 0 ? magic_merged : magic);
     bytes_put(&out, model, sizeof model);
     write_refits(e, &out);
     bytes_put_u8(&out, e->learned);
@@ -71,7 +74,7 @@ static enum err read_number(struct reader *r, double least, double *v)
     return !r->failed && isfinite(*v) && *v >= least ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err read_refit(struct errors *e, size_t refit, struct reader *r)
+static enum err read_refit(struct errors *e, const struct model *m, size_t refit, struct reader *r)
 {
     TRY(read_number(r, 1, &e->total[refit]));
     for (size_t k = 0; k < e->potentials; k++) {
@@ -83,7 +86,10 @@ static enum err read_refit(struct errors *e, size_t refit, struct reader *r)
     }
     for (size_t i = 0; i < e->parameters; i++)
         e->moved[refit * e->parameters + i] = (int16_t)reader_u16(r);
-    return r->failed ? ERR_FORMAT : ERR_OK;
+    for (size_t i = 0; i < e->shares; i++)
+        e->share[refit * e->shares + i] = reader_double(r);
+    return !r->failed && groups_add_up(&m->merges, e->share + refit * e->shares) ? ERR_OK
+                                                                                 : ERR_FORMAT;
 }
 
 static enum err read_all(struct errors *e, const struct model *m, struct reader *r)
@@ -94,7 +100,7 @@ static enum err read_all(struct errors *e, const struct model *m, struct reader 
         return ERR_FORMAT;
     TRY(errors_room(e, m, refits));
     for (size_t i = 0; i < refits; i++)
-        TRY(read_refit(e, i, r));
+        TRY(read_refit(e, m, i, r));
     e->learned = reader_u8(r) == 1;
     if (reader_u32(r) != ERRORS_WAVES)
         return ERR_FORMAT;
@@ -121,9 +127,9 @@ enum err errors_load(struct errors **out, const struct model *m, const char *pat
     *out = NULL;
     TRY(digest_of(m, model));
     TRY(file_read(path, ERRORS_FILE_MAX, &text, log));
-    TRY(version_check(path, text.data, text.size, magic, 1, log));
+    TRY(version_check(path, text.data, text.size, magic_merged, 1, log));
     r = reader_of(text.data, text.size);
-    if (digest_check(&r, magic) != ERR_OK)
+    if (digest_check(&r, m->shares > 0 ? magic_merged : magic) != ERR_OK)
         return log_fail(log, ERR_FORMAT, "%s is cut or altered%s", path, again);
     stored = reader_bytes(&r, sizeof model);
     if (stored == NULL || memcmp(stored, model, sizeof model) != 0)

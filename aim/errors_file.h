@@ -4,7 +4,9 @@
  *   "trefoil-errors-1\n"
  *   32 bytes    BLAKE2b-256 of the section "model" of the file model (aim/model_file.h)
  *   refits      u32 how many, u32 cliques, u64 parameters; for each f64 total, u32 each clique's
- *               unit (the bits of an IEEE float), u16 each parameter's difference in units (i16)
+ *               unit (the bits of an IEEE float), u16 each parameter's difference in units (i16);
+ *               of version 2, "trefoil-errors-2\n", where the model has merged codes, also f64
+ *               each code of each merged attribute: its share of its group
  *   gaps        u8 1 if learned, u32 waves, for each f64 common, f64 small
  *   bins        u32 attributes, for each f64 inside
  *   digest      32 bytes: BLAKE2b-256 of all before

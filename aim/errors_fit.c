@@ -49,11 +49,11 @@ static enum err disturb(const struct work *w, uint64_t seed, struct measurement 
     random_seed_u64(&r, seed);
     TRY(memory_new(out, w->count));
     for (size_t i = 0; i < w->count; i++)
-        cells += clique_cells(&w->measurement[i].clique, d);
+        cells += measurement_cells(&w->measurement[i], d);
     TRY(memory_new(room, cells));
     for (size_t i = 0; i < w->count; i++) {
         const struct measurement *x = &w->measurement[i];
-        cells = clique_cells(&x->clique, d);
+        cells = measurement_cells(x, d);
         (*out)[i] = *x;
         (*out)[i].y = *room + at;
         for (size_t c = 0; c < cells; c++)
@@ -67,6 +67,7 @@ static enum err disturb(const struct work *w, uint64_t seed, struct measurement 
 static void begin(struct model *m, const struct model *from, const bool *without)
 {
     memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
+    groups_copy(m, from);
     for (size_t k = 0; without != NULL && k < m->potentials; k++)
         if (without[k])
             memset(m->theta + m->potential[k].offset, 0, m->potential[k].cells * sizeof(double));
@@ -78,6 +79,7 @@ static void begin(struct model *m, const struct model *from, const bool *without
 static void keep(struct errors *e, size_t refit, const struct model *from, const struct model *to)
 {
     e->total[refit] = to->total;
+    groups_get(to, e->share + refit * e->shares);
     for (size_t k = 0; k < from->potentials; k++) {
         const struct potential *p = &from->potential[k];
         float *unit = &e->unit[refit * e->potentials + k];

@@ -146,7 +146,7 @@ enum err errors_look(struct errors_list *list, const struct model *m, const stru
                      unsigned links, uint64_t seed, struct log *log)
 {
     struct looking k = {.list = list,
-                        .domain = model_domain(m),
+                        .domain = x->merges != NULL ? model_grouped(m) : model_domain(m),
                         .clique = &x->clique,
                         .scale = x->total > 0 ? model_total(m) / x->total : 1,
                         .sigma = x->sigma,
@@ -154,7 +154,7 @@ enum err errors_look(struct errors_list *list, const struct model *m, const stru
                         .links = links};
     double *mu CLEAN(memory_release) = NULL;
     TRY(memory_new(&mu, clique_cells(&x->clique, k.domain)));
-    TRY(model_marginal(m, &x->clique, mu, log));
+    TRY(model_measured(m, x, mu, log));
     k.table[0] = mu;
     k.table[1] = x->y;
     random_seed_u64(&k.random, seed);

@@ -41,6 +41,26 @@ enum err evaluate_tables(const struct workload *w, const struct table *a, const 
 
 /* --- likelihood ------------------------------------------------------------------------------ */
 
+/* The rows with groups in the place of codes; adds ln of what a code has of its group to `sum`. */
+static enum err group_rows(struct table **out, const struct model *m, const struct table *t,
+                           double *sum)
+{
+    struct table *g CLEAN(table_free) = NULL;
+    TRY(table_new(&g, model_grouped(m), t->rows));
+    g->rows = t->rows;
+    for (uint16_t a = 0; a < t->domain->attributes; a++) {
+        const double *share = model_share(m, a);
+        const uint32_t *group = model_merges(m)->group[a];
+        for (size_t row = 0; row < t->rows; row++) {
+            const uint16_t code = t->column[a][row];
+            g->column[a][row] = group != NULL ? (uint16_t)group[code] : code;
+            if (share != NULL)
+                sum[row] += log(share[code]);
+        }
+    }
+    return memory_hand_over(out, &g);
+}
+
 /* Adds ln p(clique | separator) of each row; -INFINITY where the model has nothing. */
 static enum err add_clique(const struct model *m, size_t clique, const struct table *t, double *sum)
 {
@@ -60,11 +80,13 @@ static enum err add_clique(const struct model *m, size_t clique, const struct ta
 enum err evaluate_likelihood(const struct model *m, const struct table *t, double *mean,
                              size_t *impossible)
 {
+    struct table *grouped CLEAN(table_free) = NULL;
     double *sum CLEAN(memory_release) = NULL, all = 0;
     size_t none = 0;
     TRY(memory_new(&sum, t->rows));
+    TRY(group_rows(&grouped, m, t, sum));
     for (size_t i = 0; i < model_junction(m)->cliques; i++)
-        TRY(add_clique(m, i, t, sum));
+        TRY(add_clique(m, i, grouped, sum));
     for (size_t row = 0; row < t->rows; row++) {
         bool possible = sum[row] > -EVALUATE_IMPOSSIBLE;
         none += !possible;

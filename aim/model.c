@@ -13,10 +13,10 @@ static enum err check_size(const struct model *m, struct log *log)
     if (m->junction->cells <= m->limit_cells && m->junction->cells <= UINT32_MAX)
         return ERR_OK;
     for (size_t i = 1; i < m->junction->cliques; i++)
-        if (scope_cells(&m->junction->clique[i].scope, m->domain) >
-            scope_cells(&largest->scope, m->domain))
+        if (scope_cells(&m->junction->clique[i].scope, &m->grouped) >
+            scope_cells(&largest->scope, &m->grouped))
             largest = &m->junction->clique[i];
-    scope_name(&largest->scope, m->domain, name, sizeof name);
+    scope_name(&largest->scope, &m->grouped, name, sizeof name);
     return log_fail(
         log, ERR_RANGE,
         "the model would need %llu cells where %llu are allowed, most of them for %s; allow "
@@ -28,27 +28,27 @@ static enum err node_build(struct model *m, size_t i)
 {
     const struct junction_clique *c = &m->junction->clique[i];
     struct node *n = &m->node[i];
-    n->cells = scope_cells(&c->scope, m->domain);
-    n->chunk = projection_chunk(&c->scope, m->domain);
-    n->separator_cells = scope_cells(&c->separator, m->domain);
+    n->cells = scope_cells(&c->scope, &m->grouped);
+    n->chunk = projection_chunk(&c->scope, &m->grouped);
+    n->separator_cells = scope_cells(&c->separator, &m->grouped);
     TRY(memory_new(&n->belief, n->cells));
     TRY(memory_new(&n->shift, n->separator_cells));
     TRY(memory_new(&n->sum, n->separator_cells));
     TRY(memory_new(&n->message, n->separator_cells));
-    TRY(projection_new(&n->up, &c->scope, n->chunk, &c->separator, m->domain));
+    TRY(projection_new(&n->up, &c->scope, n->chunk, &c->separator, &m->grouped));
     if (c->parent == JUNCTION_ROOT)
         return ERR_OK;
     return projection_new(&n->down, &m->junction->clique[c->parent].scope, m->node[c->parent].chunk,
-                          &c->separator, m->domain);
+                          &c->separator, &m->grouped);
 }
 
 static enum err home_of(const struct model *m, const struct clique *c, uint32_t *home,
                         struct projection *from_home)
 {
     struct scope s = scope_of(c);
-    *home = junction_find(m->junction, m->domain, &s);
+    *home = junction_find(m->junction, &m->grouped, &s);
     return projection_new(from_home, &m->junction->clique[*home].scope, m->node[*home].chunk, &s,
-                          m->domain);
+                          &m->grouped);
 }
 
 static enum err potential_add(struct model *m, const struct clique *c)
@@ -59,7 +59,7 @@ static enum err potential_add(struct model *m, const struct clique *c)
             return ERR_OK;
     m->potentials++;
     p->clique = *c;
-    p->cells = clique_cells(c, m->domain);
+    p->cells = clique_cells(c, &m->grouped);
     p->offset = m->parameters;
     m->clique[m->cliques++] = *c;
     m->parameters += p->cells;
@@ -74,14 +74,16 @@ static enum err mask_add(struct model *m, const struct zeros *z, struct log *log
     struct mask *mask = &m->mask[m->masks++];
     uint64_t cells = clique_cells(&z->clique, m->domain);
     mask->clique = m->clique[m->cliques++] = z->clique;
-    TRY(memory_new(&mask->value, cells));
+    TRY(memory_new(&mask->barred, cells));
+    TRY(memory_new(&mask->value, merges_cells(&m->merges, &z->clique)));
     for (size_t i = 0; i < z->cells; i++) {
         if (z->cell[i] >= cells)
             return log_fail(
                 log, ERR_RANGE, "structural zeros of %s: there is no cell %u, only %llu",
                 clique_name(&z->clique, m->domain).text, z->cell[i], (unsigned long long)cells);
-        mask->value[z->cell[i]] = MODEL_ZERO;
+        mask->barred[z->cell[i]] = true;
     }
+    TRY(groups_bar(m, mask, log));
     return home_of(m, &z->clique, &mask->home, &mask->from_home);
 }
 
@@ -91,7 +93,8 @@ static enum err add_flow(const struct model *m, size_t node, bool in, const stru
     struct node *n = &m->node[node];
     struct flow **list = in ? &n->inflow : &n->outflow;
     size_t *count = in ? &n->inflows : &n->outflows;
-    const struct scope inner = ladder_inner(&m->junction->clique[node].scope, n->chunk, m->domain);
+    const struct scope inner = ladder_inner(&m->junction->clique[node].scope, n->chunk,
+                                            &m->grouped);
     TRY(memory_extend(list, *count + 1));
     (*list)[(*count)++] = (struct flow){.by = by, .value = value, .set = ladder_set(&inner, scope)};
     return ERR_OK;
@@ -127,7 +130,7 @@ static enum err connect(struct model *m)
         TRY(add_flow(m, parent, false, &child->down, scope, child->message));
     }
     for (size_t k = 0; k < m->junction->cliques; k++)
-        TRY(ladder_new(&m->node[k], &clique[k].scope, m->domain));
+        TRY(ladder_new(&m->node[k], &clique[k].scope, &m->grouped));
     return ERR_OK;
 }
 
@@ -154,10 +157,11 @@ static void start_from(struct model *m, const struct model *old)
             continue;
         whole = scope_of(&to->clique);
         part = scope_of(&from->clique);
-        scope_walk_start(&w, &whole, &part, m->domain);
+        scope_walk_start(&w, &whole, &part, &m->grouped);
         for (size_t i = 0; i < to->cells; i++, scope_walk_next(&w))
             m->theta[to->offset + i] += old->theta[from->offset + w.place];
     }
+    groups_copy(m, old);
     m->total = old->total;
 }
 
@@ -170,7 +174,7 @@ static enum err build(struct model *m, const struct model_terms *t, struct log *
     TRY(memory_new(&m->mask, t->zeros));
     for (size_t i = 0; i < count; i++)
         m->clique[i] = i < t->cliques ? t->clique[i] : t->zero[i - t->cliques].clique;
-    TRY(junction_new(&m->junction, m->domain, m->clique, count));
+    TRY(junction_new(&m->junction, &m->grouped, m->clique, count));
     TRY(check_size(m, log));
     TRY(memory_new(&m->node, m->junction->cliques));
     for (size_t i = 0; i < m->junction->cliques; i++)
@@ -196,6 +200,9 @@ enum err model_new(struct model **out, const struct model_terms *t, struct log *
     *out = NULL;
     TRY(memory_new(&m, 1));
     m->domain = t->domain;
+    TRY(groups_new(m, t->merges));
+    if (t->warm != NULL && !merges_equal(&m->merges, &t->warm->merges))
+        return ERR_MISUSE;
     m->sweep = sweep_best();
     m->total = 1;
     m->limit_cells = t->limit_cells;
@@ -229,10 +236,12 @@ void model_free(struct model **out)
     for (size_t i = 0; i < m->masks; i++) {
         projection_clear(&m->mask[i].from_home);
         memory_free(&m->mask[i].value);
+        memory_free(&m->mask[i].barred);
     }
     for (size_t i = 0; m->node != NULL && i < m->junction->cliques; i++)
         node_clear(&m->node[i]);
     junction_free(&m->junction);
+    groups_clear(m);
     memory_free(&m->node);
     memory_free(&m->potential);
     memory_free(&m->mask);
@@ -250,12 +259,21 @@ static void free_zeros(struct zeros **zero, size_t zeros)
     memory_free(zero);
 }
 
+void model_take(struct model *m, const struct model *from)
+{
+    memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
+    groups_copy(m, from);
+    m->total = from->total;
+    model_propagate(m, true);
+}
+
 enum err model_copy(struct model **out, const struct model *from, struct log *log)
 {
     struct model *m CLEAN(model_free) = NULL;
     struct zeros *zero = NULL;
     size_t zeros = 0;
     struct model_terms t = {.domain = from->domain,
+                            .merges = &from->merges,
                             .clique = from->clique, /* potentials come first */
                             .cliques = from->potentials,
                             .limit_cells = from->limit_cells};
@@ -266,10 +284,13 @@ enum err model_copy(struct model **out, const struct model *from, struct log *lo
         e = model_new(&m, &t, log);
     free_zeros(&zero, zeros);
     TRY(e);
-    memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
-    m->total = from->total;
-    model_propagate(m, true);
+    model_take(m, from);
     return memory_hand_over(out, &m);
+}
+
+uint64_t measurement_cells(const struct measurement *x, const struct domain *d)
+{
+    return x->merges != NULL ? merges_cells(x->merges, &x->clique) : clique_cells(&x->clique, d);
 }
 
 double model_estimate_total(const struct domain *d, const struct measurement *measurements,
@@ -278,7 +299,7 @@ double model_estimate_total(const struct domain *d, const struct measurement *me
     double weights = 0, sum = 0;
     for (size_t k = 0; k < count; k++) {
         const struct measurement *x = &measurements[k];
-        uint64_t cells = clique_cells(&x->clique, d);
+        uint64_t cells = measurement_cells(x, d);
         double weight = 1 / (x->sigma * x->sigma * (double)cells), total = 0;
         if (x->total > 0) /* another population */
             continue;
@@ -318,7 +339,7 @@ uint64_t model_cells(const struct model *m)
 bool model_covers(const struct model *m, const struct clique *c)
 {
     struct scope s = scope_of(c);
-    return junction_find(m->junction, m->domain, &s) != UINT32_MAX;
+    return junction_find(m->junction, &m->grouped, &s) != UINT32_MAX;
 }
 
 bool model_holds_together(const struct model *m, const struct scope *s)
@@ -335,7 +356,7 @@ uint64_t model_cells_with(const struct model *m, const struct clique *extra)
 {
     if (model_covers(m, extra)) /* a clique of a chordal graph adds no edge */
         return m->junction->cells;
-    return junction_cells(m->domain, m->clique, m->cliques, extra);
+    return junction_cells(&m->grouped, m->clique, m->cliques, extra);
 }
 
 const double *model_belief(const struct model *m, size_t clique)
@@ -356,7 +377,7 @@ enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros)
         z->clique = mask->clique;
         z->cell = cell;
         for (uint64_t i = 0; i < cells; i++)
-            if (mask->value[i] < 0)
+            if (mask->barred[i])
                 cell[z->cells++] = (uint32_t)i;
     }
     return ERR_OK;

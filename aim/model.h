@@ -15,17 +15,22 @@
 #define TREFOIL_AIM_MODEL_H
 
 #include "aim/junction.h"
+#include "aim/merge.h"
 
 struct measurement {
     struct clique clique;
     double sigma;
     double *y; /* noisy counts, row-major */
+    /* NULL, or y is of merged cells, not of the domain's; the model has the same merges. Borrowed. */
+    const struct merges *merges;
     /*
      * 0, or the noisy number of rows of the population that was measured, where people have joined
      * since: y and sigma are then scaled by the model's total / total.
      */
     double total;
 };
+
+uint64_t measurement_cells(const struct measurement *x, const struct domain *d);
 
 /* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
 struct zeros {
@@ -38,6 +43,7 @@ struct model;
 
 struct model_terms {
     const struct domain *domain; /* borrowed */
+    const struct merges *merges; /* copied; NULL: none */
     const struct clique *clique;
     size_t cliques;
     const struct zeros *zero; /* copied */
@@ -63,7 +69,17 @@ double model_estimate_total(const struct domain *d, const struct measurement *me
 void model_set_total(struct model *m, double total);
 double model_total(const struct model *m);
 
+/*
+ * Codes that are merged are one in all of the model's tables: beliefs are over model_grouped(),
+ * groups in the place of codes. model_share() says what part of its group a code has, or is NULL
+ * where an attribute is not merged. A fit learns shares from measurements of one attribute at its
+ * codes; they are the same in every cell. Counts of cliques below are of codes, unless they are
+ * said to be merged.
+ */
 const struct domain *model_domain(const struct model *m);
+const struct merges *model_merges(const struct model *m);
+const struct domain *model_grouped(const struct model *m);
+const double *model_share(const struct model *m, uint16_t attribute);
 const struct junction *model_junction(const struct model *m);
 /* A copy of its structural zeros, of which the caller frees the list and each list of cells. */
 enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros) MUST_CHECK;
@@ -93,6 +109,12 @@ enum err model_memo_new(struct model_memo **memo, const struct model *m) MUST_CH
 void model_memo_free(struct model_memo **memo);
 enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, double *counts,
                              struct log *log) MUST_CHECK;
+/* Expected counts of merged cells. */
+enum err model_memo_merged(struct model_memo *memo, const struct clique *c, double *counts,
+                           struct log *log) MUST_CHECK;
+/* Of the cells that were measured: merged ones or not. */
+enum err model_measured(const struct model *m, const struct measurement *x, double *counts,
+                        struct log *log) MUST_CHECK;
 
 /*
  * Counts that are known exactly, of cliques of the model: it becomes the nearest model that has

@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const char magic[] = "trefoil-model-1\n";
+static const char magic_merged[] = "trefoil-model-2\n";
 
 /* --- writing --------------------------------------------------------------------------------- */
 
@@ -18,16 +19,26 @@ static void write_zeros(const struct mask *mask, const struct domain *d, struct 
 {
     uint64_t cells = clique_cells(&mask->clique, d), zeros = 0;
     for (uint64_t i = 0; i < cells; i++)
-        zeros += mask->value[i] < 0;
+        zeros += mask->barred[i];
     clique_write(&mask->clique, out);
     bytes_put_u64(out, zeros);
     for (uint64_t i = 0; i < cells; i++)
-        if (mask->value[i] < 0)
+        if (mask->barred[i])
             bytes_put_u32(out, (uint32_t)i);
+}
+
+static void write_groups(const struct model *m, struct bytes *out)
+{
+    merges_write(&m->merges, out);
+    for (uint16_t a = 0; a < m->domain->attributes; a++)
+        for (uint32_t code = 0; m->share[a] != NULL && code < m->merges.codes[a]; code++)
+            bytes_put_double(out, m->share[a][code]);
 }
 
 void model_write(const struct model *m, struct bytes *out)
 {
+    if (m->shares > 0)
+        write_groups(m, out);
     bytes_put_double(out, m->total);
     bytes_put_u32(out, (uint32_t)m->potentials);
     for (size_t k = 0; k < m->potentials; k++)
@@ -43,7 +54,7 @@ void model_write(const struct model *m, struct bytes *out)
 enum err model_save(const char *path, const struct model *m, struct log *log)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
-    bytes_put_text(&out, magic);
+    bytes_put_text(&out, m->shares > 0 ? magic_merged : magic);
     domain_write(m->domain, &out);
     model_write(m, &out);
     return digest_write(path, 0644, &out, log);
@@ -52,6 +63,9 @@ enum err model_save(const char *path, const struct model *m, struct log *log)
 /* --- reading --------------------------------------------------------------------------------- */
 
 struct parts {
+    struct merges merges;
+    size_t shares;
+    double *share;
     struct clique *clique;
     size_t cliques;
     struct zeros *zero;
@@ -109,6 +123,8 @@ static void parts_clear(struct parts *p)
         memory_free(&p->zero[i].cell);
     memory_free(&p->clique);
     memory_free(&p->zero);
+    memory_free(&p->share);
+    merges_clear(&p->merges);
 }
 
 static enum err read_theta(struct model *m, struct reader *r)
@@ -124,14 +140,32 @@ static enum err read_theta(struct model *m, struct reader *r)
     return isfinite(m->log_z) ? ERR_OK : ERR_FORMAT;
 }
 
-enum err model_read(struct model **out, const struct domain *d, struct reader *r,
+static enum err read_groups(struct parts *p, struct reader *r, const struct domain *d)
+{
+    TRY(merges_read(&p->merges, d, r));
+    for (uint16_t a = 0; a < d->attributes; a++)
+        p->shares += p->merges.group[a] != NULL ? d->attribute[a].size : 0;
+    if (p->shares == 0 || p->shares > r->left / sizeof *p->share)
+        return ERR_FORMAT;
+    TRY(memory_new(&p->share, p->shares));
+    for (size_t i = 0; i < p->shares; i++)
+        p->share[i] = reader_double(r);
+    return !r->failed && groups_add_up(&p->merges, p->share) ? ERR_OK : ERR_FORMAT;
+}
+
+enum err model_read(struct model **out, const struct domain *d, bool merged, struct reader *r,
                     uint64_t limit_cells, struct log *log)
 {
     struct parts p CLEAN(parts_clear) = {0};
     struct model *m CLEAN(model_free) = NULL;
     struct model_terms t = {.domain = d, .limit_cells = limit_cells};
-    double total = reader_double(r);
+    double total;
     *out = NULL;
+    if (merged) {
+        TRY(read_groups(&p, r, d));
+        t.merges = &p.merges;
+    }
+    total = reader_double(r);
     TRY(read_parts(&p, r, d));
     if (!(total > 0 && total <= (double)TABLE_ROWS_MAX))
         return ERR_FORMAT;
@@ -140,6 +174,8 @@ enum err model_read(struct model **out, const struct domain *d, struct reader *r
     t.zero = p.zero;
     t.zeros = p.zeros;
     TRY(model_new(&m, &t, log));
+    if (merged)
+        groups_set(m, p.share);
     TRY(read_theta(m, r));
     m->total = total;
     return memory_hand_over(out, &m);
@@ -149,9 +185,10 @@ static enum err load(struct model **m, struct domain **d, const struct bytes *te
                      uint64_t limit_cells, struct log *log)
 {
     struct reader r = reader_of(text->data, text->size);
-    TRY(digest_check(&r, magic));
+    const bool merged = version_of(text->data, text->size, magic_merged) == 2;
+    TRY(digest_check(&r, merged ? magic_merged : magic));
     TRY(domain_read(d, &r, log));
-    TRY(model_read(m, *d, &r, limit_cells, log));
+    TRY(model_read(m, *d, merged, &r, limit_cells, log));
     return reader_done(&r);
 }
 
@@ -163,7 +200,7 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     *m = NULL;
     *d = NULL;
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
-    TRY(version_check(path, text.data, text.size, magic, 1, log));
+    TRY(version_check(path, text.data, text.size, magic_merged, 1, log));
     e = load(m, d, &text, limit_cells, log);
     if (e == ERR_FORMAT && copula_is_file(path))
         return log_fail(log, ERR_USAGE,

@@ -11,6 +11,8 @@
  *                   and max, or f64 edges (values + 1; a spike stands twice); more: f64 step (0:
  *                   none), u8 1 if whole numbers alone fit, u8 tail (0 trend, 1 exponential, 2
  *                   typical), f64 typical, u32 and blocks of other texts of a missing value
+ *   groups        of version 2 alone, "trefoil-model-2\n", where codes are merged: which, as
+ *                   aim/merge.h has it, and f64 each code of each merged attribute: its share
  *   model         f64 total
  *                 u32 cliques, for each u16 attributes, u16 each attribute's index
  *                 u32 structural zeros' cliques, for each the clique, u64 cells, u32 each cell
@@ -19,7 +21,8 @@
  *
  * where a block is its length as u32, then its bytes. p(x) is exp(sum over cliques of theta at
  * x's cell) over the sum of these, and 0 at a structural zero; counts are total * p(x). A file
- * that is read back gives the same beliefs, to the last bit.
+ * that is read back gives the same beliefs, to the last bit. Where codes are merged, theta is over
+ * groups, and the count of a code is its share of the group's. Zeros' cells are always of codes.
  */
 #ifndef TREFOIL_AIM_MODEL_FILE_H
 #define TREFOIL_AIM_MODEL_FILE_H
@@ -37,9 +40,12 @@ enum err model_save(const char *path, const struct model *m, struct log *log) MU
 enum err model_load(struct model **m, struct domain **d, const char *path, uint64_t limit_cells,
                     struct log *log) MUST_CHECK;
 
-/* The section "model" alone, for files that hold more. */
+/*
+ * The section "model" alone, after "groups" if any codes are merged, for files that hold more. Who
+ * reads it back must know whether any are.
+ */
 void model_write(const struct model *m, struct bytes *out);
-enum err model_read(struct model **m, const struct domain *d, struct reader *r,
+enum err model_read(struct model **m, const struct domain *d, bool merged, struct reader *r,
                     uint64_t limit_cells, struct log *log) MUST_CHECK;
 
 #endif

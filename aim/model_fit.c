@@ -34,6 +34,15 @@ struct target {
     double scale;  /* y counts as y * scale */
     double weight; /* 1 / sigma^2, scaled */
     const double *y;
+    /* Of codes that the model has in groups: their sums are y, each of so many. */
+    double *sums, *codes; /* or NULL */
+};
+
+/* Cells of a potential that were measured with the same noise. */
+struct run {
+    const double *mu;
+    size_t offset, cells; /* in theta */
+    double weight;        /* 1 / sigma^2, of all measurements together; 0 if there is none */
 };
 
 struct pair {
@@ -47,15 +56,31 @@ struct fitting {
     const struct sweep *sweep;
     size_t targets;
     struct target *target;
+    size_t runs;
+    struct run *run;
+    size_t *first;               /* of each potential, and one more */
     size_t n;                    /* parameters */
     double *y;                   /* measurements of a clique together */
-    double *weight;              /* of each potential, the same: 1 / sigma^2; 0 if not measured */
     double *theta, *mu, *change; /* where it stands, and where it wants to go from there */
     double loss, step;
     unsigned pairs, kept, newest;
     struct pair pair[PAIRS];
     double gram[PAIRS][PAIRS]; /* <met, met>, weighted */
 };
+
+static enum err take_values(struct fitting *f, struct target *t, const struct measurement *x)
+{
+    const struct model *m = f->model;
+    t->y = x->y;
+    if (x->merges != NULL)
+        return merges_equal(x->merges, &m->merges) ? ERR_OK : ERR_MISMATCH;
+    if (!merges_touch(&m->merges, &x->clique))
+        return ERR_OK;
+    TRY(memory_new(&t->sums, t->potential->cells));
+    TRY(memory_new(&t->codes, t->potential->cells));
+    t->y = t->sums;
+    return groups_sum(m, &x->clique, x->y, t->sums, t->codes);
+}
 
 static enum err find_targets(struct fitting *f, const struct measurement *ms, size_t count,
                              struct log *log)
@@ -75,7 +100,7 @@ static enum err find_targets(struct fitting *f, const struct measurement *ms, si
                             k + 1, ms[k].sigma);
         t->scale = ms[k].total > 0 ? m->total / ms[k].total : 1;
         t->weight = 1 / (ms[k].sigma * t->scale) / (ms[k].sigma * t->scale);
-        t->y = ms[k].y;
+        TRY(take_values(f, t, &ms[k]));
     }
     return ERR_OK;
 }
@@ -89,37 +114,69 @@ static double loss_of(const struct fitting *f)
         double sum = 0;
         for (size_t i = 0; i < t->potential->cells; i++) {
             double miss = f->model->total * t->potential->mu[i] - t->y[i] * t->scale;
-            sum += miss * miss;
+            sum += t->codes != NULL ? miss * miss / t->codes[i] : miss * miss;
         }
         loss += 0.5 * t->weight * sum;
     }
     return loss;
 }
 
-static void join_targets(struct fitting *f)
+/* One a potential; one a cell where cells are of different numbers of codes. */
+static enum err make_runs(struct fitting *f)
 {
-    for (size_t k = 0; k < f->targets; k++) {
-        const struct target *t = &f->target[k];
-        f->weight[t->potential - f->model->potential] += t->weight;
-        for (size_t i = 0; i < t->potential->cells; i++)
-            f->y[t->potential->offset + i] += t->weight * t->scale * t->y[i];
+    const struct model *m = f->model;
+    bool *apart CLEAN(memory_release) = NULL;
+    TRY(memory_new(&apart, m->potentials));
+    TRY(memory_new(&f->first, m->potentials + 1));
+    for (size_t k = 0; k < f->targets; k++)
+        apart[f->target[k].potential - m->potential] |= f->target[k].codes != NULL;
+    for (size_t k = 0; k < m->potentials; k++)
+        f->first[k + 1] = f->first[k] + (apart[k] ? m->potential[k].cells : 1);
+    f->runs = f->first[m->potentials];
+    TRY(memory_new(&f->run, f->runs));
+    for (size_t k = 0; k < m->potentials; k++) {
+        const struct potential *p = &m->potential[k];
+        for (size_t i = 0; i < f->first[k + 1] - f->first[k]; i++)
+            f->run[f->first[k] + i] = (struct run){
+                .mu = p->mu + i, .offset = p->offset + i, .cells = apart[k] ? 1 : p->cells};
     }
-    for (size_t k = 0; k < f->model->potentials; k++) {
-        const struct potential *p = &f->model->potential[k];
-        for (size_t i = 0; f->weight[k] > 0 && i < p->cells; i++)
-            f->y[p->offset + i] /= f->weight[k];
+    return ERR_OK;
+}
+
+static void join_target(struct fitting *f, const struct target *t)
+{
+    const size_t k = (size_t)(t->potential - f->model->potential);
+    for (size_t r = f->first[k]; r < f->first[k + 1]; r++) {
+        struct run *run = &f->run[r];
+        const size_t from = run->offset - t->potential->offset;
+        const double weight = t->codes != NULL ? t->weight / t->codes[from] : t->weight;
+        run->weight += weight;
+        for (size_t i = 0; i < run->cells; i++)
+            f->y[run->offset + i] += weight * t->scale * t->y[from + i];
     }
+}
+
+static enum err join_targets(struct fitting *f)
+{
+    TRY(make_runs(f));
+    for (size_t k = 0; k < f->targets; k++)
+        join_target(f, &f->target[k]);
+    for (size_t k = 0; k < f->runs; k++) {
+        const struct run *run = &f->run[k];
+        for (size_t i = 0; run->weight > 0 && i < run->cells; i++)
+            f->y[run->offset + i] /= run->weight;
+    }
+    return ERR_OK;
 }
 
 /* L where the model stands, less a constant where a clique has two targets. */
 static double loss_here(const struct fitting *f)
 {
-    const struct model *m = f->model;
     double loss = 0;
-    for (size_t k = 0; k < m->potentials; k++) {
-        const struct potential *p = &m->potential[k];
-        loss += 0.5 * f->weight[k] *
-                f->sweep->square_off(p->mu, m->total, f->y + p->offset, p->cells);
+    for (size_t k = 0; k < f->runs; k++) {
+        const struct run *run = &f->run[k];
+        loss += 0.5 * run->weight *
+                f->sweep->square_off(run->mu, f->model->total, f->y + run->offset, run->cells);
     }
     return loss;
 }
@@ -156,9 +213,9 @@ static void settle(struct fitting *f, double loss, struct pair *pair)
 static double weighted(const struct fitting *f, const float *v, const float *w)
 {
     double sum = 0;
-    for (size_t k = 0; k < f->model->potentials; k++) {
-        const struct potential *p = &f->model->potential[k];
-        sum += f->weight[k] * f->sweep->dot(v + p->offset, w + p->offset, p->cells);
+    for (size_t k = 0; k < f->runs; k++) {
+        const struct run *run = &f->run[k];
+        sum += run->weight * f->sweep->dot(v + run->offset, w + run->offset, run->cells);
     }
     return sum;
 }
@@ -213,10 +270,10 @@ static void solve(const struct fitting *f, const unsigned *place, double *x)
 /* change = -step dL */
 static void point_down(struct fitting *f)
 {
-    for (size_t k = 0; k < f->model->potentials; k++) {
-        const struct potential *p = &f->model->potential[k];
-        double factor = f->step * f->weight[k];
-        for (size_t i = p->offset; i < p->offset + p->cells; i++)
+    for (size_t k = 0; k < f->runs; k++) {
+        const struct run *run = &f->run[k];
+        double factor = f->step * run->weight;
+        for (size_t i = run->offset; i < run->offset + run->cells; i++)
             f->change[i] = factor * (f->y[i] - f->mu[i]);
     }
 }
@@ -224,15 +281,14 @@ static void point_down(struct fitting *f)
 /* change = to where the pairs promise the least loss, and down from there. */
 static void propose(struct fitting *f)
 {
-    const struct model *m = f->model;
     unsigned place[PAIRS];
     double x[PAIRS] = {0};
     for (unsigned j = 0; j < f->kept; j++) {
         place[j] = (f->newest + f->pairs - j) % f->pairs;
-        for (size_t k = 0; k < m->potentials; k++) {
-            size_t o = m->potential[k].offset;
-            x[j] += f->weight[k] * f->sweep->dot_off(f->pair[place[j]].met + o, f->mu + o, f->y + o,
-                                                     m->potential[k].cells);
+        for (size_t k = 0; k < f->runs; k++) {
+            size_t o = f->run[k].offset;
+            x[j] += f->run[k].weight * f->sweep->dot_off(f->pair[place[j]].met + o, f->mu + o,
+                                                         f->y + o, f->run[k].cells);
         }
     }
     solve(f, place, x);
@@ -240,10 +296,10 @@ static void propose(struct fitting *f)
     for (unsigned j = 0; j < f->kept; j++) {
         const struct pair *pair = &f->pair[place[j]];
         f->sweep->add(f->change, -x[j], pair->moved, f->n);
-        for (size_t k = 0; k < m->potentials; k++) {
-            size_t o = m->potential[k].offset;
-            f->sweep->add(f->change + o, x[j] * f->step * f->weight[k], pair->met + o,
-                          m->potential[k].cells);
+        for (size_t k = 0; k < f->runs; k++) {
+            size_t o = f->run[k].offset;
+            f->sweep->add(f->change + o, x[j] * f->step * f->run[k].weight, pair->met + o,
+                          f->run[k].cells);
         }
     }
 }
@@ -294,8 +350,7 @@ static bool make_room(struct fitting *f, size_t targets)
     bool room;
     f->pairs = (unsigned)fmin(PAIRS, fmax(2, (double)(PAIR_NUMBERS / 2 / (f->n + 1))));
     f->target = memory_array(targets, sizeof *f->target);
-    f->weight = memory_array(f->model->potentials, sizeof(double));
-    room = f->target != NULL && f->weight != NULL;
+    room = f->target != NULL;
     for (size_t k = 0; k < sizeof vector / sizeof vector[0]; k++)
         room &= (*vector[k] = memory_array(f->n, sizeof(double))) != NULL;
     for (unsigned k = 0; k < f->pairs; k++) {
@@ -307,8 +362,13 @@ static bool make_room(struct fitting *f, size_t targets)
 
 static void clear(struct fitting *f)
 {
+    for (size_t k = 0; k < f->targets; k++) {
+        memory_free(&f->target[k].sums);
+        memory_free(&f->target[k].codes);
+    }
     memory_free(&f->target);
-    memory_free(&f->weight);
+    memory_free(&f->run);
+    memory_free(&f->first);
     memory_free(&f->y);
     memory_free(&f->theta);
     memory_free(&f->mu);
@@ -317,6 +377,29 @@ static void clear(struct fitting *f)
         memory_free(&f->pair[k].moved);
         memory_free(&f->pair[k].met);
     }
+}
+
+/* Groups by what was measured of each merged attribute alone, at its codes. */
+static enum err share_out(struct model *m, const struct measurement *ms, size_t count)
+{
+    for (uint16_t a = 0; a < m->domain->attributes; a++) {
+        double *sum CLEAN(memory_release) = NULL;
+        bool any = false;
+        if (m->share[a] == NULL)
+            continue;
+        TRY(memory_new(&sum, m->merges.codes[a]));
+        for (size_t k = 0; k < count; k++) {
+            const double scale = ms[k].total > 0 ? m->total / ms[k].total : 1;
+            if (ms[k].clique.n != 1 || ms[k].clique.attribute[0] != a || ms[k].merges != NULL)
+                continue;
+            any = true;
+            for (uint32_t code = 0; code < m->merges.codes[a]; code++)
+                sum[code] += ms[k].y[code] / (ms[k].sigma * ms[k].sigma * scale);
+        }
+        if (any)
+            groups_share(m, a, sum);
+    }
+    return ERR_OK;
 }
 
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
@@ -328,7 +411,8 @@ enum err model_fit(struct model *m, const struct measurement *measurements, size
         return log_fail(log, ERR_NOMEM, "no memory to fit a model of %llu cells",
                         (unsigned long long)m->junction->cells);
     TRY(find_targets(&f, measurements, count, log));
-    join_targets(&f);
+    TRY(join_targets(&f));
+    TRY(share_out(m, measurements, count));
     descend(&f, iterations, result);
     model_propagate(m, true);
     result->loss = loss_of(&f);

@@ -82,7 +82,7 @@ static bool comes(const struct question *q, size_t i, size_t edge)
 /* The clique to start from: 0, or down while more is asked behind an edge than before it. */
 static size_t middle_of(const struct question *q)
 {
-    const struct domain *d = q->model->domain;
+    const struct domain *d = &q->model->grouped;
     size_t middle = 0;
     for (size_t i = 1; i < q->model->junction->cliques; i++) /* parents come before children */
         if (q->model->junction->clique[i].parent == middle &&
@@ -134,7 +134,7 @@ static uint64_t cells_after(const struct question *q, const struct stand *s, siz
     const struct scope keep = kept(q, s, edge),
                        all = scope_union(&s->scope, behind(q, s->clique, edge));
     const struct scope left = scope_intersect(&all, &keep);
-    return scope_cells(&left, q->model->domain);
+    return scope_cells(&left, &q->model->grouped);
 }
 
 /* Takes out the edge after which the fewest cells are left, and moves on to these. */
@@ -165,7 +165,7 @@ static size_t beyond(const struct question *q, size_t i, size_t edge)
 
 static void note_size(struct question *q, const struct scope *s, uint64_t share)
 {
-    uint64_t cells = scope_cells(s, q->model->domain) / share;
+    uint64_t cells = scope_cells(s, &q->model->grouped) / share;
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
@@ -222,7 +222,7 @@ static enum err message(const struct question *q, size_t i, size_t edge, struct 
 /* The message of clique i over `to`, or p(asked) if that is NOWHERE; the caller clears f. */
 static enum err answer(const struct question *q, size_t i, size_t to, struct factor *f)
 {
-    const struct domain *d = q->model->domain;
+    const struct domain *d = &q->model->grouped;
     const struct junction_clique *c = q->model->junction->clique;
     struct stand s = begin(q, i, to);
     TRY(factor_new(f, &s.scope, d));
@@ -254,7 +254,7 @@ uint64_t model_marginal_cells(const struct model *m, const struct clique *c)
     struct scope asked = scope_of(c);
     uint64_t largest;
     if (model_covers(m, c))
-        return clique_cells(c, m->domain);
+        return clique_cells(c, &m->grouped);
     return cells_outside(m, &asked, &largest) == ERR_OK ? largest : UINT64_MAX;
 }
 
@@ -298,11 +298,32 @@ enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, do
                              struct log *log)
 {
     const struct model *m = memo->model;
+    double *grouped CLEAN(memory_release) = NULL;
+    if (!merges_touch(&m->merges, c))
+        return model_memo_merged(memo, c, counts, log);
+    TRY(memory_new(&grouped, merges_cells(&m->merges, c)));
+    TRY(model_memo_merged(memo, c, grouped, log));
+    return groups_spread(m, c, NULL, grouped, counts);
+}
+
+enum err model_measured(const struct model *m, const struct measurement *x, double *counts,
+                        struct log *log)
+{
+    struct model_memo *memo CLEAN(model_memo_free) = NULL;
+    TRY(model_memo_new(&memo, m));
+    return (x->merges != NULL ? model_memo_merged : model_memo_marginal)(memo, &x->clique, counts,
+                                                                         log);
+}
+
+enum err model_memo_merged(struct model_memo *memo, const struct clique *c, double *counts,
+                           struct log *log)
+{
+    const struct model *m = memo->model;
     struct scope asked = scope_of(c);
-    uint32_t home = junction_find(m->junction, m->domain, &asked);
-    uint64_t cells = clique_cells(c, m->domain);
+    uint32_t home = junction_find(m->junction, &m->grouped, &asked);
+    uint64_t cells = clique_cells(c, &m->grouped);
     if (home != UINT32_MAX) {
-        factor_sum(&m->junction->clique[home].scope, m->node[home].belief, &asked, m->domain,
+        factor_sum(&m->junction->clique[home].scope, m->node[home].belief, &asked, &m->grouped,
                    counts);
     } else {
         uint64_t largest;
@@ -312,7 +333,7 @@ enum err model_memo_marginal(struct model_memo *memo, const struct clique *c, do
                 log, ERR_RANGE,
                 "the marginal of %s needs a table of %llu cells where %llu are allowed; allow "
                 "more memory",
-                clique_name(c, m->domain).text, (unsigned long long)largest,
+                clique_name(c, &m->grouped).text, (unsigned long long)largest,
                 (unsigned long long)m->limit_cells);
         TRY(outside(m, memo, &asked, counts));
     }

@@ -12,38 +12,81 @@
 
 #define SWEEPS 500
 
+/* Counts that are known, of merged cells where the model has these. */
+struct known {
+    const struct potential *potential;
+    const double *y;
+    double *sums, *codes; /* its own, or NULL */
+};
+
+struct meeting {
+    size_t count;
+    struct known *known;
+};
+
+static void clear(struct meeting *g)
+{
+    for (size_t k = 0; g->known != NULL && k < g->count; k++) {
+        memory_free(&g->known[k].sums);
+        memory_free(&g->known[k].codes);
+    }
+    memory_free(&g->known);
+}
+
 /* By how many rows the worst cell is off. */
-static double off_by(const struct model *m, const struct potential *p, const double *y)
+static double off_by(const struct model *m, const struct known *k)
 {
     double off = 0;
-    for (size_t i = 0; i < p->cells; i++)
-        off = fmax(off, fabs(p->mu[i] * m->total - y[i]));
+    for (size_t i = 0; i < k->potential->cells; i++)
+        off = fmax(off, fabs(k->potential->mu[i] * m->total - k->y[i]));
     return off;
 }
 
 /* Scales a potential's cells; returns by how much they were off before. */
-static double meet_one(struct model *m, const struct potential *p, const double *y)
+static double meet_one(struct model *m, const struct known *k)
 {
-    const double off = off_by(m, p, y);
+    const struct potential *p = k->potential;
+    const double off = off_by(m, k);
     for (size_t i = 0; i < p->cells; i++)
-        if (p->mu[i] > 0 && y[i] > 0)
-            m->theta[p->offset + i] += log(y[i] / (p->mu[i] * m->total));
+        if (p->mu[i] > 0 && k->y[i] > 0)
+            m->theta[p->offset + i] += log(k->y[i] / (p->mu[i] * m->total));
     model_propagate(m, true);
     return off;
 }
 
-/* The potentials of what is known, in its order. */
-static enum err find(struct model *m, const struct measurement *known, size_t count,
-                     struct potential **of, struct log *log)
+/* Of one attribute, merged cells are met, and shares are what is known of its codes. */
+static enum err take_counts(struct model *m, struct known *k, const struct measurement *x,
+                            struct log *log)
 {
-    for (size_t k = 0; k < count; k++) {
+    k->y = x->y;
+    if (!merges_touch(&m->merges, &x->clique))
+        return ERR_OK;
+    if (x->clique.n > 1)
+        return log_fail(log, ERR_DATA,
+                        "known counts of %s cannot be met: the run measured neighbouring values "
+                        "together. Counts of each column alone can be",
+                        clique_name(&x->clique, m->domain).text);
+    TRY(memory_new(&k->sums, k->potential->cells));
+    TRY(memory_new(&k->codes, k->potential->cells));
+    TRY(groups_sum(m, &x->clique, x->y, k->sums, k->codes));
+    groups_share(m, x->clique.attribute[0], x->y);
+    k->y = k->sums;
+    return ERR_OK;
+}
+
+/* The potentials of what is known, in its order. */
+static enum err find(struct meeting *g, struct model *m, const struct measurement *known,
+                     struct log *log)
+{
+    for (size_t k = 0; k < g->count; k++) {
         for (size_t i = 0; i < m->potentials; i++)
             if (clique_equal(&m->potential[i].clique, &known[k].clique))
-                of[k] = &m->potential[i];
-        if (of[k] == NULL)
+                g->known[k].potential = &m->potential[i];
+        if (g->known[k].potential == NULL)
             return log_fail(log, ERR_MISMATCH,
                             "the known counts of %s are of no clique of the model",
                             clique_name(&known[k].clique, m->domain).text);
+        TRY(take_counts(m, &g->known[k], &known[k], log));
     }
     return ERR_OK;
 }
@@ -52,18 +95,18 @@ enum err model_meet(struct model *m, const struct measurement *known, size_t cou
                     struct log *log)
 {
     const double near = MODEL_MET * m->total;
-    struct potential **of CLEAN(memory_release) = NULL;
-    TRY(memory_new(&of, count));
-    TRY(find(m, known, count, of, log));
+    struct meeting g CLEAN(clear) = {.count = count};
+    TRY(memory_new(&g.known, count));
+    TRY(find(&g, m, known, log));
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         double first = 0;
         for (size_t k = 0; k < count; k++)
-            first = fmax(first, meet_one(m, of[k], known[k].y));
+            first = fmax(first, meet_one(m, &g.known[k]));
         if (first <= near) /* each was met before it was touched */
             break;
     }
     *off = 0;
     for (size_t k = 0; k < count; k++)
-        *off = fmax(*off, off_by(m, of[k], known[k].y));
+        *off = fmax(*off, off_by(m, &g.known[k]));
     return ERR_OK;
 }

@@ -76,6 +76,7 @@ struct mask {
     uint32_t home;
     struct projection from_home;
     double *value;
+    bool *barred; /* the domain's cells of which it was made */
 };
 
 struct node {
@@ -92,7 +93,12 @@ struct node {
 };
 
 struct model {
-    const struct domain *domain;
+    const struct domain *domain; /* the study's, of codes */
+    struct merges merges;
+    struct domain grouped; /* groups in the place of codes: what tables are over */
+    double **share;        /* of each merged attribute: what a code has of its group; else NULL */
+    bool **never;          /* and whether it cannot occur */
+    size_t shares;         /* of all of them */
     const struct sweep *sweep;
     struct junction *junction;
     struct node *node; /* of each tree clique */
@@ -108,6 +114,43 @@ struct model {
     double log_z; /* after model_propagate() */
     uint64_t limit_cells;
 };
+
+/* --- aim/model_groups.c ----------------------------------------------------------------------- */
+
+/* What the domain's codes are merged to; NULL: none. Groups are shared out evenly. */
+enum err groups_new(struct model *m, const struct merges *merges) MUST_CHECK;
+void groups_clear(struct model *m);
+/* The shares of another with the same merges. */
+void groups_copy(struct model *m, const struct model *from);
+/*
+ * Shares out a merged attribute's groups by counts of its codes, 0 for less, or evenly where there
+ * are none; NULL: evenly. What cannot occur has nothing.
+ */
+void groups_share(struct model *m, uint16_t attribute, const double *counts);
+/*
+ * The mask's values from its barred cells: MODEL_ZERO where no cell of a merged one can occur.
+ * ERR_RANGE, logged, where some can and some cannot; of one attribute, those have no share.
+ */
+enum err groups_bar(struct model *m, struct mask *mask, struct log *log) MUST_CHECK;
+/* All `shares` of a model, one merged attribute after the other, out of it and back. */
+void groups_get(const struct model *m, double *share);
+void groups_set(struct model *m, const double *share);
+/* Whether those of each group do add up to 1. */
+bool groups_add_up(const struct merges *m, const double *share);
+/*
+ * counts[cell] = what its merged cell has, times a factor for each attribute's code: factor[i] of
+ * the clique's i-th, NULL for 1; where `factor` is NULL, the shares.
+ */
+enum err groups_spread(const struct model *m, const struct clique *c, const double *const *factor,
+                       const double *grouped, double *counts) MUST_CHECK;
+/* Adds counts of cells to those of merged cells, and how many there are to `codes`. */
+enum err groups_sum(const struct model *m, const struct clique *c, const double *counts,
+                    double *grouped, double *codes) MUST_CHECK;
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+/* All that a model of the same terms has learned. */
+void model_take(struct model *m, const struct model *from);
 
 /* Beliefs, mu and log_z from theta. */
 void model_propagate(struct model *m, bool exact);

@@ -84,7 +84,7 @@ static const struct factor *nearest(const struct model_sums *s, size_t clique,
 
 static enum err add(struct model_sums *s, size_t clique, const struct scope *part)
 {
-    const struct domain *d = model_domain(s->model);
+    const struct domain *d = model_grouped(s->model);
     const struct factor *from = nearest(s, clique, part);
     const struct scope *whole = &model_junction(s->model)->clique[clique].scope;
     struct factor f = {.value = NULL};

@@ -65,7 +65,7 @@ static uint32_t count_codes(struct counting *c, uint32_t size)
 
 static enum err find_codes(struct weighing *g)
 {
-    const struct domain *d = g->model->domain;
+    const struct domain *d = &g->model->grouped;
     size_t room = 0, at = 0;
     for (size_t i = 0; i < g->weights; i++)
         room += d->attribute[g->weight[i].attribute].size;
@@ -246,7 +246,7 @@ static void picking_start(struct picking *p, const struct weighing *g, const str
             p->from[p->n] = from_stride;
             p->to[p->n++] = kept ? to_stride : 0;
         }
-        from_stride *= g->model->domain->attribute[a].size;
+        from_stride *= g->model->grouped.attribute[a].size;
         to_stride *= kept ? size : 1;
     }
 }
@@ -394,7 +394,7 @@ static enum err rehearse(const struct weighing *like, uint64_t *largest)
 /* The codes that do not count have no rows. */
 static void spread(const struct weighing *g, double *counts)
 {
-    const struct domain *d = g->model->domain;
+    const struct domain *d = &g->model->grouped;
     const struct scope *s = &g->asked;
     const double *from = g->table[0].value;
     uint64_t cells = g->table[0].cells;
@@ -411,10 +411,11 @@ static void spread(const struct weighing *g, double *counts)
     }
 }
 
-static enum err weigh_model(struct model_sums *sums, const struct model *m,
-                            const struct clique *asked, const struct model_weight *weight,
-                            size_t weights, double *counts, struct log *log)
+enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
+                            const struct model_weight *weight, size_t weights, double *counts,
+                            struct log *log)
 {
+    const struct model *m = model_sums_of(sums);
     struct weighing g CLEAN(weighing_clear) = {
         .model = m, .sums = sums, .asked = scope_of(asked), .weight = weight, .weights = weights};
     uint64_t largest,
@@ -426,20 +427,8 @@ static enum err weigh_model(struct model_sums *sums, const struct model *m,
                         "fewer columns at a time, those behind GROUP BY first",
                         (unsigned long long)largest, (unsigned long long)most);
     TRY(weigh(&g));
-    memset(counts, 0, clique_cells(asked, m->domain) * sizeof *counts);
+    memset(counts, 0, clique_cells(asked, &m->grouped) * sizeof *counts);
     if (!g.nothing)
         spread(&g, counts);
     return ERR_OK;
-}
-
-enum err model_weigh(struct model_sums *sums, const struct clique *asked,
-                     const struct model_weight *weight, size_t weights, double *counts,
-                     struct log *log)
-{
-    const struct model *m = model_sums_of(sums);
-    if (m == NULL) {
-        model_weigh_rows(sums, asked, weight, weights, counts);
-        return ERR_OK;
-    }
-    return weigh_model(sums, m, asked, weight, weights, counts, log);
 }

@@ -9,7 +9,7 @@
 
 struct sampling {
     const struct model *model;
-    const struct domain *domain;
+    const struct domain *domain; /* groups in the place of codes, until all is drawn */
     struct table *table;
     bool independent;
     struct random random;
@@ -174,6 +174,27 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
     return ERR_OK;
 }
 
+/* Puts codes in the place of an attribute's groups, by their shares. */
+static enum err sample_codes(struct sampling *s, uint16_t attribute)
+{
+    const struct merges *m = model_merges(s->model);
+    const double *share = model_share(s->model, attribute);
+    const struct scope one = {.n = 1, .attribute = {attribute}};
+    size_t *start CLEAN(memory_release) = NULL;
+    TRY(memory_new(&start, (size_t)m->groups[attribute] + 2));
+    sort_rows(s, &one, m->groups[attribute], start);
+    for (uint32_t from = 0, below = 0; from < m->codes[attribute]; from = below) {
+        const uint32_t g = m->group[attribute][from];
+        const size_t rows = start[g + 1] - start[g];
+        while (below < m->codes[attribute] && m->group[attribute][below] == g)
+            below++;
+        (s->independent ? draw_each : round_off)(s, share + from, below - from, rows);
+        for (size_t i = 0; i < rows; i++)
+            s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)(from + s->values[i]);
+    }
+    return ERR_OK;
+}
+
 /* --- all ------------------------------------------------------------------------------------- */
 
 static enum err sample_all(struct sampling *s)
@@ -189,6 +210,10 @@ static enum err sample_all(struct sampling *s)
             given = scope_union(&given, &one);
         }
     }
+    for (uint16_t a = 0; a < s->domain->attributes; a++)
+        if (model_share(s->model, a) != NULL)
+            TRY(sample_codes(s, a));
+    s->table->domain = model_domain(s->model);
     return ERR_OK;
 }
 
@@ -204,7 +229,7 @@ static enum err sample(struct table **t, const struct model *m, size_t rows, uin
                        bool independent, struct log *log)
 {
     struct sampling s CLEAN(clear) = {
-        .model = m, .domain = model_domain(m), .independent = independent};
+        .model = m, .domain = model_grouped(m), .independent = independent};
     *t = NULL;
     if (rows >= UINT32_MAX)
         return log_fail(log, ERR_RANGE, "%zu rows are more than can be sampled; ask for fewer",
