@@ -59,20 +59,64 @@ static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsig
 
 /* --- measuring ------------------------------------------------------------------------------- */
 
-/* Noisy counts from opened integers; `x` gets its own y. */
+/* What a measurement of this query is of: of codes in round 0, of what is merged after it. */
+static struct measurement about(const struct loop *l, uint32_t query)
+{
+    const struct clique *c = &l->options->workload->query[query].clique;
+    const struct merges *m = l->result->merges;
+    const bool merged = m != NULL && merges_touch(m, c);
+    return (struct measurement){.clique = *c, .merges = merged ? m : NULL};
+}
+
+/* Noisy counts from opened integers. */
 static enum err record(struct loop *l, uint32_t query, uint64_t population, const int64_t *values)
 {
     struct aim_result *r = l->result;
-    const struct workload_query *q = &l->options->workload->query[query];
     struct measurement *x = &r->measurement[r->measurements];
-    TRY(memory_new(&x->y, q->cells));
-    x->clique = q->clique;
+    uint64_t cells;
+    *x = about(l, query);
     x->sigma = measure_sigma(l->multiplier);
-    for (uint64_t i = 0; i < q->cells; i++)
+    cells = measurement_cells(x, l->options->domain);
+    TRY(memory_new(&x->y, cells));
+    for (uint64_t i = 0; i < cells; i++)
         x->y[i] = (double)values[i] / (double)l->multiplier;
     r->population[r->measurements] = population;
     r->query[r->measurements++] = query;
     return ERR_OK;
+}
+
+/* Whether counts of groups are as easy to score: larger ones may not fit, or take more noise. */
+static enum err check_bounds(struct loop *l, bool *fit)
+{
+    const struct aim_options *o = l->options;
+    struct score_bounds merged;
+    TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
+    *fit = merged.bits <= (o->score == AIM_L2 ? o->bounds.bits : SCORE_BITS_MAX);
+    return ERR_OK;
+}
+
+/* Codes of which it is known which combinations cannot occur stay apart. */
+static enum err choose_merges(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct aim_result *r = l->result;
+    const double **counts CLEAN(memory_release) = NULL;
+    bool *keep CLEAN(memory_release) = NULL, fit;
+    TRY(memory_new(&counts, o->domain->attributes));
+    TRY(memory_new(&keep, o->domain->attributes));
+    for (size_t i = 0; i < r->measurements; i++)
+        counts[r->measurement[i].clique.attribute[0]] = r->measurement[i].y;
+    for (size_t k = 0; k < o->zeros; k++)
+        for (unsigned i = 0; i < o->zero[k].clique.n; i++)
+            keep[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
+    TRY(memory_new(&r->merges, 1));
+    TRY(merges_choose(r->merges, o->domain, counts,
+                      model_estimate_total(o->domain, r->measurement, r->measurements), keep));
+    TRY(check_bounds(l, &fit));
+    if (fit)
+        return ERR_OK;
+    merges_clear(r->merges);
+    return merges_none(r->merges, o->domain);
 }
 
 /* All one-ways: the closure begins with them. */
@@ -98,7 +142,7 @@ static enum err measure_one_ways(struct loop *l)
     TRY(debit_lost(l, count, false, lost));
     for (uint32_t i = 0; i < count; i++)
         TRY(record(l, i, population, values + w->query[i].offset));
-    return ERR_OK;
+    return choose_merges(l);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -133,11 +177,10 @@ static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
     return l->backend->keeps ? ERR_OK : loop_settle(l);
 }
 
-static enum err marginal_of(struct loop *l, uint32_t query, double **counts)
+static enum err marginal_of(struct loop *l, const struct measurement *x, double **counts)
 {
-    const struct workload_query *q = &l->options->workload->query[query];
-    TRY(memory_new(counts, q->cells));
-    return model_marginal(l->result->model, &q->clique, *counts, l->log);
+    TRY(memory_new(counts, measurement_cells(x, l->options->domain)));
+    return model_measured(l->result->model, x, *counts, l->log);
 }
 
 static double distance(const double *a, const double *b, uint64_t cells)
@@ -159,9 +202,10 @@ static void compare(struct aim_round *r, const struct measurement *x, const doub
 static enum err compare_one_ways(struct loop *l, struct aim_round *r)
 {
     for (uint32_t i = 0; i < l->options->workload->one_ways; i++) {
+        const struct measurement *x = &l->result->measurement[i];
         double *counts CLEAN(memory_release) = NULL;
-        TRY(marginal_of(l, i, &counts));
-        compare(r, &l->result->measurement[i], counts, l->options->workload->query[i].cells);
+        TRY(marginal_of(l, x, &counts));
+        compare(r, x, counts, measurement_cells(x, l->options->domain));
     }
     return ERR_OK;
 }
@@ -184,13 +228,14 @@ static enum err round_zero(struct loop *l)
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
 static enum err learn(struct loop *l, struct aim_round *r, const struct chosen *chosen)
 {
-    uint64_t cells = l->options->workload->query[r->query].cells;
-    const struct measurement *x = &l->result->measurement[l->result->measurements];
+    const struct measurement *x = &l->result->measurement[l->result->measurements],
+                             as = about(l, r->query);
+    const uint64_t cells = measurement_cells(&as, l->options->domain);
     double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
-    TRY(marginal_of(l, r->query, &before));
+    TRY(marginal_of(l, &as, &before));
     TRY(record(l, r->query, chosen->population, chosen->values));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
-    TRY(marginal_of(l, r->query, &after));
+    TRY(marginal_of(l, &as, &after));
     r->moved = distance(after, before, cells);
     r->before = distance(before, x->y, cells);
     compare(r, x, after, cells);
@@ -224,7 +269,8 @@ static enum err round_select(struct loop *l)
     loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
     r->candidates = l->candidates;
     TRY(choose_and_learn(l, r));
-    schedule_next(&l->schedule, r->moved, o->workload->query[r->query].cells,
+    schedule_next(&l->schedule, r->moved,
+                  merges_query_cells(l->result->merges, &o->workload->query[r->query]),
                   ledger_remaining(l->ledger) / (k * k));
     return leave(l, r, spent);
 }
@@ -312,5 +358,6 @@ void aim_result_free(struct aim_result **result)
     memory_free(&r->population);
     memory_free(&r->round);
     model_free(&r->model);
+    merges_free(&r->merges);
     memory_free(result);
 }

@@ -1,9 +1,9 @@
 /*
  * aim/loop.h - AIM (McKenna et al. 2022) over any backend.
  *
- *   round 0      measure all one-ways
+ *   round 0      measure all one-ways, and by them merge codes that few rows have (aim/merge.h)
  *   round 1 ...  estimate every candidate from the model, select the one that the model fits worst,
- *                measure it, fit the model again
+ *                measure it, fit the model again; all of merged cells
  *
  * aim/schedule.h says how many rounds there are and gives each its sigma and epsilon; the slack of
  * the backend's selection comes off epsilon. The loop keeps a ledger of its own. Like the servers,
@@ -18,8 +18,8 @@
  * written at the end of a round, or while the next one is asked of a backend that keeps requests,
  * and holds public values only:
  *
- *   "trefoil-loop-1\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
- *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; u32 measurements, for
+ *   "trefoil-loop-2\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
+ *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32 measurements, for
  *   each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds, for each all of
  *   struct aim_round but name; the model (aim/model_file.h); 32 bytes, BLAKE2b-256 of all before.
  *
@@ -87,7 +87,8 @@ struct aim_options {
 };
 
 struct aim_result {
-    size_t measurements; /* the d one-ways, then one a round */
+    struct merges *merges; /* chosen after the one-ways; NULL: none. Owned */
+    size_t measurements;   /* the d one-ways, then one a round */
     struct measurement *measurement;
     uint32_t *query;      /* closure index of each measurement */
     uint64_t *population; /* and which population it is of */

@@ -28,7 +28,8 @@ static uint64_t count_cells(const struct loop *l, uint64_t *largest)
     uint64_t all = 0;
     *largest = 0;
     for (size_t i = 0; i < l->candidates; i++) {
-        uint64_t cells = l->options->workload->query[l->query[i]].cells;
+        uint64_t cells = merges_query_cells(l->result->merges,
+                                            &l->options->workload->query[l->query[i]]);
         *largest = cells > *largest ? cells : *largest;
         all += cells;
     }
@@ -51,15 +52,17 @@ static enum err make_room(struct loop *l, uint64_t cells)
  * Counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts, and
  * clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
  */
-static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
+static enum err estimate(struct loop *l, struct model_memo *memo, const struct select_terms *terms,
+                         uint32_t query, uint64_t *out)
 {
     const struct workload_query *q = &l->options->workload->query[query];
-    double most = ldexp(1, (int)l->options->bounds.bits);
+    const uint64_t cells = merges_query_cells(terms->merges, q);
+    double most = ldexp(1, (int)terms->bounds.bits);
     double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
-    TRY(memory_new(&counts, q->cells));
-    TRY(model_memo_marginal(memo, &q->clique, counts, l->log));
-    for (uint64_t i = 0; i < q->cells; i++)
+    TRY(memory_new(&counts, cells));
+    TRY(model_memo_merged(memo, &q->clique, counts, l->log));
+    for (uint64_t i = 0; i < cells; i++)
         out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
     return ERR_OK;
 }
@@ -71,9 +74,9 @@ static enum err fill_estimates(struct loop *l, const struct select_terms *terms)
     uint64_t *at = l->estimate;
     TRY(model_memo_new(&memo, l->result->model));
     for (size_t i = 0; i < l->candidates; i++) {
-        TRY(estimate(l, memo, l->query[i], at));
+        TRY(estimate(l, memo, terms, l->query[i], at));
         TRY(select_check_estimates(terms, l->query[i], at, l->log));
-        at += o->workload->query[l->query[i]].cells;
+        at += merges_query_cells(terms->merges, &o->workload->query[l->query[i]]);
     }
     return ERR_OK;
 }
@@ -86,19 +89,20 @@ static enum err settle(void *loop)
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
 {
     const struct aim_options *o = l->options;
-    const struct select_terms terms = {.domain = o->domain,
-                                       .workload = o->workload,
-                                       .query = l->query,
-                                       .candidates = l->candidates,
-                                       .epsilon = l->epsilon,
-                                       .sigma = measure_sigma(l->multiplier),
-                                       .bounds = o->bounds,
-                                       .score = o->score};
+    struct select_terms terms = {.domain = o->domain,
+                                 .workload = o->workload,
+                                 .merges = l->result->merges,
+                                 .query = l->query,
+                                 .candidates = l->candidates,
+                                 .epsilon = l->epsilon,
+                                 .sigma = measure_sigma(l->multiplier),
+                                 .score = o->score};
     uint64_t largest;
     struct aim_select request = {.round = round,
                                  .epsilon = terms.epsilon,
                                  .sigma = terms.sigma,
                                  .score = terms.score,
+                                 .merges = terms.merges,
                                  .candidates = l->candidates,
                                  .query = l->query,
                                  .scale = l->scale,
@@ -110,6 +114,7 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
                                  .meanwhile = settle,
                                  .loop = l};
     struct select_plan plan;
+    TRY(score_merged(&terms.bounds, &o->bounds, o->workload, terms.merges));
     TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
     TRY(make_room(l, request.estimates));
     TRY(fill_estimates(l, &terms));

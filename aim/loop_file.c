@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char magic[] = "trefoil-loop-1\n";
+static const char magic[] = "trefoil-loop-2\n";
 
 /* --- options --------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static void write_measurements(const struct loop *l, struct bytes *out)
         bytes_put_u32(out, r->query[i]);
         bytes_put_u64(out, r->population[i]);
         bytes_put_double(out, r->measurement[i].sigma);
-        for (uint64_t k = 0; k < l->options->workload->query[r->query[i]].cells; k++)
+        for (uint64_t k = 0; k < measurement_cells(&r->measurement[i], l->options->domain); k++)
             bytes_put_double(out, r->measurement[i].y[k]);
     }
 }
@@ -105,6 +105,7 @@ enum err loop_pack(const struct loop *l, struct bytes *out)
     bytes_put_u8(out, l->schedule.finished);
     bytes_put_double(out, l->schedule.sigma);
     bytes_put_double(out, l->schedule.epsilon);
+    merges_write(r->merges, out);
     write_measurements(l, out);
     bytes_put_u32(out, (uint32_t)r->rounds);
     for (size_t i = 0; i < r->rounds; i++)
@@ -145,10 +146,12 @@ static enum err read_measurement(struct loop *l, struct reader *r)
     double sigma = reader_double(r);
     if (r->failed || query >= w->queries || !(sigma > 0 && isfinite(sigma)))
         return ERR_FORMAT;
-    cells = w->query[query].cells;
+    *x = (struct measurement){.clique = w->query[query].clique, .sigma = sigma};
+    if (i >= w->one_ways && merges_touch(result->merges, &x->clique))
+        x->merges = result->merges;
+    cells = measurement_cells(x, l->options->domain);
     if (cells > r->left / sizeof *x->y)
         return ERR_FORMAT;
-    *x = (struct measurement){.clique = w->query[query].clique, .sigma = sigma};
     TRY(memory_new(&x->y, cells));
     for (uint64_t k = 0; k < cells; k++)
         x->y[k] = reader_double(r);
@@ -192,6 +195,8 @@ static enum err read_state(struct loop *l, struct reader *r)
     uint32_t measurements, rounds;
     TRY(read_ledger(l, r));
     TRY(read_schedule(l, r));
+    TRY(memory_new(&result->merges, 1));
+    TRY(merges_read(result->merges, o->domain, r));
     measurements = reader_u32(r);
     if (measurements != o->workload->one_ways + l->schedule.done)
         return ERR_FORMAT;
@@ -202,7 +207,8 @@ static enum err read_state(struct loop *l, struct reader *r)
         return ERR_FORMAT;
     while (result->rounds < rounds)
         read_round(r, &result->round[result->rounds++]);
-    TRY(model_read(&result->model, o->domain, r, loop_model_limit(o), l->log));
+    TRY(model_read(&result->model, o->domain, merges_any(result->merges), r, loop_model_limit(o),
+                   l->log));
     return reader_done(r);
 }
 
@@ -230,7 +236,7 @@ enum err loop_load(struct loop *l, bool *found)
     if (!*found)
         return ERR_OK;
     TRY(file_read(path, MODEL_FILE_MAX, &text, l->log));
-    TRY(version_check(path, text.data, text.size, magic, 1, l->log));
+    TRY(version_check(path, text.data, text.size, magic, 2, l->log));
     e = read_file(l, &text);
     if (e == ERR_MISMATCH)
         log_error(l->log,

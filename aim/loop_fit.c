@@ -48,6 +48,7 @@ static enum err new_model(const struct aim_options *o, const struct aim_result *
     const size_t count = r->measurements + r->knowns;
     struct clique *cliques CLEAN(memory_release) = memory_array(count, sizeof *cliques);
     struct model_terms t = {.domain = o->domain,
+                            .merges = r->merges,
                             .clique = cliques,
                             .cliques = count,
                             .zero = o->zero,

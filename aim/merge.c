@@ -40,6 +40,13 @@ void merges_clear(struct merges *m)
     *m = (struct merges){0};
 }
 
+void merges_free(struct merges **m)
+{
+    if (*m != NULL)
+        merges_clear(*m);
+    memory_free(m);
+}
+
 /* --- which ------------------------------------------------------------------------------------ */
 
 /* Groups, each known by its first code, and a tournament in which the least count wins. */

@@ -38,6 +38,7 @@ enum err merges_choose(struct merges *m, const struct domain *d, const double *c
                        double total, const bool *keep) MUST_CHECK;
 enum err merges_copy(struct merges *m, const struct merges *from) MUST_CHECK;
 void merges_clear(struct merges *m);
+void merges_free(struct merges **m); /* one that memory_new() made; may be NULL */
 
 bool merges_any(const struct merges *m);
 /* Whether any attribute of the clique is merged. */

@@ -62,9 +62,7 @@ static enum err take_counts(struct model *m, struct known *k, const struct measu
     if (!merges_touch(&m->merges, &x->clique))
         return ERR_OK;
     if (x->clique.n > 1)
-        return log_fail(log, ERR_DATA,
-                        "known counts of %s cannot be met: the run measured neighbouring values "
-                        "together. Counts of each column alone can be",
+        return log_fail(log, ERR_MISMATCH, "known counts of %s: the model has merged codes of it",
                         clique_name(&x->clique, m->domain).text);
     TRY(memory_new(&k->sums, k->potential->cells));
     TRY(memory_new(&k->codes, k->potential->cells));

@@ -91,9 +91,29 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     failed |= json_object_set_new(o, "attributes", names);
     if (x->sigma > 0) /* else it is known */
         failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
-    failed |= json_object_set_new(o, "values", numbers(x->y, clique_cells(&x->clique, d)));
+    failed |= json_object_set_new(o, "values", numbers(x->y, measurement_cells(x, d)));
+    if (x->merges != NULL)
+        failed |= json_object_set_new(o, "merged", json_true());
     if (x->total > 0)
         failed |= json_object_set_new(o, "total", json_real(x->total));
+    return unless(failed, o);
+}
+
+/* Of each merged attribute the first codes of its groups. */
+static json_t *merged_json(const struct domain *d, const struct merges *m)
+{
+    json_t *o = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < d->attributes; i++) {
+        const uint32_t *group = m->group[i];
+        json_t *list = json_array();
+        for (uint32_t code = 0; group != NULL && code < m->codes[i]; code++)
+            if (code == 0 || group[code] != group[code - 1])
+                failed |= json_array_append_new(list, json_integer(code));
+        if (group != NULL)
+            failed |= json_object_set(o, d->attribute[i].name, list);
+        json_decref(list);
+    }
     return unless(failed, o);
 }
 
@@ -155,7 +175,9 @@ static json_t *document(const struct output_terms *o)
 {
     json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
            *measurements = json_array(), *known = json_array();
-    int failed = json_object_set_new(root, "format", json_string("trefoil-measurements-1")) |
+    const bool merged = o->merges != NULL && merges_any(o->merges);
+    const char *format = merged ? "trefoil-measurements-2" : "trefoil-measurements-1";
+    int failed = json_object_set_new(root, "format", json_string(format)) |
                  json_object_set_new(root, "epsilon", json_real(o->epsilon)) |
                  json_object_set_new(root, "delta", json_real(o->delta)) |
                  json_object_set_new(root, "rho", json_real(o->rho)) |
@@ -178,6 +200,8 @@ static json_t *document(const struct output_terms *o)
     json_decref(known);
     failed |= json_object_set_new(root, "domain", sizes);
     failed |= json_object_set_new(root, "attributes", attributes);
+    if (merged)
+        failed |= json_object_set_new(root, "merged", merged_json(o->domain, o->merges));
     failed |= json_object_set_new(root, "measurements", measurements);
     if (o->copula != NULL)
         failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));

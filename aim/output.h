@@ -1,7 +1,7 @@
 /*
  * aim/output.h - measurements.json: everything that was released, for people and other programs.
  *
- *   { "format": "trefoil-measurements-1",
+ *   { "format": "trefoil-measurements-1",        or -2 where codes are merged
  *     "epsilon": 1.0, "delta": 1e-05, "rho": 0.03, "rows_per_person": 1,
  *     "total": 48820.1,                            estimated number of rows
  *     "domain": { "age": 32, "sex": 2, ... },      sizes, as Python's private-pgm reads them
@@ -11,6 +11,8 @@
  *                       "missing": "" } ],         a missing value is the last code
  *                                                  and "step", "tail", "typical", "missing_too"
  *                                                  where the study has them
+ *     "merged": { "age": [0, 4, 5, ...] },         codes that were measured together, as the first
+ *                                                  code of each group, if there are any
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ],
  *     "known": [ { "attributes": ["sex"], "values": [...] } ] }   published totals that the model
  *                                                  was given and has exactly, if there are any
@@ -25,11 +27,12 @@
  * sigma; its correlation is that of the model.
  *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
- * Gaussian noise of standard deviation sigma; A measurement has a "total" only if its
+ * Gaussian noise of standard deviation sigma. Where a measurement says "merged": true, its cells are
+ * over groups of codes, of the attributes that "merged" names. A measurement has a "total" only if its
  * population was another one: the noisy number of rows of that. In Python, with private-pgm:
  *
  *   doc = json.load(open("measurements.json"))
- *   domain = Domain.fromdict(doc["domain"])
+ *   domain = Domain.fromdict(doc["domain"])      of codes that are not merged
  *   [LinearMeasurement(m["values"], m["attributes"], m["sigma"]) for m in doc["measurements"]]
  */
 #ifndef TREFOIL_AIM_OUTPUT_H
@@ -39,6 +42,7 @@
 
 struct output_terms {
     const struct domain *domain;
+    const struct merges *merges; /* of measurements after the first; may be NULL */
     double epsilon, delta, rho;
     unsigned rows_per_person;
     double total;
@@ -57,6 +61,7 @@ enum err output_measurements(const char *path, const struct output_terms *o,
 struct output_found {
     double epsilon, delta, rho;
     unsigned rows_per_person;
+    struct merges *merges; /* NULL: none */
     size_t measurements;
     struct measurement *measurement;
     size_t knowns;

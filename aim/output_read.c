@@ -14,6 +14,7 @@
 struct reading {
     const char *path;
     const struct domain *domain;
+    const struct merges *merges;
     char place[64]; /* the measurement's: "measurements[3]."; "" outside of them */
     struct log *log;
 };
@@ -59,7 +60,7 @@ static enum err read_clique(const struct reading *r, const json_t *names, struct
 
 static enum err read_values(const struct reading *r, const json_t *values, struct measurement *m)
 {
-    uint64_t cells = clique_cells(&m->clique, r->domain);
+    uint64_t cells = measurement_cells(m, r->domain);
     if (!json_is_array(values) || json_array_size(values) != cells) {
         char what[80];
         snprintf(what, sizeof what, "must be a list of %llu numbers", (unsigned long long)cells);
@@ -83,6 +84,11 @@ static enum err read_measurement(const struct reading *r, const json_t *o, bool 
         TRY(positive_of(r, o, "sigma", &m->sigma));
     if (json_object_get(o, "total") != NULL)
         TRY(positive_of(r, o, "total", &m->total));
+    if (json_is_true(json_object_get(o, "merged"))) {
+        if (r->merges == NULL || !merges_touch(r->merges, &m->clique))
+            return wrong(r, "merged", "is said of columns of which nothing is merged");
+        m->merges = r->merges;
+    }
     return read_values(r, json_object_get(o, "values"), m);
 }
 
@@ -96,6 +102,8 @@ static enum err read_measurements(struct reading *r, const json_t *list, struct 
         struct measurement *m = &found->measurement[found->measurements++];
         snprintf(r->place, sizeof r->place, "measurements[%zu].", i);
         TRY(read_measurement(r, json_array_get(list, i), true, m));
+        if (i < one_ways && m->merges != NULL)
+            return wrong(r, "merged", "comes too early: first every column is measured as it is");
         if (i < one_ways && (m->clique.n != 1 || m->clique.attribute[0] != i))
             return wrong(r, "attributes", "comes too early: first is one of every column");
     }
@@ -126,15 +134,61 @@ static enum err check_domain(const struct reading *r, const json_t *sizes)
                 : wrong(r, "domain", "is not the model's: the two files do not go together");
 }
 
+static enum err put_merged(const struct reading *r, uint32_t a, const json_t *list,
+                           struct bytes *out)
+{
+    const size_t groups = json_array_size(list);
+    if (groups == 0 || groups > r->domain->attribute[a].size)
+        return wrong(r, "merged", "must have lists of codes");
+    bytes_put_u16(out, (uint16_t)a);
+    bytes_put_u32(out, (uint32_t)groups);
+    for (size_t i = 0; i < groups; i++) {
+        const json_t *code = json_array_get(list, i);
+        const json_int_t first = json_integer_value(code);
+        if (!json_is_integer(code) || first < 0 || first > UINT32_MAX || (first == 0) != (i == 0))
+            return wrong(r, "merged", "must be the first codes of groups, from 0 on");
+        if (i > 0)
+            bytes_put_u32(out, (uint32_t)first);
+    }
+    return ERR_OK;
+}
+
+/* By way of the bytes of aim/merge.h, which are checked where they are read. */
+static enum err read_merged(struct reading *r, const json_t *merged, struct output_found *found)
+{
+    struct bytes b CLEAN(bytes_clear) = {0};
+    struct reader in;
+    size_t columns = 0;
+    if (merged == NULL)
+        return ERR_OK;
+    bytes_put_u16(&b, (uint16_t)json_object_size(merged));
+    for (uint32_t a = 0; a < r->domain->attributes; a++) {
+        const json_t *list = json_object_get(merged, r->domain->attribute[a].name);
+        columns += list != NULL;
+        if (list != NULL)
+            TRY(put_merged(r, a, list, &b));
+    }
+    TRY(bytes_ok(&b));
+    TRY(memory_new(&found->merges, 1));
+    in = reader_of(b.data, b.size);
+    if (columns == 0 || columns != json_object_size(merged) ||
+        merges_read(found->merges, r->domain, &in) != ERR_OK)
+        return wrong(r, "merged",
+                     "must have columns of numbers, and of each the first codes of "
+                     "its groups");
+    r->merges = found->merges;
+    return ERR_OK;
+}
+
 static enum err read_root(struct reading *r, const json_t *root, struct output_found *found)
 {
-    static const char known[] = "trefoil-measurements-1";
+    static const char known[] = "trefoil-measurements-2";
     const char *format = json_string_value(json_object_get(root, "format"));
     double rows;
     if (format != NULL)
         TRY(version_check(r->path, format, strlen(format), known, 1, r->log));
-    if (format == NULL || strcmp(format, known) != 0)
-        return wrong(r, "format", "must be \"trefoil-measurements-1\"");
+    if (format == NULL || version_of(format, strlen(format), known) == 0)
+        return wrong(r, "format", "must be \"trefoil-measurements-2\" or an earlier one");
     TRY(positive_of(r, root, "epsilon", &found->epsilon));
     TRY(number_of(r, root, "delta", &found->delta));
     TRY(positive_of(r, root, "rho", &found->rho));
@@ -143,6 +197,7 @@ static enum err read_root(struct reading *r, const json_t *root, struct output_f
         return wrong(r, "rows_per_person", "must be a whole number");
     found->rows_per_person = (unsigned)rows;
     TRY(check_domain(r, json_object_get(root, "domain")));
+    TRY(read_merged(r, json_object_get(root, "merged"), found));
     TRY(read_measurements(r, json_object_get(root, "measurements"), found));
     return read_known(r, json_object_get(root, "known"), found);
 }
@@ -170,4 +225,5 @@ void output_found_clear(struct output_found *found)
         memory_free(&found->known[i].y);
     memory_free(&found->measurement);
     memory_free(&found->known);
+    merges_free(&found->merges);
 }

@@ -7,6 +7,7 @@
 
 struct told {
     struct trefoil_measurements given;
+    struct merges *merges;
     struct keep keep;
 };
 
@@ -16,6 +17,7 @@ void trefoil_measurements_free(struct trefoil_measurements **measurements)
     if (t == NULL)
         return;
     keep_clear(&t->keep);
+    merges_free(&t->merges);
     memory_free(measurements);
 }
 
@@ -24,17 +26,23 @@ static enum err tell_one(struct keep *k, const struct domain *d, struct measurem
                          const struct trefoil_measurement **out)
 {
     struct trefoil_measurement *one;
+    const uint32_t **group = NULL;
     uint32_t *column;
     TRY(keep_new(k, &one, 1));
     TRY(keep_new(k, &column, m->clique.n));
     for (unsigned i = 0; i < m->clique.n; i++)
         column[i] = m->clique.attribute[i];
+    if (m->merges != NULL)
+        TRY(keep_new(k, &group, m->clique.n));
+    for (unsigned i = 0; m->merges != NULL && i < m->clique.n; i++)
+        group[i] = m->merges->group[m->clique.attribute[i]];
     *one = (struct trefoil_measurement){.columns = m->clique.n,
                                         .column = column,
-                                        .cells = (size_t)clique_cells(&m->clique, d),
+                                        .cells = (size_t)measurement_cells(m, d),
                                         .count = m->y,
                                         .sigma = m->sigma,
-                                        .total = m->total};
+                                        .total = m->total,
+                                        .group = group};
     *out = one;
     return keep_adopt(k, &m->y);
 }
@@ -64,6 +72,8 @@ static enum err measurements(const struct trefoil *model, struct trefoil_measure
     TRY(output_read(&found, path, d, log));
     TRY(memory_new(&t, 1));
     made = &t->given;
+    t->merges = found.merges;
+    found.merges = NULL;
     TRY(tell(&t->keep, d, found.measurement, found.measurements, &made->measurement));
     TRY(tell(&t->keep, d, found.known, found.knowns, &made->known));
     made->epsilon = found.epsilon;

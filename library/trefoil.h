@@ -193,6 +193,8 @@ struct trefoil_measurement {
     const double *count;
     double sigma; /* 0: published totals that trefoil-refit(1) was given, in `known` */
     double total; /* 0, or the noisy number of rows then, where others have joined the run since */
+    /* NULL, or of each column: NULL, or of each code the group that was measured in its place */
+    const uint32_t *const *group;
 };
 
 struct trefoil_measurements {

@@ -2,6 +2,7 @@
 #include "parties/analyst/known.h"
 
 #include "aim/factor.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,17 +68,42 @@ static double z_of(double squares, double n)
     return (cbrt(squares / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
+/* What two margins share and has all its codes in both. */
+static struct scope shared_codes(const struct measurement *known, const struct measurement *noisy)
+{
+    const struct scope shared = shared_by(known, noisy);
+    struct scope apart = {.n = 0};
+    for (unsigned i = 0; i < shared.n; i++)
+        if (noisy->merges == NULL || noisy->merges->group[shared.attribute[i]] == NULL)
+            apart.attribute[apart.n++] = shared.attribute[i];
+    return apart;
+}
+
+/* A noisy margin, whose cells may be merged, summed onto what it shares with a known one. */
+static enum err sum_noisy(struct factor *f, const struct measurement *noisy,
+                          const struct scope *shared, const struct domain *d)
+{
+    struct domain grouped;
+    enum err e;
+    if (noisy->merges == NULL)
+        return sum_onto(f, noisy, shared, d);
+    e = merges_domain(noisy->merges, d, &grouped);
+    if (e == ERR_OK)
+        e = sum_onto(f, noisy, shared, &grouped);
+    memory_free(&grouped.attribute);
+    return e;
+}
+
 /* A known margin and a noisy one, over what they share. */
 static enum err z_score(double *z, const struct measurement *known, const struct measurement *noisy,
                         const struct domain *d)
 {
-    const struct scope shared = shared_by(known, noisy);
+    const struct scope shared = shared_codes(known, noisy);
     struct factor x CLEAN(factor_clear) = {0}, y CLEAN(factor_clear) = {0};
     double squares = 0, variance;
     TRY(sum_onto(&x, known, &shared, d));
-    TRY(sum_onto(&y, noisy, &shared, d));
-    variance = noisy->sigma * noisy->sigma * (double)clique_cells(&noisy->clique, d) /
-               (double)x.cells;
+    TRY(sum_noisy(&y, noisy, &shared, d));
+    variance = noisy->sigma * noisy->sigma * (double)measurement_cells(noisy, d) / (double)x.cells;
     for (uint64_t i = 0; i < x.cells; i++)
         squares += (x.value[i] - y.value[i]) * (x.value[i] - y.value[i]) / variance;
     *z = z_of(squares, (double)x.cells);

@@ -49,6 +49,8 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     f->result->measurement = found.measurement;
     f->result->measurements = found.measurements;
     found.measurement = NULL;
+    f->result->merges = found.merges;
+    found.merges = NULL;
     if (found.knowns > KNOWN_MAX)
         return log_fail(log, ERR_FORMAT, "%s: known has more than %d margins", path, KNOWN_MAX);
     for (; f->known.count < found.knowns; f->known.count++) {
@@ -81,12 +83,29 @@ static enum err add_known_zeros(struct refit *f)
     return ERR_OK;
 }
 
+/* A run that merged codes knows of several columns only what groups of them have. */
+static enum err check_codes(const struct refit *f, const char *path, struct log *log)
+{
+    for (size_t i = 0; i < f->known.count; i++) {
+        const struct clique *c = &f->known.margin[i].clique;
+        if (f->result->merges != NULL && c->n > 1 && merges_touch(f->result->merges, c))
+            return log_fail(log, ERR_DATA,
+                            "%s: the known counts of %s cannot be met: the run measured "
+                            "neighbouring values together (\"merged\" in measurements.json). Give "
+                            "the counts of each column alone",
+                            path != NULL ? path : "the result's known totals",
+                            clique_name(c, f->study->domain).text);
+    }
+    return ERR_OK;
+}
+
 static enum err load_known(struct refit *f, const char *path, struct log *log)
 {
     if (path != NULL)
         TRY(known_read(&f->known, f->study->domain, path, log));
     if (f->known.count == 0)
         return ERR_OK;
+    TRY(check_codes(f, path, log));
     TRY(known_check(&f->known, f->study->domain, path, f->result->measurement,
                     f->result->measurements, log));
     return add_known_zeros(f);

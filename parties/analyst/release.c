@@ -102,6 +102,7 @@ enum err release_write(const char *folder, const struct study *study,
     struct table *table CLEAN(table_free) = NULL;
     struct densities inside CLEAN(densities_clear) = {0};
     struct files f;
+    terms.merges = result->merges;
     terms.measurement = result->measurement;
     terms.measurements = result->measurements;
     terms.known = result->known;

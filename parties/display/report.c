@@ -25,7 +25,7 @@ static double total_error(const struct report *r)
         const struct measurement *m = &r->measurement[i];
         if (m->total > 0) /* of fewer rows, before an owner joined: the total is not from it */
             continue;
-        weight += 1 / (m->sigma * m->sigma * (double)clique_cells(&m->clique, r->domain));
+        weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->domain));
     }
     return sqrt(1 / weight);
 }

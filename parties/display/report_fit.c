@@ -19,11 +19,11 @@ struct fit {
 static enum err fit_of(const struct report *r, size_t i, struct fit *f)
 {
     const struct measurement *m = &r->measurement[i];
-    const uint64_t cells = clique_cells(&m->clique, r->domain);
+    const uint64_t cells = measurement_cells(m, r->domain);
     const double rows = fmax(1, r->total);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
-    TRY(report_counts(r, &m->clique, counts));
+    TRY(report_measured(r, m, counts));
     *f = (struct fit){i, 0, sqrt(2 / M_PI) * m->sigma * (double)cells / rows, cells};
     for (uint64_t k = 0; k < cells; k++)
         f->error += fabs(counts[k] - m->y[k]) / rows;

@@ -32,7 +32,7 @@ static void scale(struct measurement *m, const struct report *r)
 {
     double by = r->total / m->total;
     m->sigma *= by;
-    for (uint64_t i = 0; i < clique_cells(&m->clique, r->domain); i++)
+    for (uint64_t i = 0; i < measurement_cells(m, r->domain); i++)
         m->y[i] *= by;
 }
 
@@ -45,6 +45,8 @@ static enum err load_measurements(struct report *r, const char *folder)
     r->measurement = found.measurement;
     r->measurements = found.measurements;
     found.measurement = NULL;
+    r->merges = found.merges;
+    found.merges = NULL;
     r->known = found.known;
     r->knowns = found.knowns;
     found.known = NULL;
@@ -93,6 +95,12 @@ enum err report_counts(const struct report *r, const struct clique *c, double *c
                              : model_marginal(r->model, c, counts, r->log);
 }
 
+enum err report_measured(const struct report *r, const struct measurement *m, double *counts)
+{
+    return r->model != NULL ? model_measured(r->model, m, counts, r->log)
+                            : report_counts(r, &m->clique, counts);
+}
+
 enum err report_load(struct report *r, const char *folder)
 {
     char path[FILE_PATH];
@@ -110,6 +118,7 @@ void report_unload(struct report *r)
     for (size_t i = 0; r->known != NULL && i < r->knowns; i++)
         memory_free(&r->known[i].y);
     memory_free(&r->measurement);
+    merges_free(&r->merges);
     memory_free(&r->known);
     json_decref(r->stats);
     densities_clear(&r->inside);

@@ -38,7 +38,7 @@ static void note(struct pairs *p, size_t i, uint16_t x, uint16_t y)
     const struct measurement *m = &p->r->measurement[i];
     struct report_pair *pair = &p->pair[report_pair_place(x, y)];
     const struct clique clique = {2, {x, y}};
-    const double cells = (double)clique_cells(&m->clique, p->r->domain) /
+    const double cells = (double)measurement_cells(m, p->r->domain) /
                          (double)clique_cells(&clique, p->r->domain);
     const double known = pair->times > 0 ? 1 / (pair->sigma * pair->sigma) : 0;
     pair->sigma = 1 / sqrt(known + 1 / (m->sigma * m->sigma * cells));

@@ -21,7 +21,8 @@ struct report {
     struct densities inside; /* bins, by the model's counts */
     size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
-    size_t knowns; /* published totals that a refit was given */
+    struct merges *merges; /* of theirs; or NULL */
+    size_t knowns;         /* published totals that a refit was given */
     struct measurement *known;
     json_t *stats;
     struct bytes *out;
@@ -34,6 +35,9 @@ void report_unload(struct report *r);
 
 /* Counts as the model has them; of a copula one attribute or two. */
 enum err report_counts(const struct report *r, const struct clique *c, double *counts) MUST_CHECK;
+/* Of the cells that were measured. */
+enum err report_measured(const struct report *r, const struct measurement *m,
+                         double *counts) MUST_CHECK;
 
 #define REPORT_PHASES 6
 struct report_phase {

@@ -220,6 +220,8 @@ class Measurement:
     sigma: float = 0.0
     total: Optional[float] = None
     """the noisy number of rows then, where others have joined the run since"""
+    groups: Optional[Tuple[Optional[List[int]], ...]] = None
+    """where neighbouring values were measured together: of each such column, of each value its group"""
 
 
 @dataclass(frozen=True)
@@ -372,9 +374,15 @@ class Model:
     def measurements(self) -> Measurements:
         """All that was released, from measurements.json beside the model."""
 
+        def groups(m: Any) -> Optional[Tuple[Optional[List[int]], ...]]:
+            if not m.group:
+                return None
+            return tuple(m.group[i][:len(self.columns[m.column[i]].values)] if m.group[i] else None
+                         for i in range(m.columns))
+
         def one(m: Any) -> Measurement:
             names = tuple(self.columns[m.column[i]].name for i in range(m.columns))
-            return Measurement(names, m.count[:m.cells], m.sigma, m.total or None)
+            return Measurement(names, m.count[:m.cells], m.sigma, m.total or None, groups(m))
 
         def read(r: Any) -> Measurements:
             return Measurements(r.epsilon, r.delta, r.rho, r.rows_per_person,

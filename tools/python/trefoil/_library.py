@@ -56,7 +56,7 @@ class trefoil_counts(Structure):
 class trefoil_measurement(Structure):
     _fields_ = [
         ("columns", c_uint32), ("column", POINTER(c_uint32)), ("cells", c_size_t), ("count", POINTER(c_double)),
-        ("sigma", c_double), ("total", c_double),
+        ("sigma", c_double), ("total", c_double), ("group", POINTER(POINTER(c_uint32))),
     ]
 
 
