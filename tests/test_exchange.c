@@ -314,6 +314,82 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     memory_free(&r.estimate);
 }
 
+/* Merges of attribute `a`: so many groups, the second of which begins at `first`, and so on. */
+static void put_merged(struct bytes *out, size_t a, uint32_t groups, uint32_t first)
+{
+    bytes_put_u16(out, (uint16_t)a);
+    bytes_put_u32(out, groups);
+    for (uint32_t g = 1; g < groups; g++)
+        bytes_put_u32(out, first++);
+}
+
+/* Reads a request for the first marginal with these merges, as it would be written. */
+static enum err read_merged(const struct desk *d, enum request_kind kind,
+                            const struct bytes *merges, struct request *back)
+{
+    uint32_t query = 0;
+    const struct request r = {.kind = kind, .merges = *merges, .queries = 1, .query = &query};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    enum err e;
+    assert_int_equal(request_write(&r, &text), ERR_OK);
+    e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
+    assert_true(e != ERR_OK || request_asks_alike(&r, back));
+    assert_true(e != ERR_OK || text.size <= request_longest(d->s.study->workload));
+    return e;
+}
+
+TEST(merges_of_a_request_are_checked)
+{
+    static const enum request_kind others[] = {REQUEST_OPEN, REQUEST_CLOSE, REQUEST_FORMS,
+                                               REQUEST_LOOK};
+    struct desk d CLEAN(desk_free);
+    const struct domain *domain;
+    struct bytes merges CLEAN(bytes_clear) = {0};
+    struct request back, none;
+    size_t label = 0, ordered = 0;
+    uint32_t values;
+    desk_new(&d);
+    domain = d.s.study->domain;
+    while (domain->attribute[label].kind != DOMAIN_CATEGORICAL)
+        label++;
+    while (domain->attribute[ordered].kind == DOMAIN_CATEGORICAL)
+        ordered++;
+    values = domain->attribute[ordered].values;
+    bytes_put_u16(&merges, 1);
+    put_merged(&merges, ordered, 2, 1);
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_OK);
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &(struct bytes){0}, &none), ERR_OK);
+    assert_false(request_asks_alike(&back, &none));
+    request_clear(&back);
+    request_clear(&none);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        assert_int_equal(read_merged(&d, others[k], &merges, &back), ERR_REFUSED);
+    merges.data[0] = 2; /* attributes, of which one is missing; or comes twice */
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    put_merged(&merges, ordered, 2, 1);
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    merges.data[0] = 1; /* and something left over */
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    {
+        const struct {
+            size_t attribute;
+            uint32_t groups, first;
+        } bad[] = {{label, 1, 0},      {ordered, 0, 0},           {ordered, values, 1},
+                   {ordered, 2, 0},    {ordered, 2, values},      {ordered, UINT16_MAX, 1},
+                   {UINT16_MAX, 2, 1}, {domain->attributes, 2, 1}};
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+            bytes_clear(&merges);
+            bytes_put_u16(&merges, 1);
+            put_merged(&merges, bad[k].attribute, bad[k].groups, bad[k].first);
+            if (read_merged(&d, REQUEST_MEASURE, &merges, &back) != ERR_REFUSED)
+                fail_msg("merges %zu are taken", k);
+        }
+    }
+    bytes_clear(&merges);
+    bytes_put_u16(&merges, 0); /* what merges nothing has none */
+    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+}
+
 /* Forms name a marginal as often as they like, or none: then each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {

@@ -118,6 +118,21 @@ TEST(what_is_not_for_a_server_is_refused_in_words)
     }
 }
 
+TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
+{
+    uint8_t merges[] = {1, 0, 255, 255, 1, 0, 0, 0};
+    const struct request r = {.kind = REQUEST_MEASURE, .merges = {.data = merges, .size = 8}};
+    struct scene *c = *state;
+    struct support_caller caller CLEAN(support_caller_free);
+    support_caller_new(&caller, &c->s, "a.key", 0);
+    support_caller_begin(&caller, MESSAGE_REQUEST);
+    for (unsigned i = 1; i < REQUEST_HEAD_SIZE; i++)
+        bytes_put_u8(&caller.message, 0);
+    assert_int_equal(request_write(&r, &caller.message), ERR_OK);
+    assert_int_equal(support_call(&caller), ERR_REFUSED);
+    assert_non_null(strstr(caller.reply.text, "merges codes that the study does not permit"));
+}
+
 /* More than the worker can take: some are told so at once, and all are told something. */
 TEST(a_worker_that_is_busy_says_so)
 {
