@@ -82,8 +82,9 @@ static void same_release(const struct aim_result *a, const struct aim_result *b,
                          const struct domain *d)
 {
     assert_int_equal(a->measurements, b->measurements);
+    assert_true(merges_equal(a->merges, b->merges));
     for (size_t k = 0; k < a->measurements; k++) {
-        size_t cells = clique_cells(&a->measurement[k].clique, d);
+        size_t cells = measurement_cells(&a->measurement[k], d);
         assert_int_equal(a->query[k], b->query[k]);
         assert_true(a->measurement[k].sigma == b->measurement[k].sigma);
         assert_memory_equal(a->measurement[k].y, b->measurement[k].y, cells * sizeof(double));
@@ -122,7 +123,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(replay.next[TAPE_GUMBEL], w->used[TAPE_GUMBEL][0]);
     /* and nothing else was opened than indices and noisy marginals */
     for (size_t k = 0; k < plain->measurements; k++)
-        cells += clique_cells(&plain->measurement[k].clique, w->s.study->domain);
+        cells += measurement_cells(&plain->measurement[k], w->s.study->domain);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], w->s.study->rounds);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], looks + 1 + w->s.study->rounds);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], looks + cells);
