@@ -257,7 +257,7 @@ TEST(bad_files_name_their_field)
         const char *find, *put, *words;
     } cases[] = {
         {"{\"format\"", "[\"format\"", "measurements.json:1: "},
-        {"measurements-1", "measurements-2", "its format is trefoil-measurements-2, and this"},
+        {"measurements-1", "measurements-3", "its format is trefoil-measurements-3, and this"},
         {"measurements-1", "measures-1", "format must be"},
         {"\"epsilon\":", "\"epsilon\":-", "epsilon must be above 0"},
         {"\"delta\":", "\"delta\":\"1\",\"was\":", "delta must be a number"},
