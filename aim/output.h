@@ -32,8 +32,10 @@
  * population was another one: the noisy number of rows of that. In Python, with private-pgm:
  *
  *   doc = json.load(open("measurements.json"))
- *   domain = Domain.fromdict(doc["domain"])      of codes that are not merged
+ *   domain = Domain.fromdict(doc["domain"])
  *   [LinearMeasurement(m["values"], m["attributes"], m["sigma"]) for m in doc["measurements"]]
+ *
+ * where nothing is merged; docs/formats.md has the rest.
  */
 #ifndef TREFOIL_AIM_OUTPUT_H
 #define TREFOIL_AIM_OUTPUT_H
