@@ -396,7 +396,7 @@ static const struct attack {
     bool quick;           /* in make test */
     const char *noise;    /* or what is the default */
 } attacks[] = {
-    {"a number's bits", {TO_BITS, NET_COMPUTE, NET_PREV, 0}, 0, 0, 0, false, true, NULL},
+    {"a number's bits", {TO_BITS, NET_SELECT, NET_PREV, 0}, 0, 1, 1, false, true, NULL},
     {"a sum of counts", {ANYWHERE, NET_COMPUTE, NET_PREV, 0}, 1, 0, 0, false, false, NULL},
     {"two versions of m", {KNOWN, NET_NOISE, NET_PREV, 0}, 2, 0, 0, false, false, NULL},
     {"two reveals", {REVEAL, NET_NOISE, NET_PREV, 0}, 0, 0, 0, false, false, NULL},
