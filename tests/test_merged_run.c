@@ -1,0 +1,261 @@
+/* Runs that merge codes of few rows: what they ask, their files, and the commands that read these. */
+#include "tests/support_cmocka.h"
+#include "tests/support_command.h"
+
+#include "aim/loop.h"
+#include "aim/model_file.h"
+#include "aim/output.h"
+#include "aim/plaintext.h"
+#include "aim/table/csv.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "parties/command/command.h"
+#include "tests/support_study.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS 3000
+
+struct stage {
+    struct support_study s;
+    struct outcome o;
+    struct bytes csv;
+};
+
+#define path(...) support_path(&g.s, __VA_ARGS__)
+#define TREFOIL(g, ...)                                                                            \
+    support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
+                    (const char *const[]){__VA_ARGS__, NULL})
+
+/* Nearly all are of age 0 to 2 or 12, and a third of these work 5 or 6 hours. */
+static void put_rows(struct bytes *out)
+{
+    text_put(out, "age,hours,sex\n");
+    for (unsigned i = 0; i < ROWS; i++) {
+        const unsigned age = i % 300 == 7 ? 3 + i / 300 : i % 4 == 3 ? 12 : i % 4;
+        text_put(out, "%u,%s,%s\n", age,
+                 i % 3 == 0   ? i % 2 == 0 ? "5" : "6"
+                 : i % 3 == 1 ? "0"
+                              : "",
+                 i % 5 < 2 ? "f" : "m");
+    }
+}
+
+static void stage_new(struct stage *g)
+{
+    const struct support_options o = {
+        .owners = 1,
+        .rounds = 5,
+        .epsilon = 20,
+        .domain = "domain:\n"
+                  "  - {name: age, kind: integer, min: 0, max: 15}\n"
+                  "  - {name: hours, kind: numeric, min: 0, max: 10, bins: 10, missing: \"\"}\n"
+                  "  - {name: sex, kind: categorical, values: [f, m, x, y]}\n"};
+    assert_int_equal(support_study_new(&g->s, &o, NULL), ERR_OK);
+    put_rows(&g->csv);
+    assert_int_equal(
+        file_write(support_path(&g->s, "rows.csv"), 0600, g->csv.data, g->csv.size, NULL), ERR_OK);
+}
+
+static void stage_free(struct stage *g)
+{
+    const char *const folders[] = {"result", "again", "more"};
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv",
+                                        NULL};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
+    bytes_clear(&g->csv);
+    support_study_free(&g->s);
+}
+
+static bool same(const char *a, const char *b)
+{
+    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
+    assert_int_equal(file_read(a, 1 << 24, &x, NULL), ERR_OK);
+    assert_int_equal(file_read(b, 1 << 24, &y, NULL), ERR_OK);
+    return x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
+}
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+/* Hands requests on, and looks at them. */
+struct watch {
+    struct aim_backend inner;
+    const struct domain *domain;
+    const struct workload *workload;
+    unsigned selections;
+};
+
+static enum err watch_measure(void *self, const struct aim_measure *request)
+{
+    struct watch *w = self;
+    assert_null(request->merges);
+    return w->inner.measure(w->inner.self, request);
+}
+
+static enum err watch_select(void *self, struct aim_select *request)
+{
+    struct watch *w = self;
+    uint64_t cells = 0;
+    assert_true(merges_any(request->merges));
+    assert_null(request->merges->group[2]); /* labels */
+    assert_int_equal(request->merges->group[1][10], request->merges->groups[1] - 1);
+    for (size_t i = 0; i < request->candidates; i++)
+        cells += merges_query_cells(request->merges, &w->workload->query[request->query[i]]);
+    assert_int_equal(request->estimates, cells);
+    w->selections++;
+    return w->inner.select(w->inner.self, request);
+}
+
+static struct aim_result *run(const struct stage *g, struct aim_options *o, struct watch *w,
+                              struct random *r)
+{
+    struct noise_source noise = noise_from_random(r);
+    struct plaintext *p CLEAN(plaintext_free) = NULL;
+    struct table *t CLEAN(table_free) = NULL;
+    struct aim_backend backend = {.self = w, .measure = watch_measure, .select = watch_select};
+    struct aim_result *result;
+    assert_int_equal(
+        table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL),
+        ERR_OK);
+    assert_int_equal(plaintext_new(&p, g->s.study->workload, t, &noise, NULL), ERR_OK);
+    *w = (struct watch){plaintext_backend(p), g->s.study->domain, g->s.study->workload, 0};
+    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    return result;
+}
+
+TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct aim_result *whole CLEAN(aim_result_free) = NULL, *part CLEAN(aim_result_free) = NULL,
+                             *rest CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    struct watch w;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 4,
+                             .bounds = {.bits = 13},
+                             .select_slack = 1e-6,
+                             .measure_slack = 7.7e-6,
+                             .fit_final = 50};
+    random_seed_u64(&r, 3);
+    whole = run(&g, &o, &w, &r);
+    assert_int_equal(w.selections, 4);
+    assert_true(whole->merges->groups[0] >= 4 && whole->merges->groups[0] < 16);
+    assert_null(whole->measurement[0].merges);
+    for (size_t i = 3; i < whole->measurements; i++)
+        assert_ptr_equal(whole->measurement[i].merges,
+                         merges_touch(whole->merges, &whole->measurement[i].clique) ? whole->merges
+                                                                                    : NULL);
+    o.state_file = path("state");
+    random_seed_u64(&r, 3);
+    o.rounds_now = 2;
+    part = run(&g, &o, &w, &r);
+    o.rounds_now = 0;
+    o.resume = true;
+    rest = run(&g, &o, &w, &r);
+    assert_int_equal(w.selections, 2);
+    assert_true(merges_equal(whole->merges, rest->merges));
+    assert_int_equal(model_save(path("a"), whole->model, NULL), ERR_OK);
+    assert_int_equal(model_save(path("b"), rest->model, NULL), ERR_OK);
+    assert_true(same(path("a"), path("b")));
+    assert_int_equal(merges_query_cells(whole->merges, &o.workload->query[5]),
+                     4 * whole->merges->groups[1]);
+}
+
+/* --- files and commands ----------------------------------------------------------------------- */
+
+static void aim(struct stage *g)
+{
+    TREFOIL(g, "aim", g->s.path, support_path(&g->s, "rows.csv"), "--out",
+            support_path(&g->s, "result"));
+    assert_int_equal(g->o.code, EXIT_OK);
+}
+
+TEST(the_runs_model_comes_again)
+{
+    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv"};
+    struct stage g CLEAN(stage_free) = {0};
+    struct bytes json CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    aim(&g);
+    assert_int_equal(file_read(path("result/measurements.json"), 1 << 20, &json, NULL), ERR_OK);
+    bytes_put_u8(&json, 0);
+    support_says((const char *)json.data, "\"format\":\"trefoil-measurements-2\"");
+    support_says((const char *)json.data, "\"merged\":{\"age\":[0,1,2,");
+    support_says((const char *)json.data, "\"merged\":true");
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"));
+    assert_int_equal(g.o.code, EXIT_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(same(path("result/%s", files[i]), path("again/%s", files[i])));
+    TREFOIL(&g, "query", path("again"), "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
+    assert_int_equal(g.o.code, EXIT_OK);
+    TREFOIL(&g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"), "--model",
+            path("result/model"));
+    assert_int_equal(g.o.code, EXIT_OK);
+}
+
+TEST(known_totals_of_a_merged_column_are_met_alone)
+{
+    static const double truth[] = {750, 750, 750, 3, 0, 1, 1, 1, 0, 1, 1, 1, 741, 0, 0, 0};
+    const struct clique age = {1, {0}};
+    struct stage g CLEAN(stage_free) = {0};
+    struct bytes text CLEAN(bytes_clear) = {0};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct model *m CLEAN(model_free) = NULL;
+    double counts[16];
+    stage_new(&g);
+    aim(&g);
+    text_put(&text, "age,count\n");
+    for (int i = 0; i < 16; i++)
+        text_put(&text, "%d,%g\n", i, truth[i]);
+    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    for (int i = 0; i < 2; i++) { /* and again, from what the first left */
+        TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
+                path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
+                i == 0 ? path("k.csv") : NULL);
+        assert_int_equal(g.o.code, EXIT_OK);
+    }
+    assert_int_equal(model_load(&m, &d, path("more/model"), 1 << 20, NULL), ERR_OK);
+    assert_int_equal(model_marginal(m, &age, counts, NULL), ERR_OK);
+    for (int i = 0; i < 16; i++)
+        assert_true(fabs(counts[i] - truth[i]) < 1e-5);
+    bytes_clear(&text);
+    text_put(&text, "age,sex,count\n");
+    for (int i = 0; i < 64; i++)
+        text_put(&text, "%d,%c,%d\n", i / 4, "fmxy"[i % 4], i % 4 < 2 ? 94 : 0);
+    assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
+    TREFOIL(&g, "refit", path("result"), "--out", path("more"), "--known", path("k.csv"));
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
+}
+
+/* What cannot occur together stays apart. */
+TEST(combinations_that_cannot_occur_are_not_merged)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct output_found found CLEAN(output_found_clear) = {0};
+    static const char zeros[] = "impossible: [{age: 9, sex: f}]\n";
+    struct bytes study CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
+    aim(&g);
+    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    assert_int_equal(g.o.code, EXIT_BAD_DATA); /* too late */
+    support_says(g.o.err, "merged neighbouring values");
+    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    bytes_put_text(&study, zeros);
+    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
+                     ERR_OK);
+    assert_null(found.merges->group[0]);
+    assert_non_null(found.merges->group[1]);
+}
