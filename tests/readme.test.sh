@@ -46,7 +46,8 @@ if command -v python3 >/dev/null; then
     python3 - <<'X'
 import json, math
 doc = json.load(open("result/measurements.json"))
-assert doc["format"] == "trefoil-measurements-1"
+groups = doc.get("merged", {})
+assert doc["format"] == "trefoil-measurements-" + ("2" if groups else "1")
 assert list(doc["domain"]) == ["age", "sex", "bmi", "stay_days", "diagnosis"]
 assert [a["name"] for a in doc["attributes"]] == list(doc["domain"])
 for a in doc["attributes"]:
@@ -55,7 +56,9 @@ for a in doc["attributes"]:
     assert codes == a["size"] == doc["domain"][a["name"]]
 assert len(doc["measurements"]) == 5 + 3
 for m in doc["measurements"]:
-    cells = math.prod(doc["domain"][name] for name in m["attributes"])
+    assert "merged" in m or len(m["attributes"]) == 1 or not set(m["attributes"]) & set(groups)
+    cells = math.prod(len(groups[name]) if name in groups and "merged" in m else doc["domain"][name]
+                      for name in m["attributes"])
     assert len(m["values"]) == cells and m["sigma"] > 0
     assert abs(sum(m["values"]) - doc["total"]) < 8 * m["sigma"] * math.sqrt(cells) + 100
 assert doc["epsilon"] == 1 and doc["delta"] == 1e-6 and doc["rows_per_person"] == 1
