@@ -102,13 +102,13 @@ says 0 'the three logs fit together' audit uploaded/{north,east,west}/audit.log 
 # --- what a later version wrote
 
 version=$("$trefoil" --version | awk 'NR == 1 { print $2 }')
-# FILE says that it is of version 99 of FORMAT: refused with the file's name, both versions and what to do; nothing is altered
+# FILE, of FORMAT or a version before, says that it is of version 99: refused with the file's name, both versions and what to do; nothing is altered
 later() { # STATUS FILE FORMAT COMMAND...
     local expected=$1 file=$2 format=$3 name=${3%%[0-9]*} text status words found=
     shift 3
     [[ $format == *- ]] || found=${name}99 # else FILE is named with the line
     cp -p "$file" kept
-    sed -i "s/$format/${name}99${format#"$name"[0-9]}/" "$file"
+    sed -i "s/$name[0-9]${format#"$name"[0-9]}/${name}99${format#"$name"[0-9]}/" "$file"
     sha256sum "$file" >before
     "$trefoil" "$@" >said 2>&1
     status=$?
@@ -126,13 +126,13 @@ later() { # STATUS FILE FORMAT COMMAND...
 result $? 'the study is ended where its run is over'
 printf 'trefoil-copula-2\n' >copula
 query=(query again 'SELECT COUNT(*) FROM t')
-later 6 again/model trefoil-model-1 "${query[@]}"
+later 6 again/model trefoil-model-2 "${query[@]}"
 later 6 copula trefoil-copula-2 query copula "${query[2]}"
-later 6 again/errors trefoil-errors-1 "${query[@]}"
-later 6 again/measurements.json trefoil-measurements-1 refit again --out third
+later 6 again/errors trefoil-errors-2 "${query[@]}"
+later 6 again/measurements.json trefoil-measurements-2 refit again --out third
 later 6 fresh/stats.json trefoil-stats-1 refit fresh --study moved.yaml --out third
 later 6 fresh/run.state trefoil-run-3 run moved.yaml --key office.key --out fresh
-later 6 fresh/loop.state trefoil-loop-1 run moved.yaml --key office.key --out fresh
+later 6 fresh/loop.state trefoil-loop-2 run moved.yaml --key office.key --out fresh
 later 6 fresh/heads trefoil-sig1- audit uploaded/north/audit.log --study moved.yaml --heads fresh/heads
 later 6 uploaded/north/audit.log trefoil-audit-1 audit uploaded/north/audit.log
 later 6 late.upgraded.receipt trefoil-receipt-1 check moved.yaml --receipt late.upgraded.receipt
