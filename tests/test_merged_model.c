@@ -178,6 +178,36 @@ TEST(the_fit_weighs_sums_of_codes_by_their_noise)
     }
 }
 
+/* Codes and, later, groups of one attribute: least squares with a given sum has a closed form. */
+TEST(two_measurements_count_by_their_noise)
+{
+    struct world w CLEAN(world_clear) = {0};
+    double codes[] = {290, 10, 60, 150, 230, 20, 40}, groups[] = {310, 160, 350, 120}, sum = 0,
+           slack = 0, pooled[4] = {0}, weight[4] = {0}, counts[7];
+    const struct clique c = {1, {0}};
+    struct measurement x[] = {{.clique = c, .sigma = 10, .y = codes},
+                              {.clique = c, .sigma = 15, .y = groups}};
+    struct fit_result result;
+    world_make(&w, true);
+    x[1].merges = &w.merges;
+    model_set_total(w.model, ROWS);
+    assert_int_equal(model_fit(w.model, x, 2, 1000, &result, NULL), ERR_OK);
+    for (unsigned g = 0; g < 4; g++) {
+        static const unsigned from[] = {0, 1, 4, 6, 7};
+        const double n = from[g + 1] - from[g], w1 = 1 / (100 * n), w2 = 1. / 225;
+        for (unsigned code = from[g]; code < from[g + 1]; code++)
+            pooled[g] += w1 * codes[code];
+        weight[g] = w1 + w2;
+        pooled[g] = (pooled[g] + w2 * groups[g]) / weight[g];
+        sum += pooled[g];
+        slack += 1 / weight[g];
+    }
+    assert_int_equal(model_marginal(w.model, &c, counts, NULL), ERR_OK);
+    assert_true(fabs(counts[0] - pooled[0] - (ROWS - sum) / slack / weight[0]) < 0.01);
+    assert_true(fabs(counts[1] + counts[2] + counts[3] - pooled[1] -
+                     (ROWS - sum) / slack / weight[1]) < 0.01);
+}
+
 TEST(marginals_are_those_of_all_combinations)
 {
     struct world w CLEAN(world_clear) = {0};
