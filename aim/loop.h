@@ -19,9 +19,10 @@
  * and holds public values only:
  *
  *   "trefoil-loop-2\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
- *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32 measurements, for
- *   each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds, for each all of
- *   struct aim_round but name; the model (aim/model_file.h); 32 bytes, BLAKE2b-256 of all before.
+ *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32
+ *   measurements, for each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds,
+ *   for each all of struct aim_round but name; the model (aim/model_file.h); 32 bytes, BLAKE2b-256
+ *   of all before.
  *
  * Where people join between rounds, the backend numbers the populations that it measured. Each has
  * a noisy total of its own, pooled over its measurements by inverse variance. Measurements of

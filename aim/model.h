@@ -21,7 +21,7 @@ struct measurement {
     struct clique clique;
     double sigma;
     double *y; /* noisy counts, row-major */
-    /* NULL, or y is of merged cells, not of the domain's; the model has the same merges. Borrowed. */
+    /* NULL, or y is of merged cells, not of the domain's; the model has the same. Borrowed. */
     const struct merges *merges;
     /*
      * 0, or the noisy number of rows of the population that was measured, where people have joined

@@ -27,9 +27,9 @@
  * sigma; its correlation is that of the model.
  *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
- * Gaussian noise of standard deviation sigma. Where a measurement says "merged": true, its cells are
- * over groups of codes, of the attributes that "merged" names. A measurement has a "total" only if its
- * population was another one: the noisy number of rows of that. In Python, with private-pgm:
+ * Gaussian noise of standard deviation sigma. Where a measurement says "merged": true, its cells
+ * are over groups of codes, of the attributes that "merged" names. A measurement has a "total" only
+ * if its population was another one: the noisy number of rows of that. In Python, with private-pgm:
  *
  *   doc = json.load(open("measurements.json"))
  *   domain = Domain.fromdict(doc["domain"])

@@ -14,7 +14,7 @@
 
 #define VALUES_MAX 20000
 
-/* Of each ordered attribute so many codes are one: 1 merges nothing. The missing one stays alone. */
+/* Of each ordered attribute so many codes are one: 1 merges nothing. Missing values stay alone. */
 static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
 {
     assert_int_equal(merges_none(m, d), ERR_OK);

@@ -8,7 +8,7 @@
  *   engine_reserve   makes the noise that is missing; nothing depends on data
  *   range_cut        takes the round's range of noise off the tape (protocols/range.h)
  *   (the caller agrees with the other two, debits, and confirms)
- *   engine_select    opens the index; makes what scores need of the counts first, if it is not there
+ *   engine_select    opens the index; before that makes what scores need, if it is not there
  *   engine_measure   opens the noisy marginals, or forms
  * Forms of a copula whose owners send records are made of the uploads, which are read again.
  * The last two depend on nothing but the uploads, the request and the range: with the same ones
