@@ -226,6 +226,7 @@ enum err ranks_reduce(struct ranks *r, struct share64 sums)
 
 /* What a rank says of itself. */
 struct card {
+    char version[16];
     uint8_t public[crypto_kx_PUBLICKEYBYTES];
     char name[RANKS_NAME], host[STUDY_HOST_SIZE];
     uint16_t port;
@@ -277,8 +278,10 @@ static enum err agree(const struct ranks *r, struct ranks_end *end, const struct
 
 enum err ranks_meet(struct ranks *r)
 {
-    struct card own = {
-        .lanes = (uint32_t)r->own, .port = r->own_place.port[0], .pid = (uint32_t)getpid()};
+    struct card own = {.version = TREFOIL_VERSION,
+                       .lanes = (uint32_t)r->own,
+                       .port = r->own_place.port[0],
+                       .pid = (uint32_t)getpid()};
     struct card *card CLEAN(memory_release) = NULL;
     uint8_t *secret CLEAN(secret_release) = secret_new(crypto_kx_SECRETKEYBYTES);
     char name[MPI_MAX_PROCESSOR_NAME] = "";
@@ -291,6 +294,11 @@ enum err ranks_meet(struct ranks *r)
     snprintf(own.name, sizeof own.name, "%.*s", RANKS_NAME - 1, name);
     memcpy(own.host, r->own_place.host, sizeof own.host);
     MPI_Allgather(&own, sizeof own, MPI_BYTE, card, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+    for (int k = 0; k < r->size; k++)
+        if (memcmp(card[k].version, own.version, sizeof own.version) != 0)
+            return log_fail(r->log, ERR_USAGE,
+                            "rank %d on %.*s has another trefoil: install %s on all machines", k,
+                            RANKS_NAME, card[k].name, TREFOIL_VERSION);
     TRY(memory_new(&r->end, (size_t)r->size));
     for (int k = 0; k < (r->rank == 0 ? r->size - 1 : 1); k++) {
         r->end[k].rank = r->rank == 0 ? k + 1 : 0;
