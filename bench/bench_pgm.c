@@ -102,7 +102,7 @@ static enum err case_fill(struct pgm_case *c, const json_t *root, struct log *lo
 {
     const json_t *list = json_object_get(root, "measurements");
     size_t n = json_array_size(list);
-    TRY(data_domain(&c->domain, json_object_get(root, "domain"), log));
+    TRY(data_domain(&c->domain, json_object_get(root, "domain"), NULL, log));
     c->measurement = memory_array(n, sizeof *c->measurement);
     c->clique = memory_array(n, sizeof *c->clique);
     if (c->measurement == NULL || c->clique == NULL)

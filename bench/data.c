@@ -11,15 +11,32 @@
 
 #define FILE_BYTES (1u << 30)
 
-enum err data_domain(struct domain **d, const json_t *sizes, struct log *log)
+/* Labels that are numbers, in no order. */
+static enum err add_labels(struct domain *d, const char *name, size_t size, struct log *log)
+{
+    char(*text)[24] CLEAN(memory_release) = NULL;
+    const char **label CLEAN(memory_release) = NULL;
+    TRY(memory_new(&text, size));
+    TRY(memory_new(&label, size));
+    for (size_t i = 0; i < size; i++) {
+        snprintf(text[i], sizeof text[i], "%zu", i);
+        label[i] = text[i];
+    }
+    return domain_add_categorical(d, name, label, size, NULL, DOMAIN_REJECT, log);
+}
+
+enum err data_domain(struct domain **d, const json_t *sizes, const json_t *codes, struct log *log)
 {
     const char *name;
     json_t *size;
     TRY(domain_new(d));
     json_object_foreach((json_t *)(uintptr_t)sizes, name, size)
     {
-        TRY(domain_add_integer(*d, name, 0, json_integer_value(size) - 1, NULL, DOMAIN_REJECT,
-                               log));
+        const json_int_t n = json_integer_value(size);
+        const char *kind = json_string_value(json_object_get(json_object_get(codes, name), "kind"));
+        TRY(kind != NULL && strcmp(kind, "categorical") == 0 && n > 0
+                ? add_labels(*d, name, (size_t)n, log)
+                : domain_add_integer(*d, name, 0, n - 1, NULL, DOMAIN_REJECT, log));
     }
     return (*d)->attributes > 0 ? ERR_OK : ERR_FORMAT;
 }
@@ -125,13 +142,16 @@ static enum err workload_read(struct bench_data *c, const char *path, struct log
 enum err bench_data_terms(struct bench_data *c, const char *name, struct log *log)
 {
     char path[4096];
-    json_t *sizes;
+    json_t *sizes, *codes;
     enum err e;
     *c = (struct bench_data){0};
+    snprintf(path, sizeof path, "%s/%s.codes.json", data_folder(), name);
+    codes = data_json(path, NULL);
     snprintf(path, sizeof path, "%s/%s.domain.json", data_folder(), name);
     sizes = data_json(path, log);
-    e = sizes != NULL ? data_domain(&c->domain, sizes, log) : ERR_SYSTEM;
+    e = sizes != NULL ? data_domain(&c->domain, sizes, codes, log) : ERR_SYSTEM;
     json_decref(sizes);
+    json_decref(codes);
     snprintf(path, sizeof path, "%s/%s.workload.json", data_folder(), name);
     if (e == ERR_OK)
         e = workload_read(c, path, log);

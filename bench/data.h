@@ -27,7 +27,9 @@ enum err data_hold_out(const char *rows, const char *train, const char *test,
 
 /* The file's JSON, or NULL, logged. */
 json_t *data_json(const char *path, struct log *log);
-enum err data_domain(struct domain **d, const json_t *sizes, struct log *log) MUST_CHECK;
+/* Codes of sizes as whole numbers, or labels where `codes` (NAME.codes.json, or NULL) says so. */
+enum err data_domain(struct domain **d, const json_t *sizes, const json_t *codes,
+                     struct log *log) MUST_CHECK;
 /* The clique of names in any order; place[i] is the position among `names` of its attribute i. */
 enum err data_clique(const struct domain *d, const char *const *names, size_t count,
                      struct clique *c, size_t *place, struct log *log) MUST_CHECK;
