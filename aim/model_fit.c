@@ -27,6 +27,7 @@
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
 #define LOSS_DONE 1e-8                   /* relative fall of the loss over so many iterations */
 #define SETTLED 20                       /* that ends the fit */
+#define SHARE_LEAST 0.1                  /* of the noise, where groups are shared out */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -379,12 +380,15 @@ static void clear(struct fitting *f)
     }
 }
 
-/* Groups by what was measured of each merged attribute alone, at its codes. */
+/*
+ * Groups by what was measured of each merged attribute alone, at its codes. No code is held
+ * impossible because of noise: each has a tenth of its deviation at least.
+ */
 static enum err share_out(struct model *m, const struct measurement *ms, size_t count)
 {
     for (uint16_t a = 0; a < m->domain->attributes; a++) {
         double *sum CLEAN(memory_release) = NULL;
-        bool any = false;
+        double weight = 0;
         if (m->share[a] == NULL)
             continue;
         TRY(memory_new(&sum, m->merges.codes[a]));
@@ -392,11 +396,13 @@ static enum err share_out(struct model *m, const struct measurement *ms, size_t 
             const double scale = ms[k].total > 0 ? m->total / ms[k].total : 1;
             if (ms[k].clique.n != 1 || ms[k].clique.attribute[0] != a || ms[k].merges != NULL)
                 continue;
-            any = true;
+            weight += 1 / (ms[k].sigma * ms[k].sigma * scale * scale);
             for (uint32_t code = 0; code < m->merges.codes[a]; code++)
                 sum[code] += ms[k].y[code] / (ms[k].sigma * ms[k].sigma * scale);
         }
-        if (any)
+        for (uint32_t code = 0; code < m->merges.codes[a]; code++)
+            sum[code] = fmax(sum[code], SHARE_LEAST * sqrt(weight));
+        if (weight > 0)
             groups_share(m, a, sum);
     }
     return ERR_OK;
