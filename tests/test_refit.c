@@ -257,8 +257,8 @@ TEST(bad_files_name_their_field)
         const char *find, *put, *words;
     } cases[] = {
         {"{\"format\"", "[\"format\"", "measurements.json:1: "},
-        {"measurements-1", "measurements-3", "its format is trefoil-measurements-3, and this"},
-        {"measurements-1", "measures-1", "format must be"},
+        {"measurements-", "measurements-9", "its format is trefoil-measurements-9"},
+        {"measurements-", "measures-", "format must be"},
         {"\"epsilon\":", "\"epsilon\":-", "epsilon must be above 0"},
         {"\"delta\":", "\"delta\":\"1\",\"was\":", "delta must be a number"},
         {"\"rows_per_person\":1", "\"rows_per_person\":1.5", "rows_per_person must be"},
