@@ -73,26 +73,65 @@ uint32_t scene_query(const struct study *study, const json_t *attributes)
     return workload_find(study->workload, &clique);
 }
 
+/* What a run has merged: of each attribute the first codes of its groups. */
+static void read_merges(struct merges *m, const struct domain *d, json_t *merged)
+{
+    const char *name;
+    json_t *list, *first;
+    size_t k;
+    assert_int_equal(merges_none(m, d), ERR_OK);
+    json_object_foreach(merged, name, list)
+    {
+        const uint32_t a = domain_find(d, name), size = d->attribute[a].size;
+        assert_int_equal(memory_new(&m->group[a], size), ERR_OK);
+        m->groups[a] = (uint32_t)json_array_size(list);
+        json_array_foreach(list, k, first) m->group[a][json_integer_value(first)] = k > 0;
+        for (uint32_t code = 1; code < size; code++)
+            m->group[a][code] += m->group[a][code - 1];
+    }
+}
+
+/* The counts that a measurement is of, in the place of those of codes; `merges` NULL: the same. */
+static uint64_t merge_counts(int64_t *counts, const struct merges *merges,
+                             const struct workload_query *q)
+{
+    int64_t *merged CLEAN(memory_release) = memory_array(q->cells, sizeof *merged);
+    uint32_t *index CLEAN(memory_release) = memory_array(q->cells, sizeof *index);
+    if (merges == NULL)
+        return q->cells;
+    merges_index(merges, &q->clique, index);
+    for (uint64_t i = 0; i < q->cells; i++)
+        merged[index[i]] += counts[i];
+    memcpy(counts, merged, q->cells * sizeof *merged);
+    return merges_cells(merges, &q->clique);
+}
+
 void check_measurements(struct scene *c, const char *path, size_t expected)
 {
     const struct workload *w = c->s.study->workload;
     int64_t *counts = memory_array(w->cells, sizeof *counts);
+    int64_t *all = memory_array(w->cells, sizeof *all);
+    struct merges merges CLEAN(merges_clear);
     json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL), *m;
     double n = 0, sum = 0, squares = 0;
     size_t k, j;
     assert_non_null(doc);
-    assert_int_equal(tabulate_closure(c->all, w, counts), ERR_OK);
+    read_merges(&merges, c->s.study->domain, json_object_get(doc, "merged"));
+    assert_int_equal(tabulate_closure(c->all, w, all), ERR_OK);
     assert_int_equal(json_array_size(json_object_get(doc, "measurements")), expected);
     json_array_foreach(json_object_get(doc, "measurements"), k, m)
     {
         uint32_t q = scene_query(c->s.study, json_object_get(m, "attributes"));
         double sigma = json_number_value(json_object_get(m, "sigma"));
+        const bool merged = json_is_true(json_object_get(m, "merged"));
         json_t *value;
         assert_true(q < w->queries);
-        assert_int_equal(json_array_size(json_object_get(m, "values")), w->query[q].cells);
+        memcpy(counts, all + w->query[q].offset, w->query[q].cells * sizeof *counts);
+        assert_int_equal(json_array_size(json_object_get(m, "values")),
+                         merge_counts(counts, merged ? &merges : NULL, &w->query[q]));
         json_array_foreach(json_object_get(m, "values"), j, value)
         {
-            double z = (json_number_value(value) - (double)counts[w->query[q].offset + j]) / sigma;
+            double z = (json_number_value(value) - (double)counts[j]) / sigma;
             assert_true(fabs(z) < 6.5);
             n++;
             sum += z;
@@ -104,6 +143,7 @@ void check_measurements(struct scene *c, const char *path, size_t expected)
     assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
     json_decref(doc);
     memory_free(&counts);
+    memory_free(&all);
 }
 
 void check_logs(struct scene *c)
