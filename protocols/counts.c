@@ -33,14 +33,19 @@ enum err counts_new(struct counts **counts, const uint64_t *cells, size_t querie
     return memory_hand_over(counts, &c);
 }
 
+void counts_unfinish(struct counts *c)
+{
+    cached_free(&c->kept);
+    share64_free(&c->squares);
+}
+
 void counts_free(struct counts **counts)
 {
     struct counts *c = *counts;
     if (c == NULL)
         return;
-    cached_free(&c->kept);
+    counts_unfinish(c);
     share64_free(&c->x);
-    share64_free(&c->squares);
     memory_free(&c->start);
     memory_free(&c->cells);
     memory_free(counts);

@@ -45,6 +45,9 @@ static inline bool counts_finished(const struct counts *c, bool squared)
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
 
+/* They go, until they are made again. */
+void counts_unfinish(struct counts *c);
+
 /* For squared scores, which need no bits: the squares alone. One element a query, 1 round. */
 enum err counts_finish_squares(struct party *p, struct counts *c) MUST_CHECK;
 

@@ -131,12 +131,25 @@ struct acted {
     struct opened opened[3];
 };
 
+/* What scores keep is of the cells that were selected from last, and of no others. */
+static enum err select_and_look(void *self, struct aim_select *s)
+{
+    const struct seat *seat = self;
+    const struct engine *g = seat->engine;
+    const struct aim_backend b = seat_backend(self);
+    const struct counts *other;
+    TRY(b.select(b.self, s));
+    other = merges_any(s->merges) ? g->counts : g->merged.counts;
+    return other != NULL && counts_finished(other, s->score == AIM_L2) ? ERR_MISUSE : ERR_OK;
+}
+
 static enum err act(struct party *p, void *shared)
 {
     struct acted *a = shared;
     struct seat seat = {.w = a->w, .index = p->index};
-    const struct aim_backend backend = seat_backend(&seat);
+    struct aim_backend backend = seat_backend(&seat);
     enum err e = marks_begin(p);
+    backend.select = select_and_look;
     if (e == ERR_OK)
         e = load_engine(a->w, p, &seat.engine);
     if (e == ERR_OK)

@@ -92,9 +92,21 @@ static enum err check_room(const struct engine *g)
                     g->merged.bounds.bits, SCORE_BITS_MAX);
 }
 
+/* What scores keep has many times the room of counts, so it is kept of one kind of cells at most. */
+static void forget_others(struct engine *g, const struct request *r)
+{
+    if (r->kind != REQUEST_SELECT)
+        return;
+    if (r->merges.size == 0)
+        engine_unmerge(g);
+    else
+        counts_unfinish(g->counts);
+}
+
 enum err engine_merge(struct engine *g, const struct request *r, struct engine_scope *scope)
 {
     *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
+    forget_others(g, r);
     if (r->merges.size == 0)
         return ERR_OK;
     TRY(check_merges(g));
