@@ -56,6 +56,17 @@ static enum err load_measurements(struct report *r, const char *folder)
     return ERR_OK;
 }
 
+/* Or what was measured would not be of as many cells as what the model has of it. */
+static enum err check_merged(const struct report *r, const char *folder)
+{
+    if (r->merges == NULL || (r->model != NULL && merges_equal(r->merges, model_merges(r->model))))
+        return ERR_OK;
+    return log_fail(r->log, ERR_FORMAT,
+                    "%s/measurements.json: \"merged\" is not what the model has merged: the two "
+                    "files do not go together",
+                    folder);
+}
+
 static bool of_these_terms(const struct report *r)
 {
     const char *terms = json_string_value(json_object_get(r->stats, "terms"));
@@ -107,6 +118,7 @@ enum err report_load(struct report *r, const char *folder)
     TRY(file_path(path, r->log, "%s/model", folder));
     TRY(copula_is_file(path) ? load_copula(r, path) : load_model(r, path));
     TRY(load_measurements(r, folder));
+    TRY(check_merged(r, folder));
     TRY(report_read_json(&r->stats, folder, "stats.json", r->log));
     return check(r, folder);
 }

@@ -92,7 +92,7 @@ static enum err check_room(const struct engine *g)
                     g->merged.bounds.bits, SCORE_BITS_MAX);
 }
 
-/* What scores keep has many times the room of counts, so it is kept of one kind of cells at most. */
+/* What scores keep takes many times the room of counts: it is of one kind of cells at a time. */
 static void forget_others(struct engine *g, const struct request *r)
 {
     if (r->kind != REQUEST_SELECT)
