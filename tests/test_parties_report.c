@@ -101,7 +101,7 @@ static void count_a_third(const struct stage *g, struct measurement *m, double t
 {
     m->total = total;
     m->sigma /= 3;
-    for (uint64_t i = 0; i < clique_cells(&m->clique, g->s.study->domain); i++)
+    for (uint64_t i = 0; i < measurement_cells(m, g->s.study->domain); i++)
         m->y[i] /= 3;
 }
 
@@ -112,8 +112,7 @@ static void note_error(struct stage *g, const struct aim_result *result)
     for (size_t i = 0; i < result->measurements; i++) {
         const struct measurement *m = &result->measurement[i];
         if (!(m->total > 0))
-            weight += 1 /
-                      (m->sigma * m->sigma * (double)clique_cells(&m->clique, g->s.study->domain));
+            weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, g->s.study->domain));
     }
     snprintf(g->rows, sizeof g->rows, "<b>%.0f &plusmn; %.0f</b>", model_total(result->model),
              2 / sqrt(weight));
@@ -351,6 +350,8 @@ TEST(damaged_files_are_refused)
          names},
         {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT,
          "measurements[0].values must be a list of 2"},
+        {"measurements.json", FIRST, "\"merged\":{\"age\":[0,1]}," FIRST, ERR_FORMAT,
+         "\"merged\" is not what the model has merged"},
         {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, "measurements[0].sigma must be"},
         {"stats.json", "\"rounds\": [", "\"rounds\": [], \"others\": [", ERR_MISMATCH, other},
         {"stats.json", "\"terms\": \"", "\"terms\": \"x", ERR_MISMATCH, other},
