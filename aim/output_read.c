@@ -85,6 +85,8 @@ static enum err read_measurement(const struct reading *r, const json_t *o, bool 
     if (json_object_get(o, "total") != NULL)
         TRY(positive_of(r, o, "total", &m->total));
     if (json_is_true(json_object_get(o, "merged"))) {
+        if (!noisy)
+            return wrong(r, "merged", "is said of known counts, which are of every value");
         if (r->merges == NULL || !merges_touch(r->merges, &m->clique))
             return wrong(r, "merged", "is said of columns of which nothing is merged");
         m->merges = r->merges;

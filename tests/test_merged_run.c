@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "parties/command/command.h"
+#include "tests/support_process.h"
 #include "tests/support_study.h"
 
 #include <math.h>
@@ -226,6 +227,12 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     assert_int_equal(model_marginal(m, &age, counts, NULL), ERR_OK);
     for (int i = 0; i < 16; i++)
         assert_true(fabs(counts[i] - truth[i]) < 1e-5);
+    assert_true(
+        support_edit(path("again/measurements.json"), path("again/measurements.json"),
+                     (const char *const[]){"\"known\":[{", "\"known\":[{\"merged\":true,", NULL}));
+    TREFOIL(&g, "refit", path("again"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_BAD_DATA);
+    support_says(g.o.err, "known[0].merged is said of known counts");
     bytes_clear(&text);
     text_put(&text, "age,sex,count\n");
     for (int i = 0; i < 64; i++)
