@@ -25,6 +25,7 @@ static void write_found(const struct output_found *f, const struct domain *d, st
                                        .rho = f->rho,
                                        .rows_per_person = f->rows_per_person,
                                        .total = 10,
+                                       .merges = f->merges,
                                        .measurement = f->measurement,
                                        .measurements = f->measurements};
     snprintf(path, sizeof path, "/tmp/trefoil-fuzz-measurements-%d", (int)getpid());
@@ -68,25 +69,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* With spaces behind, so that one of them is written back as well. */
+static void put_found(const struct output_found *f, fuzz_put put, void *self)
+{
+    struct domain *d CLEAN(domain_free) = domain_of();
+    struct bytes text CLEAN(bytes_clear) = {0};
+    write_found(f, d, &text);
+    do
+        bytes_put_u8(&text, ' ');
+    while (text.size % 16 != 0);
+    put(self, text.data, text.size);
+}
+
+/* Of codes, and with the first two ages together. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
+    uint32_t codes[] = {4, 4}, groups[] = {3, 4}, ages[] = {0, 0, 1, 2}, *group[] = {ages, NULL};
+    struct merges merges = {.attributes = 2, .codes = codes, .groups = groups, .group = group};
     double age[] = {1, 2.5, -3, 4}, ward[] = {0, 0.1, 1e9, 3}, both[16] = {7};
     struct measurement m[] = {
         {.clique = {.n = 1, .attribute = {0}}, .sigma = 2, .y = age, .total = 12.5},
         {.clique = {.n = 1, .attribute = {1}}, .sigma = 2, .y = ward},
         {.clique = {.n = 2, .attribute = {0, 1}}, .sigma = 1.0 / 3, .y = both},
     };
-    const struct output_found f = {.epsilon = 1,
-                                   .delta = 1e-5,
-                                   .rho = 0.03,
-                                   .rows_per_person = 2,
-                                   .measurement = m,
-                                   .measurements = 3};
-    struct domain *d CLEAN(domain_free) = domain_of();
-    struct bytes text CLEAN(bytes_clear) = {0};
-    write_found(&f, d, &text);
-    do
-        bytes_put_u8(&text, ' ');
-    while (text.size % 16 != 0);
-    put(self, text.data, text.size);
+    struct output_found f = {.epsilon = 1,
+                             .delta = 1e-5,
+                             .rho = 0.03,
+                             .rows_per_person = 2,
+                             .measurement = m,
+                             .measurements = 3};
+    put_found(&f, put, self);
+    m[2].merges = f.merges = &merges;
+    put_found(&f, put, self);
 }
