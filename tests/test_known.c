@@ -3,7 +3,6 @@
  * whole joint distribution; margins that contradict each other or the noisy counts are refused.
  */
 #include "tests/support_cmocka.h"
-#include "tests/support_command.h"
 #include "tests/support_domain.h"
 
 #include "aim/model_file.h"
@@ -12,7 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "parties/command/command.h"
-#include "tests/support_study.h"
+#include "tests/support_result.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,9 +91,6 @@ struct stage {
 };
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
-#define TREFOIL(g, ...)                                                                            \
-    support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
-                    (const char *const[]){__VA_ARGS__, NULL})
 
 static void stage_new(struct stage *g)
 {
@@ -111,10 +107,8 @@ static void stage_new(struct stage *g)
 static void stage_free(struct stage *g)
 {
     const char *const folders[] = {"result", "again", "more"};
-    static const char *const files[] = {"model", "measurements.json", "synthetic.csv", "errors",
-                                        NULL};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
+        support_drop_result(&g->s, folders[i]);
     table_free(&g->rows);
     support_study_free(&g->s);
 }

@@ -1,6 +1,5 @@
 /* Runs that merge codes of few rows: what they ask, their files, the commands that read these. */
 #include "tests/support_cmocka.h"
-#include "tests/support_command.h"
 
 #include "aim/loop.h"
 #include "aim/model_file.h"
@@ -12,7 +11,7 @@
 #include "base/text.h"
 #include "parties/command/command.h"
 #include "tests/support_process.h"
-#include "tests/support_study.h"
+#include "tests/support_result.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,9 +26,6 @@ struct stage {
 };
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
-#define TREFOIL(g, ...)                                                                            \
-    support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
-                    (const char *const[]){__VA_ARGS__, NULL})
 
 /* Nearly all are of age 0 to 2 or 12, and a third of these work 5 or 6 hours. */
 static void put_rows(struct bytes *out)
@@ -64,20 +60,10 @@ static void stage_new(struct stage *g)
 static void stage_free(struct stage *g)
 {
     const char *const folders[] = {"result", "again", "more"};
-    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv",
-                                        NULL};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
+        support_drop_result(&g->s, folders[i]);
     bytes_clear(&g->csv);
     support_study_free(&g->s);
-}
-
-static bool same(const char *a, const char *b)
-{
-    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(a, 1 << 24, &x, NULL), ERR_OK);
-    assert_int_equal(file_read(b, 1 << 24, &y, NULL), ERR_OK);
-    return x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
 }
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -165,7 +151,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
     assert_true(merges_equal(whole->merges, rest->merges));
     assert_int_equal(model_save(path("a"), whole->model, NULL), ERR_OK);
     assert_int_equal(model_save(path("b"), rest->model, NULL), ERR_OK);
-    assert_true(same(path("a"), path("b")));
+    assert_true(support_same_files(path("a"), path("b")));
     assert_int_equal(merges_query_cells(whole->merges, &o.workload->query[5]),
                      4 * whole->merges->groups[1]);
 }
@@ -194,7 +180,7 @@ TEST(the_runs_model_comes_again)
     TREFOIL(&g, "refit", path("result"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
     for (size_t i = 0; i < 4; i++)
-        assert_true(same(path("result/%s", files[i]), path("again/%s", files[i])));
+        assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
     TREFOIL(&g, "query", path("again"), "SELECT AVG(age), COUNT(*) FROM t WHERE hours > 5.5");
     assert_int_equal(g.o.code, EXIT_OK);
     TREFOIL(&g, "eval", g.s.path, path("rows.csv"), path("result/synthetic.csv"), "--model",

@@ -1,6 +1,5 @@
 /* trefoil refit: the run's model again, byte for byte; zeros are zero; what is wrong is named. */
 #include "tests/support_cmocka.h"
-#include "tests/support_command.h"
 
 #include "aim/loop.h"
 #include "aim/model_file.h"
@@ -10,7 +9,7 @@
 #include "parties/command/command.h"
 #include "parties/study/bounds.h"
 #include "tests/support_process.h"
-#include "tests/support_study.h"
+#include "tests/support_result.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -22,9 +21,6 @@ struct stage {
 };
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
-#define TREFOIL(g, ...)                                                                            \
-    support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
-                    (const char *const[]){__VA_ARGS__, NULL})
 
 /* A study of 300 rows, and the folder `result` that trefoil aim made of it. */
 static void stage_new(struct stage *g, const char *more)
@@ -41,19 +37,9 @@ static void stage_new(struct stage *g, const char *more)
 static void stage_free(struct stage *g)
 {
     const char *const folders[] = {"result", "again", "joined"};
-    static const char *const files[] = {"model", "errors", "measurements.json", "synthetic.csv",
-                                        NULL};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        file_drop_folder(support_path(&g->s, "%s", folders[i]), files);
+        support_drop_result(&g->s, folders[i]);
     support_study_free(&g->s);
-}
-
-static bool same(const char *a, const char *b)
-{
-    struct bytes x CLEAN(bytes_clear) = {0}, y CLEAN(bytes_clear) = {0};
-    assert_int_equal(file_read(a, 1 << 24, &x, NULL), ERR_OK);
-    assert_int_equal(file_read(b, 1 << 24, &y, NULL), ERR_OK);
-    return x.size == y.size && memcmp(x.data, y.data, x.size) == 0;
 }
 
 TEST(the_runs_model_comes_again)
@@ -65,14 +51,14 @@ TEST(the_runs_model_comes_again)
     assert_int_equal(g.o.code, EXIT_OK);
     support_says(g.o.out, "nothing is charged");
     for (size_t i = 0; i < 4; i++)
-        assert_true(same(path("result/%s", files[i]), path("again/%s", files[i])));
+        assert_true(support_same_files(path("result/%s", files[i]), path("again/%s", files[i])));
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--seed", "2");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_true(same(path("result/model"), path("again/model")));
-    assert_false(same(path("result/synthetic.csv"), path("again/synthetic.csv")));
+    assert_true(support_same_files(path("result/model"), path("again/model")));
+    assert_false(support_same_files(path("result/synthetic.csv"), path("again/synthetic.csv")));
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--quick");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_true(same(path("result/model"), path("again/model")));
+    assert_true(support_same_files(path("result/model"), path("again/model")));
     assert_false(file_is_there(path("again/errors")));
     TREFOIL(&g, "query", path("again"), "SELECT COUNT(*) FROM t");
     support_says(g.o.err, "no intervals");
@@ -223,8 +209,9 @@ TEST(who_joined_is_counted_as_in_the_run)
     run_joining(&g);
     TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_true(same(path("joined/model"), path("again/model")));
-    assert_true(same(path("joined/measurements.json"), path("again/measurements.json")));
+    assert_true(support_same_files(path("joined/model"), path("again/model")));
+    assert_true(
+        support_same_files(path("joined/measurements.json"), path("again/measurements.json")));
 }
 
 /* The run has the study's iterations, and the refit those of the command line. */
@@ -236,10 +223,10 @@ TEST(iterations_are_those_asked_for)
     TREFOIL(&g, "refit", path("joined"), "--out", path("again"), "--iterations", "9", "--between",
             "1");
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_true(same(path("joined/model"), path("again/model")));
+    assert_true(support_same_files(path("joined/model"), path("again/model")));
     TREFOIL(&g, "refit", path("joined"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_OK);
-    assert_false(same(path("joined/model"), path("again/model")));
+    assert_false(support_same_files(path("joined/model"), path("again/model")));
     TREFOIL(&g, "refit", path("result"), "--out", path("other"), "--study", g.s.path);
     assert_int_equal(g.o.code, EXIT_RUNTIME); /* aim keeps no numbers of a run */
     support_says(g.o.err, "stats.json");
