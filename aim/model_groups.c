@@ -185,7 +185,8 @@ enum err groups_sum(const struct model *m, const struct clique *c, const double 
     merges_index(&m->merges, c, index);
     for (uint64_t k = 0; k < cells; k++) {
         grouped[index[k]] += counts[k];
-        codes[index[k]] += 1;
+        if (codes != NULL)
+            codes[index[k]] += 1;
     }
     return ERR_OK;
 }

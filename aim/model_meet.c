@@ -16,7 +16,7 @@
 struct known {
     const struct potential *potential;
     const double *y;
-    double *sums, *codes; /* its own, or NULL */
+    double *sums; /* its own, or NULL */
 };
 
 struct meeting {
@@ -26,10 +26,8 @@ struct meeting {
 
 static void clear(struct meeting *g)
 {
-    for (size_t k = 0; g->known != NULL && k < g->count; k++) {
+    for (size_t k = 0; g->known != NULL && k < g->count; k++)
         memory_free(&g->known[k].sums);
-        memory_free(&g->known[k].codes);
-    }
     memory_free(&g->known);
 }
 
@@ -65,8 +63,7 @@ static enum err take_counts(struct model *m, struct known *k, const struct measu
         return log_fail(log, ERR_MISMATCH, "known counts of %s: the model has merged codes of it",
                         clique_name(&x->clique, m->domain).text);
     TRY(memory_new(&k->sums, k->potential->cells));
-    TRY(memory_new(&k->codes, k->potential->cells));
-    TRY(groups_sum(m, &x->clique, x->y, k->sums, k->codes));
+    TRY(groups_sum(m, &x->clique, x->y, k->sums, NULL));
     groups_share(m, x->clique.attribute[0], x->y);
     k->y = k->sums;
     return ERR_OK;

@@ -143,7 +143,7 @@ bool groups_add_up(const struct merges *m, const double *share);
  */
 enum err groups_spread(const struct model *m, const struct clique *c, const double *const *factor,
                        const double *grouped, double *counts) MUST_CHECK;
-/* Adds counts of cells to those of merged cells, and how many there are to `codes`. */
+/* Adds counts of cells to those of merged cells, and how many there are to `codes`, or NULL. */
 enum err groups_sum(const struct model *m, const struct clique *c, const double *counts,
                     double *grouped, double *codes) MUST_CHECK;
 
