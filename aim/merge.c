@@ -212,6 +212,15 @@ bool merges_equal(const struct merges *a, const struct merges *b)
     return true;
 }
 
+uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from)
+{
+    const uint32_t *group = m->group[attribute];
+    uint32_t below = from + 1;
+    while (below < m->codes[attribute] && group[below] == group[from])
+        below++;
+    return below;
+}
+
 uint64_t merges_cells(const struct merges *m, const struct clique *c)
 {
     uint64_t cells = 1;
@@ -261,14 +270,13 @@ void merges_write(const struct merges *m, struct bytes *out)
         merged = (uint16_t)(merged + (m->group[i] != NULL));
     bytes_put_u16(out, merged);
     for (size_t i = 0; i < m->attributes; i++) {
-        const uint32_t *group = m->group[i];
-        if (group == NULL)
+        if (m->group[i] == NULL)
             continue;
         bytes_put_u16(out, (uint16_t)i);
         bytes_put_u32(out, m->groups[i]);
-        for (uint32_t code = 1; code < m->codes[i]; code++)
-            if (group[code] != group[code - 1])
-                bytes_put_u32(out, code);
+        for (uint32_t from = merges_below(m, i, 0); from < m->codes[i];
+             from = merges_below(m, i, from))
+            bytes_put_u32(out, from);
     }
 }
 

@@ -45,6 +45,8 @@ bool merges_any(const struct merges *m);
 bool merges_touch(const struct merges *m, const struct clique *c);
 bool merges_equal(const struct merges *a, const struct merges *b);
 
+/* Of a merged attribute: below which code the group ends that begins at `from`. */
+uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from);
 /* Merged cells of a marginal; UINT64_MAX on overflow. */
 uint64_t merges_cells(const struct merges *m, const struct clique *c);
 /* The same of a query; its own cells where `m` is NULL. */

@@ -13,23 +13,13 @@
 
 #define SUMS_NEAR 1e-9 /* shares of a group that are read add up to 1 so nearly */
 
-/* Below which code the group ends that begins at `from`. */
-static uint32_t end_of(const struct merges *m, uint16_t attribute, uint32_t from)
-{
-    const uint32_t *group = m->group[attribute];
-    uint32_t below = from + 1;
-    while (below < m->codes[attribute] && group[below] == group[from])
-        below++;
-    return below;
-}
-
 void groups_share(struct model *m, uint16_t attribute, const double *counts)
 {
     const bool *never = m->never[attribute];
     double *share = m->share[attribute];
     for (uint32_t from = 0, below; from < m->merges.codes[attribute]; from = below) {
         double sum = 0, can = 0;
-        below = end_of(&m->merges, attribute, from);
+        below = merges_below(&m->merges, attribute, from);
         for (uint32_t code = from; code < below; code++) {
             share[code] = counts == NULL || never[code] ? 0 : fmax(counts[code], 0);
             sum += share[code];
@@ -141,7 +131,7 @@ bool groups_add_up(const struct merges *m, const double *share)
             continue;
         for (uint32_t from = 0, below; from < m->codes[a]; from = below) {
             double sum = 0;
-            below = end_of(m, a, from);
+            below = merges_below(m, a, from);
             for (uint32_t code = from; code < below; code++) {
                 if (!(share[code] >= 0))
                     return false;

@@ -105,14 +105,13 @@ static json_t *merged_json(const struct domain *d, const struct merges *m)
     json_t *o = json_object();
     int failed = 0;
     for (size_t i = 0; i < d->attributes; i++) {
-        const uint32_t *group = m->group[i];
-        json_t *list = json_array();
-        for (uint32_t code = 0; group != NULL && code < m->codes[i]; code++)
-            if (code == 0 || group[code] != group[code - 1])
-                failed |= json_array_append_new(list, json_integer(code));
-        if (group != NULL)
-            failed |= json_object_set(o, d->attribute[i].name, list);
-        json_decref(list);
+        json_t *list;
+        if (m->group[i] == NULL)
+            continue;
+        list = json_array();
+        for (uint32_t from = 0; from < m->codes[i]; from = merges_below(m, i, from))
+            failed |= json_array_append_new(list, json_integer(from));
+        failed |= json_object_set_new(o, d->attribute[i].name, list);
     }
     return unless(failed, o);
 }

@@ -183,11 +183,10 @@ static enum err sample_codes(struct sampling *s, uint16_t attribute)
     size_t *start CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, (size_t)m->groups[attribute] + 2));
     sort_rows(s, &one, m->groups[attribute], start);
-    for (uint32_t from = 0, below = 0; from < m->codes[attribute]; from = below) {
+    for (uint32_t from = 0, below; from < m->codes[attribute]; from = below) {
         const uint32_t g = m->group[attribute][from];
         const size_t rows = start[g + 1] - start[g];
-        while (below < m->codes[attribute] && m->group[attribute][below] == g)
-            below++;
+        below = merges_below(m, attribute, from);
         (s->independent ? draw_each : round_off)(s, share + from, below - from, rows);
         for (size_t i = 0; i < rows; i++)
             s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)(from + s->values[i]);

@@ -16,12 +16,10 @@ uint64_t score_total(const struct score_bounds *b, uint32_t query)
 static void largest_groups(const struct merges *m, uint32_t *largest)
 {
     for (size_t i = 0; i < m->attributes; i++) {
-        const uint32_t *group = m->group[i];
-        uint32_t codes = 1;
         largest[i] = 1;
-        for (uint32_t code = 1; group != NULL && code < m->codes[i]; code++) {
-            codes = group[code] == group[code - 1] ? codes + 1 : 1;
-            largest[i] = codes > largest[i] ? codes : largest[i];
+        for (uint32_t from = 0, below; m->group[i] != NULL && from < m->codes[i]; from = below) {
+            below = merges_below(m, i, from);
+            largest[i] = below - from > largest[i] ? below - from : largest[i];
         }
     }
 }

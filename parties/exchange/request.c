@@ -45,7 +45,7 @@ static void cells_clear(struct cells *c)
 
 static uint64_t cells_of(const struct cells *c, const struct workload_query *q)
 {
-    return c->merges.attributes > 0 ? merges_cells(&c->merges, &q->clique) : q->cells;
+    return merges_query_cells(c->merges.attributes > 0 ? &c->merges : NULL, q);
 }
 
 /* What has none says so in one way alone. */
