@@ -390,6 +390,38 @@ TEST(merges_of_a_request_are_checked)
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
 }
 
+TEST(a_selection_has_an_estimate_for_each_merged_cell)
+{
+    struct desk d CLEAN(desk_free);
+    struct bytes merges CLEAN(bytes_clear) = {0};
+    uint64_t estimate[4] = {0};
+    const struct workload *w;
+    const struct domain *domain;
+    uint32_t query = 0; /* an attribute that has an order, alone */
+    desk_new(&d);
+    w = d.s.study->workload;
+    domain = d.s.study->domain;
+    while (domain->attribute[w->query[query].clique.attribute[0]].kind == DOMAIN_CATEGORICAL)
+        query++;
+    assert_in_range(query, 0, w->one_ways - 1);
+    bytes_put_u16(&merges, 1);
+    put_merged(&merges, w->query[query].clique.attribute[0], 2, 1);
+    for (size_t n = 0; n < 4; n++) {
+        const struct request r = {.kind = REQUEST_SELECT,
+                                  .merges = merges,
+                                  .queries = 1,
+                                  .query = &query,
+                                  .estimates = n,
+                                  .estimate = estimate};
+        struct bytes text CLEAN(bytes_clear) = {0};
+        struct request back;
+        assert_int_equal(request_write(&r, &text), ERR_OK);
+        assert_int_equal(request_read(&back, domain, w, text.data, text.size),
+                         n == 2 ? ERR_OK : ERR_FORMAT);
+        request_clear(&back);
+    }
+}
+
 /* Forms name a marginal as often as they like, or none: then each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
