@@ -18,12 +18,11 @@ static sqlite3_stmt **kept_for(struct store *s, const char *sql)
 
 struct query query_of(struct store *s, const char *sql)
 {
-    struct query q = {.store = s, .next = 1};
-    sqlite3_stmt **kept = kept_for(s, sql);
+    struct query q = {.store = s, .kept = kept_for(s, sql), .next = 1};
     pthread_mutex_lock(&s->lock);
-    if (*kept != NULL && strcmp(sqlite3_sql(*kept), sql) == 0) {
-        q.statement = *kept;
-        *kept = NULL;
+    if (*q.kept != NULL && strcmp(sqlite3_sql(*q.kept), sql) == 0) {
+        q.statement = *q.kept;
+        *q.kept = NULL;
     } else if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q.statement, NULL) !=
                SQLITE_OK) {
         q.e = store_failed(s, "prepare a statement");
@@ -33,15 +32,13 @@ struct query query_of(struct store *s, const char *sql)
 
 enum err query_end(struct query *q)
 {
-    struct store *s = q->store;
     if (q->statement != NULL) {
-        sqlite3_stmt **kept = kept_for(s, sqlite3_sql(q->statement));
-        sqlite3_finalize(*kept);
-        *kept = q->statement;
+        sqlite3_finalize(*q->kept);
+        *q->kept = q->statement;
         sqlite3_reset(q->statement); /* its failure was noted */
         sqlite3_clear_bindings(q->statement);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&q->store->lock);
     return q->e;
 }
 

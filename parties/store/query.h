@@ -17,6 +17,7 @@ struct store;
 struct query {
     struct store *store;
     sqlite3_stmt *statement; /* NULL: it could not be prepared */
+    sqlite3_stmt **kept;     /* where the store keeps it afterwards */
     int next;                /* of parameters from 1 on; of a row's columns from 0 on */
     enum err e;
 };
