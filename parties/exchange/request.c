@@ -32,24 +32,8 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* What the request counts in: cells of the study, or merged ones. */
-struct cells {
-    const struct workload *w;
-    struct merges merges;
-};
-
-static void cells_clear(struct cells *c)
-{
-    merges_clear(&c->merges);
-}
-
-static uint64_t cells_of(const struct cells *c, const struct workload_query *q)
-{
-    return merges_query_cells(c->merges.attributes > 0 ? &c->merges : NULL, q);
-}
-
-/* What has none says so in one way alone. */
-static enum err read_merges(struct request *r, const struct domain *d, struct cells *c,
+/* What has none says so in one way alone, and leaves `m` as it is. */
+static enum err read_merges(struct request *r, const struct domain *d, struct merges *m,
                             struct reader *in)
 {
     struct reader merges;
@@ -61,8 +45,8 @@ static enum err read_merges(struct request *r, const struct domain *d, struct ce
     if (n == 0)
         return ERR_OK;
     merges = reader_of(p, n);
-    e = merges_read(&c->merges, d, &merges);
-    if (e == ERR_OK && (reader_done(&merges) != ERR_OK || !merges_any(&c->merges)))
+    e = merges_read(m, d, &merges);
+    if (e == ERR_OK && (reader_done(&merges) != ERR_OK || !merges_any(m)))
         e = ERR_FORMAT;
     if (e == ERR_FORMAT || (r->kind != REQUEST_MEASURE && r->kind != REQUEST_SELECT))
         return ERR_REFUSED;
@@ -71,10 +55,13 @@ static enum err read_merges(struct request *r, const struct domain *d, struct ce
     return bytes_ok(&r->merges);
 }
 
-/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
-static enum err read_queries(struct request *r, const struct cells *c, struct reader *in)
+/*
+ * Query indices ascend, of batches to measure and candidates alike; several forms may be of one.
+ * Their cells are merged ones unless `m` is NULL.
+ */
+static enum err read_queries(struct request *r, const struct workload *w, const struct merges *m,
+                             struct reader *in)
 {
-    const struct workload *w = c->w;
     const bool forms = r->kind == REQUEST_FORMS;
     uint64_t cells = 0;
     r->queries = reader_u32(in);
@@ -85,7 +72,7 @@ static enum err read_queries(struct request *r, const struct cells *c, struct re
         r->query[k] = reader_u32(in);
         if (r->query[k] >= w->queries || (k > 0 && r->query[k] < r->query[k - 1] + !forms))
             return ERR_FORMAT;
-        cells += cells_of(c, &w->query[r->query[k]]);
+        cells += merges_query_cells(m, &w->query[r->query[k]]);
     }
     r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
     if (forms)
@@ -96,7 +83,7 @@ static enum err read_queries(struct request *r, const struct cells *c, struct re
 static enum err read_body(struct request *r, const struct domain *d, const struct workload *w,
                           struct reader *in)
 {
-    struct cells c CLEAN(cells_clear) = {.w = w};
+    struct merges merges CLEAN(merges_clear) = {0};
     uint8_t version = reader_u8(in), kind = reader_u8(in);
     size_t count;
     reader_copy(in, r->run, sizeof r->run);
@@ -104,8 +91,8 @@ static enum err read_body(struct request *r, const struct domain *d, const struc
     if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_LOOK)
         return ERR_FORMAT;
     r->kind = (enum request_kind)kind;
-    TRY(read_merges(r, d, &c, in));
-    TRY(read_queries(r, &c, in));
+    TRY(read_merges(r, d, &merges, in));
+    TRY(read_queries(r, w, merges.attributes > 0 ? &merges : NULL, in));
     r->multiplier = reader_u64(in);
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
