@@ -29,7 +29,7 @@ enum err lines_token(const struct public_identity *who, const struct token *toke
                      struct bytes *message)
 {
     char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
-    struct bytes both CLEAN(bytes_clear) = {0}, swap;
+    struct bytes both CLEAN(bytes_clear) = {0};
     public_identity_text(who, identity);
     token_text(token, text);
     bytes_put_u8(&both, MESSAGE_TOKEN);
@@ -39,10 +39,8 @@ enum err lines_token(const struct public_identity *who, const struct token *toke
     TRY(bytes_ok(&both));
     if (both.size > 1 + MESSAGE_TOKEN_MOST)
         return ERR_RANGE;
-    swap = *message;
-    *message = both;
-    both = swap;
-    return ERR_OK;
+    bytes_set(message, both.data, both.size);
+    return bytes_ok(message);
 }
 
 enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
