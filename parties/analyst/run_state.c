@@ -28,8 +28,8 @@ struct run_state {
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
     struct asked last, before;
-    uint32_t sequence; /* of the last */
-    bool again;        /* the one before is asked again */
+    struct asked *asked; /* the one of them that is asked now */
+    uint32_t sequence;   /* of the last */
     bool ended;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
     struct log *log;
@@ -132,10 +132,15 @@ static enum err take_folder(struct run_state *s, const char *folder, const char 
     return log_fail(s->log, ERR_SYSTEM, "cannot lock %s: %s", path, strerror(errno));
 }
 
+static bool is_of(const struct asked *a, uint32_t round)
+{
+    return a->request.size > 0 && a->round == round;
+}
+
 /* Whether round 0 can be asked again: then the loop needs no file. */
 static bool has_round_zero(const struct run_state *s)
 {
-    return s->last.round == 0 || (s->before.request.size > 0 && s->before.round == 0);
+    return is_of(&s->last, 0) || is_of(&s->before, 0);
 }
 
 /* A file that the run wrote before it asked for what it last asked for, or NULL. */
@@ -157,6 +162,7 @@ enum err run_state_open(struct run_state **state, const char *folder, const stru
     *state = NULL;
     TRY(memory_new(&s, 1));
     s->study = study;
+    s->asked = &s->last;
     s->lost = lost;
     s->log = log;
     s->lock = -1;
@@ -233,11 +239,10 @@ static enum err keep(struct run_state *s, struct request *request)
 }
 
 /* What is asked now must be what was asked. */
-static enum err check_same(const struct run_state *s, const struct asked *asked,
-                           const struct request *now)
+static enum err check_same(const struct run_state *s, const struct request *now)
 {
     struct request before CLEAN(request_clear) = {0};
-    const struct bytes *text = &asked->request;
+    const struct bytes *text = &s->asked->request;
     if (request_read(&before, s->study->domain, s->study->workload, text->data, text->size) ==
             ERR_OK &&
         request_asks_alike(&before, now))
@@ -245,36 +250,34 @@ static enum err check_same(const struct run_state *s, const struct asked *asked,
     return log_fail(s->log, ERR_MISMATCH,
                     "round %u was asked before for other marginals than this program would ask for "
                     "now; continue with the version of trefoil that began this run",
-                    asked->round);
+                    s->asked->round);
 }
 
 enum err run_state_request(struct run_state *s, uint32_t round, struct request *request,
                            const struct bytes **bytes)
 {
-    struct asked *last = &s->last, *before = &s->before;
-    s->again = before->request.size > 0 && before->round == round;
-    *bytes = s->again ? &before->request : &last->request;
-    if (s->again || (run_state_begun(s) && last->round == round))
-        return check_same(s, s->again ? before : last, request);
-    if (run_state_begun(s) && last->round != RUN_STATE_LOOK && round < last->round)
+    s->asked = is_of(&s->before, round) ? &s->before : &s->last;
+    *bytes = &s->asked->request;
+    if (is_of(s->asked, round))
+        return check_same(s, request);
+    if (run_state_begun(s) && s->last.round != RUN_STATE_LOOK && round < s->last.round)
         return log_fail(s->log, ERR_DATA,
                         "%s is older than %s: put back the newest copy of both, or this run cannot "
                         "go on; what it spent stays spent",
                         s->loop_path, s->path);
     if (run_state_begun(s)) {
-        const struct asked free = *before;
         s->sequence++;
-        *before = *last;
-        *last = free;
+        bytes_clear(&s->before.request);
+        s->before = s->last;
+        s->last = (struct asked){0};
     }
-    last->round = round;
-    last->skipped = 0;
+    s->last.round = round;
     return keep(s, request);
 }
 
 enum err run_state_skip(struct run_state *s, struct request *request, const struct bytes **bytes)
 {
-    if (s->again)
+    if (s->asked == &s->before)
         return log_fail(s->log, ERR_LOST,
                         "round %u is lost, and the one after it was asked already: this run cannot "
                         "go on; what it spent stays spent",
@@ -287,5 +290,5 @@ enum err run_state_skip(struct run_state *s, struct request *request, const stru
 
 unsigned run_state_skipped(const struct run_state *s)
 {
-    return (s->again ? &s->before : &s->last)->skipped;
+    return s->asked->skipped;
 }
