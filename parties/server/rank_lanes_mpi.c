@@ -322,18 +322,15 @@ static enum err send_sums(struct follower *f, struct reader *r)
 /* One message; *quit: it was the last. What fails here for good ends the job. */
 static enum err obey(struct follower *f, struct reader *r, bool *quit)
 {
-    enum err e;
     switch ((enum ranks_message)reader_u8(r)) {
     case RANKS_ADMIT:
         return answer(f, admit(f, r), false);
     case RANKS_OPEN:
-        e = open_session(f, r);
-        return answer(f, e, false);
+        return answer(f, open_session(f, r), false);
     case RANKS_TOPIC:
         return set_topic(f, r);
     case RANKS_JOB:
-        e = do_job(f, r);
-        return answer(f, e, true);
+        return answer(f, do_job(f, r), true);
     case RANKS_SUM:
         return send_sums(f, r);
     case RANKS_CLOSE:

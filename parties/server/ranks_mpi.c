@@ -52,9 +52,7 @@ static size_t processors(void)
 
 static enum err begin_job(struct ranks **ranks, const struct ranks_options *o, struct ranks *r)
 {
-    enum err e = find_place(r, o);
-    if (e != ERR_OK)
-        return e;
+    TRY(find_place(r, o));
     if (r->rank > 0)
         r->own = o->lanes > 0 ? o->lanes : processors();
     TRY(ranks_meet(r));
@@ -98,12 +96,6 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
         MPI_Finalize();
     }
     return e;
-}
-
-static enum err tell(struct ranks *r, struct ranks_end *end, enum ranks_message what)
-{
-    bytes_set(&r->message, &(const uint8_t){(uint8_t)what}, 1);
-    return ranks_send(r, end, &r->message);
 }
 
 void ranks_abort(const struct ranks *r, enum err e)
@@ -166,20 +158,25 @@ static enum err take_answers(struct ranks *r)
     return e;
 }
 
+/* The same question to all. */
+static enum err ask_all(struct ranks *r)
+{
+    for (int k = 0; k < r->size - 1; k++)
+        TRY(ask(r, &r->end[k]));
+    return take_answers(r);
+}
+
 enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TRANSPORT_PASS_SIZE],
                      int64_t patience_ms)
 {
     if (r == NULL)
         return ERR_OK;
     r->patience_ms = patience_ms < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : patience_ms;
-    for (int k = 0; k < r->size - 1; k++) {
-        bytes_clear(&r->message);
-        bytes_put_u8(&r->message, RANKS_ADMIT);
-        bytes_put_u8(&r->message, (uint8_t)index);
-        bytes_put(&r->message, expect, 2 * sizeof *expect);
-        TRY(ask(r, &r->end[k]));
-    }
-    return take_answers(r);
+    bytes_clear(&r->message);
+    bytes_put_u8(&r->message, RANKS_ADMIT);
+    bytes_put_u8(&r->message, (uint8_t)index);
+    bytes_put(&r->message, expect, 2 * sizeof *expect);
+    return ask_all(r);
 }
 
 /* Lanes of a rank that the session has, where `at` are of ranks before it. */
@@ -217,12 +214,11 @@ static void put_open(struct ranks *r, const struct ranks_session *s, size_t at, 
 static enum err far_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
 {
     struct ranks *r = self;
-    for (int k = 0; k < r->size - 1; k++) {
-        bytes_clear(&r->message);
-        bytes_put_u8(&r->message, RANKS_TOPIC);
-        bytes_put(&r->message, topic, SESSION_ID_SIZE);
+    bytes_clear(&r->message);
+    bytes_put_u8(&r->message, RANKS_TOPIC);
+    bytes_put(&r->message, topic, SESSION_ID_SIZE);
+    for (int k = 0; k < r->size - 1; k++)
         TRY(ranks_send(r, &r->end[k], &r->message));
-    }
     return ERR_OK;
 }
 
@@ -297,13 +293,10 @@ static enum err far_end(void *self, bool call_off, struct bytes *results,
 
 static enum err sum(struct ranks *r, struct share64 sums)
 {
-    for (int k = 0; k < r->size - 1; k++) {
-        bytes_clear(&r->message);
-        bytes_put_u8(&r->message, RANKS_SUM);
-        bytes_put_u64(&r->message, sums.n);
-        TRY(ask(r, &r->end[k]));
-    }
-    TRY(take_answers(r));
+    bytes_clear(&r->message);
+    bytes_put_u8(&r->message, RANKS_SUM);
+    bytes_put_u64(&r->message, sums.n);
+    TRY(ask_all(r));
     return ranks_reduce(r, sums);
 }
 
@@ -338,18 +331,19 @@ enum err ranks_open(struct ranks *r, const struct ranks_session *s)
 
 void ranks_close(struct ranks *r)
 {
-    for (int k = 0; r != NULL && k < r->size - 1; k++) {
+    if (r == NULL)
+        return;
+    for (int k = 0; k < r->size - 1; k++) {
         struct reader reader;
         /* one that another rank was never asked: its answer is none to what comes next */
         if (r->end[k].owes) {
             ranks_call_off(r, &r->end[k]);
             (void)take_answer(r, &r->end[k], &reader);
         }
-        if (tell(r, &r->end[k], RANKS_CLOSE) != ERR_OK)
+        bytes_set(&r->message, &(const uint8_t){RANKS_CLOSE}, 1);
+        if (ranks_send(r, &r->end[k], &r->message) != ERR_OK)
             log_warn(r->log, "rank %d does not hear that a session is closed", k + 1);
     }
-    if (r == NULL)
-        return;
     bytes_clear(&r->message); /* CLOSE stands where results did, of noise too */
     r->lanes = 0;
 }
@@ -364,11 +358,8 @@ const struct crew_far *ranks_far(struct ranks *r)
 /* Answered by all: MPI waits for each of them, however long that takes. */
 static enum err quit(struct ranks *r)
 {
-    for (int k = 0; k < r->size - 1; k++) {
-        bytes_set(&r->message, &(const uint8_t){RANKS_QUIT}, 1);
-        TRY(ask(r, &r->end[k]));
-    }
-    return take_answers(r);
+    bytes_set(&r->message, &(const uint8_t){RANKS_QUIT}, 1);
+    return ask_all(r);
 }
 
 void ranks_stop(struct ranks **ranks)
