@@ -270,7 +270,7 @@ static enum err play_session(struct server *s, struct session *session, struct n
     struct party *party CLEAN(party_free) = NULL;
     struct crew *crew CLEAN(crew_free) = NULL;
     struct timed timed = {.times = &s->times};
-    const struct crew_far far = {s->here, timed_topic, timed_give, timed_end, timed_sum, &timed};
+    const struct crew_far far = {timed_topic, timed_give, timed_end, timed_sum, &timed};
     atomic_bool ended = false;
     for (size_t k = 0; k < s->here; k++)
         TRY(net_new(&nets[k], &(struct net_options){.transport = s->transport[k],

@@ -31,7 +31,6 @@ struct crew_task {
  * share no memory with the caller, so they do no closures but jobs: see crew_jobs().
  */
 struct crew_far {
-    size_t first; /* lanes that this process has */
     enum err (*topic)(void *self, const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
     /* Gives each far lane, in order, its part of a job: number, phase, arguments. */
     enum err (*give)(void *self, const struct crew_task *task) MUST_CHECK;

@@ -72,8 +72,7 @@ static enum err work(struct party *p, const struct crew_job *job, const struct l
 enum err crew_jobs(struct party *p, const struct crew_job *job)
 {
     struct letters l CLEAN(letters_clear) = {0};
-    const struct crew_far *far = crew_far(p);
-    const size_t lanes = crew_all(p), here = far != NULL ? far->first : lanes;
+    const size_t lanes = crew_all(p), here = crew_here(p);
     TRY(memory_new(&l.argument, here));
     l.here = here;
     TRY(memory_new(&l.result, lanes));

@@ -314,12 +314,8 @@ enum err ranks_open(struct ranks *r, const struct ranks_session *s)
     size_t at = 0;
     r->lanes = s->lanes;
     r->given = 0;
-    r->far = (struct crew_far){.first = s->first,
-                               .topic = far_topic,
-                               .give = far_give,
-                               .end = far_end,
-                               .sum = far_sum,
-                               .self = r};
+    r->far = (struct crew_far){
+        .topic = far_topic, .give = far_give, .end = far_end, .sum = far_sum, .self = r};
     for (int k = 0; k < r->size - 1; k++) {
         const size_t lanes = lanes_of(r, &r->end[k], at);
         put_open(r, s, at, lanes);
