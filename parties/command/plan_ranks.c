@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "netio/session.h"
 #include "parties/exchange/price.h"
+#include "parties/server/tally.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,11 +38,6 @@ struct work {
 
 /* --- the work --------------------------------------------------------------------------------- */
 
-static bool is_counted(const struct study *s, size_t q)
-{
-    return study_counts_pairs(s) ? s->workload->query[q].maximal : q < s->workload->one_ways;
-}
-
 /* The product of the two smallest domains of a marginal, each pair of columns once. */
 static double add_pair(const struct study *s, const struct clique *c, bool *seen)
 {
@@ -70,7 +66,7 @@ static enum err record_s(const struct study *s, double cells, double *seconds)
     for (size_t a = 0; a < d->attributes; a++)
         bits += d->attribute[a].size;
     for (size_t q = 0; q < s->workload->queries; q++)
-        if (is_counted(s, q) && s->workload->query[q].clique.n > 2)
+        if (tally_counts(s, q) && s->workload->query[q].clique.n > 2)
             bits += add_pair(s, &s->workload->query[q].clique, seen);
     *seconds = 2 * bits / RECORD_BYTES_S + cells / RECORD_CELLS_S;
     return ERR_OK;
@@ -94,7 +90,7 @@ static enum err add_up(struct work *w, const struct study *s)
     const bool discrete = price_tape_noise(s) == TAPE_DISCRETE;
     double cells = 0, record;
     for (size_t q = 0; q < load->queries; q++)
-        cells += is_counted(s, q) ? (double)load->query[q].cells : 0;
+        cells += tally_counts(s, q) ? (double)load->query[q].cells : 0;
     TRY(record_s(s, cells, &record));
     for (size_t i = 0; i < s->owners; i++)
         add_owner(w, s, i, 1, cells, record);
