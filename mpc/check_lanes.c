@@ -122,22 +122,25 @@ enum err check_flush(struct party *p)
  */
 enum err check_begin_jobs(struct party *p)
 {
-    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
+    const struct check_guard *guard;
+    if (p->check == NULL)
+        return ERR_OK;
+    guard = &p->check->limits.guard;
     TRY(check_agree(p));
-    if (guard != NULL && guard->ready != NULL)
+    if (guard->ready != NULL)
         TRY(guard->ready(guard->self));
-    if (guard != NULL && guard->begin != NULL)
+    if (guard->begin != NULL)
         TRY(guard->begin(guard->self));
-    if (guard != NULL)
-        p->check->in_jobs = true;
+    p->check->in_jobs = true;
     return ERR_OK;
 }
 
 enum err check_end_jobs(struct party *p, enum err e)
 {
-    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
-    if (guard == NULL)
+    const struct check_guard *guard;
+    if (p->check == NULL)
         return e;
+    guard = &p->check->limits.guard;
     p->check->in_jobs = false;
     if (e == ERR_CHEAT && !check_failure(p).failed)
         return check_fail(p, "what another process of this server computed");
