@@ -296,6 +296,16 @@ enum err net_exchange(struct net *net, const struct net_round *round)
     return run_round(net);
 }
 
+enum err net_greet(struct net *net)
+{
+    static const uint8_t byte = 0;
+    uint8_t answer[2];
+    return net_exchange(net, &(struct net_round){.send = {&byte, &byte},
+                                                 .send_size = {1, 1},
+                                                 .receive = {&answer[0], &answer[1]},
+                                                 .receive_size = {1, 1}});
+}
+
 enum err net_settle(struct net *net)
 {
     static const struct net_round nothing = {0};

@@ -136,6 +136,9 @@ void net_ride(struct net *net, const struct net_rider *rider);
 /* Plays rounds that move nothing else until no statement waits to ride. */
 enum err net_settle(struct net *net) MUST_CHECK;
 
+/* A round of a byte each way: ERR_TIMEOUT where something on the way lets nobody through. */
+enum err net_greet(struct net *net) MUST_CHECK;
+
 /* Between rounds: ERR_PEER, as of a failed exchange, once a neighbour has left. */
 enum err net_listen(struct net *net) MUST_CHECK;
 

@@ -173,15 +173,10 @@ static enum err set_topic(struct follower *f, struct reader *r)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* A byte each way: a port that nobody lets through is found before there is work. */
+/* A port that nobody lets through is found before there is work. */
 static enum err greet(struct party *p)
 {
-    static const uint8_t byte = 0;
-    uint8_t answer[2];
-    const enum err e = net_exchange(p->net, &(struct net_round){.send = {&byte, &byte},
-                                                                .send_size = {1, 1},
-                                                                .receive = {&answer[0], &answer[1]},
-                                                                .receive_size = {1, 1}});
+    const enum err e = net_greet(p->net);
     if (e == ERR_TIMEOUT)
         log_error(p->log,
                   "lane %u does not get through: let the other servers' lanes reach the ports "

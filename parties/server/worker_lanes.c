@@ -177,24 +177,19 @@ static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
     return bytes_ok(arguments);
 }
 
-/* A byte each way by each lane: a port that nobody lets through is found before there is work. */
+/* A port that nobody lets through is found before there is work. */
 static enum err greet(void *self, struct party *lane, struct reader *arguments,
                       struct bytes *result)
 {
-    static const uint8_t byte = 0;
-    struct worker *w = self;
     const unsigned k = lane->lane;
-    uint8_t answer[2];
     enum err e;
+    (void)self;
     (void)arguments;
     if (k == 0)
         return bytes_ok(result);
-    e = net_exchange(lane->net, &(struct net_round){.send = {&byte, &byte},
-                                                    .send_size = {1, 1},
-                                                    .receive = {&answer[0], &answer[1]},
-                                                    .receive_size = {1, 1}});
+    e = net_greet(lane->net);
     if (e == ERR_TIMEOUT)
-        log_error(&w->lane[k].log,
+        log_error(lane->log,
                   "lane %u does not get through: open the ports + %u and + %u of each server to "
                   "the other two, or start one of them with --lanes %u",
                   k, study_bulk(STUDY_BULK_PREV, k), study_bulk(STUDY_BULK_NEXT, k), k);
@@ -203,8 +198,7 @@ static enum err greet(void *self, struct party *lane, struct reader *arguments,
 
 enum err worker_open_lanes(struct worker *w)
 {
-    const struct crew_job greeting = {
-        .number = CREW_GREET, .put = put_nothing, .work = greet, .self = w};
+    const struct crew_job greeting = {.number = CREW_GREET, .put = put_nothing, .work = greet};
     struct net *nets[SESSION_LANES_MAX];
     atomic_store(&w->ended, false);
     TRY(open_nets(w, w->lanes));
