@@ -73,7 +73,7 @@ void crew_free(struct crew **crew)
 
 void crew_extend(struct crew *c, size_t near, size_t all, size_t most, const struct crew_far *far)
 {
-    c->most = most < all ? most : all;
+    c->most = most;
     c->lanes = near;
     c->all = all;
     c->far = far;

@@ -40,12 +40,17 @@ static enum err aim(struct worker *w, unsigned k)
     return transport_zmq_aim(w->site->bulk[k], (const char *const[2]){text[0], text[1]});
 }
 
+/* Lanes of the session that this process has. */
+static unsigned lanes_here(const struct worker *w)
+{
+    return w->all < w->site->lanes ? w->all : w->site->lanes;
+}
+
 enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer)
 {
-    const unsigned here = offer->all < w->site->lanes ? offer->all : w->site->lanes;
     w->lanes = offer->lanes;
     w->all = offer->all;
-    w->most = offer->most;
+    w->most = offer->most < offer->all ? offer->most : offer->all;
     w->passes = offer->passes;
     for (unsigned k = 0; k < offer->lanes; k++)
         TRY(aim(w, k));
@@ -53,7 +58,7 @@ enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer)
         if (k < offer->lanes)
             TRY(transport_zmq_dial(w->site->bulk[k],
                                    (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer->passes.show));
-        else if (k >= here)
+        else if (k >= lanes_here(w))
             transport_zmq_close(w->site->bulk[k]);
     return ERR_OK;
 }
@@ -148,24 +153,23 @@ static enum err dial_near(struct worker *w, const struct places *x, unsigned k)
 static enum err open_more(struct worker *w)
 {
     struct places x CLEAN(places_free) = {0};
-    const unsigned here = w->all < w->site->lanes ? w->all : w->site->lanes;
+    const unsigned here = lanes_here(w);
     TRY(tell_places(w, &x));
     for (unsigned k = w->lanes; k < here; k++)
         TRY(dial_near(w, &x, k));
     TRY(open_nets(w, here));
     if (w->all == here)
         return ERR_OK;
-    return ranks_open(w->site->ranks,
-                      &(const struct ranks_session){
-                          .session = w->session,
-                          .first = here,
-                          .lanes = w->all - here,
-                          .dial = {x.of[0] + (here - w->lanes), x.of[1] + (here - w->lanes)},
-                          .show = (const uint8_t(*)[TRANSPORT_PASS_SIZE])w->passes.show,
-                          .deadline_ms = (int64_t)w->site->study->round_s * 1000,
-                          .log = w->site->study->security == STUDY_ABORT
-                                     ? check_log_share(w->most < w->all ? w->most : w->all)
-                                     : 0});
+    return ranks_open(
+        w->site->ranks,
+        &(const struct ranks_session){
+            .session = w->session,
+            .first = here,
+            .lanes = w->all - here,
+            .dial = {x.of[0] + (here - w->lanes), x.of[1] + (here - w->lanes)},
+            .show = (const uint8_t(*)[TRANSPORT_PASS_SIZE])w->passes.show,
+            .deadline_ms = (int64_t)w->site->study->round_s * 1000,
+            .log = w->site->study->security == STUDY_ABORT ? check_log_share(w->most) : 0});
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
