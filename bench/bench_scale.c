@@ -120,24 +120,9 @@ static void run_ranks(json_t *out, const char *program, const char *ranks, bool 
 {
     char file[] = "/tmp/trefoil-ranks-XXXXXX";
     const int fd = mkstemp(file);
-    const char *const argv[] = {"mpirun",
-                                "--allow-run-as-root",
-                                "--oversubscribe",
-                                "--bind-to",
-                                "none",
-                                "--mca",
-                                "btl",
-                                "self,vader",
-                                "--mca",
-                                "oob_tcp_if_include",
-                                "lo",
-                                "-n",
-                                ranks,
-                                program,
-                                "--json",
-                                file,
-                                smoke ? "--smoke" : NULL,
-                                NULL};
+    const char *const argv[] = {
+        SUPPORT_MPIRUN,           "--bind-to", "none", "-n", ranks, program, "--json", file,
+        smoke ? "--smoke" : NULL, NULL};
     char *copy[sizeof argv / sizeof *argv];
     json_t *more;
     int status;

@@ -36,6 +36,12 @@ void support_kill(pid_t *pid);
  * study's folder; what it says is appended to server<i>.log.
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
+/* The same in this process, a child of a test that has wrapped what servers call; ends it. */
+_Noreturn void support_serve_here(const struct support_study *s, unsigned i);
+/* What mpirun needs where it starts ranks on this machine alone. */
+#define SUPPORT_MPIRUN                                                                             \
+    "mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader", "--mca",     \
+        "oob_tcp_if_include", "lo"
 
 /*
  * The programs that start from now on have tests/preload_fault.c in them; until support_unload().

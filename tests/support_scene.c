@@ -19,11 +19,16 @@ int share_own(struct scene *c, unsigned owner)
     return share(c, owner, c->s.path, file(c, "o%u.csv", owner));
 }
 
-int run_study(struct scene *c, const char *key, unsigned number)
+pid_t start_study(struct scene *c, const char *key, unsigned number)
 {
     const char *const a[] = {
         "run", c->s.path, "--key", file(c, "%s", key), "--out", file(c, "out%u", number), NULL};
-    return support_run(file(c, "run%u.log", number), 60, a);
+    return support_start(file(c, "run%u.log", number), a);
+}
+
+int run_study(struct scene *c, const char *key, unsigned number)
+{
+    return support_wait(start_study(c, key, number), 60);
 }
 
 void expect_code(int code, int expected, const char *output)
@@ -36,7 +41,7 @@ void expect_code(int code, int expected, const char *output)
     assert_int_equal(code, expected);
 }
 
-struct scene scene_new(const struct support_options *o)
+struct scene scene_without_servers(const struct support_options *o)
 {
     struct scene c = {0};
     assert_int_equal(support_study_new(&c.s, o, &quiet), ERR_OK);
@@ -51,6 +56,12 @@ struct scene scene_new(const struct support_options *o)
             assert_int_equal(central_append(c.all, t), ERR_OK);
         table_free(&t);
     }
+    return c;
+}
+
+struct scene scene_new(const struct support_options *o)
+{
+    struct scene c = scene_without_servers(o);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         start_server(&c, i, c.s.path);
     return c;

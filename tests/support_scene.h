@@ -32,11 +32,15 @@ void start_server(struct scene *c, unsigned i, const char *study);
 int share(struct scene *c, unsigned owner, const char *study, const char *data);
 int share_own(struct scene *c, unsigned owner);
 int run_study(struct scene *c, const char *key, unsigned number);
+/* The same, but does not wait for its end. */
+pid_t start_study(struct scene *c, const char *key, unsigned number);
 
 /* An exit code; where it is another, what the program said. */
 void expect_code(int code, int expected, const char *output);
 
 struct scene scene_new(const struct support_options *o);
+/* The same without servers. */
+struct scene scene_without_servers(const struct support_options *o);
 /* Puts a column "who" before an owner's file: whose each row is, written in more than one way. */
 void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row));
 void scene_free(struct scene *c);

@@ -256,24 +256,9 @@ int __wrap_usleep(useconds_t us)
 
 _Noreturn static void serve_falsely(struct scene *c, unsigned i, const struct lie *lie)
 {
-    FILE *said = fopen(file(c, "server%u.log", i), "a");
-    struct log log = {.file = said, .level = LOG_INFO};
-    atomic_bool stop = false;
-    struct identity *me = NULL;
     villain.lie = *lie;
     villain.done = late != NULL;
-    if (said == NULL || setvbuf(said, NULL, _IONBF, 0) != 0 ||
-        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-        identity_load(&me, file(c, "s%u.key", i), &log) != ERR_OK)
-        _exit(1);
-    _exit(server_run(&(const struct server_options){.study = c->s.study,
-                                                    .me = me,
-                                                    .folder = file(c, "server%u", i),
-                                                    .listen = c->s.host,
-                                                    .lanes = c->s.lanes[i],
-                                                    .ahead_s = c->s.ahead[i],
-                                                    .stop = &stop,
-                                                    .log = &log}) != ERR_OK);
+    support_serve_here(&c->s, i);
 }
 
 static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)

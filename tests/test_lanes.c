@@ -7,13 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static pid_t start_run(struct scene *c)
-{
-    const char *const a[] = {"run",   c->s.path,       "--key", file(c, "a.key"),
-                             "--out", file(c, "out0"), NULL};
-    return support_start(file(c, "run0.log"), a);
-}
-
 static void expect_lanes(struct scene *c, unsigned server, unsigned lanes)
 {
     char words[32];
@@ -53,7 +46,7 @@ TEST(a_run_goes_on_with_other_lanes)
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t run;
     share_everything(&c);
-    run = start_run(&c);
+    run = start_study(&c, "a.key", 0);
     assert_true(support_wait_for(file(&c, "run%u.log", 0), "\n1/3", 20));
     kill(c.server[1], SIGKILL);
     support_wait(c.server[1], 10);

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "mpc/party.h"
-#include "parties/server/server.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +17,7 @@
 TEST(an_ordinary_program_has_no_ranks)
 {
     const struct support_options o = {.owners = OWNERS};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_without_servers(&o);
     const char *const a[] = {"serve",    c.s.path,          "--key",   file(&c, "s0.key"),
                              "--folder", file(&c, "other"), "--ranks", "127.0.0.1:7000",
                              NULL};
@@ -44,15 +43,7 @@ static const char *ranked_program(void)
 static pid_t start_ranked(struct scene *c, unsigned i, unsigned ranks, uint16_t ports)
 {
     char place[40], number[8], lanes[8];
-    const char *const a[] = {"mpirun",
-                             "--allow-run-as-root",
-                             "--oversubscribe",
-                             "--mca",
-                             "btl",
-                             "self,vader",
-                             "--mca",
-                             "oob_tcp_if_include",
-                             "lo",
+    const char *const a[] = {SUPPORT_MPIRUN,
                              "-n",
                              number,
                              ranked_program(),
@@ -92,17 +83,14 @@ static void stop_all(struct scene *c)
         support_stop(&c->server[i]);
 }
 
-/* Without servers. A program that was built is tried, come what may. */
+/* A program that was built is tried, come what may. */
 static struct scene set(const struct support_options *o)
 {
-    struct scene c;
     if (!file_is_there(ranked_program())) {
         print_message("# SKIP no trefoil-mpi: install libopenmpi-dev and openmpi-bin\n");
         skip();
     }
-    c = scene_new(o);
-    stop_all(&c);
-    return c;
+    return scene_without_servers(o);
 }
 
 static void expect_ready(struct scene *c, unsigned i)
@@ -113,8 +101,6 @@ static void expect_ready(struct scene *c, unsigned i)
 
 static void begin(struct scene *c, const unsigned ranks[STUDY_SERVERS], uint16_t ports)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        unlink(file(c, "server%u.log", i));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         c->server[i] = start_ranked(c, i, ranks[i], ports);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -140,7 +126,6 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     const struct support_options o = {.owners = OWNERS, .lanes = RANKS};
     struct scene c CLEAN(scene_free) = set(&o);
     pid_t pid;
-    unlink(file(&c, "server%u.log", 0));
     pid = c.server[0] = start_ranked(&c, 0, RANKS, support_ports(2 * STUDY_SERVERS));
     expect_ready(&c, 0);
     c.server[0] = 0;
@@ -248,25 +233,11 @@ enum err __wrap_party_new(struct party **party, struct net *net, const struct se
 
 static pid_t start_liar(struct scene *c, unsigned i, enum net_phase phase)
 {
-    atomic_bool stop = false;
-    struct identity *me = NULL;
     const pid_t pid = fork();
     if (pid != 0)
         return pid;
-    FILE *said = fopen(file(c, "server%u.log", i), "a");
-    struct log log = {.file = said, .level = LOG_INFO};
     villain.phase = phase;
-    if (said == NULL || setvbuf(said, NULL, _IONBF, 0) != 0 ||
-        prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-        identity_load(&me, file(c, "s%u.key", i), &log) != ERR_OK)
-        _exit(1);
-    _exit(server_run(&(const struct server_options){.study = c->s.study,
-                                                    .me = me,
-                                                    .folder = file(c, "server%u", i),
-                                                    .listen = "127.0.0.1",
-                                                    .lanes = RANKS,
-                                                    .stop = &stop,
-                                                    .log = &log}) != ERR_OK);
+    support_serve_here(&c->s, i);
 }
 
 /* Lines of the log of a server: checks that failed, openings. */
@@ -290,8 +261,6 @@ static void expect_caught(enum net_phase phase)
     struct scene c CLEAN(scene_free) = set(&o);
     const uint16_t ports = support_ports(2 * STUDY_SERVERS);
     unsigned noticed = 0;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        unlink(file(&c, "server%u.log", i));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         c.server[i] = i == liar ? start_liar(&c, i, phase) : start_ranked(&c, i, RANKS, ports);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -329,13 +298,6 @@ TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
 
 /* --- ranks that die, and that hang ------------------------------------------------------------ */
 
-static pid_t start_run(struct scene *c)
-{
-    const char *const a[] = {"run",   c->s.path,       "--key", file(c, "a.key"),
-                             "--out", file(c, "out0"), NULL};
-    return support_start(file(c, "run0.log"), a);
-}
-
 /* A study whose run has begun so long ago when something befalls the rank of server 1. */
 static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
                                    int64_t after_ms, int what, pid_t *run)
@@ -344,7 +306,7 @@ static struct scene scene_befallen(const struct support_options *o, uint16_t por
     struct scene c = set(o);
     begin(&c, ranks, ports);
     share_everything(&c);
-    *run = start_run(&c);
+    *run = start_study(&c, "a.key", 0);
     assert_true(support_wait_for(file(&c, "run%u.log", 0), "waiting for the servers", 60));
     clock_pause(after_ms);
     kill(pid_of_rank(&c, 1), what);
