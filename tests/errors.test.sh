@@ -283,7 +283,7 @@ says 0 'Nobody has more than 2 rows here, by the column who, which is not sent' 
 says 6 'one person has 3 rows' share study.yaml <(sed '4s/2$/1/' persons.csv) --key hospital-a.key --dry-run --person who
 says 0 'wrote measurements.json, model, errors and synthetic.csv' aim study.yaml a.csv b.csv --out central
 says 0 'This was a dry run' share study.yaml a.csv --key hospital-a.key --dry-run --as auto
-says 6 'is not a statement of trefoil serve --purge' check study.yaml --statement a.csv
+says 6 'this is not a line of a statement of trefoil serve --purge' check study.yaml --statement a.csv
 says 6 - check study.yaml --receipt a.csv
 says 6 - synth a.csv --out rows.csv
 echo 'impossible: [{nosuch: 1, sex: female}]' >z.yaml
@@ -380,7 +380,7 @@ says 0 'differential privacy for all rows of one person' run study.yaml --key of
 head -c -9 north/audit.log >torn
 says 6 'torn is empty, or its last line is cut' audit torn
 cp -r north copy && sed -i '1s/./x/9' copy/audit.log
-says 6 'audit.log, line' recover study.yaml --key north.key --folder copy
+says 6 'audit.log:1: the chain breaks here' recover study.yaml --key north.key --folder copy
 says 5 'an earlier run spent the rest' run study.yaml --key office.key --out again
 sed "s|$(head -n 1 office.public)|$(head -n 1 stranger.public)|" study.yaml >strange.yaml
 says 3 "does not admit this key: it is revoked, or not in the study file" run strange.yaml --key stranger.key --out x

@@ -316,7 +316,7 @@ TEST(a_register_with_a_hole_is_refused)
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, 2 * (size_t)TOKEN_TEXT_SIZE, &quiet),
                      ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
-    support_says(w.o.err, "has bytes that are no text");
+    support_says(w.o.err, "tokens:2: this is no token");
 }
 
 /* Admits as another program would that is at work already, and takes its time. */

@@ -393,14 +393,14 @@ TEST(every_word_of_a_line_is_checked)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         lines[1] = wrong[i];
         forge(path, lines, 2);
-        expect_words(path, "line 2: not a line of an audit log");
+        expect_words(path, "log:2: this is not a line of an audit log");
     }
     lines[1] = first; /* it begins twice */
     forge(path, lines, 2);
-    expect_words(path, "line 2: not a line of an audit log");
+    expect_words(path, "log:2: this is not a line of an audit log");
     lines[0] = "0 now recovered debits 1 to 2"; /* or not at all */
     forge(path, lines, 1);
-    expect_words(path, "line 1: not a line of an audit log");
+    expect_words(path, "log:1: this is not a line of an audit log");
 }
 
 /* Words of the first line, each replaced. */
@@ -430,7 +430,7 @@ TEST(the_first_line_is_checked)
         snprintf(line, sizeof line, "%.*s%s%s", (int)(at - first), first, cases[i].by,
                  at + strlen(cases[i].find));
         forge(path, lines, 1);
-        expect_words(path, "line 1: not a line of an audit log");
+        expect_words(path, "log:1: this is not a line of an audit log");
     }
 }
 
@@ -459,16 +459,16 @@ TEST(what_a_line_claims_is_checked)
     snprintf(line[0], sizeof line[0], "1 now signed server 2 entries 1 head %s signature %s", at,
              hex);
     forge(path, forged, 2);
-    expect_words(path, "line 2: this is not a signature of server 2");
+    expect_words(path, ":2: this is not a signature of server 2");
     snprintf(line[0], sizeof line[0], "1 now signed server 0 entries 1 head %s signature %s", at,
              hex);
     forge(path, forged, 2);
-    expect_words(path, "line 2: this is not a signature of server 0");
+    expect_words(path, ":2: this is not a signature of server 0");
     for (unsigned n = 0; n < 3; n++) {
         snprintf(line[0], sizeof line[0], "1 now signed server 1 entries %u head %s signature %s",
                  n, n == 1 ? DIGEST : at, hex);
         forge(path, forged, 2);
-        expect_words(path, "line 2: server 1 signed another log than this one");
+        expect_words(path, ":2: server 1 signed another log than this one");
     }
     {
         const char *const lines[] = {
@@ -476,7 +476,7 @@ TEST(what_a_line_claims_is_checked)
             "2 now recovered debits 1 to 2",
             "3 now open run " RUN " round 2" REQUEST " cost 1 spent 1.5 what -"};
         forge(path, lines, 4);
-        expect_words(path, "line 4: what was spent is less than before");
+        expect_words(path, ":4: what was spent is less than before");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "base/date.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/line.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rate.h"
@@ -213,6 +214,32 @@ TEST(text_is_put_whole)
     assert_int_equal(b.size, 7 + 5000 + 1 + 4);
     assert_memory_equal(b.data, "a word 000", 10);
     assert_memory_equal(b.data + b.size - 7, "01;00fa", 7);
+}
+
+TEST(lines_are_taken_whole_and_named)
+{
+    static const char text[] = "word one\r\n\na\0b\nlast";
+    char said[200] = "";
+    struct log log = {.buffer = said, .buffer_size = sizeof said, .level = LOG_ERROR};
+    struct line_reader r CLEAN(line_clear) = {0};
+    char *line;
+    assert_int_equal(line_text(&r, "file", text, sizeof text - 1, &log), ERR_OK);
+    assert_string_equal(line = line_next(&r), "word one");
+    assert_string_equal(line_value(line, "word"), "one");
+    assert_null(line_value(line, "wor"));
+    assert_null(line_value(line, "word one"));
+    assert_string_equal(line_next(&r), "");
+    assert_int_equal(strlen(line_next(&r)), 3); /* not "a" */
+    assert_false(r.cut);
+    assert_int_equal(r.next, sizeof text - 1 - strlen("last"));
+    assert_string_equal(line_next(&r), "last");
+    assert_true(r.cut);
+    assert_int_equal(line_fail(&r, ERR_DATA, "%s", "wrong"), ERR_DATA);
+    assert_string_equal(said, "error: file:4: wrong\n");
+    assert_null(line_next(&r));
+    assert_int_equal(line_text(&r, "none", NULL, 0, &log), ERR_OK);
+    assert_null(line_next(&r));
+    assert_int_equal(r.number, 1);
 }
 
 TEST(paths_are_whole_or_refused)

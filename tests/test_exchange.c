@@ -91,7 +91,6 @@ static const struct edit receipts[] = {
     {"format", "", ERR_FORMAT, "paper:3: \"format trefoil-receipt-1\" should stand"},
     {"study", NULL, ERR_FORMAT, "paper ends where the line \"study ...\" should follow"},
     {"study", "another", ERR_MISMATCH, "paper:4: the receipt is of another study"},
-    {"study", LONG, ERR_FORMAT, "paper:4: the line \"study ...\" should stand here"},
     {"terms", NULL, ERR_FORMAT, "ends where the line \"terms ...\" should follow"},
     {"terms", ZEROS, ERR_MISMATCH, "paper:5: the receipt is of this study with other terms"},
     {"terms", "12", ERR_FORMAT, "paper:5: 64 hexadecimal digits should stand here"},
@@ -171,7 +170,7 @@ TEST(a_receipt_that_is_none_is_told_where)
     other.data[(size_t)(strstr((char *)text.data, "trefoil-receipt-1") - (char *)text.data) - 1] =
         ' ';
     strstr((char *)other.data, "trefoil-receipt-1")[3] = '\0';
-    expect(parse(&d, &other), ERR_FORMAT, "the line \"format ...\" should stand here", "NUL");
+    expect(parse(&d, &other), ERR_FORMAT, "\"format trefoil-receipt-1\" should stand here", "NUL");
     expect(parse(&d, &(struct bytes){0}), ERR_FORMAT, "paper ends where the line \"format", "none");
 }
 
@@ -196,33 +195,35 @@ TEST(a_receipt_needs_three_signatures)
 #define ID "00000000000000000000000000000000"
 
 static const struct edit statements[] = {
-    {"study", NULL, ERR_FORMAT, "paper is not a statement of trefoil serve --purge"},
-    {"study", LONG, ERR_FORMAT, "is not a statement"},
-    {"terms", NULL, ERR_FORMAT, "is not a statement"},
-    {"terms", ZEROS, ERR_MISMATCH, "paper is about another study: its terms differ"},
-    {"server", NULL, ERR_FORMAT, "is not a statement"},
-    {"server", "one", ERR_FORMAT, "is not a statement"},
-    {"server", "3 s3", ERR_FORMAT, "is not a statement"},
-    {"server", "1 s2", ERR_FORMAT, "is not a statement"},
+    {"study", NULL, ERR_FORMAT,
+     "paper:2: this is not a line of a statement of trefoil serve --purge"},
+    {"study", LONG, ERR_MISMATCH, "paper is about another study: its name or terms differ"},
+    {"terms", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"terms", ZEROS, ERR_MISMATCH, "paper is about another study: its name or terms differ"},
+    {"server", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"server", "one", ERR_FORMAT, "this is not a line of a statement"},
+    {"server", "3 s3", ERR_FORMAT, "this is not a line of a statement"},
+    {"server", "1 s2", ERR_FORMAT, "this is not a line of a statement"},
     {"server", "2 s2", ERR_AUTH, "paper is not signed by the key of server 2 (s2), or was changed"},
-    {"time", NULL, ERR_FORMAT, "is not a statement"},
-    {"time", "soon", ERR_FORMAT, "is not a statement"},
+    {"time", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"time", "soon", ERR_FORMAT, "this is not a line of a statement"},
     {"time", "2026-12-01T18:00:00Z", ERR_AUTH, "is not signed by the key of server 1 (s1)"},
-    {"uploads", NULL, ERR_FORMAT, "is not a statement"},
-    {"uploads", "few", ERR_FORMAT, "is not a statement"},
-    {"uploads", "3", ERR_FORMAT, "is not a statement"},
-    {"uploads", "2", ERR_FORMAT, "is not a statement"},
-    {"upload", NULL, ERR_FORMAT, "is not a statement"},
-    {"upload", "o1", ERR_FORMAT, "is not a statement"},
-    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT, "is not a statement"},
-    {"upload", "o1 id " ID " digest 00", ERR_FORMAT, "is not a statement"},
-    {"upload", "o1 id 00 digest " ZEROS, ERR_FORMAT, "is not a statement"},
+    {"uploads", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"uploads", "few", ERR_FORMAT, "this is not a line of a statement"},
+    {"uploads", "3", ERR_FORMAT, "this is not a line of a statement"},
+    {"uploads", "2", ERR_FORMAT, "this is not a line of a statement"},
+    {"upload", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"upload", "o1", ERR_FORMAT, "this is not a line of a statement"},
+    {"upload", "o1 id " ID " digest " ZEROS " and", ERR_FORMAT,
+     "this is not a line of a statement"},
+    {"upload", "o1 id " ID " digest 00", ERR_FORMAT, "this is not a line of a statement"},
+    {"upload", "o1 id 00 digest " ZEROS, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o1 id G0000000000000000000000000000000 digest " ZEROS, ERR_FORMAT, "is not"},
-    {"upload", "o1 id " ID " digest G" ZEROS, ERR_FORMAT, "is not a statement"},
-    {"upload", "nobody id " ID " digest " ZEROS, ERR_FORMAT, "is not a statement"},
+    {"upload", "o1 id " ID " digest G" ZEROS, ERR_FORMAT, "this is not a line of a statement"},
+    {"upload", "nobody id " ID " digest " ZEROS, ERR_FORMAT, "this is not a line of a statement"},
     {"upload", "o0 id " ID " digest " ZEROS, ERR_AUTH, "is not signed by the key of server 1"},
-    {"signature", NULL, ERR_FORMAT, "is not a statement"},
-    {"signature", "x", ERR_FORMAT, "is not a statement"},
+    {"signature", NULL, ERR_FORMAT, "this is not a line of a statement"},
+    {"signature", "x", ERR_FORMAT, "this is not a line of a statement"},
 };
 
 static enum err read_statement(struct desk *d, const struct bytes *text)
@@ -252,12 +253,12 @@ TEST(a_statement_that_was_changed_is_none)
     }
     for (size_t n = 0; n < text.size; n++) {
         const struct bytes part = {.data = text.data, .size = n};
-        expect(read_statement(&d, &part), ERR_FORMAT, "is not a statement", "cut");
+        expect(read_statement(&d, &part), ERR_FORMAT, "this is not a line of a statement", "cut");
     }
     text.data[20] = '\0';
-    expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "NUL");
+    expect(read_statement(&d, &text), ERR_FORMAT, "this is not a line of a statement", "NUL");
     bytes_put(&text, "more\n", 5);
-    expect(read_statement(&d, &text), ERR_FORMAT, "is not a statement", "more");
+    expect(read_statement(&d, &text), ERR_FORMAT, "this is not a line of a statement", "more");
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

@@ -449,7 +449,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
         comment = known == 3;
         assert_true(known >= 1);
         /* of another study, or no statement any more */
-        assert_true(comment || strstr(c.words, "is not what a server has signed") != NULL ||
+        assert_true(comment || strstr(c.words, "this is not what a server has signed") != NULL ||
                     known == 2);
         text.data[k] ^= 1;
     }
@@ -458,7 +458,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     c.words[0] = '\0';
     assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
-    support_says(c.words, "heads:5 is not what a server has signed: it was cut or altered");
+    support_says(c.words, "heads:5: this is not what a server has signed: it was cut or altered");
     assert_int_equal(witness_debits(&c.witness, 1), 5);
     assert_int_equal(witness_debits(&c.witness, 2), 0);
     assert_int_equal(head_sign(c.s.study, c.server[1], 1, &h), ERR_OK);
@@ -736,7 +736,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     assert_int_equal(book_edited(&s, " two ", " three ", said), ERR_OK);
     for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
         assert_int_equal(book_edited(&s, damage[i][0], damage[i][1], said), ERR_STUDY);
-        support_says(said, "edited:5 is not an entry of a book of budgets");
+        support_says(said, "edited:5: this is not an entry of a book of budgets");
         support_says(said, "share with that study again");
     }
     assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-book-2", said), ERR_FORMAT);
@@ -758,7 +758,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     assert_int_equal(file_write(path, 0600, text.data, text.size - 9, NULL), ERR_OK);
     in_book(path, "three", BOOK_SENT, 1);
     assert_int_equal(book_load(&b, path, &log), ERR_STUDY);
-    support_says(said, "book:5 is not an entry");
+    support_says(said, "book:5: this is not an entry");
     assert_true(support_contains(path, "\n2027-01-15T08:00:00Z sent three "));
 }
 

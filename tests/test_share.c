@@ -285,7 +285,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(file_append(book, "what is this\n", &c.log), ERR_OK);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     assert_true(said(&c, "o0.book:"));
-    assert_true(said(&c, "is not an entry of a book of budgets"));
+    assert_true(said(&c, "this is not an entry of a book of budgets"));
     assert_int_equal(list_book(&c, key), 3);
     assert_int_equal(SHARE(&c, "--key", key, "--status"), 0);
     assert_true(said(&c, "  o0                   withdrawn, "));

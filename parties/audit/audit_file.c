@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/encoding.h"
-#include "base/file.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -235,45 +235,43 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
 
 /* A signed head has to be the one that this log had, and signed by a neighbour. */
 static enum err check_signed(const struct audit_file *f, const struct audit_entry *entry,
-                             struct log *log, const char *path)
+                             const struct line_reader *in)
 {
     struct public_identity who = {0};
     uint8_t words[AUDIT_SIGNED_SIZE];
     uint64_t n = entry->head.entries;
     if (n == 0 || n > f->entries ||
         memcmp(f->entry[n - 1].hash, entry->head.hash, sizeof entry->head.hash) != 0)
-        return log_fail(log, ERR_DATA, "%s, line %zu: server %u signed another log than this one",
-                        path, f->entries + 1, entry->server);
+        return line_fail(in, ERR_DATA, "server %u signed another log than this one", entry->server);
     memcpy(who.sign, f->key[entry->server], sizeof who.sign);
     audit_signed_words(f->terms, f->server, &entry->head, words);
     if (entry->server == f->server ||
         public_identity_verify(&who, AUDIT_LABEL, words, sizeof words, entry->signature) != ERR_OK)
-        return log_fail(log, ERR_DATA, "%s, line %zu: this is not a signature of server %u", path,
-                        f->entries + 1, entry->server);
+        return line_fail(in, ERR_DATA, "this is not a signature of server %u", entry->server);
     return ERR_OK;
 }
 
 static enum err check_total(const struct audit_file *f, const struct audit_entry *entry,
-                            struct log *log, const char *path)
+                            const struct line_reader *in)
 {
     for (size_t k = f->entries; k-- > 0;)
         if (f->entry[k].kind == AUDIT_OPEN) {
             if (entry->opening.spent >= f->entry[k].opening.spent)
                 return ERR_OK;
-            return log_fail(log, ERR_DATA, "%s, line %zu: what was spent is less than before", path,
-                            f->entries + 1);
+            return line_fail(in, ERR_DATA, "what was spent is less than before");
         }
     return ERR_OK;
 }
 
 /* A line must end with the hash of the chain, which goes to `hash`; the line is cut before it. */
-static enum err check_hash(const struct audit_file *f, char *line, size_t n, uint8_t hash[32],
-                           const char *path, struct log *log)
+static enum err check_hash(const struct audit_file *f, char *line, uint8_t hash[32],
+                           const struct line_reader *in)
 {
+    const size_t n = strlen(line);
     char text[HASH_TEXT + 1];
     if (f->entries > 0)
         memcpy(hash, f->entry[f->entries - 1].hash, 32);
-    if (n > HASH_TEXT + 1 && line[n - HASH_TEXT - 1] == ' ' && memchr(line, '\0', n) == NULL) {
+    if (n > HASH_TEXT + 1 && line[n - HASH_TEXT - 1] == ' ') {
         audit_chain(hash, line, n - HASH_TEXT - 1);
         sodium_bin2hex(text, sizeof text, hash, 32);
         if (memcmp(text, line + n - HASH_TEXT, HASH_TEXT) == 0) {
@@ -281,38 +279,48 @@ static enum err check_hash(const struct audit_file *f, char *line, size_t n, uin
             return ERR_OK;
         }
     }
-    if (f->entries == 0 && (n < 2 || memcmp(line, "0 ", 2) != 0))
-        return log_fail(log, ERR_DATA,
-                        "%s is no audit log; name the audit.log of a server's folder", path);
-    return log_fail(log, ERR_DATA,
-                    "%s, line %zu: the chain breaks here: this line was altered, or the one before "
-                    "it is missing",
-                    path, f->entries + 1);
+    if (f->entries == 0 && strncmp(line, "0 ", 2) != 0)
+        return log_fail(in->log, ERR_DATA,
+                        "%s is no audit log; name the audit.log of a server's folder", in->path);
+    return line_fail(in, ERR_DATA,
+                     "the chain breaks here: this line was altered, or the one before it is "
+                     "missing");
 }
 
 static enum err read_line(struct audit_file *f, struct audit_entry *entry, char *text,
-                          const char *path, struct log *log)
+                          const struct line_reader *in)
 {
     enum err e = encoding_steers(text) ? ERR_DATA : read_words(f, entry, text);
     if (e == ERR_DATA)
-        log_error(log, "%s, line %zu: not a line of an audit log", path, f->entries + 1);
+        return line_fail(in, e, "this is not a line of an audit log");
     if (e == ERR_OK && entry->kind == AUDIT_OPEN)
-        e = check_total(f, entry, log, path);
+        e = check_total(f, entry, in);
     if (e == ERR_OK && entry->kind == AUDIT_SIGNED)
-        e = check_signed(f, entry, log, path);
+        e = check_signed(f, entry, in);
     return e;
 }
 
-static enum err add_line(struct audit_file *f, char *line, size_t n, const char *path,
-                         struct log *log)
+/* The first line is "0 TIME log FORMAT ..". */
+static enum err check_version(const char *line, const struct line_reader *in)
+{
+    for (unsigned k = 0; k < 3 && line != NULL; k++)
+        if ((line = strchr(line, ' ')) != NULL)
+            line++;
+    return line == NULL ? ERR_OK
+                        : version_check(in->path, line, strlen(line), AUDIT_LABEL, 1, in->log);
+}
+
+static enum err add_line(struct audit_file *f, char *line, const struct line_reader *in)
 {
     struct audit_entry *entry;
     enum err e;
     TRY(memory_extend(&f->entry, f->entries + 1));
     entry = &f->entry[f->entries];
     *entry = (struct audit_entry){0};
-    TRY(check_hash(f, line, n, entry->hash, path, log));
-    e = read_line(f, entry, line, path, log);
+    if (f->entries == 0)
+        TRY(check_version(line, in));
+    TRY(check_hash(f, line, entry->hash, in));
+    e = read_line(f, entry, line, in);
     if (e == ERR_OK)
         f->entries++;
     else
@@ -320,33 +328,16 @@ static enum err add_line(struct audit_file *f, char *line, size_t n, const char 
     return e;
 }
 
-/* The first line is "0 TIME log FORMAT ..". */
-static enum err check_version(const struct bytes *text, const char *path, struct log *log)
-{
-    const char *at = (const char *)text->data, *end = at + text->size;
-    for (unsigned k = 0; k < 3 && at != NULL; k++)
-        if ((at = memchr(at, ' ', (size_t)(end - at))) != NULL)
-            at++;
-    return at == NULL ? ERR_OK : version_check(path, at, (size_t)(end - at), AUDIT_LABEL, 1, log);
-}
-
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
-    struct bytes text CLEAN(bytes_clear) = {0};
+    struct line_reader in CLEAN(line_clear) = {0};
     *file = NULL;
     TRY(memory_new(&f, 1));
-    TRY(file_read(path, FILE_MAX, &text, log));
-    TRY(check_version(&text, path, log));
-    f->torn = text.size;
-    while (f->torn > 0) {
-        char *line = (char *)text.data + f->size, *end = memchr(line, '\n', f->torn);
-        if (end == NULL)
-            break;
-        TRY(add_line(f, line, (size_t)(end - line), path, log));
-        f->size += (size_t)(end - line) + 1;
-        f->torn = text.size - f->size;
-    }
+    TRY(line_file(&in, path, FILE_MAX, log));
+    for (char *line; (line = line_next(&in)) != NULL && !in.cut; f->size = in.next)
+        TRY(add_line(f, line, &in));
+    f->torn = in.text.size - 1 - f->size;
     return memory_hand_over(file, &f);
 }
 

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "parties/command/command.h"
@@ -67,8 +68,6 @@ struct admit {
     size_t renewed; /* that an earlier issuer had signed */
     struct asker *asker;
     size_t askers, asker_room;
-    const char *path; /* of what is read */
-    size_t line;
     int lock; /* of the register; -1: there is none */
     struct log *log;
 };
@@ -88,28 +87,14 @@ static void clear(struct admit *a)
 
 /* Calls `take` with each line of a file that is neither empty nor a comment. */
 static enum err each_line(struct admit *a, const char *path,
-                          enum err (*take)(struct admit *a, const char *line))
+                          enum err (*take)(struct admit *a, const struct line_reader *in,
+                                           const char *line))
 {
-    struct bytes file CLEAN(bytes_clear) = {0};
-    char *next;
-    TRY(file_read(path, FILE_MOST, &file, a->log));
-    if (file.size > 0 && memchr(file.data, '\0', file.size) != NULL) /* the rest would be lost */
-        return log_fail(a->log, ERR_FORMAT,
-                        "%s has bytes that are no text: it is damaged, or another file; restore a "
-                        "copy",
-                        path);
-    bytes_put_u8(&file, '\0');
-    TRY(bytes_ok(&file));
-    a->path = path;
-    a->line = 1;
-    for (char *line = (char *)file.data; line != NULL; line = next, a->line++) {
-        next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
-        line[strcspn(line, "\r")] = '\0';
+    struct line_reader in CLEAN(line_clear) = {0};
+    TRY(line_file(&in, path, FILE_MOST, a->log));
+    for (const char *line; (line = line_next(&in)) != NULL;)
         if (*line != '\0' && *line != '#')
-            TRY(take(a, line));
-    }
+            TRY(take(a, &in, line));
     return ERR_OK;
 }
 
@@ -134,7 +119,7 @@ static enum err check_token(struct admit *a, struct token *t, bool *renewed)
     return *renewed ? ERR_OK : e;
 }
 
-static enum err take_token(struct admit *a, const char *line)
+static enum err take_token(struct admit *a, const struct line_reader *in, const char *line)
 {
     struct token t;
     bool renewed = false;
@@ -142,33 +127,32 @@ static enum err take_token(struct admit *a, const char *line)
     if (e == ERR_OK)
         e = check_token(a, &t, &renewed);
     if (e == ERR_AUTH && a->issuer != NULL)
-        return log_fail(a->log, e,
-                        "%s:%zu: a token of another study, other terms or another issuer; name "
-                        "another file, or, if the issuer has changed, the study file of before "
-                        "with --earlier",
-                        a->path, a->line);
+        return line_fail(in, e,
+                         "a token of another study, other terms or another issuer; name another "
+                         "file, or, if the issuer has changed, the study file of before with "
+                         "--earlier");
     if (e == ERR_REFUSED) {
-        log_warn(a->log, "%s:%zu: token %u is revoked", a->path, a->line, t.number);
+        log_warn(a->log, "%s:%zu: token %u is revoked", in->path, in->number, t.number);
         e = ERR_OK;
     }
     if (e != ERR_OK)
-        return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, token_hint(e));
+        return line_fail(in, e, "%s", token_hint(e));
     TRY(memory_room(&a->entry, &a->room, a->count + 1));
     a->entry[a->count++] = (struct entry){.token = t};
     a->renewed += renewed;
     return ERR_OK;
 }
 
-static enum err take_key(struct admit *a, const char *line)
+static enum err take_key(struct admit *a, const struct line_reader *in, const char *line)
 {
     struct public_identity who;
     struct asker *asker;
     const enum err e = public_identity_parse(&who, line);
     if (e != ERR_OK)
-        return log_fail(a->log, e, "%s:%zu: %s", a->path, a->line, keys_parse_hint(e));
+        return line_fail(in, e, "%s", keys_parse_hint(e));
     TRY(memory_room(&a->asker, &a->asker_room, a->askers + 1));
     asker = &a->asker[a->askers++];
-    *asker = (struct asker){.line = a->line};
+    *asker = (struct asker){.line = in->number};
     memcpy(asker->sign, who.sign, sizeof who.sign);
     return ERR_OK;
 }

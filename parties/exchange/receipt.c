@@ -2,6 +2,7 @@
 
 #include "base/date.h"
 #include "base/file.h"
+#include "base/line.h"
 #include "base/text.h"
 #include "base/version.h"
 
@@ -12,7 +13,6 @@ static const char label[] = "trefoil-receipt-1";
 static const char *const states[] = {[RECEIPT_HELD] = "held", [RECEIPT_WITHDRAWN] = "withdrawn"};
 
 #define DIGEST_TEXT 65
-#define LINE_MAX_SIZE 256
 
 /* --- statements ------------------------------------------------------------------------------- */
 
@@ -96,133 +96,106 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     return file_write(path, 0644, out.data, out.size, log);
 }
 
-struct source {
-    const char *path;
-    const char *at, *end;
-    unsigned number;
-    struct log *log;
-};
-
-/* The next line, without its end; false at the end of the text. */
-static bool take_line(struct source *in, const char **line, size_t *n)
-{
-    const char *stop;
-    if (in->at == in->end)
-        return false;
-    stop = memchr(in->at, '\n', (size_t)(in->end - in->at));
-    *line = in->at;
-    *n = (size_t)((stop != NULL ? stop : in->end) - in->at);
-    in->at += *n + (stop != NULL);
-    in->number++;
-    if (*n > 0 && (*line)[*n - 1] == '\r')
-        --*n;
-    return true;
-}
-
 /* The value of the next line that is not empty and no comment, which should be `word value`. */
-static enum err next_line(struct source *in, const char *word, char value[LINE_MAX_SIZE])
+static enum err next_value(struct line_reader *in, const char *word, char **value)
 {
-    size_t n = 0, skip = strlen(word);
-    const char *line;
+    char *line;
     do {
-        if (!take_line(in, &line, &n))
+        line = line_next(in);
+        if (line == NULL)
             return log_fail(in->log, ERR_FORMAT, "%s ends where the line \"%s ...\" should follow",
                             in->path, word);
-    } while (n == 0 || line[0] == '#');
-    if (n <= skip || n - skip > LINE_MAX_SIZE || memcmp(line, word, skip) != 0 ||
-        line[skip] != ' ' || memchr(line, '\0', n) != NULL)
-        return log_fail(in->log, ERR_FORMAT, "%s:%u: the line \"%s ...\" should stand here",
-                        in->path, in->number, word);
-    memcpy(value, line + skip + 1, n - skip - 1);
-    value[n - skip - 1] = '\0';
+    } while (line[0] == '\0' || line[0] == '#');
+    *value = line_value(line, word);
+    if (*value == NULL)
+        return line_fail(in, ERR_FORMAT, "the line \"%s ...\" should stand here", word);
     return ERR_OK;
 }
 
-static enum err wrong(const struct source *in, enum err e, const char *what)
+static enum err read_head(struct line_reader *in, const struct study *study)
 {
-    return log_fail(in->log, e, "%s:%u: %s", in->path, in->number, what);
-}
-
-static enum err read_head(struct source *in, const struct study *study)
-{
-    char value[LINE_MAX_SIZE];
+    char *value;
     uint8_t terms[32];
-    TRY(next_line(in, "format", value));
+    TRY(next_value(in, "format", &value));
     TRY(version_check(in->path, value, strlen(value), label, 1, in->log));
     if (strcmp(value, label) != 0)
-        return wrong(in, ERR_FORMAT, "\"format trefoil-receipt-1\" should stand here");
-    TRY(next_line(in, "study", value));
+        return line_fail(in, ERR_FORMAT, "\"format trefoil-receipt-1\" should stand here");
+    TRY(next_value(in, "study", &value));
     if (strcmp(value, study->name) != 0)
-        return wrong(in, ERR_MISMATCH, "the receipt is of another study");
-    TRY(next_line(in, "terms", value));
+        return line_fail(in, ERR_MISMATCH, "the receipt is of another study");
+    TRY(next_value(in, "terms", &value));
     if (!text_hex(value, terms, sizeof terms))
-        return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
+        return line_fail(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
     if (memcmp(terms, study->terms.digest, sizeof terms) != 0)
-        return wrong(in, ERR_MISMATCH, "the receipt is of this study with other terms");
+        return line_fail(in, ERR_MISMATCH, "the receipt is of this study with other terms");
     return ERR_OK;
 }
 
-static enum err read_subject(struct source *in, const struct study *study, struct receipt *r)
+static enum err read_subject(struct line_reader *in, const struct study *study, struct receipt *r)
 {
-    char value[LINE_MAX_SIZE];
-    TRY(next_line(in, "owner", value));
+    char *value;
+    TRY(next_value(in, "owner", &value));
     r->owner = (uint32_t)study_find_owner(study, value);
     if (r->owner == study_owners_most(study))
-        return wrong(in, ERR_MISMATCH, "the study has no owner of this name");
-    TRY(next_line(in, "upload", value));
+        return line_fail(in, ERR_MISMATCH, "the study has no owner of this name");
+    TRY(next_value(in, "upload", &value));
     if (!text_hex(value, r->digest, sizeof r->digest))
-        return wrong(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
-    TRY(next_line(in, "state", value));
+        return line_fail(in, ERR_FORMAT, "64 hexadecimal digits should stand here");
+    TRY(next_value(in, "state", &value));
     r->state = strcmp(value, states[RECEIPT_HELD]) == 0 ? RECEIPT_HELD : RECEIPT_WITHDRAWN;
     if (strcmp(value, states[r->state]) != 0)
-        return wrong(in, ERR_FORMAT, "the state should be held or withdrawn");
+        return line_fail(in, ERR_FORMAT, "the state should be held or withdrawn");
     return ERR_OK;
 }
 
 /* "name time signature" */
-static enum err read_part(struct source *in, const struct study_server *server,
+static enum err read_part(struct line_reader *in, const struct study_server *server,
                           struct receipt_part *part)
 {
-    char value[LINE_MAX_SIZE], *time, *signature;
-    TRY(next_line(in, "server", value));
+    char *value, *time, *signature;
+    TRY(next_value(in, "server", &value));
     time = strchr(value, ' ');
     signature = time != NULL ? strchr(time + 1, ' ') : NULL;
     if (signature == NULL)
-        return wrong(in, ERR_FORMAT, "a name, a time and a signature should stand here");
+        return line_fail(in, ERR_FORMAT, "a name, a time and a signature should stand here");
     *time++ = *signature++ = '\0';
     if (strcmp(value, server->name) != 0)
-        return wrong(in, ERR_MISMATCH, "the study has another server in this place");
+        return line_fail(in, ERR_MISMATCH, "the study has another server in this place");
     if (!date_parse(time, &part->time))
-        return wrong(in, ERR_FORMAT, "a time such as 2026-12-01T18:00:00Z should follow the name");
+        return line_fail(in, ERR_FORMAT,
+                         "a time such as 2026-12-01T18:00:00Z should follow the name");
     if (keys_signature_parse(part->signature, signature) != ERR_OK)
-        return wrong(in, ERR_FORMAT, "a signature, trefoil-sig1-..., should follow the time");
+        return line_fail(in, ERR_FORMAT, "a signature, trefoil-sig1-..., should follow the time");
+    return ERR_OK;
+}
+
+static enum err parse(struct receipt *r, const struct study *study, struct line_reader *in)
+{
+    *r = (struct receipt){0};
+    TRY(read_head(in, study));
+    TRY(read_subject(in, study, r));
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        TRY(read_part(in, &study->server[i], &r->part[i]));
+    for (const char *line; (line = line_next(in)) != NULL;)
+        if (line[0] != '\0')
+            return line_fail(in, ERR_FORMAT, "nothing should follow the third server");
     return ERR_OK;
 }
 
 enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
                        const void *text, size_t n, struct log *log)
 {
-    const char *first = n > 0 ? text : "";
-    struct source in = {.path = path, .at = first, .end = first + n, .log = log};
-    const char *line;
-    size_t left;
-    *r = (struct receipt){0};
-    TRY(read_head(&in, study));
-    TRY(read_subject(&in, study, r));
-    for (size_t i = 0; i < STUDY_SERVERS; i++)
-        TRY(read_part(&in, &study->server[i], &r->part[i]));
-    while (take_line(&in, &line, &left))
-        if (left > 0)
-            return wrong(&in, ERR_FORMAT, "nothing should follow the third server");
-    return ERR_OK;
+    struct line_reader in CLEAN(line_clear) = {0};
+    TRY(line_text(&in, path, text, n, log));
+    return parse(r, study, &in);
 }
 
 enum err receipt_load(struct receipt *r, const struct study *study, const char *path,
                       struct log *log)
 {
-    struct bytes text CLEAN(bytes_clear) = {0};
-    TRY(file_read(path, RECEIPT_FILE_MAX, &text, log));
-    return receipt_parse(r, study, path, text.data, text.size, log);
+    struct line_reader in CLEAN(line_clear) = {0};
+    TRY(line_file(&in, path, RECEIPT_FILE_MAX, log));
+    return parse(r, study, &in);
 }
 
 void receipt_describe(FILE *out, const struct study *study, const struct receipt *r)

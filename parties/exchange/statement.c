@@ -1,6 +1,7 @@
 #include "parties/exchange/statement.h"
 
 #include "base/date.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -10,7 +11,6 @@
 #include <string.h>
 
 #define LABEL "trefoil-purge-1"
-#define LINE 512
 
 void statement_clear(struct statement *s)
 {
@@ -46,35 +46,18 @@ enum err statement_write(const struct statement *s, const struct study *study,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-struct source {
-    const char *at, *end;
-    char line[LINE];
-};
-
-/* The next line without its end; false if there is none, or it is too long. */
-static bool next(struct source *l)
+/* What the next line has after `word` and a space; NULL if it is cut or begins otherwise. */
+static const char *field(struct line_reader *in, const char *word)
 {
-    const char *end = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
-    size_t n = end != NULL ? (size_t)(end - l->at) : LINE;
-    if (n >= LINE || memchr(l->at, '\0', n) != NULL)
-        return false;
-    memcpy(l->line, l->at, n);
-    l->line[n] = '\0';
-    l->at = end + 1;
-    return true;
+    char *line = line_next(in);
+    return line != NULL && !in->cut ? line_value(line, word) : NULL;
 }
 
-/* Returns the rest of the next line, after `word` and a space; NULL if it begins otherwise. */
-static const char *field(struct source *l, const char *word)
+static enum err read_upload(struct line_reader *in, const struct study *study,
+                            struct upload_name *u)
 {
-    size_t n = strlen(word);
-    return next(l) && strncmp(l->line, word, n) == 0 && l->line[n] == ' ' ? l->line + n + 1 : NULL;
-}
-
-static enum err read_upload(struct source *l, const struct study *study, struct upload_name *u)
-{
-    char name[STUDY_NAME_SIZE], id[65], digest[65], again[LINE];
-    const char *rest = field(l, "upload");
+    char name[STUDY_NAME_SIZE], id[65], digest[65], again[256];
+    const char *rest = field(in, "upload");
     if (rest == NULL || sscanf(rest, "%31s id %32s digest %64s", name, id, digest) != 3)
         return ERR_FORMAT;
     snprintf(again, sizeof again, "%s id %s digest %s", name, id, digest);
@@ -85,61 +68,65 @@ static enum err read_upload(struct source *l, const struct study *study, struct 
     return u->owner < study_owners_most(study) ? ERR_OK : ERR_FORMAT;
 }
 
-static enum err read_head(struct source *l, const struct study *study, struct statement *s)
+static enum err read_head(struct line_reader *in, const struct study *study, struct statement *s)
 {
     char terms[65], name[STUDY_NAME_SIZE];
-    const char *rest;
+    const char *rest = line_next(in);
     sodium_bin2hex(terms, sizeof terms, study->terms.digest, 32);
-    if (!next(l) || strcmp(l->line, LABEL) != 0 || field(l, "study") == NULL ||
-        (rest = field(l, "terms")) == NULL)
+    if (rest == NULL || strcmp(rest, LABEL) != 0 || (rest = field(in, "study")) == NULL)
+        return ERR_FORMAT;
+    if (strcmp(rest, study->name) != 0)
+        return ERR_MISMATCH;
+    if ((rest = field(in, "terms")) == NULL)
         return ERR_FORMAT;
     if (strcmp(rest, terms) != 0)
         return ERR_MISMATCH;
-    if ((rest = field(l, "server")) == NULL || sscanf(rest, "%u %31s", &s->server, name) != 2 ||
+    if ((rest = field(in, "server")) == NULL || sscanf(rest, "%u %31s", &s->server, name) != 2 ||
         s->server >= STUDY_SERVERS || strcmp(name, study->server[s->server].name) != 0 ||
-        (rest = field(l, "time")) == NULL || !date_parse(rest, &s->time) ||
-        (rest = field(l, "uploads")) == NULL || sscanf(rest, "%zu", &s->uploads) != 1 ||
+        (rest = field(in, "time")) == NULL || !date_parse(rest, &s->time) ||
+        (rest = field(in, "uploads")) == NULL || sscanf(rest, "%zu", &s->uploads) != 1 ||
         s->uploads > study_owners_most(study))
         return ERR_FORMAT;
     return ERR_OK;
 }
 
-static enum err check_signature(struct source *l, const struct study *study,
-                                const struct statement *s, const char *text)
+static enum err check_signature(struct line_reader *in, const struct study *study,
+                                const struct statement *s, const void *text)
 {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
-    size_t n = (size_t)(l->at - text);
-    const char *rest = field(l, "signature");
-    if (rest == NULL || l->at != l->end || keys_signature_parse(signature, rest) != ERR_OK)
+    const size_t n = in->next;
+    const char *rest = field(in, "signature");
+    if (rest == NULL || line_next(in) != NULL || keys_signature_parse(signature, rest) != ERR_OK)
         return ERR_FORMAT;
     return public_identity_verify(&study->server[s->server].key, LABEL, text, n, signature);
 }
 
-static enum err read_all(struct source *l, const struct study *study, struct statement *s)
+static enum err read_all(struct line_reader *in, const struct study *study, struct statement *s,
+                         const void *text)
 {
-    const char *text = l->at;
-    TRY(read_head(l, study, s));
+    TRY(read_head(in, study, s));
     TRY(memory_new(&s->upload, s->uploads));
     for (size_t i = 0; i < s->uploads; i++)
-        TRY(read_upload(l, study, &s->upload[i]));
-    return check_signature(l, study, s, text);
+        TRY(read_upload(in, study, &s->upload[i]));
+    return check_signature(in, study, s, text);
 }
 
 enum err statement_read(struct statement *s, const struct study *study, const char *path,
                         const void *text, size_t n, struct log *log)
 {
-    struct source l = {.at = text, .end = (const char *)text + n};
+    struct line_reader in CLEAN(line_clear) = {0};
     enum err e;
     *s = (struct statement){0};
     TRY(version_check(path, text, n, LABEL, 1, log));
-    e = read_all(&l, study, s);
+    TRY(line_text(&in, path, text, n, log));
+    e = read_all(&in, study, s, text);
     if (e == ERR_MISMATCH)
-        log_error(log, "%s is about another study: its terms differ", path);
+        log_error(log, "%s is about another study: its name or terms differ", path);
     else if (e == ERR_AUTH)
         log_error(log, "%s is not signed by the key of server %u (%s), or was changed", path,
                   s->server, study->server[s->server].name);
-    else if (e != ERR_OK)
-        log_error(log, "%s is not a statement of trefoil serve --purge", path);
+    else if (e == ERR_FORMAT)
+        e = line_fail(&in, e, "this is not a line of a statement of trefoil serve --purge");
     if (e != ERR_OK)
         statement_clear(s);
     return e;

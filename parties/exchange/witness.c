@@ -1,6 +1,7 @@
 #include "parties/exchange/witness.h"
 
 #include "base/date.h"
+#include "base/line.h"
 #include "base/version.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ static const char against[] = "against ";
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static enum err read_line(struct witness *w, const char *path, unsigned number, const char *line)
+static enum err take_line(struct witness *w, const struct line_reader *in, const char *line)
 {
     const char *signature = strstr(line, "trefoil-sig");
     struct head head;
@@ -27,40 +28,27 @@ static enum err read_line(struct witness *w, const char *path, unsigned number, 
     if (line[0] == '\0' || line[0] == '#' || strncmp(line, against, sizeof against - 1) == 0)
         return ERR_OK;
     if (signature != NULL) /* or what was spent would be forgotten */
-        TRY(version_check(path, signature, strlen(signature), "trefoil-sig1-", 1, w->log));
+        TRY(version_check(in->path, signature, strlen(signature), "trefoil-sig1-", 1, w->log));
     e = head_parse(w->study, line, &server, &head);
     if (e == ERR_OK && head.ledger.length > w->seen[server].ledger.length)
         w->seen[server] = head;
     else if (e != ERR_OK && e != ERR_MISMATCH)
         log_warn(w->log,
-                 "%s:%u is not what a server has signed: it was cut or altered, and is left out",
-                 path, number);
-    return ERR_OK;
-}
-
-/* `text` ends with a NUL. */
-static enum err read_lines(struct witness *w, const char *path, char *text)
-{
-    unsigned number = 1;
-    for (char *line = text; line != NULL; number++) {
-        char *end = strchr(line, '\n');
-        if (end != NULL)
-            *end++ = '\0';
-        TRY(read_line(w, path, number, line));
-        line = end;
-    }
+                 "%s:%zu: this is not what a server has signed: it was cut or altered, and is left "
+                 "out",
+                 in->path, in->number);
     return ERR_OK;
 }
 
 enum err witness_add(struct witness *w, const char *path)
 {
-    struct bytes text CLEAN(bytes_clear) = {0};
-    if (access(path, F_OK) == 0)
-        TRY(file_read(path, FILE_LIMIT, &text, w->log));
-    bytes_put_u8(&text, 0);
-    TRY(bytes_ok(&text));
+    struct line_reader in CLEAN(line_clear) = {0};
     TRY(file_path(w->path[w->files], w->log, "%s", path));
-    TRY(read_lines(w, path, (char *)text.data));
+    if (file_is_there(path)) {
+        TRY(line_file(&in, path, FILE_LIMIT, w->log));
+        for (const char *line; (line = line_next(&in)) != NULL;)
+            TRY(take_line(w, &in, line));
+    }
     w->files++;
     return ERR_OK;
 }

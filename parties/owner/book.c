@@ -3,6 +3,7 @@
 #include "aim/budget.h"
 #include "base/date.h"
 #include "base/file.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -12,14 +13,12 @@
 #include <sys/stat.h>
 
 #define FILE_LIMIT ((size_t)4 << 20)
-#define LINE_SIZE 320 /* with the NUL */
 #define FINGERPRINT 35
 
 static const char head[] =
     "# What this key has sent to Trefoil studies (trefoil share --book): their budgets add up for\n"
     "# people whose rows are in several. Keep it as long as the data, and copy it to a new key.\n";
-static const char format[] = "format trefoil-book-1";
-#define WORD 7 /* "format " */
+static const char label[] = "trefoil-book-1";
 static const char *const state_words[] = {
     [BOOK_BEGUN] = "begun",
     [BOOK_SENT] = "sent",
@@ -83,97 +82,71 @@ static struct book_entry *find(const struct book *b, const struct book_entry *of
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-struct reading {
-    struct book *book;
-    bool known; /* the format has been said */
-    const char *path;
-    struct log *log;
-};
-
-/* ERR_DATA, not logged, for a line that is none. The book has room. */
-static enum err take_line(struct reading *r, const char *line)
+/* ERR_DATA, not logged, for a line that is none; it is `known` once the format has been said. */
+static enum err take_line(struct book *b, const struct line_reader *in, char *line, bool *known)
 {
     struct book_entry entry, *earlier;
+    const char *format = line_value(line, "format");
+    if (in->cut)
+        return ERR_DATA;
     if (line[0] == '#')
         return ERR_OK;
-    if (strcmp(line, format) == 0) {
-        r->known = true;
+    if (format != NULL) {
+        TRY(version_check(in->path, format, strlen(format), label, 1, in->log));
+        if (strcmp(format, label) != 0)
+            return ERR_DATA;
+        *known = true;
         return ERR_OK;
     }
-    if (!r->known) {
-        if (strncmp(line, format, WORD) == 0)
-            TRY(version_check(r->path, line + WORD, strlen(line + WORD), format + WORD, 1, r->log));
+    if (!*known)
         return ERR_DATA;
-    }
     TRY(read_entry(&entry, line));
-    earlier = find(r->book, &entry);
-    if (earlier != NULL)
-        *earlier = entry;
-    else
-        r->book->entry[r->book->entries++] = entry;
-    return ERR_OK;
-}
-
-static enum err fail(const struct reading *r, size_t number)
-{
-    if (!r->known)
-        return log_fail(r->log, ERR_STUDY,
-                        "%s:%zu: \"%s\" should stand before this line: the book of budgets was cut "
-                        "or altered; put a copy of it in its place",
-                        r->path, number, format);
-    return log_fail(
-        r->log, ERR_STUDY,
-        "%s:%zu is not an entry of a book of budgets: it was cut or altered; put a copy "
-        "of the file in its place, or see which study the line is of, delete the line, "
-        "and share with that study again, which writes it anew",
-        r->path, number);
-}
-
-/* A line without its end was cut. */
-static enum err parse(struct reading *r, const char *text, size_t n)
-{
-    char line[LINE_SIZE];
-    size_t number = 1;
-    for (size_t at = 0; at < n; number++) {
-        const char *end = memchr(text + at, '\n', n - at);
-        const size_t size = end == NULL ? n - at : (size_t)(end - text) - at;
-        enum err e = ERR_DATA;
-        if (end != NULL && size < sizeof line && memchr(text + at, '\0', size) == NULL) {
-            memcpy(line, text + at, size);
-            line[size] = '\0';
-            e = take_line(r, line);
-        }
-        if (e == ERR_DATA)
-            return fail(r, number);
-        TRY(e);
-        at += size + 1;
+    earlier = find(b, &entry);
+    if (earlier == NULL) {
+        TRY(memory_extend(&b->entry, b->entries + 1));
+        earlier = &b->entry[b->entries++];
     }
+    *earlier = entry;
     return ERR_OK;
+}
+
+static enum err parse(struct book *b, struct line_reader *in)
+{
+    bool known = false;
+    enum err e = ERR_OK;
+    for (char *line; e == ERR_OK && (line = line_next(in)) != NULL;)
+        e = take_line(b, in, line, &known);
+    if (e != ERR_OK)
+        book_clear(b);
+    if (e != ERR_DATA)
+        return e;
+    if (!known)
+        return line_fail(in, ERR_STUDY,
+                         "\"format %s\" should stand before this line: the book of budgets was cut "
+                         "or altered; put a copy of it in its place",
+                         label);
+    return line_fail(in, ERR_STUDY,
+                     "this is not an entry of a book of budgets: it was cut or altered; put a copy "
+                     "of the file in its place, or see which study the line is of, delete the "
+                     "line, and share with that study again, which writes it anew");
 }
 
 enum err book_parse(struct book *b, const char *path, const void *text, size_t n, struct log *log)
 {
-    struct reading r = {.book = b, .path = path, .log = log};
-    size_t lines = 0;
-    enum err e;
+    struct line_reader in CLEAN(line_clear) = {0};
     *b = (struct book){0};
-    for (size_t i = 0; i < n; i++)
-        lines += ((const char *)text)[i] == '\n';
-    TRY(memory_new(&b->entry, lines));
-    e = parse(&r, text, n);
-    if (e != ERR_OK)
-        book_clear(b);
-    return e;
+    TRY(line_text(&in, path, text, n, log));
+    return parse(b, &in);
 }
 
 enum err book_load(struct book *b, const char *path, struct log *log)
 {
-    struct bytes text CLEAN(bytes_clear) = {0};
+    struct line_reader in CLEAN(line_clear) = {0};
     *b = (struct book){0};
     if (!file_is_there(path))
         return ERR_OK;
-    TRY(file_read(path, FILE_LIMIT, &text, log));
-    return book_parse(b, path, text.data, text.size, log);
+    TRY(line_file(&in, path, FILE_LIMIT, log));
+    return parse(b, &in);
 }
 
 void book_clear(struct book *b)
@@ -206,7 +179,7 @@ enum err book_add(const char *path, const struct book_entry *entry, struct log *
     struct bytes lines CLEAN(bytes_clear) = {0};
     struct stat st;
     if (stat(path, &st) != 0 || st.st_size == 0)
-        text_put(&lines, "%s%s\n", head, format);
+        text_put(&lines, "%sformat %s\n", head, label);
     book_put(&lines, entry);
     text_put(&lines, "\n");
     bytes_put_u8(&lines, 0);

@@ -1,6 +1,6 @@
 #include "parties/study/token.h"
 
-#include "base/file.h"
+#include "base/line.h"
 #include "base/version.h"
 
 #include <sodium.h>
@@ -95,13 +95,9 @@ enum err token_parse(struct token *t, const char *text)
 }
 
 /* The first line that is a token of the key: ERR_DATA if there is none. */
-static enum err find_line(struct token *t, char *text, const uint8_t sign[32])
+static enum err find_line(struct token *t, struct line_reader *in, const uint8_t sign[32])
 {
-    for (char *line = text, *next; line != NULL; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
-        line[strcspn(line, "\r")] = '\0';
+    for (const char *line; (line = line_next(in)) != NULL;) {
         const enum err e = token_parse(t, line);
         if (e == ERR_MISMATCH || (e == ERR_OK && memcmp(t->sign, sign, sizeof t->sign) == 0))
             return e;
@@ -112,12 +108,10 @@ static enum err find_line(struct token *t, char *text, const uint8_t sign[32])
 enum err token_load(struct token *t, const struct study *study, const char *path,
                     const uint8_t sign[32], struct log *log)
 {
-    struct bytes file CLEAN(bytes_clear) = {0};
+    struct line_reader in CLEAN(line_clear) = {0};
     enum err e;
-    TRY(file_read(path, TOKEN_FILE_MOST, &file, log));
-    bytes_put_u8(&file, '\0');
-    TRY(bytes_ok(&file));
-    e = find_line(t, (char *)file.data, sign);
+    TRY(line_file(&in, path, TOKEN_FILE_MOST, log));
+    e = find_line(t, &in, sign);
     if (e == ERR_DATA)
         return log_fail(log, e, "%s has no token of this key; ask the study's issuer for one",
                         path);
