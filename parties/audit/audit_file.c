@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "base/encoding.h"
+#include "base/hash.h"
 #include "base/line.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -17,13 +18,7 @@
 
 void audit_chain(uint8_t hash[32], const char *text, size_t n)
 {
-    static const char label[] = "trefoil-audit-1";
-    crypto_hash_sha256_state state;
-    crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&state, hash, 32);
-    crypto_hash_sha256_update(&state, (const uint8_t *)text, n);
-    crypto_hash_sha256_final(&state, hash);
+    hash_labelled(hash, AUDIT_LABEL, hash, 32, text, n);
 }
 
 void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,

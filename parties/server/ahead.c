@@ -1,21 +1,15 @@
 #include "parties/server/ahead.h"
 
+#include "base/hash.h"
 #include "protocols/range.h"
 
-#include <sodium.h>
 #include <string.h>
 
 void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_t name[AHEAD_NAME])
 {
-    static const char label[] = "trefoil-ahead-name-1";
     uint8_t rest[1 + 8], digest[32];
-    crypto_hash_sha256_state hash;
     integer_put(integer_put(rest, kind, 1), i, 8);
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&hash, session, 32);
-    crypto_hash_sha256_update(&hash, rest, sizeof rest);
-    crypto_hash_sha256_final(&hash, digest);
+    hash_labelled(digest, "trefoil-ahead-name-1", session, 32, rest, sizeof rest);
     memcpy(name, digest, AHEAD_NAME);
 }
 

@@ -1,6 +1,7 @@
 #include "parties/server/round.h"
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/secret.h"
 
 #include <sodium.h>
@@ -51,13 +52,8 @@ void round_topic_of(const struct net *net, const char *label, const void *alike,
                     uint8_t topic[SESSION_ID_SIZE])
 {
     uint8_t at[8];
-    crypto_hash_sha256_state hash;
     integer_put(at, net_rounds(net), sizeof at);
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, strlen(label) + 1);
-    crypto_hash_sha256_update(&hash, at, sizeof at);
-    crypto_hash_sha256_update(&hash, alike, n);
-    crypto_hash_sha256_final(&hash, topic);
+    hash_labelled(topic, label, at, sizeof at, alike, n);
 }
 
 void round_topic(const struct net *net, const struct round_statement *own,

@@ -14,12 +14,12 @@
  * on disk by then is lost.
  */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "mpc/crew.h"
 #include "parties/server/round.h"
 #include "parties/server/worker_private.h"
 #include "protocols/range.h"
 
-#include <sodium.h>
 #include <string.h>
 
 /* What PROPOSE says in the place of an attempt, which is random. */
@@ -126,14 +126,9 @@ static enum err ask_all(struct making *m)
 /* What follows from lists that differ is masked by streams that differ. */
 static enum err set_topic(struct making *m)
 {
-    static const char label[] = "trefoil-ahead-1";
     uint8_t digest[32], topic[SESSION_ID_SIZE];
-    crypto_hash_sha256_state hash;
     round_ahead_digest(&m->w->ahead, digest);
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&hash, digest, sizeof digest);
-    crypto_hash_sha256_final(&hash, topic);
+    hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
     TRY(crew_topic(m->w->party, m->w->session, topic));
     return check_alike(m->w->party, digest, sizeof digest);
 }

@@ -2,13 +2,13 @@
 
 #include "base/clock.h"
 #include "base/date.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round_ledger.h"
 
-#include <sodium.h>
 #include <string.h>
 
 /* Rounds, after some rows could not join a run, until servers look for such again. */
@@ -238,15 +238,9 @@ static void expect_agreement(void *self, bool heard)
 
 static enum err new_engine(struct worker *w)
 {
-    static const char label[] = "trefoil-tape-2";
     uint8_t id[TAPE_ID_SIZE], ahead[32];
-    crypto_hash_sha256_state hash;
     round_ahead_digest(&w->ahead, ahead);
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&hash, w->session->id, SESSION_ID_SIZE);
-    crypto_hash_sha256_update(&hash, ahead, sizeof ahead);
-    crypto_hash_sha256_final(&hash, id);
+    hash_labelled(id, "trefoil-tape-2", w->session->id, SESSION_ID_SIZE, ahead, sizeof ahead);
     TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;

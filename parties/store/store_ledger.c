@@ -1,5 +1,7 @@
 #include "parties/store/store_private.h"
 
+#include "base/hash.h"
+
 #include <sodium.h>
 #include <string.h>
 
@@ -44,13 +46,7 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
 
 void store_chain(const void *entry, size_t n, uint8_t head[32])
 {
-    static const char label[] = "trefoil-ledger-2";
-    crypto_hash_sha256_state hash;
-    crypto_hash_sha256_init(&hash);
-    crypto_hash_sha256_update(&hash, (const uint8_t *)label, sizeof label);
-    crypto_hash_sha256_update(&hash, head, 32);
-    crypto_hash_sha256_update(&hash, entry, n);
-    crypto_hash_sha256_final(&hash, head);
+    hash_labelled(head, "trefoil-ledger-2", head, 32, entry, n);
 }
 
 enum err store_append_entry(struct store *s, const struct bytes *entry, struct store_head *head)
