@@ -84,7 +84,7 @@ enum err check_if_full(struct party *p)
 {
     const struct check *c = p->check;
     const bool full = c != NULL && check_log_bytes(&c->log) + c->numbers.bytes > c->limits.log;
-    return full ? check_flush(p) : ERR_OK;
+    return full ? c->prove(p) : ERR_OK;
 }
 
 enum err check_fail(struct party *p, const char *what)
@@ -136,13 +136,6 @@ enum err check_script(const struct check *c, uint8_t digest[CHECK_DIGEST])
     return ok ? ERR_OK : ERR_CRYPTO;
 }
 
-/* What all know, coins and digests of them among it, is public. */
-static void tell(const struct party *p, const void *words, size_t bytes)
-{
-    if (p->watch != NULL)
-        p->watch->opened(p->watch->self, words, bytes);
-}
-
 /* --- what goes to both ------------------------------------------------------------------------ */
 
 enum err check_hear(const struct party *p, unsigned from, const void *words, size_t bytes)
@@ -163,7 +156,7 @@ enum err check_heard(const struct party *p)
         if (EVP_DigestFinal_ex(c->heard[k], digest, NULL) != 1 ||
             EVP_DigestInit_ex(c->heard[k], EVP_sha256(), NULL) != 1)
             return ERR_CRYPTO;
-        tell(p, digest, sizeof digest);
+        party_opened(p, digest, sizeof digest);
         TRY(check_say_opened(p, digest, sizeof digest));
     }
     c->apart = true;
@@ -178,100 +171,4 @@ enum err check_alike(struct party *p, const void *bytes, size_t n)
     TRY(check_say_opened(p, bytes, n));
     p->check->apart = true;
     return ERR_OK;
-}
-
-/* Both scripts that have come must be this server's own. */
-static enum err compare_scripts(struct party *p, const uint8_t own[CHECK_DIGEST],
-                                const uint8_t last[CHECK_DIGEST], const uint8_t next[CHECK_DIGEST])
-{
-    if (memcmp(last, own, CHECK_DIGEST) != 0 || memcmp(next, own, CHECK_DIGEST) != 0)
-        return check_fail(p, "what was computed so far");
-    p->check->apart = false;
-    return ERR_OK;
-}
-
-enum err check_agree_lane(struct party *p)
-{
-    uint8_t own[CHECK_DIGEST] = {0}, came[2][CHECK_DIGEST];
-    const struct message all = move_whole(own, sizeof own);
-    const struct round round = {
-        .send = {{all}, {all}},
-        .receive = {{move_kept(came[NET_PREV], sizeof own)},
-                    {move_kept(came[NET_NEXT], sizeof own)}},
-    };
-    if (!p->check->apart)
-        return ERR_OK;
-    TRY(check_script(p->check, own));
-    TRY(move_round(p, &round));
-    tell(p, came, sizeof came);
-    return compare_scripts(p, own, came[NET_PREV], came[NET_NEXT]);
-}
-
-/* --- coin ------------------------------------------------------------------------------------- */
-
-#define HALF 16
-
-/* What one server tells another: a half, the digest of the other half, the script. */
-struct share_of_coin {
-    uint8_t half[HALF], other[CHECK_DIGEST], script[CHECK_DIGEST];
-};
-
-static bool fits(const uint8_t half[HALF], const uint8_t digest[CHECK_DIGEST], enum err *e)
-{
-    uint8_t own[CHECK_DIGEST];
-    *e = check_digest(half, HALF, own);
-    return *e == ERR_OK && memcmp(own, digest, sizeof own) == 0;
-}
-
-/* SHA-256("trefoil-coin-1", script, u_0, v_0 .. v_2): its first half is a key. */
-static enum err stream_of(const uint8_t script[CHECK_DIGEST], const uint8_t half[3][2][HALF],
-                          struct prg **weights)
-{
-    static const char label[] = "trefoil-coin-1";
-    uint8_t all[sizeof label + CHECK_DIGEST + 6 * HALF], coin[CHECK_DIGEST];
-    memcpy(all, label, sizeof label);
-    memcpy(all + sizeof label, script, CHECK_DIGEST);
-    memcpy(all + sizeof label + CHECK_DIGEST, half, 6 * HALF);
-    TRY(check_digest(all, sizeof all, coin));
-    return prg_new(weights, coin);
-}
-
-static enum err exchange(struct party *p, const struct share_of_coin sent[2],
-                         struct share_of_coin came[2])
-{
-    const size_t bytes = sizeof *sent;
-    const struct round round = {
-        .send = {[NET_PREV] = {move_whole(&sent[NET_PREV], bytes)},
-                 [NET_NEXT] = {move_whole(&sent[NET_NEXT], bytes)}},
-        .receive = {[NET_PREV] = {move_kept(&came[NET_PREV], bytes)},
-                    [NET_NEXT] = {move_kept(&came[NET_NEXT], bytes)}},
-    };
-    return move_round(p, &round);
-}
-
-enum err check_coin(struct party *p, struct prg **weights)
-{
-    const unsigned i = p->index, next = (i + 1) % 3, last = (i + 2) % 3;
-    struct share_of_coin sent[2], came[2];
-    uint8_t half[3][2][HALF]; /* u, v of each key */
-    enum err e;
-    *weights = NULL;
-    for (unsigned side = 0; side < 2; side++)
-        TRY(prg_fill(p->prg[side][PRG_COIN], half[(i + side) % 3], sizeof half[0]));
-    TRY(check_script(p->check, sent[NET_NEXT].script));
-    memcpy(sent[NET_PREV].script, sent[NET_NEXT].script, CHECK_DIGEST);
-    memcpy(sent[NET_NEXT].half, half[i][0], HALF);
-    memcpy(sent[NET_PREV].half, half[next][1], HALF);
-    TRY(check_digest(half[i][1], HALF, sent[NET_NEXT].other));
-    TRY(check_digest(half[next][0], HALF, sent[NET_PREV].other));
-    TRY(exchange(p, sent, came));
-    tell(p, came, sizeof came);
-    tell(p, half, sizeof half);
-    memcpy(half[last][0], came[NET_PREV].half, HALF);
-    memcpy(half[last][1], came[NET_NEXT].half, HALF);
-    TRY(compare_scripts(p, sent[NET_NEXT].script, came[NET_PREV].script, came[NET_NEXT].script));
-    if (!fits(half[last][0], came[NET_NEXT].other, &e) ||
-        !fits(half[last][1], came[NET_PREV].other, &e))
-        return e != ERR_OK ? e : check_fail(p, "a coin");
-    return stream_of(sent[NET_NEXT].script, (const uint8_t(*)[2][HALF])half, weights);
 }

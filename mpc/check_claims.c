@@ -48,29 +48,6 @@ enum err claims_weigh(struct claims claims[NUMBERS_RINGS], struct prg *weights)
     return ERR_OK;
 }
 
-const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
-                             uint64_t room[CLAIMS_TILE])
-{
-    static const uint64_t zeros[CLAIMS_TILE];
-    if (v == NULL)
-        return zeros;
-    if (ring == RING_64)
-        return (const uint64_t *)v + at;
-    for (size_t i = 0; i < n; i++)
-        room[i] = ring == RING_16 ? ((const uint16_t *)v)[at + i] : ((const uint32_t *)v)[at + i];
-    return room;
-}
-
-void claims_add(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
-{
-    uint64_t carry = 0;
-    for (size_t k = 0; k < words; k++) {
-        const word128 t = (word128)sum[k] + (k < n ? x[k] : 0) + carry;
-        sum[k] = (uint64_t)t;
-        carry = (uint64_t)(t >> 64);
-    }
-}
-
 /* --- claims ----------------------------------------------------------------------------------- */
 
 static enum err draw_masks(const struct claims *c, struct prg *prg, uint64_t *m)
@@ -200,16 +177,16 @@ static uint64_t added(const struct prime *f, const struct adding *a)
 static void add_minus_z(struct adding to[2], const struct check_record *r, const uint64_t *weight,
                         unsigned side)
 {
-    uint64_t room[CLAIMS_TILE];
+    uint64_t room[NUMBERS_TILE];
     for (size_t at = 0, n; at < r->words; at += n) {
-        n = r->words - at < CLAIMS_TILE ? r->words - at : CLAIMS_TILE;
+        n = r->words - at < NUMBERS_TILE ? r->words - at : NUMBERS_TILE;
         if (r->ring == RING_128) {
             const uint64_t *z = (const uint64_t *)r->minus_z[side] + 2 * at;
             for (size_t i = 0; i < n; i++)
                 for (unsigned k = 0; k < 2; k++)
                     add_weighed(&to[k], z[2 * i + k], weight[at + i]);
         } else {
-            const uint64_t *z = claims_words(r->ring, r->minus_z[side], at, n, room);
+            const uint64_t *z = check_numbers_words(r->ring, r->minus_z[side], at, n, room);
             for (size_t i = 0; i < n; i++)
                 add_weighed(&to[0], z[i], weight[at + i]);
         }

@@ -49,7 +49,15 @@ enum err claims_of_matrices(struct party *p, struct claims *c,
                             const struct check_folded *folded) MUST_CHECK;
 
 /* Adds a number of n words to one of `words`, modulo 2^(64 words). */
-void claims_add(uint64_t *sum, size_t words, const uint64_t *x, size_t n);
+static inline void claims_add(uint64_t *sum, size_t words, const uint64_t *x, size_t n)
+{
+    uint64_t carry = 0;
+    for (size_t k = 0; k < words; k++) {
+        const word128 t = (word128)sum[k] + (k < n ? x[k] : 0) + carry;
+        sum[k] = (uint64_t)t;
+        carry = (uint64_t)(t >> 64);
+    }
+}
 
 /* The low K bits. */
 word128 claims_modulo(const struct claims *c, word128 x);
@@ -66,10 +74,5 @@ void claims_at(struct claims *c, const struct prime *f, uint64_t y, uint64_t kap
  */
 void claims_less_z(const struct claims claims[NUMBERS_RINGS], const struct check_numbers *log,
                    const struct prime *f, uint64_t z[2]);
-
-/* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or where they stand. */
-#define CLAIMS_TILE 64
-const uint64_t *claims_words(enum ring ring, const void *v, size_t at, size_t n,
-                             uint64_t room[CLAIMS_TILE]);
 
 #endif

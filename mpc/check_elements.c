@@ -52,7 +52,7 @@ static void fill(struct filling *to, const struct prime_view *view, size_t n)
 /* What one tile's words weigh, and the same times 2^64. */
 struct weighing {
     const struct prime *f;
-    uint64_t w[CLAIMS_TILE], over[CLAIMS_TILE], high[CLAIMS_TILE], high_over[CLAIMS_TILE];
+    uint64_t w[NUMBERS_TILE], over[NUMBERS_TILE], high[NUMBERS_TILE], high_over[NUMBERS_TILE];
 };
 
 static void weigh(struct weighing *w, const struct check_record *r, const uint64_t *weight,
@@ -74,7 +74,7 @@ static void weighed_words(const struct weighing *w, enum ring ring, const void *
                           size_t n, uint64_t *out)
 {
     const struct prime *f = w->f;
-    uint64_t room[CLAIMS_TILE];
+    uint64_t room[NUMBERS_TILE];
     if (ring == RING_128) {
         const uint64_t *x = (const uint64_t *)v + 2 * at;
         for (size_t i = 0; i < n; i++)
@@ -82,18 +82,18 @@ static void weighed_words(const struct weighing *w, enum ring ring, const void *
                      prime_scaled(f, x[2 * i + 1], w->high[i], w->high_over[i]);
         return;
     }
-    const uint64_t *x = claims_words(ring, v, at, n, room);
+    const uint64_t *x = check_numbers_words(ring, v, at, n, room);
     for (size_t i = 0; i < n; i++)
         out[i] = prime_scaled(f, x[i], w->w[i], w->over[i]);
 }
 
 /* Words as they are, in `room` or where they stand. */
 static const uint64_t *plain_words(const struct prime *f, enum ring ring, const void *v, size_t at,
-                                   size_t n, uint64_t room[CLAIMS_TILE])
+                                   size_t n, uint64_t room[NUMBERS_TILE])
 {
     const uint64_t *x = (const uint64_t *)v + 2 * at;
     if (ring != RING_128)
-        return claims_words(ring, v, at, n, room);
+        return check_numbers_words(ring, v, at, n, room);
     for (size_t i = 0; i < n; i++)
         room[i] = prime_wide(f, (word128)x[2 * i + 1] << 64 | x[2 * i]);
     return room;
@@ -103,7 +103,7 @@ static const uint64_t *plain_words(const struct prime *f, enum ring ring, const 
 static void chosen(const struct numbers *n, const uint64_t *bits, size_t at, const uint64_t *factor,
                    uint64_t *out, size_t words)
 {
-    static const uint64_t zeros[CLAIMS_TILE];
+    static const uint64_t zeros[NUMBERS_TILE];
     n->p->kernel->bit_times64(out, bits + at / 64, factor, zeros, words);
 }
 
@@ -142,7 +142,7 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
     const uint64_t factor = prime_wide(f, r->factor[l]), over = prime_over(f, factor);
     struct prime_view view = {{NULL}};
     struct prime_block out;
-    uint64_t scaled[CLAIMS_TILE];
+    uint64_t scaled[NUMBERS_TILE];
     for (size_t i = 0; i < n; i++)
         scaled[i] = r->form[l] == CHECK_CHOICE ? prime_scaled(f, w->w[i], factor, over) : factor;
     for (unsigned v = 0; v < 4; v++) {
@@ -178,15 +178,15 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
 
 /* --- columns of matrices ---------------------------------------------------------------------- */
 
-_Static_assert(PRIME_BLOCK == KERNEL_STRIP && CLAIMS_TILE == KERNEL_STRIP, "a strip is a block");
+_Static_assert(PRIME_BLOCK == KERNEL_STRIP && NUMBERS_TILE == KERNEL_STRIP, "a strip is a block");
 
 /* Columns of a strip, whose rows weigh `weight`. */
 static void column_values(const struct numbers *n, const uint16_t *x,
-                          const uint64_t weight[KERNEL_ROWS], uint64_t out[CLAIMS_TILE])
+                          const uint64_t weight[KERNEL_ROWS], uint64_t out[NUMBERS_TILE])
 {
-    uint64_t high[CLAIMS_TILE];
+    uint64_t high[NUMBERS_TILE];
     n->p->kernel->value16(out, high, x, weight);
-    for (size_t i = 0; i < CLAIMS_TILE; i++)
+    for (size_t i = 0; i < NUMBERS_TILE; i++)
         out[i] = prime_wide(&n->field, out[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
 }
 
@@ -236,7 +236,7 @@ void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
         call_with(n, &n->column[to.at], to.at, call, arg);
     while (n->block == NULL && check_numbers_next(n->log, &place, &r))
         for (size_t at = 0, k; at < r.words; at += k) {
-            k = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
+            k = r.words - at < NUMBERS_TILE ? r.words - at : NUMBERS_TILE;
             put_elements(&to, &r, at, k);
         }
     filled(&to);

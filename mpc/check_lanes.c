@@ -5,6 +5,7 @@
  * uses what another one made before all have compared what they heard. Jobs (crew_jobs()) end with
  * a flush of each lane's own.
  */
+#include "mpc/check_matrix.h"
 #include "mpc/check_private.h"
 #include "mpc/crew.h"
 
@@ -15,7 +16,9 @@ static enum err begin_lane(void *self, struct party *lane, size_t k)
 {
     const struct check_limits *limits = self;
     (void)k;
-    return check_new_lane(lane, limits);
+    TRY(check_new_lane(lane, limits));
+    lane->check->prove = check_flush;
+    return ERR_OK;
 }
 
 size_t check_log_share(size_t lanes)
@@ -81,7 +84,7 @@ enum err check_agree(struct party *p)
  * Lane 0 uses what others made, and a cheat could hold back their coins until lane 0 has opened
  * what depends on it: so the scripts of all are in lane 0's.
  */
-enum err check_say_lanes(const struct party *p)
+static enum err say_lanes(const struct party *p)
 {
     for (size_t k = 1; k < crew_lanes(p); k++) {
         uint8_t digest[CHECK_DIGEST];
@@ -97,7 +100,7 @@ static enum err flush_lane(void *self, struct party *lane, size_t k)
     const struct check_ride *ride = k == 0 ? self : NULL;
     if (ride == NULL && !check_notes(lane->check) && !lane->check->owed)
         return check_agree_lane(lane);
-    return check_flush_lane(lane, ride);
+    return check_flush_lane(lane, ride, NULL);
 }
 
 enum err check_flush_with(struct party *p, struct check_ride *ride)
@@ -105,13 +108,24 @@ enum err check_flush_with(struct party *p, struct check_ride *ride)
     const struct check_guard *guard = &p->check->limits.guard;
     if (guard->ready != NULL && p->lane == 0 && !p->check->in_jobs)
         TRY(guard->ready(guard->self));
-    TRY(check_say_lanes(p));
+    TRY(say_lanes(p));
     return crew_each(p, flush_lane, ride);
 }
 
 enum err check_flush(struct party *p)
 {
     return check_clean(p) ? ERR_OK : check_flush_with(p, NULL);
+}
+
+enum err check_matrices(struct party *p, const struct check_matrices *m)
+{
+    bool whole = m->z.n == m->plans->cells;
+    for (size_t k = 0; k < m->tiles; k++)
+        whole = whole && m->tile[k].n % 64 == 0;
+    if (!whole)
+        return ERR_MISUSE;
+    TRY(say_lanes(p));
+    return check_flush_lane(p, NULL, m);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */

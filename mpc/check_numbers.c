@@ -353,3 +353,16 @@ bool check_numbers_next(const struct check_numbers *log, struct check_place *pla
     record->minus_z[1] = take(&at, h.has_z, aligned(h.words * ring_size(record->ring)));
     return true;
 }
+
+const uint64_t *check_numbers_words(enum ring ring, const void *v, size_t at, size_t n,
+                                    uint64_t room[NUMBERS_TILE])
+{
+    static const uint64_t zeros[NUMBERS_TILE];
+    if (v == NULL)
+        return zeros;
+    if (ring == RING_64)
+        return (const uint64_t *)v + at;
+    for (size_t i = 0; i < n; i++)
+        room[i] = ring == RING_16 ? ((const uint16_t *)v)[at + i] : ((const uint32_t *)v)[at + i];
+    return room;
+}

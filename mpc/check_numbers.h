@@ -71,4 +71,9 @@ void check_numbers_fill(struct check_numbers *log, struct check_place *place, st
 bool check_numbers_next(const struct check_numbers *log, struct check_place *place,
                         struct check_record *record);
 
+/* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or where they stand. */
+#define NUMBERS_TILE 64
+const uint64_t *check_numbers_words(enum ring ring, const void *v, size_t at, size_t n,
+                                    uint64_t room[NUMBERS_TILE]);
+
 #endif

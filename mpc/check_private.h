@@ -16,6 +16,7 @@
 
 struct check {
     struct check_limits limits;
+    enum err (*prove)(struct party *p); /* check_flush(), for notes, which stand below it */
     struct check_chunks chunks;
     struct check_log log;
     struct check_numbers numbers;
@@ -50,9 +51,8 @@ enum err check_say(const struct party *p, enum check_step step, uint64_t a, uint
 enum err check_say_opened(const struct party *p, const void *words, size_t bytes) MUST_CHECK;
 enum err check_digest(const void *p, size_t bytes, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
 
-/* The digest of the script so far. Those of all lanes, before lane 0 proves what it noted. */
+/* The digest of the script so far. */
 enum err check_script(const struct check *c, uint8_t digest[CHECK_DIGEST]) MUST_CHECK;
-enum err check_say_lanes(const struct party *p) MUST_CHECK;
 
 /*
  * Words that server `from` sends to both others, as this one makes or receives them; and the end of
@@ -89,9 +89,12 @@ enum err check_if_full(struct party *p) MUST_CHECK;
 /* A flush that proves matrices, and the sides that are made, beside what is noted. */
 enum err check_matrices(struct party *p, const struct check_matrices *m) MUST_CHECK;
 
-/* A flush even of an empty log, since the ride needs it; that of one lane, where it may be NULL. */
+/* A flush even of an empty log, since the ride needs it. */
 enum err check_flush_with(struct party *p, struct check_ride *ride) MUST_CHECK;
-enum err check_flush_lane(struct party *p, const struct check_ride *ride) MUST_CHECK;
+
+/* The flush of one lane; what rides, and matrices, may be NULL. */
+enum err check_flush_lane(struct party *p, const struct check_ride *ride,
+                          const struct check_matrices *matrices) MUST_CHECK;
 
 /* The check of one lane; whether it has noted anything that is to be proved. */
 enum err check_new_lane(struct party *p, const struct check_limits *limits) MUST_CHECK;

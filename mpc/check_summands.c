@@ -63,11 +63,11 @@ static inline void add_product(uint64_t sum[SUM], word128 x, word128 y)
 static void add_words64(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l, size_t at,
                         size_t n)
 {
-    uint64_t room[4][CLAIMS_TILE];
-    const uint64_t *xa = claims_words(r->ring, r->x[l][0], at, n, room[0]);
-    const uint64_t *xb = claims_words(r->ring, r->x[l][1], at, n, room[1]);
-    const uint64_t *ya = claims_words(r->ring, r->y[l][0], at, n, room[2]);
-    const uint64_t *yb = claims_words(r->ring, r->y[l][1], at, n, room[3]);
+    uint64_t room[4][NUMBERS_TILE];
+    const uint64_t *xa = check_numbers_words(r->ring, r->x[l][0], at, n, room[0]);
+    const uint64_t *xb = check_numbers_words(r->ring, r->x[l][1], at, n, room[1]);
+    const uint64_t *ya = check_numbers_words(r->ring, r->y[l][0], at, n, room[2]);
+    const uint64_t *yb = check_numbers_words(r->ring, r->y[l][1], at, n, room[3]);
     for (size_t i = 0; i < n; i++) {
         const word128 first = (word128)xa[i] * ya[i], second = (word128)xa[i] * yb[i];
         const word128 third = (word128)xb[i] * ya[i], two = first + second, three = two + third;
@@ -103,9 +103,9 @@ static inline uint64_t mask_at(const uint64_t *bits, size_t at)
 static void add_chosen64(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l, size_t at,
                          size_t n)
 {
-    uint64_t room[2][CLAIMS_TILE];
-    const uint64_t *ya = claims_words(r->narrow[l], r->y[l][0], at, n, room[0]);
-    const uint64_t *yb = claims_words(r->narrow[l], r->y[l][1], at, n, room[1]);
+    uint64_t room[2][NUMBERS_TILE];
+    const uint64_t *ya = check_numbers_words(r->narrow[l], r->y[l][0], at, n, room[0]);
+    const uint64_t *yb = check_numbers_words(r->narrow[l], r->y[l][1], at, n, room[1]);
     for (size_t i = 0; i < n; i++) {
         const uint64_t a = mask_at(r->x[l][0], at + i), b = mask_at(r->x[l][1], at + i);
         add_product(sum[i], r->factor[l], (word128)(ya[i] & a) + (yb[i] & a) + (ya[i] & b));
@@ -165,12 +165,12 @@ static bool is_there(const struct check_record *r, unsigned l)
 /* A tile begins with -z, or 0. */
 static void begin_tile(uint64_t (*sum)[SUM], const struct check_record *r, size_t at, size_t n)
 {
-    uint64_t room[CLAIMS_TILE];
+    uint64_t room[NUMBERS_TILE];
     const uint64_t *z = NULL;
     if (r->has_z && r->ring == RING_128)
         z = (const uint64_t *)r->minus_z[0] + 2 * at;
     else if (r->has_z)
-        z = claims_words(r->ring, r->minus_z[0], at, n, room);
+        z = check_numbers_words(r->ring, r->minus_z[0], at, n, room);
     for (size_t i = 0; i < n; i++) {
         sum[i][0] = z == NULL ? 0 : r->ring == RING_128 ? z[2 * i] : z[i];
         sum[i][1] = z != NULL && r->ring == RING_128 ? z[2 * i + 1] : 0;
@@ -204,14 +204,14 @@ static void put_line(struct buckets *b, const uint64_t sum[SUM], uint64_t theta)
 static void add_tile(struct buckets *b, const uint64_t *weight, const struct check_record *r,
                      size_t at, size_t n)
 {
-    uint64_t sum[CLAIMS_TILE][SUM];
+    uint64_t sum[NUMBERS_TILE][SUM];
     begin_tile(sum, r, at, n);
     for (unsigned l = 0; l < r->products; l++)
         if (is_there(r, l))
             add_summands(sum, r, l, at, n);
     for (size_t i = 1; r->one && i < n; i++)
         claims_add(sum[0], SUM, sum[i], SUM);
-    if (b->lines + CLAIMS_TILE > LINES)
+    if (b->lines + NUMBERS_TILE > LINES)
         drain(b);
     for (size_t i = 0; i < (r->one ? 1 : n); i++)
         put_line(b, sum[i], weight[r->relation + (r->one ? 0 : at + i)]);
@@ -254,7 +254,7 @@ enum err claims_sum(struct party *p, enum ring ring, struct claims *c)
     TRY(buckets_new(p, ring, &b));
     while (check_numbers_next(&p->check->numbers, &place, &r))
         for (size_t at = 0, n; r.ring == ring && at < r.words; at += n) {
-            n = r.words - at < CLAIMS_TILE ? r.words - at : CLAIMS_TILE;
+            n = r.words - at < NUMBERS_TILE ? r.words - at : NUMBERS_TILE;
             add_tile(&b, c->weight, &r, at, n);
         }
     drain(&b);

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/thread.h"
-#include "mpc/check.h"
 
 struct crew {
     size_t lanes;                          /* that do all kinds of work */
@@ -186,7 +185,7 @@ static enum err worst(const struct errand *errand, size_t lanes)
     return e;
 }
 
-static enum err run(struct party *p, size_t crew, size_t tiles,
+enum err crew_tiles(struct party *p, size_t crew, size_t tiles,
                     enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
 {
     struct errand errand[SESSION_LANES_MAX] = {0};
@@ -212,50 +211,14 @@ static enum err run(struct party *p, size_t crew, size_t tiles,
     return worst(errand, lanes);
 }
 
-enum err crew_run(struct party *p, size_t tiles,
-                  enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
-{
-    TRY(check_agree(p));
-    return run(p, crew_lanes(p), tiles, work, self);
-}
-
 enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
                    void *self)
 {
-    return run(p, crew_lanes(p), crew_lanes(p), work, self);
+    return crew_tiles(p, crew_lanes(p), crew_lanes(p), work, self);
 }
 
 enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
                         void *self)
 {
-    return run(p, crew_here(p), crew_here(p), work, self);
-}
-
-static size_t divide_up(size_t n, size_t by)
-{
-    return n / by + (n % by != 0);
-}
-
-static size_t tile_of(size_t lanes, size_t n, size_t most, size_t least)
-{
-    const size_t longest = divide_up(most, lanes * least) * least;
-    const size_t each = divide_up(n, lanes * longest); /* tiles, of each lane */
-    if (lanes == 1)
-        return most;
-    return each > 0 ? divide_up(divide_up(n, lanes * each), least) * least : least;
-}
-
-size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
-{
-    return tile_of(crew_lanes(p), n, most, least);
-}
-
-size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least)
-{
-    return tile_of(crew_all(p), n, crew_machines(p) * most, least);
-}
-
-size_t crew_machines(const struct party *p)
-{
-    return crew_all(p) / crew_most(p);
+    return crew_tiles(p, crew_here(p), crew_here(p), work, self);
 }

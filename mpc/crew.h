@@ -79,6 +79,11 @@ const struct party *crew_lane(const struct party *p, size_t k);
 enum err crew_each(struct party *p, enum err (*work)(void *self, struct party *lane, size_t k),
                    void *self) MUST_CHECK;
 
+/* crew_run() on the first `crew` lanes, which compare nothing before. */
+enum err crew_tiles(struct party *p, size_t crew, size_t tiles,
+                    enum err (*work)(void *self, struct party *lane, size_t tile),
+                    void *self) MUST_CHECK;
+
 /*
  * Calls work(self, lane, tile) for each tile, and waits for all. A lane writes nowhere but to its
  * tiles' own places; what lives in its scratch ends with the tile. Without a crew, or for one tile,

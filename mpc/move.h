@@ -26,12 +26,6 @@
 /* One stays in the second-level cache from the PRG to the socket. */
 #define MOVE_TILE ((size_t)256 << 10)
 
-/* What words are: 64 bits over XOR, or numbers modulo 2^K. */
-enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
-
-/* Bytes of a word. */
-size_t ring_size(enum ring ring);
-
 /* A shared vector, as words of the ring that goes with it; a is NULL where there is none. */
 struct operand {
     void *a, *b;

@@ -18,10 +18,8 @@ static enum err accept(struct party *p, struct arrival *a, const char *what)
 {
     uint8_t own[CHECK_DIGEST];
     TRY(check_digest(a->words, a->bytes, own));
-    if (p->watch != NULL) {
-        p->watch->opened(p->watch->self, own, sizeof own);
-        p->watch->opened(p->watch->self, a->digest, sizeof a->digest);
-    }
+    party_opened(p, own, sizeof own);
+    party_opened(p, a->digest, sizeof a->digest);
     return memcmp(own, a->digest, sizeof own) == 0 ? ERR_OK : check_fail(p, what);
 }
 
@@ -57,8 +55,7 @@ enum err move_third_checked(struct party *p, struct operand x, size_t words, uin
 
 enum err move_opened(struct party *p, uint64_t *out, size_t words)
 {
-    if (p->watch != NULL)
-        p->watch->opened(p->watch->self, out, words * sizeof *out);
+    party_opened(p, out, words * sizeof *out);
     return check_say_opened(p, out, words * sizeof *out);
 }
 
@@ -104,7 +101,6 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     uint8_t digest[CHECK_DIGEST];
     uint64_t *a, *b;
     struct round round = {0};
-    TRY(check_agree(p));
     TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
     TRY(clear_lanes(p, y->a, y->n, y->width, &a));
     TRY(clear_lanes(p, y->b, y->n, y->width, &b));

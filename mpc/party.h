@@ -104,6 +104,13 @@ void party_free(struct party **party);
 enum err party_topic(struct party *p, const struct session *session,
                      const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
+/* Words that all three know from here on, where they stand: a watch is told. */
+static inline void party_opened(const struct party *p, const void *words, size_t bytes)
+{
+    if (p->watch != NULL)
+        p->watch->opened(p->watch->self, words, bytes);
+}
+
 /* Random shares that nobody knows; no communication. */
 enum err party_random64(struct party *p, struct share64 *x) MUST_CHECK;
 enum err party_random_bits(struct party *p, struct bits *x) MUST_CHECK;

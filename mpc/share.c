@@ -2,6 +2,14 @@
 
 #include "base/memory.h"
 
+size_t ring_size(enum ring ring)
+{
+    static const size_t size[] = {
+        [RING_BITS] = 8, [RING_16] = 2, [RING_32] = 4, [RING_64] = 8, [RING_128] = 16,
+    };
+    return size[ring];
+}
+
 enum err share64_new(struct share64 *x, size_t n)
 {
     *x = (struct share64){memory_words(n, sizeof *x->a), memory_words(n, sizeof *x->b), n};

@@ -20,6 +20,12 @@
 
 typedef unsigned __int128 word128;
 
+/* What words are: 64 bits over XOR, or numbers modulo 2^K. */
+enum ring { RING_BITS, RING_16, RING_32, RING_64, RING_128 };
+
+/* Bytes of a word. */
+size_t ring_size(enum ring ring);
+
 struct share16 {
     uint16_t *a, *b;
     size_t n;

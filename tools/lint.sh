@@ -134,7 +134,7 @@ reach_is_found() {
 # Of mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what rides
 # already, and nothing of its own); whoever is given as $1 is looked at too.
 only_moves_send() { # [file]
-    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move\.c$' |
+    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move_round\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
     find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move|check)[_a-z]*\.[ch]$' |
         xargs -r grep -nHE '^#include "mpc/(move|check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
@@ -156,20 +156,21 @@ only_main_exits() {
 }
 
 # What an object of the product defines: "name NAME" for the linker, "global NAME" for state outside of any context, in
-# .data or .bss. Constant tables are in .rodata or, where they hold pointers, in .data.rel.ro. What a signal handler sets has
-# to be one.
+# .data or .bss; and "takes NAME", what it does not define itself. Constant tables are in .rodata or, where they hold pointers,
+# in .data.rel.ro. What a signal handler sets has to be one.
 names_of() { # object
     objdump -t "$1" | awk -F'\t' 'NF == 2 {
         n = split($1, word, " ")
         split($2, rest, " ")
         name = rest[2] == ".hidden" ? rest[3] : rest[2]
-        if (word[2] ~ /^[gw]/ && word[n] != "*UND*") print "name " name
+        if (word[n] == "*UND*") print "takes " name
+        else if (word[2] ~ /^[gw]/) print "name " name
         if (name != "stop_requested" && name !~ /^\./ && word[n] ~ /^(\.data|\.bss|\.tdata|\.tbss|\*COM\*)/ && word[n] !~ /^\.data\.rel\.ro/)
             print "global " name
     }'
 }
 
-product_names() { # name | global: "FILE WORD NAME"
+product_names() { # name | global | takes: "FILE WORD NAME"
     awk -v kept="$kept" -v word="$1" -v product="^($(IFS='|'; echo "${folders[*]}"))/" '
         NR == FNR { compiled[$1] = 1; next }
         $2 ~ product && $2 in compiled {
@@ -182,6 +183,20 @@ product_names() { # name | global: "FILE WORD NAME"
 no_mutable_globals() {
     product_names global | awk '{ print $1 ": " $3 " is mutable and outside of any context" }'
     product_names name | grep -q ' party_new$' || echo "no names of the product are known: $kept"
+}
+
+# No files of the lower folders call each other in a circle, whatever their headers include.
+calls_in_circles() { # ["FILE FILE": a call more]
+    { product_names name; product_names takes; [ -z "$1" ] || echo "$1"; } | awk '
+        $1 !~ /^(base|netio|mpc|protocols)\// { next }
+        NF == 2 { print; next }
+        $2 == "name" { of[$3] = $1; next }
+        $3 in of && of[$3] != $1 { print $1, of[$3] }' | tsort 2>&1 >/dev/null |
+        sed -n 's/^tsort: \([^ ]*\.c\)$/\1: calls in a circle with those beside it/p'
+}
+circles_are_found() {
+    calls_in_circles "mpc/move_round.c mpc/move_open.c" | grep -q '^mpc/move_open\.c:' ||
+        echo "a circle of mpc/move_round.c and mpc/move_open.c is not found"
 }
 
 # A function of ours with the name of a library's takes its place inside that library too: open64()
@@ -382,7 +397,7 @@ check "include order" include_order
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
-check "only mpc/move.c sends shares" only_moves_send
+check "only mpc/move_round.c sends" only_moves_send
 check "who else sends is found" senders_are_found
 check "include guards" guards
 check "no space at line ends" white_space
@@ -405,6 +420,8 @@ for compiler in "${compilers[@]}"; do
     check "no warnings ($compiler)" found_by "$compiler"
 done
 check "no mutable globals" no_mutable_globals
+check "no circles of calls up to protocols/" calls_in_circles ""
+check "a circle of calls is found" circles_are_found
 check "no names of libraries" no_name_of_a_library
 
 [ ${#skips[@]} -eq 0 ] || echo "skipped: ${skips[*]}"

@@ -1,7 +1,51 @@
+/*
+ * What crews are given: tiles and jobs. This stands above the check, which asks the same lanes by
+ * mpc/crew.c: lanes agree on what they heard before they start, and jobs end with a proof.
+ */
 #include "mpc/crew.h"
 
 #include "base/memory.h"
 #include "mpc/check.h"
+
+/* --- tiles ------------------------------------------------------------------------------------ */
+
+enum err crew_run(struct party *p, size_t tiles,
+                  enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
+{
+    TRY(check_agree(p));
+    return crew_tiles(p, crew_lanes(p), tiles, work, self);
+}
+
+static size_t divide_up(size_t n, size_t by)
+{
+    return n / by + (n % by != 0);
+}
+
+static size_t tile_of(size_t lanes, size_t n, size_t most, size_t least)
+{
+    const size_t longest = divide_up(most, lanes * least) * least;
+    const size_t each = divide_up(n, lanes * longest); /* tiles, of each lane */
+    if (lanes == 1)
+        return most;
+    return each > 0 ? divide_up(divide_up(n, lanes * each), least) * least : least;
+}
+
+size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
+{
+    return tile_of(crew_lanes(p), n, most, least);
+}
+
+size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least)
+{
+    return tile_of(crew_all(p), n, crew_machines(p) * most, least);
+}
+
+size_t crew_machines(const struct party *p)
+{
+    return crew_all(p) / crew_most(p);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 /* The arguments of the lanes that are here, and the results of all. */
 struct letters {
