@@ -24,6 +24,7 @@
 #include "bench/e2e_adult.h"
 #include "bench/study_text.h"
 #include "bench/tap.h"
+#include "parties/study/study_uploads.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "bench/cast.h"
 #include "bench/cpu.h"
+#include "parties/study/study_uploads.h"
 
 #include <jansson.h>
 #include <stdlib.h>

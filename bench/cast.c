@@ -9,6 +9,8 @@
 #include "parties/exchange/client.h"
 #include "parties/exchange/lines.h"
 #include "parties/exchange/upload.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -26,6 +26,7 @@
 #include "mpc/crew.h"
 #include "parties/server/ranks_mpi.h"
 #include "parties/server/tally.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/tape.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"

@@ -1,6 +1,7 @@
 #include "bench/tap.h"
 
 #include "base/memory.h"
+#include "parties/study/study_ports.h"
 #include "tests/support_process.h"
 
 #include <arpa/inet.h>

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

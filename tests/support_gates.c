@@ -6,6 +6,7 @@
 #include "netio/gate.h"
 #include "parties/exchange/head.h"
 #include "parties/exchange/request.h"
+#include "parties/study/study_ports.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,7 @@
 #include "tests/support_stores.h"
 
+#include "parties/study/study_uploads.h"
+
 enum err open_store(struct bench *b, unsigned i)
 {
     return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, b->server[i], i,

@@ -3,6 +3,7 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "parties/study/study_ports.h"
 #include "tests/support_three.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,7 @@
 #include "tests/support_whole.h"
 
+#include "parties/study/study_uploads.h"
+
 enum err rows_of(const struct whole *w, unsigned o, struct table **t)
 {
     unsigned first = (unsigned)w->s.study->owner[o].batch;

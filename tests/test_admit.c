@@ -7,6 +7,7 @@
 #include "tests/support_parse.h"
 
 #include "base/file.h"
+#include "parties/study/study_uploads.h"
 #include "parties/study/token.h"
 #include "tests/support_study.h"
 

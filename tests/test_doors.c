@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "parties/study/study_ports.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
 #include "tests/support_socket.h"

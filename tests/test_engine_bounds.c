@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/engine.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
+#include "parties/study/study_ports.h"
 #include "tests/support_scene.h"
 
 #include <arpa/inet.h>

@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/source.h"
+#include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
 #include "tests/support_domain.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"

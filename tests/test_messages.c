@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "parties/exchange/upload.h"
+#include "parties/study/study_uploads.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
 #include "tests/support_store.h"

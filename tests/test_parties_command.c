@@ -10,7 +10,7 @@
 #include "parties/command/help.h"
 #include "parties/command/process.h"
 #include "parties/study/keys.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -9,7 +9,8 @@
 #include "parties/study/bounds.h"
 #include "parties/study/keys.h"
 #include "parties/study/roster.h"
-#include "parties/study/study.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <string.h>

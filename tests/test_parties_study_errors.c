@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/nearest.h"
-#include "parties/study/study.h"
+#include "parties/study/study_uploads.h"
 #include "parties/study/yaml.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "parties/command/demo_data.h"
 #include "parties/study/keys.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/source.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/records_pack.h"
 #include "tests/support_domain.h"
 #include "tests/support_study.h"

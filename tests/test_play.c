@@ -16,6 +16,7 @@
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
+#include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
 #include "tests/support_store.h"
 #include "tests/support_study.h"

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
+#include "parties/study/study_uploads.h"
 
 #include <jansson.h>
 #include <math.h>

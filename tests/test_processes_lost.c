@@ -8,6 +8,7 @@
 #include "parties/exchange/request.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <signal.h>

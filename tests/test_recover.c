@@ -10,6 +10,7 @@
 #include "parties/exchange/price.h"
 #include "parties/server/recover.h"
 #include "parties/server/worker.h"
+#include "parties/study/study_ports.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -8,6 +8,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "parties/exchange/upload.h"
+#include "parties/study/study_ports.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
 #include "tests/support_socket.h"

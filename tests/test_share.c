@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/request.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
 #include "tests/support_process.h"
 
 #include <arpa/inet.h>

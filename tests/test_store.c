@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "parties/store/store_private.h"
+#include "parties/study/study_uploads.h"
 
 #include <sqlite3.h>
 #include <string.h>

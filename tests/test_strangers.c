@@ -14,6 +14,7 @@
 #include "netio/events.h"
 #include "netio/porter.h"
 #include "netio/socket.h"
+#include "parties/study/study_ports.h"
 #include "tests/support_netio.h"
 
 #include <arpa/inet.h>

@@ -8,6 +8,7 @@
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
 #include "parties/server/tally.h"
+#include "parties/study/study_uploads.h"
 #include "tests/support_process.h"
 #include "tests/support_three.h"
 

@@ -10,6 +10,8 @@
 #include "parties/study/bounds.h"
 #include "parties/study/expect.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_text.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 

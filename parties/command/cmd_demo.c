@@ -14,6 +14,7 @@
 #include "parties/command/process.h"
 #include "parties/exchange/lines.h"
 #include "parties/owner/pack.h"
+#include "parties/study/study_ports.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

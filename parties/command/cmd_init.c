@@ -1,5 +1,5 @@
 #include "parties/command/command.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 static const char help[] =
     "usage: trefoil init [FILE] [--force]\n"

@@ -14,7 +14,8 @@
 #include "parties/study/bounds.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
-#include "parties/study/study.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <math.h>

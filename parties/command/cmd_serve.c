@@ -2,6 +2,7 @@
 #include "parties/command/command.h"
 #include "parties/server/ranks.h"
 #include "parties/server/server.h"
+#include "parties/study/study_ports.h"
 
 #include <signal.h>
 #include <string.h>

@@ -14,6 +14,7 @@
 #include "parties/owner/self.h"
 #include "parties/owner/source.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"
+#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <math.h>

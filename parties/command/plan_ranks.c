@@ -5,6 +5,7 @@
 #include "netio/session.h"
 #include "parties/exchange/price.h"
 #include "parties/server/tally.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <stdio.h>

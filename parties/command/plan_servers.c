@@ -4,6 +4,7 @@
 #include "base/words.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/link.h"
 
 #include <inttypes.h>

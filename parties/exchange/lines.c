@@ -1,6 +1,7 @@
 #include "parties/exchange/lines.h"
 
 #include "base/clock.h"
+#include "parties/study/study_ports.h"
 
 #include <stdio.h>
 

@@ -24,20 +24,19 @@
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
 
 #include "base/bytes.h"
-#include "parties/study/keys.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/answers_pack.h"
 
 #define UPLOAD_ID_SIZE 16
 #define UPLOAD_SALT_SIZE 32
 #define UPLOAD_COMMITMENT_SIZE 32
-#define UPLOAD_RECORDS 0
 #define UPLOAD_VERSION 2u
 #define UPLOAD_SECRET_SIZE 32
 
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
     uint32_t owner; /* index in the study; set by the server from the key that sent it */
-    uint8_t form;   /* UPLOAD_RECORDS, or counts of so many bits a cell */
+    uint8_t form;   /* parties/study/study_uploads.h */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
     uint8_t salt[2][UPLOAD_SALT_SIZE];  /* of components index and index + 1 */
     bool has[2];                        /* component present: the vector may come later */

@@ -1,5 +1,7 @@
 #include "parties/owner/announce.h"
 
+#include "parties/study/study_uploads.h"
+
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "aim/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/answers_pack.h"
 #include "protocols/records_pack.h"
 

@@ -3,6 +3,7 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "mpc/crew.h"
 #include "parties/server/round_uploads.h"
+#include "parties/study/study_uploads.h"
 
 #include <math.h>
 #include <stdlib.h>

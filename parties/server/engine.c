@@ -4,6 +4,7 @@
 #include "mpc/ring.h"
 #include "parties/server/engine_forms.h"
 #include "parties/server/engine_merge.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/measure.h"
 
 #include <math.h>

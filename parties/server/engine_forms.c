@@ -2,6 +2,7 @@
 
 #include "aim/forms.h"
 #include "base/memory.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/forms.h"
 #include "protocols/measure.h"
 

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "netio/dial.h"
 #include "parties/exchange/request.h"
+#include "parties/study/study_ports.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 
 #include "base/date.h"
 #include "base/memory.h"
+#include "parties/study/study_uploads.h"
 
 #include <stdio.h>
 #include <string.h>

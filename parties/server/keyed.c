@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/scratch.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/answers.h"
 #include "protocols/link.h"
 #include "protocols/records_pack.h"

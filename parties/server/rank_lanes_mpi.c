@@ -9,6 +9,7 @@
 #include "netio/context.h"
 #include "netio/net.h"
 #include "parties/server/ranks_mpi.h"
+#include "parties/study/study_ports.h"
 #include "protocols/portion.h"
 #include "protocols/tape.h"
 

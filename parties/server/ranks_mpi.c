@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/server/ranks_mpi.h"
+#include "parties/study/study_ports.h"
 
 #include <mpi.h>
 #include <sched.h>

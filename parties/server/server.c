@@ -12,6 +12,7 @@
 #include "parties/server/ranks.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_ports.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include "parties/server/status.h"
 #include "parties/store/store_ledger.h"
 #include "parties/study/bounds.h"
+#include "parties/study/study_ports.h"
 
 #include <stdatomic.h>
 

@@ -4,6 +4,7 @@
 #include "mpc/crew.h"
 #include "mpc/ring.h"
 #include "mpc/scratch.h"
+#include "parties/study/study_uploads.h"
 #include "protocols/answers.h"
 #include "protocols/records.h"
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/server/ranks.h"
+#include "parties/study/study_ports.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Long vectors come to servers 1 and 2 in parts, which are kept, and joined when the last comes. */
 #include "parties/store/store_private.h"
+#include "parties/study/study_uploads.h"
 
 static enum err bytes_held(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], uint64_t *held)
 {

@@ -2,6 +2,7 @@
 #include "base/date.h"
 #include "parties/exchange/statement.h"
 #include "parties/store/store_private.h"
+#include "parties/study/study_uploads.h"
 
 static const char purged[] = "purged"; /* the note that holds the statement */
 

@@ -2,6 +2,7 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "parties/store/store_private.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 

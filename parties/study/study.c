@@ -1,4 +1,4 @@
-/* The study file as a whole: its short parts, loading it, and where its servers are. */
+/* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
 #include "aim/schedule.h"
@@ -310,7 +310,7 @@ void study_free(struct study **study)
     memory_free(study);
 }
 
-/* --- keys and ports --------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 bool study_revoked(const struct study *study, const struct public_identity *who)
 {
@@ -318,40 +318,4 @@ bool study_revoked(const struct study *study, const struct public_identity *who)
         if (public_identity_equal(&study->revoked[i], who))
             return true;
     return false;
-}
-
-void study_endpoint(const struct study *study, size_t server, unsigned port,
-                    char text[STUDY_ENDPOINT_SIZE])
-{
-    study_listen(study, server, port, study->server[server].host, 0, text);
-}
-
-/* Lanes for which ports from `base` on have room before `end`. */
-static unsigned room(unsigned base, unsigned end)
-{
-    const unsigned all = study_bulk(STUDY_BULK_PREV, STUDY_LANES_MAX);
-    return end - base < all ? (end - base - STUDY_BULK_PREV) / 2 : STUDY_LANES_MAX;
-}
-
-unsigned study_lanes_most(const struct study *study, uint16_t first)
-{
-    const struct study_server *s = study->server;
-    unsigned most = first != 0 ? room(first, 65536) : STUDY_LANES_MAX;
-    for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        unsigned end = 65536, lanes;
-        for (size_t k = 0; k < STUDY_SERVERS; k++)
-            if (strcmp(s[i].host, s[k].host) == 0 && s[k].port > s[i].port && s[k].port < end)
-                end = s[k].port;
-        lanes = room(s[i].port, end);
-        most = lanes < most ? lanes : most;
-    }
-    return most;
-}
-
-void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
-                  uint16_t first, char text[STUDY_ENDPOINT_SIZE])
-{
-    unsigned base = first != 0 ? first : study->server[server].port;
-    snprintf(text, STUDY_ENDPOINT_SIZE, "tcp://%.253s:%u", host != NULL ? host : "0.0.0.0",
-             base + port);
 }

@@ -31,7 +31,6 @@
 #define STUDY_SERVERS 3
 #define STUDY_NAME_SIZE 32
 #define STUDY_HOST_SIZE 254
-#define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
 #define STUDY_OWNERS_MAX 10000
 #define STUDY_OPEN_MAX 1000000
 #define STUDY_ANALYSTS_MAX 1000
@@ -41,23 +40,6 @@
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
 #define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
-
-/* What waits at endpoint's port + the number. PREV and NEXT are who dials in. */
-enum study_port {
-    STUDY_GATE = 0,         /* owners, analysts, neighbours: CURVE */
-    STUDY_CONTROL_PREV = 1, /* server i-1's control link: CURVE */
-    STUDY_CONTROL_NEXT = 2, /* server i+1's */
-    STUDY_BULK_PREV = 3,    /* server i-1's bulk link: bare, sealed by netio/net.h */
-    STUDY_BULK_NEXT = 4,
-    STUDY_PORTS = 5 /* and two more for each lane beyond the first, which some servers have */
-};
-
-/* Lanes compute side by side. The bulk link of lane k, for one of the two ports. */
-#define STUDY_LANES_MAX 16
-static inline unsigned study_bulk(enum study_port port, unsigned lane)
-{
-    return (unsigned)port + 2 * lane;
-}
 
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
@@ -192,24 +174,6 @@ bool study_good_name(const char *text);
 bool study_revoked(const struct study *study, const struct public_identity *who);
 
 /*
- * Where others reach a server's port: "tcp://host:port". A server dials the next one at
- * STUDY_CONTROL_PREV, and the previous one at STUDY_CONTROL_NEXT.
- */
-void study_endpoint(const struct study *study, size_t server, unsigned port,
-                    char text[STUDY_ENDPOINT_SIZE]);
-/*
- * Where the server itself listens, as a router may pass ports on: from port `first` on, or its
- * endpoint's if 0; on `host`, or on all addresses if NULL.
- */
-void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
-                  uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
-/*
- * The most lanes of a server that listens from `first` on: no ports reach those of the next server
- * on the same host.
- */
-unsigned study_lanes_most(const struct study *study, uint16_t first);
-
-/*
  * Owners are numbered: those that the study lists, and then those that tokens admit, by the token's
  * number, and are called token.17 and so on. What holds for one; whose batch it is; how many there
  * may be; whether a token is taken back.
@@ -222,11 +186,6 @@ size_t study_find_owner(const struct study *study, const char *name);
 size_t study_owners_most(const struct study *study);
 bool study_token_revoked(const struct study *study, uint32_t number);
 
-/* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
-uint64_t study_answers_bytes(const struct study *study, size_t owner);
-unsigned study_record_bits(const struct study *study, size_t owner); /* the validity bit counted */
-uint64_t study_records_bytes(const struct study *study,
-                             size_t owner); /* UINT64_MAX: not possible */
 /*
  * has[i]: owner i's upload is there. Clears it where a batch is not whole, since its rows cannot be
  * counted; returns how many are left.
@@ -241,22 +200,6 @@ bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first);
 uint32_t study_batch_most(const struct study *study, size_t first);
-/* When uploads are due to be purged of which the last came then; 0 if the study does not say. */
-int64_t study_purge_due(const struct study *study, int64_t last);
-/* The form that the study bounds the owner by (parties/exchange/upload.h), and its bytes. */
-unsigned study_upload_form(const struct study *study, size_t owner);
-uint64_t study_upload_bytes(const struct study *study, size_t owner);
-/*
- * Whether servers count maximal marginals. Of a copula whose owners all send records they count
- * attributes alone: what it asks of pairs is made of the records, without counts.
- */
-bool study_counts_pairs(const struct study *study);
-/*
- * Bytes of an upload of some form; 0 where the study's bounds do not carry it: they carry records
- * in place of counts, but not counts in place of records.
- */
-uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form);
-
 /*
  * How this study makes keys of persons, of columns that are called as the study calls them, or, in
  * the same order, by the names of a list with commas. ERR_USAGE, logged, for another number of
@@ -275,24 +218,5 @@ bool study_of_persons(const struct study *study);
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
 struct phrase study_fingerprint(const struct study *study);
-
-/*
- * The study in words: who takes part and sees what, the guarantee, the fingerprint, what is not
- * protected. `me`, unless NULL, is the reader, who is told their part.
- */
-void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
-
-/*
- * Where the numbers inside bins would gain by a step, more edges, spikes or a tail: a line for
- * each, or nothing. From the study alone.
- */
-enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
-
-/*
- * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
- * there is a file, unless `force`.
- */
-enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
-extern const char study_example[];
 
 #endif

@@ -1,7 +1,7 @@
 /* The example that trefoil init writes: parties/study/example.yaml, which is in the program. */
 #include "base/embed.h"
 #include "base/file.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,7 @@
 /* Who takes part in a study, each name and key once; and the roster's own parts. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
+#include "parties/study/study_ports.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What would help the numbers inside bins, judged by the bins alone. */
 #include "base/memory.h"
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* What a study says to people: who takes part, what is guaranteed, what is not. */
-#include "parties/study/study.h"
+#include "parties/study/study_text.h"
 
 #include "base/date.h"
 #include "base/words.h"
 #include "parties/study/roster.h"
+#include "parties/study/study_ports.h"
+#include "parties/study/study_uploads.h"
 
 #include <string.h>
 

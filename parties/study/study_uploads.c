@@ -1,7 +1,5 @@
-/*
- * What an owner uploads, counts or records: which form, how many bytes, and how many bits all
- * counts need.
- */
+#include "parties/study/study_uploads.h"
+
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
@@ -59,7 +57,7 @@ size_t study_taking_part(const struct study *study, bool *has)
 
 unsigned study_upload_form(const struct study *study, size_t owner)
 {
-    return study_owner(study, owner)->records ? 0 : study_owner(study, owner)->bits;
+    return study_owner(study, owner)->records ? UPLOAD_RECORDS : study_owner(study, owner)->bits;
 }
 
 uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form)
@@ -67,7 +65,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     const struct study_owner *o = study_owner(study, owner);
     if (form == study_upload_form(study, owner))
         return study_upload_bytes(study, owner);
-    if (form != 0 || o->pad_to >> o->bits != 0)
+    if (form != UPLOAD_RECORDS || o->pad_to >> o->bits != 0)
         return 0;
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
