@@ -19,7 +19,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,18 +42,6 @@ static const char help[] =
     "\n"
     "example:\n"
     "  trefoil demo --folder trefoil-demo\n";
-
-const char *const demo_servers[STUDY_SERVERS] = {"alder", "birch", "cedar"};
-
-void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
-{
-    char tail[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(tail, sizeof tail, format, args);
-    va_end(args);
-    snprintf(path, FILE_PATH, "%s/%s", d->folder, tail);
-}
 
 /* --- preparing -------------------------------------------------------------------------------- */
 

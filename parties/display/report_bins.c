@@ -3,7 +3,6 @@
  * their rows; inside them the density that is assumed.
  */
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* The pictures of a report but those of pairs. Colours are classes in report.css. */
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
@@ -9,11 +8,6 @@
 #define RANGES_MOST 104 /* bars of a histogram; more are added up */
 #define NAMES_MOST 16   /* rows of a chart of labels; the smaller ones are added up */
 #define BUDGET_BARS 48  /* and that of round 0 */
-
-void report_svg(struct bytes *out, double height)
-{
-    text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", REPORT_WIDTH, height);
-}
 
 /* Rows as a picture has room for: "8421", "12.3 M". */
 static void put_rows(struct bytes *out, double rows)

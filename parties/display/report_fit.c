@@ -1,6 +1,5 @@
 /* How far the model is from what was measured, marginal by marginal. */
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/display/report_private.h"
 
 #include <inttypes.h>

@@ -3,7 +3,6 @@
  * the two were independent. Ranges of numbers are as wide as they are.
  */
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
 
@@ -285,6 +284,18 @@ static enum err prepare(struct heat *h)
     high += NAME_ROOM * (double)(h->down.slots.count - h->down.slots.ranges);
     TRY(place(&h->across, REPORT_WIDTH - LEFT - 4));
     return place(&h->down, high);
+}
+
+void report_known_from(const struct report *r, const struct report_pair *p)
+{
+    if (p->times == 0)
+        text_put(r->out, "not measured");
+    else if (p->times == 1)
+        text_put(r->out, "measured in round %zu", p->first);
+    else
+        text_put(r->out, "measured %u times, in rounds %zu to %zu", p->times, p->first, p->last);
+    if (p->times > 0 && p->alone == 0)
+        text_put(r->out, ", with others");
 }
 
 enum err report_heat(const struct report *r, const struct report_pair *pair)

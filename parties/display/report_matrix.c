@@ -2,7 +2,6 @@
  * All pairs as a triangle: a row for each attribute, whose name stands at its end, on the diagonal,
  * where its column begins. How strong a pair is is a shade, whether it was measured a mark.
  */
-#include "base/text.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>

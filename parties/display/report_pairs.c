@@ -1,6 +1,5 @@
 /* Pairs of attributes: which were measured, how much they have to do with each other. */
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>
@@ -158,18 +157,6 @@ static void make_list(struct pairs *p)
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
-
-void report_known_from(const struct report *r, const struct report_pair *p)
-{
-    if (p->times == 0)
-        text_put(r->out, "not measured");
-    else if (p->times == 1)
-        text_put(r->out, "measured in round %zu", p->first);
-    else
-        text_put(r->out, "measured %u times, in rounds %zu to %zu", p->times, p->first, p->last);
-    if (p->times > 0 && p->alone == 0)
-        text_put(r->out, ", with others");
-}
 
 static void put_row(const struct report *r, const struct report_pair *p)
 {

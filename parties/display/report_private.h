@@ -5,6 +5,7 @@
 #include "aim/association.h"
 #include "aim/copula_model.h"
 #include "aim/model.h"
+#include "base/text.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"
 
@@ -99,7 +100,10 @@ void report_slot_name(const struct report_slots *s, size_t slot, size_t characte
 #define REPORT_BAND 2.0    /* standard deviations of noise that are shown, on either side: 95 % */
 
 /* `<svg ...aria-label="`: what a picture shows, in words, and then `">` are to follow. */
-void report_svg(struct bytes *out, double height);
+static inline void report_svg(struct bytes *out, double height)
+{
+    text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", REPORT_WIDTH, height);
+}
 
 /* report_chart.c. */
 enum err report_chart_attribute(const struct report *r, uint16_t attribute) MUST_CHECK;
@@ -127,9 +131,8 @@ struct report_pair {
     struct association association;
 };
 enum err report_pairs(const struct report *r) MUST_CHECK;
-/* Whether a pair was measured, and when. */
+/* report_heat.c: the model's rows of a pair; whether it was measured, and when. */
 void report_known_from(const struct report *r, const struct report_pair *p);
-/* report_heat.c: the model's rows of a pair. */
 enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;
 /* report_matrix.c: all pairs of so many attributes, of which `of` has every pair by its place. */
 void report_matrix(const struct report *r, const uint16_t *attribute, size_t attributes,

@@ -1,5 +1,4 @@
 #include "base/memory.h"
-#include "base/text.h"
 #include "parties/display/report_private.h"
 
 #include <math.h>

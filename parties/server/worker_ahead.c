@@ -27,62 +27,12 @@ static const uint8_t about_noise[REQUEST_ATTEMPT_SIZE] = "noise ahead v1";
 
 #define PAUSE_LEAST_MS 5000
 #define PAUSE_MOST_MS 600000
-#define SPENT 0.99 /* of the budget: what is left buys no round */
 
 enum wish {
     GO_ON,
     LATER, /* somebody asks for something, or this server ends */
     NEVER  /* --noise-ahead off, or the budget is spent, or the guard refuses */
 };
-
-/* --- how much there is ------------------------------------------------------------------------ */
-
-void worker_show_ahead(struct worker *w)
-{
-    const struct price_ahead sizes = price_ahead(w->site->study);
-    struct ahead_blocks here;
-    if (store_ahead(w->site->store, &here) != ERR_OK)
-        return;
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        atomic_store(&w->site->status.ahead[k], here.count[k] * sizes.samples[k]);
-        atomic_store(&w->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
-    }
-}
-
-static bool is_spent(const struct worker *w)
-{
-    const struct status *s = &w->site->status;
-    return atomic_load(&s->rho_spent) >= SPENT * atomic_load(&s->rho_limit);
-}
-
-void worker_drop_ahead(struct worker *w)
-{
-    static const struct ahead_blocks none;
-    size_t dropped = 0;
-    if (!is_spent(w))
-        return;
-    if (store_ahead_keep(w->site->store, &none, &dropped) != ERR_OK)
-        log_warn(w->site->log, "noise that was made ahead stays on disk, though the budget is "
-                               "spent");
-    worker_show_ahead(w);
-}
-
-/* --- what a run may take ---------------------------------------------------------------------- */
-
-enum err worker_name_ahead(struct worker *w)
-{
-    struct ahead_blocks own;
-    TRY(store_ahead(w->site->store, &own));
-    round_ahead(&w->ahead, w->net, &own);
-    return ERR_OK;
-}
-
-enum err worker_keep_ahead(struct worker *w)
-{
-    size_t dropped;
-    w->play.ahead = (struct ahead){.blocks = w->ahead.common};
-    return store_ahead_keep(w->site->store, &w->ahead.common, &dropped);
-}
 
 /* --- a session for noise ---------------------------------------------------------------------- */
 
@@ -102,7 +52,7 @@ static void clear(struct making *m)
 
 static enum wish own_wish(struct worker *w)
 {
-    if (w->site->ahead_s == 0 || is_spent(w) || guard_verdict(&w->guard) != ERR_OK)
+    if (w->site->ahead_s == 0 || worker_is_spent(w) || guard_verdict(&w->guard) != ERR_OK)
         return NEVER;
     return bell_has_rung(&w->site->bell) || atomic_load(w->site->stop) ? LATER : GO_ON;
 }
@@ -303,7 +253,7 @@ void worker_tend_ahead(struct worker *w)
     if (standing != w->idle.standing)
         worker_idle_from_now(w);
     w->idle.standing = standing;
-    if (w->site->ahead_s == 0 || w->session != NULL || standing != 3 || is_spent(w) ||
+    if (w->site->ahead_s == 0 || w->session != NULL || standing != 3 || worker_is_spent(w) ||
         clock_now_ms() < w->idle.due || bell_has_rung(&w->site->bell))
         return;
     memcpy(about, about_noise, sizeof about);

@@ -1,7 +1,8 @@
 /*
  * parties/server/worker_private.h - the worker's state, shared by what takes requests
- * (worker_ask.c), what servers 1 and 2 do with an OPEN (worker_follow.c), sessions
- * (worker_session.c) and their lanes (worker_lanes.c).
+ * (worker_ask.c) and answers them (worker_answer.c), what servers 1 and 2 do with an OPEN
+ * (worker_follow.c), sessions (worker_session.c), their lanes (worker_lanes.c), and noise for a run
+ * to come: made (worker_ahead.c) and kept (worker_blocks.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -98,15 +99,19 @@ enum err worker_listen(struct worker *w) MUST_CHECK;
 void worker_close_lanes(struct worker *w);
 
 /*
- * worker_ahead.c. Lets the names of the blocks that are here ride on the session's next exchange;
+ * worker_blocks.c. Lets the names of the blocks that are here ride on the session's next exchange;
  * after it, keeps for the session those that all three have named, and drops the others.
  */
 enum err worker_name_ahead(struct worker *w) MUST_CHECK;
 enum err worker_keep_ahead(struct worker *w) MUST_CHECK;
 /* What there is, in the status; and once the budget is spent nothing any more. */
 void worker_show_ahead(struct worker *w);
+bool worker_is_spent(const struct worker *w);
 void worker_drop_ahead(struct worker *w);
-/* Whether a session is about noise, and for nobody's run; what is done in it then: it is closed. */
+/*
+ * worker_ahead.c. Whether a session is about noise, and for nobody's run; what is done in it then:
+ * it is closed.
+ */
 bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE]);
 void worker_make_ahead(struct worker *w);
 /* At server 0: opens such a session when the time has come; after a request it is put off. */
@@ -121,7 +126,7 @@ void worker_follow(struct worker *w, const struct worker_ask *ask);
 /* At servers 1 and 2: joins a session if server 0 has proposed one; tells who waits in vain. */
 enum err worker_tend(struct worker *w, struct bytes *message) MUST_CHECK;
 
-/* Handles a request, unless `e` says that it is not to be, and answers. */
+/* worker_answer.c. Handles a request, unless `e` says that it is not to be, and answers. */
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e);
 
 /*

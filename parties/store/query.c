@@ -4,6 +4,13 @@
 
 #include <string.h>
 
+enum err query_failed(struct store *s, const char *what)
+{
+    return log_fail(s->log, ERR_SYSTEM,
+                    "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
+                    sqlite3_errmsg(s->db));
+}
+
 /*
  * To prepare a statement takes longer than to run most of them, so some are kept. One in use is not
  * among them: the same text within it has a statement of its own.
@@ -25,7 +32,7 @@ struct query query_of(struct store *s, const char *sql)
         *q.kept = NULL;
     } else if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q.statement, NULL) !=
                SQLITE_OK) {
-        q.e = store_failed(s, "prepare a statement");
+        q.e = query_failed(s, "prepare a statement");
     }
     return q;
 }
@@ -56,7 +63,7 @@ void query_forget(struct store *s)
 static void was_put(struct query *q, int result)
 {
     if (result != SQLITE_OK)
-        q->e = store_failed(q->store, "prepare a statement");
+        q->e = query_failed(q->store, "prepare a statement");
     q->next++;
 }
 
@@ -101,7 +108,7 @@ bool query_row(struct query *q)
     int result = q->e == ERR_OK ? sqlite3_step(q->statement) : SQLITE_DONE;
     q->next = 0;
     if (result != SQLITE_ROW && result != SQLITE_DONE)
-        q->e = store_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
+        q->e = query_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
     return result == SQLITE_ROW;
 }
 

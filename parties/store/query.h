@@ -22,6 +22,9 @@ struct query {
     enum err e;
 };
 
+/* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
+enum err query_failed(struct store *s, const char *what) MUST_CHECK;
+
 struct query query_of(struct store *s, const char *sql);
 enum err query_end(struct query *q) MUST_CHECK;
 /* Before the store is closed: frees what is kept of statements that have ended. */

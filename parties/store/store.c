@@ -183,7 +183,7 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     if (sqlite3_open_v2(path, &s->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
-        return store_failed(s, "open");
+        return query_failed(s, "open");
     sqlite3_busy_timeout(s->db, 1000);
     TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));

@@ -44,6 +44,12 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
     return reader_done(&in);
 }
 
+void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence)
+{
+    query_put(q, run, REQUEST_RUN_SIZE);
+    query_put_u64(q, sequence);
+}
+
 void store_chain(const void *entry, size_t n, uint8_t head[32])
 {
     hash_labelled(head, "trefoil-ledger-2", head, 32, entry, n);

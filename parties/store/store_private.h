@@ -51,8 +51,6 @@ enum err store_set_note(struct store *s, const char *key, const void *value, siz
 /* Whether the study was ended here (store_purge.c). */
 enum err store_is_purged(struct store *s, bool *is) MUST_CHECK;
 
-/* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
-enum err store_failed(struct store *s, const char *what) MUST_CHECK;
 /* SQL without parameters and rows. */
 enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
 /* The one number that a query without parameters gives; 0 for NULL, and as it was without a row. */
@@ -110,6 +108,8 @@ enum err store_write_entry(const struct store_round *round, const char *ledger,
                            struct bytes *out) MUST_CHECK;
 enum err store_read_entry(const void *p, size_t n, struct store_round *round,
                           char text[STORE_LEDGER_TEXT]) MUST_CHECK;
+/* A round's run and sequence, as the next two parameters. */
+void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);
 /* Within a transaction: adds it to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;
@@ -123,8 +123,6 @@ enum err store_check_ledger(struct store *s) MUST_CHECK;
 
 /* --- rounds and their noise ------------------------------------------------------------------- */
 
-/* A round's run and sequence, as the next two parameters. */
-void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);
 /* Within a transaction: the noise of a round, sealed. */
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise) MUST_CHECK;

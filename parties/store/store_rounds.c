@@ -27,12 +27,6 @@
     " analyst"
 #define FOUND COLUMNS ", standing, selected, attempts"
 
-void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence)
-{
-    query_put(q, run, REQUEST_RUN_SIZE);
-    query_put_u64(q, sequence);
-}
-
 /* As COLUMNS. */
 static void put_round(struct query *q, const struct store_round *round)
 {

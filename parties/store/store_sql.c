@@ -2,19 +2,12 @@
 
 #include <string.h>
 
-enum err store_failed(struct store *s, const char *what)
-{
-    return log_fail(s->log, ERR_SYSTEM,
-                    "store: cannot %s: %s (is the disk full, or the folder not writable?)", what,
-                    sqlite3_errmsg(s->db));
-}
-
 enum err store_execute(struct store *s, const char *sql)
 {
     enum err e = ERR_OK;
     pthread_mutex_lock(&s->lock);
     if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        e = store_failed(s, sql);
+        e = query_failed(s, sql);
     pthread_mutex_unlock(&s->lock);
     return e;
 }
@@ -24,7 +17,7 @@ static enum err execute_one(struct store *s, const char *sql)
 {
     struct query q = query_of(s, sql);
     if (q.e == ERR_OK && sqlite3_step(q.statement) != SQLITE_DONE)
-        q.e = store_failed(s, sql);
+        q.e = query_failed(s, sql);
     return query_end(&q);
 }
 

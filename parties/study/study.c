@@ -309,13 +309,3 @@ void study_free(struct study **study)
     memory_free(&s->revoked);
     memory_free(study);
 }
-
-/* --- keys ------------------------------------------------------------------------------------- */
-
-bool study_revoked(const struct study *study, const struct public_identity *who)
-{
-    for (size_t i = 0; i < study->revoked_count; i++)
-        if (public_identity_equal(&study->revoked[i], who))
-            return true;
-    return false;
-}

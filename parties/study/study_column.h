@@ -22,6 +22,7 @@ enum {
     COLUMN_KEYS
 };
 extern const char *const study_column_keys[COLUMN_KEYS];
+extern const char *const study_column_kinds[]; /* by enum domain_kind */
 
 /* Sets of keys, for study_check_keys(). */
 enum {

@@ -8,34 +8,6 @@
 
 #define LABEL_SIZE 128 /* an attribute's name, with its NUL */
 
-const char *const study_column_keys[COLUMN_KEYS] = {
-    [COLUMN_NAME] = "name",   [COLUMN_KIND] = "kind",       [COLUMN_MISSING] = "missing",
-    [COLUMN_WRITE] = "write", [COLUMN_OUTSIDE] = "outside", [COLUMN_VALUES] = "values",
-    [COLUMN_EDGES] = "edges", [COLUMN_MIN] = "min",         [COLUMN_MAX] = "max",
-    [COLUMN_BINS] = "bins",   [COLUMN_STEP] = "step",       [COLUMN_SPIKES] = "spikes",
-    [COLUMN_TAIL] = "tail",
-};
-
-static const char *const kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
-                                    [DOMAIN_INTEGER] = "integer",
-                                    [DOMAIN_NUMERIC] = "numeric"};
-
-enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
-                          unsigned refused)
-{
-    for (unsigned k = 0; k < COLUMN_KEYS; k++)
-        if ((refused >> k & 1) != 0 && c->part[k] != NULL)
-            return yaml_error(r->file, c->part[k],
-                              "the %s attribute %.64s takes no \"%s\" here; leave it out",
-                              kinds[c->kind], c->name, study_column_keys[k]);
-    for (unsigned k = 0; k < COLUMN_KEYS; k++)
-        if ((needed >> k & 1) != 0 && c->part[k] == NULL)
-            return yaml_error(r->file, c->node,
-                              "the %s attribute %.64s lacks the key \"%s\"; add it", kinds[c->kind],
-                              c->name, study_column_keys[k]);
-    return ERR_OK;
-}
-
 static enum err add_categorical(struct reading *r, const struct column *c)
 {
     const yaml_node_t *node = c->part[COLUMN_VALUES];
@@ -65,13 +37,6 @@ static enum err add_integer(struct reading *r, const struct column *c)
         domain_add_integer(r->study->domain, c->name, min, max, c->missing, c->policy, &r->quiet),
         c->node));
     return study_add_missing(r, c);
-}
-
-enum err study_add_missing(struct reading *r, const struct column *c)
-{
-    return study_note(
-        r, domain_set_missing(r->study->domain, c->missing_too, c->missing_too_count, &r->quiet),
-        c->part[COLUMN_MISSING]);
 }
 
 /* A text or a list of them; what is written for a missing value is the first, unless it is said. */
@@ -145,7 +110,7 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
                           LABEL_SIZE - 1);
     if (domain_find(r->study->domain, c.name) != DOMAIN_NO_CODE)
         return yaml_error(r->file, name, "there is an attribute %s already; rename one", c.name);
-    TRY(yaml_choice(r->file, c.part[COLUMN_KIND], "kind", kinds, 3, &kind));
+    TRY(yaml_choice(r->file, c.part[COLUMN_KIND], "kind", study_column_kinds, 3, &kind));
     c.kind = (enum domain_kind)kind;
     TRY(read_missing(r, &c));
     TRY(read_policy(r, &c));

@@ -212,3 +212,11 @@ enum err study_read_roster(struct reading *r, const yaml_node_t *version,
     TRY(read_revoked(r, revoked));
     return read_signatures(r, signatures);
 }
+
+bool study_revoked(const struct study *study, const struct public_identity *who)
+{
+    for (size_t i = 0; i < study->revoked_count; i++)
+        if (public_identity_equal(&study->revoked[i], who))
+            return true;
+    return false;
+}
