@@ -179,23 +179,6 @@ enum err store_put(struct store *store, const struct upload *u, bool replace, bo
     return store_savepoint_end(store, put(store, u, replace, complete));
 }
 
-enum err store_seat(struct store *store, uint32_t number, const uint8_t sign[32])
-{
-    struct query q = query_of(store, "INSERT OR IGNORE INTO seats VALUES(?, ?)");
-    bool taken;
-    query_put_u64(&q, number);
-    query_put(&q, sign, 32);
-    TRY(query_run(&q, &taken));
-    if (taken)
-        return ERR_OK;
-    q = query_of(store, "SELECT 1 FROM seats WHERE number = ? AND sign = ?");
-    query_put_u64(&q, number);
-    query_put(&q, sign, 32);
-    taken = query_row(&q);
-    TRY(query_end(&q));
-    return taken ? ERR_OK : ERR_REFUSED;
-}
-
 /* --- withdrawing, and what is here ------------------------------------------------------------ */
 
 static enum err withdraw(struct store *s, uint32_t owner)
