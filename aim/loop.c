@@ -85,14 +85,21 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-/* Whether counts of groups are as easy to score: larger ones may not fit, or take more noise. */
-static enum err check_bounds(struct loop *l, bool *fit)
+/*
+ * Takes merges back until scores have room for the counts of groups. Of squares until those are as
+ * easy to score, since larger ones take more noise.
+ */
+static enum err fit_merges(struct loop *l)
 {
     const struct aim_options *o = l->options;
+    const unsigned room = o->score == AIM_L2 || o->bounds.room < o->bounds.bits ? o->bounds.bits
+                                                                                : o->bounds.room;
     struct score_bounds merged;
-    TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
-    *fit = merged.bits <= (o->score == AIM_L2 ? o->bounds.bits : SCORE_BITS_MAX);
-    return ERR_OK;
+    for (;; merges_part(l->result->merges)) {
+        TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
+        if (merged.bits <= room)
+            return ERR_OK;
+    }
 }
 
 /* Codes of which it is known which combinations cannot occur stay apart. */
@@ -101,7 +108,7 @@ static enum err choose_merges(struct loop *l)
     const struct aim_options *o = l->options;
     struct aim_result *r = l->result;
     const double **counts CLEAN(memory_release) = NULL;
-    bool *keep CLEAN(memory_release) = NULL, fit;
+    bool *keep CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, o->domain->attributes));
     TRY(memory_new(&keep, o->domain->attributes));
     for (size_t i = 0; i < r->measurements; i++)
@@ -112,11 +119,7 @@ static enum err choose_merges(struct loop *l)
     TRY(memory_new(&r->merges, 1));
     TRY(merges_choose(r->merges, o->domain, counts,
                       model_estimate_total(o->domain, r->measurement, r->measurements), keep));
-    TRY(check_bounds(l, &fit));
-    if (fit)
-        return ERR_OK;
-    merges_clear(r->merges);
-    return merges_none(r->merges, o->domain);
+    return fit_merges(l);
 }
 
 /* All one-ways: the closure begins with them. */

@@ -221,6 +221,31 @@ uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from)
     return below;
 }
 
+uint32_t merges_largest(const struct merges *m, size_t attribute)
+{
+    uint32_t largest = 1;
+    if (m->group[attribute] == NULL)
+        return largest;
+    for (uint32_t from = 0, below; from < m->codes[attribute]; from = below) {
+        below = merges_below(m, attribute, from);
+        largest = below - from > largest ? below - from : largest;
+    }
+    return largest;
+}
+
+void merges_part(struct merges *m)
+{
+    uint32_t largest = 0;
+    size_t of = 0;
+    for (size_t i = 0; i < m->attributes; i++)
+        if (merges_largest(m, i) > largest) {
+            largest = merges_largest(m, i);
+            of = i;
+        }
+    memory_free(&m->group[of]);
+    m->groups[of] = m->codes[of];
+}
+
 uint64_t merges_cells(const struct merges *m, const struct clique *c)
 {
     uint64_t cells = 1;

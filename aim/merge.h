@@ -36,6 +36,8 @@ enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
  */
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
                        double total, const bool *keep) MUST_CHECK;
+/* Codes of the attribute with the largest group are on their own again. */
+void merges_part(struct merges *m);
 enum err merges_copy(struct merges *m, const struct merges *from) MUST_CHECK;
 void merges_clear(struct merges *m);
 void merges_free(struct merges **m); /* one that memory_new() made; may be NULL */
@@ -45,6 +47,8 @@ bool merges_any(const struct merges *m);
 bool merges_touch(const struct merges *m, const struct clique *c);
 bool merges_equal(const struct merges *a, const struct merges *b);
 
+/* Codes of the largest group. */
+uint32_t merges_largest(const struct merges *m, size_t attribute);
 /* Of a merged attribute: below which code the group ends that begins at `from`. */
 uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from);
 /* Merged cells of a marginal; UINT64_MAX on overflow. */

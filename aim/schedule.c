@@ -38,6 +38,12 @@ struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, 
     return s;
 }
 
+/* A last round takes all of the budget at most: what `most` rounds like the first would. */
+double schedule_epsilon_most(const struct schedule *start)
+{
+    return start->annealed ? start->epsilon * sqrt(start->most) : start->epsilon;
+}
+
 bool schedule_is_noise(double moved, double sigma, uint64_t cells)
 {
     return moved <= 0.797884560802865356 * sigma * (double)cells; /* sqrt(2/pi) */

@@ -43,6 +43,9 @@ unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed);
  */
 struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho);
 
+/* The largest epsilon that a round of a run may have that begins with this one. */
+double schedule_epsilon_most(const struct schedule *start);
+
 /* After a round: `moved` is the L1 change of the measured marginal's n_q = `cells` counts. */
 void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining);
 

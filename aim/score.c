@@ -12,18 +12,6 @@ uint64_t score_total(const struct score_bounds *b, uint32_t query)
     return b->total != NULL ? b->total[query] : UINT64_C(1) << b->bits;
 }
 
-/* Codes of the largest group of each attribute. */
-static void largest_groups(const struct merges *m, uint32_t *largest)
-{
-    for (size_t i = 0; i < m->attributes; i++) {
-        largest[i] = 1;
-        for (uint32_t from = 0, below; m->group[i] != NULL && from < m->codes[i]; from = below) {
-            below = merges_below(m, i, from);
-            largest[i] = below - from > largest[i] ? below - from : largest[i];
-        }
-    }
-}
-
 /* Nothing wraps: a cell counts no more than its marginal, whose total is bounded. */
 enum err score_merged(struct score_bounds *merged, const struct score_bounds *b,
                       const struct workload *w, const struct merges *m)
@@ -33,7 +21,8 @@ enum err score_merged(struct score_bounds *merged, const struct score_bounds *b,
     if (m == NULL)
         return ERR_OK;
     TRY(memory_new(&largest, m->attributes));
-    largest_groups(m, largest);
+    for (size_t i = 0; i < m->attributes; i++)
+        largest[i] = merges_largest(m, i);
     for (size_t q = 0; q < w->queries; q++) {
         const struct workload_query *query = &w->query[q];
         uint64_t most = w->query[query->parent].cells / query->cells * b->counts;
@@ -298,6 +287,47 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
         if (multiplier[i] < SCORE_MULTIPLIER_MIN)
             return too_small(t, i, log);
     }
+    return ERR_OK;
+}
+
+/* Whether every plan of some of the candidates, as select_room() says, has a width that fits. */
+static bool has_room(const struct select_terms *t, double most, const uint64_t *penalty)
+{
+    const int grid = (int)(score_bits(t->score) + change_bits(t)) + 1;
+    const double limit = 0x1.fffp61; /* 2^62 less the noise of any shift, and less rounding */
+    double least = INFINITY;
+    for (size_t i = 0; i < t->candidates; i++)
+        least = fmin(least, t->workload->query[t->query[i]].weight);
+    if (ldexp(t->epsilon, SCORE_SHIFT_MAX - grid) * least <
+        SCORE_MULTIPLIER_MIN * largest_weight(t))
+        return false;
+    for (size_t i = 0; i < t->candidates; i++) {
+        const double weight = t->workload->query[t->query[i]].weight,
+                     multiplier = fmax(ldexp(most, SCORE_SHIFT_MIN - grid),
+                                       2 * SCORE_MULTIPLIER_MIN * weight / least);
+        if (multiplier * ((double)range_of(t, t->query[i]) + (double)penalty[i]) > limit)
+            return false;
+    }
+    return true;
+}
+
+enum err select_room(const struct select_terms *terms, double most, unsigned *room, struct log *log)
+{
+    uint64_t *multiplier CLEAN(memory_release) = NULL, *penalty CLEAN(memory_release) = NULL;
+    struct select_terms t = *terms;
+    struct select_plan first;
+    TRY(memory_new(&multiplier, t.candidates));
+    TRY(memory_new(&penalty, t.candidates));
+    TRY(select_plan(&t, multiplier, penalty, &first, log));
+    for (t.bounds.bits = SCORE_BITS_MAX; !has_room(&t, most, penalty); t.bounds.bits--)
+        if (t.bounds.bits == terms->bounds.bits)
+            return log_fail(
+                log, ERR_RANGE,
+                "select: scores of counts of up to 2^%u could need more than %d bits in "
+                "a later round; lower the bound on rows or the number of cells, or make "
+                "weights more even",
+                terms->bounds.bits, SCORE_WIDTH_MAX);
+    *room = t.bounds.bits;
     return ERR_OK;
 }
 

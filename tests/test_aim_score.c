@@ -171,6 +171,76 @@ TEST(plans_of_squares_cover_their_extremes)
     assert_true(planned > 200);
 }
 
+static double between(struct random *r, double low, double high)
+{
+    return low * pow(high / low, random_double(r));
+}
+
+/*
+ * Where a study has room, every selection of a run has a plan: of any candidates, at any epsilon,
+ * with counts as large as merges may make them. And far beyond it not.
+ */
+TEST(every_selection_has_a_plan_where_there_is_room)
+{
+    static const uint32_t size[] = {2, 7, 32, 100};
+    struct domain *d CLEAN(domain_free) = support_domain(size, 4);
+    struct random r;
+    unsigned roomy = 0, tight = 0, refused = 0, beyond = 0;
+    random_seed_u64(&r, 13);
+    for (int run = 0; run < 600; run++) {
+        static const struct clique given[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {3}}};
+        const double weight[] = {1, between(&r, 0.1, 10), between(&r, 1, 5), 1};
+        struct workload *w CLEAN(workload_free) = NULL;
+        uint32_t query[8];
+        uint64_t m[8], p[8], total[8];
+        unsigned room;
+        struct select_plan plan;
+        struct select_terms t = {.domain = d, .query = query}, one;
+        double most;
+        assert_int_equal(workload_new(&w, d, given, weight, 4, NULL), ERR_OK);
+        assert_in_range(w->queries, 1, 8);
+        t.workload = w;
+        t.score = run % 3 == 2 ? AIM_L2 : AIM_L1;
+        t.bounds = (struct score_bounds){.bits = 8 + (unsigned)random_below(&r, 32)};
+        if (t.score == AIM_L1)
+            t.bounds.total = total;
+        t.epsilon = between(&r, 1e-3, 1);
+        t.sigma = between(&r, 1, 4096);
+        most = between(&r, t.epsilon, 8);
+        for (t.candidates = 0; t.candidates < w->queries; t.candidates++) {
+            query[t.candidates] = (uint32_t)t.candidates;
+            total[t.candidates] = random_below(&r, UINT64_C(1) << (10 + random_below(&r, 34)));
+        }
+        if (select_room(&t, most, &room, NULL) != ERR_OK) {
+            refused++;
+            continue;
+        }
+        assert_in_range(room, t.bounds.bits, SCORE_BITS_MAX);
+        *(room > t.bounds.bits ? &roomy : &tight) += 1;
+        for (int k = 0; k < 30; k++) {
+            one = t;
+            one.candidates = 0;
+            for (uint32_t q = 0; q < w->queries; q++)
+                if (random_below(&r, 3) > 0 || (one.candidates == 0 && q + 1 == w->queries))
+                    query[one.candidates++] = q;
+            one.bounds.bits += (unsigned)random_below(&r, room - t.bounds.bits + 1);
+            one.epsilon = k == 0 ? t.epsilon : k == 1 ? most : between(&r, t.epsilon, most);
+            one.sigma = between(&r, 1e-3, t.sigma);
+            assert_int_equal(select_plan(&one, m, p, &plan, NULL), ERR_OK);
+        }
+        if (room + 3 <= SCORE_BITS_MAX) { /* three bits more, and all of them */
+            one = t;
+            for (one.candidates = 0; one.candidates < w->queries; one.candidates++)
+                query[one.candidates] = (uint32_t)one.candidates;
+            one.bounds.bits = room + 3;
+            beyond += select_plan(&one, m, p, &plan, NULL) != ERR_OK;
+            one.epsilon = most;
+            beyond += select_plan(&one, m, p, &plan, NULL) != ERR_OK;
+        }
+    }
+    assert_true(roomy > 100 && tight > 5 && refused > 50 && beyond > 50);
+}
+
 /*
  * Every count and estimate within the bound: a row changes a score by no more than what it is
  * charged for, and so little.

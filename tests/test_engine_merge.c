@@ -230,6 +230,73 @@ TEST(merged_cells_open_what_they_do_in_the_clear)
     equals(&missing, AT_ONCE);
 }
 
+/* --- what is refused -------------------------------------------------------------------------- */
+
+struct refused {
+    struct whole *w;
+    char said[3][600];
+    enum err within[3], beyond[3];
+};
+
+/* Selections and measurements, by groups of so many codes: nothing is opened. */
+static enum err refuse(struct party *p, void *shared)
+{
+    struct refused *f = shared;
+    struct log log = {.buffer = f->said[p->index], .buffer_size = 600, .level = LOG_ERROR};
+    struct engine *g CLEAN(engine_free) = NULL;
+    uint32_t query = 0;
+    uint64_t estimate[64] = {0};
+    struct request r = {.kind = REQUEST_SELECT,
+                        .queries = 1,
+                        .query = &query,
+                        .estimate = estimate,
+                        .epsilon = 0.1,
+                        .sigma = 10,
+                        .multiplier = 1000};
+    TRY(load_engine(f->w, p, &g));
+    g->log = &log;
+    for (unsigned k = 0; k < 2; k++) {
+        struct merges m CLEAN(merges_clear);
+        struct engine_step step;
+        enum err *e = k == 0 ? &f->within[p->index] : &f->beyond[p->index];
+        merge_by(&m, f->w->s.study->domain, k == 0 ? 2 : 64);
+        bytes_clear(&r.merges);
+        merges_write(&m, &r.merges);
+        *e = engine_prepare(g, &r, &step);
+        if (*e == ERR_OK)
+            engine_step_clear(&step);
+        r.kind = REQUEST_MEASURE;
+    }
+    bytes_clear(&r.merges);
+    return ERR_OK;
+}
+
+/* Merges of which scores might not fit are the analyst's, and cost nobody's budget. */
+TEST(merges_beyond_the_room_of_scores_are_refused)
+{
+    static const char large[] = "domain:\n"
+                                "  - {name: x, kind: integer, min: 1, max: 32}\n"
+                                "  - {name: y, kind: integer, min: 1, max: 64}\n";
+    static const char most[] = "    max_rows: 400000000\n    as: counts\n";
+    static const char *const part[] = {most, most, most};
+    const struct support_options o = {.owners = OWNERS, .domain = large, .part = part};
+    struct refused *f CLEAN(memory_release) = memory_array(1, sizeof *f);
+    struct whole *w CLEAN(memory_release) = memory_array(1, sizeof *w);
+    struct three_costs costs;
+    whole_new(w, &o);
+    f->w = w;
+    assert_in_range(w->bounds->counts.room, w->bounds->counts.bits + 1, SCORE_BITS_MAX - 1);
+    assert_int_equal(three_run(5, refuse, f, &costs), ERR_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(f->within[i], ERR_OK);
+        assert_int_equal(f->beyond[i], ERR_REFUSED);
+        assert_non_null(strstr(f->said[i], "the request merges too many codes"));
+    }
+    for (unsigned r = 0; r < OPEN_REASONS; r++)
+        assert_int_equal(costs.opened_calls[r], 0);
+    whole_free(w);
+}
+
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 /* Bits of the largest merged cell, where every cell that owners bound is full. */

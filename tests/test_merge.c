@@ -119,6 +119,23 @@ TEST(cells_of_a_marginal_are_those_of_groups)
     domain_free(&d);
 }
 
+TEST(the_largest_group_is_parted_first)
+{
+    struct domain *d = domain_of(4);
+    struct merges m = merges_made(d, false, false);
+    assert_int_equal(merges_largest(&m, 0), 1);
+    assert_int_equal(merges_largest(&m, 1), 2);
+    assert_int_equal(merges_largest(&m, 2), 3);
+    merges_part(&m);
+    assert_true(m.group[1] != NULL && m.group[2] == NULL && m.groups[2] == 5);
+    assert_int_equal(merges_largest(&m, 2), 1);
+    merges_part(&m);
+    assert_false(merges_any(&m));
+    assert_int_equal(m.groups[1], 5);
+    merges_clear(&m);
+    domain_free(&d);
+}
+
 static enum err read_back(const struct bytes *b, const struct domain *d, struct merges *m)
 {
     struct reader r = reader_of(b->data, b->size);

@@ -97,20 +97,25 @@ static enum err watch_select(void *self, struct aim_select *request)
     return w->inner.select(w->inner.self, request);
 }
 
+/* `w` may be NULL. */
 static struct aim_result *run(const struct stage *g, struct aim_options *o, struct watch *w,
                               struct random *r)
 {
     struct noise_source noise = noise_from_random(r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    struct aim_backend backend = {.self = w, .measure = watch_measure, .select = watch_select};
+    const struct aim_backend watching = {
+        .self = w, .measure = watch_measure, .select = watch_select};
+    struct aim_backend backend;
     struct aim_result *result;
     assert_int_equal(
         table_read_csv(&t, g->s.study->domain, support_path(&g->s, "rows.csv"), NULL, NULL),
         ERR_OK);
     assert_int_equal(plaintext_new(&p, g->s.study->workload, t, &noise, NULL), ERR_OK);
-    *w = (struct watch){plaintext_backend(p), g->s.study->domain, g->s.study->workload, 0};
-    assert_int_equal(aim_run(&result, o, &backend, NULL), ERR_OK);
+    backend = plaintext_backend(p);
+    if (w != NULL)
+        *w = (struct watch){backend, g->s.study->domain, g->s.study->workload, 0};
+    assert_int_equal(aim_run(&result, o, w != NULL ? &watching : &backend, NULL), ERR_OK);
     return result;
 }
 
@@ -154,6 +159,45 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
     assert_true(support_same_files(path("a"), path("b")));
     assert_int_equal(merges_query_cells(whole->merges, &o.workload->query[5]),
                      4 * whole->merges->groups[1]);
+}
+
+/* Owners of counts may fill every cell of a group: what scores could not hold stays apart. */
+TEST(a_run_merges_what_scores_have_room_for)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct merges kept CLEAN(merges_clear) = {0};
+    struct aim_options o;
+    struct random r;
+    unsigned seen = 0;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 1,
+                             .bounds = {.bits = 10, .counts = 63},
+                             .select_slack = 1e-6,
+                             .measure_slack = 7.7e-6,
+                             .fit_final = 5};
+    for (unsigned room = 16; room >= o.bounds.bits; room--) {
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
+        struct score_bounds merged;
+        unsigned some = 0;
+        o.bounds.room = room;
+        random_seed_u64(&r, 3);
+        result = run(&g, &o, NULL, &r);
+        if (kept.attributes == 0)
+            assert_int_equal(merges_copy(&kept, result->merges), ERR_OK);
+        for (;; merges_part(&kept)) {
+            assert_int_equal(score_merged(&merged, &o.bounds, o.workload, &kept), ERR_OK);
+            if (merged.bits <= room || !merges_any(&kept))
+                break;
+        }
+        assert_true(merges_equal(&kept, result->merges));
+        for (size_t i = 0; i < 3; i++)
+            some += kept.group[i] != NULL;
+        seen |= 1u << some;
+    }
+    assert_int_equal(seen, 7); /* of two columns, of one, of none */
 }
 
 /* --- files and commands ----------------------------------------------------------------------- */

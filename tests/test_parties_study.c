@@ -5,8 +5,8 @@
 #include "aim/schedule.h"
 #include "aim/score.h"
 #include "base/bytes.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/bounds.h"
 #include "parties/study/keys.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
@@ -355,22 +355,30 @@ TEST(a_random_workload_is_the_same_for_its_seed)
         study_free(&s[i]);
 }
 
-/* What the arithmetic carries, of a table of 65536 x `second` cells and owners of 2^30 - 1 rows. */
-static void expect_too_much(struct fixture *f, const char *second, const char *words)
+/* The bounds of a table of so many cells, where one owner has up to 2^30 - 1 rows. */
+static enum err bounds_of(struct fixture *f, unsigned first, unsigned second, const char *rounds,
+                          struct bounds **bounds)
 {
     char domain[256];
-    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear);
-    struct bounds *bounds = NULL;
+    struct bytes b CLEAN(bytes_clear), c CLEAN(bytes_clear), d CLEAN(bytes_clear);
     struct study *s CLEAN(study_free) = NULL;
     snprintf(domain, sizeof domain,
-             "  - {name: big, kind: integer, min: 0, max: 65534}\n"
-             "  - {name: second, kind: integer, min: 1, max: %s}\nworkload:\n"
+             "  - {name: big, kind: integer, min: 1, max: %u}\n"
+             "  - {name: second, kind: integer, min: 1, max: %u}\nworkload:\n"
              "  - {attributes: [big, second]}\n",
-             second);
+             first, second);
     b = edited(base_text, "workload:\n", domain);
     c = edited((const char *)b.data, "max_rows: 500", "max_rows: 1073741823, as: counts");
-    assert_int_equal(parse_text(f, (const char *)c.data, &s), ERR_OK);
-    assert_int_equal(bounds_new(&bounds, s, &f->log), ERR_RANGE);
+    d = edited((const char *)c.data, "rounds: 4\n", rounds);
+    assert_int_equal(parse_text(f, (const char *)d.data, &s), ERR_OK);
+    return bounds_new(bounds, s, &f->log);
+}
+
+static void expect_too_much(struct fixture *f, unsigned first, unsigned second, const char *rounds,
+                            const char *words)
+{
+    struct bounds *bounds = NULL;
+    assert_int_equal(bounds_of(f, first, second, rounds, &bounds), ERR_RANGE);
     assert_null(bounds);
     if (strstr(f->sink, words) == NULL)
         fail_msg("not \"%s\" but %s", words, f->sink);
@@ -379,10 +387,23 @@ static void expect_too_much(struct fixture *f, const char *second, const char *w
 TEST(counts_that_the_arithmetic_cannot_carry_are_refused)
 {
     /* 46 bits in the one cell of `second` */
-    expect_too_much(*state, "1",
+    expect_too_much(*state, 65535, 1, "rounds: 4\n",
                     "counts could need 46 bits, more than the 40 carried; lower max_rows");
-    expect_too_much(*state, "17",
+    expect_too_much(*state, 65535, 17, "rounds: 4\n",
                     "the marginal big could count up to 1073742123 in each of 1114095 cells");
+}
+
+/* What no run could select from is refused before it has spent anything on one-ways. */
+TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
+{
+    struct bounds *b CLEAN(bounds_free) = NULL;
+    expect_too_much(*state, 64, 64, "rounds: 4\n",
+                    "scores of counts of up to 2^37 could need more than 63 bits in a later round");
+    expect_too_much(*state, 512, 64, "rounds: 4\n", "scores need 64 bits even at the coarsest");
+    expect_too_much(*state, 512, 64, "rounds: annealed\n", "a round is too small to weigh age");
+    assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);
+    assert_int_equal(b->counts.bits, 37);
+    assert_int_equal(b->counts.room, 39); /* less than the arithmetic carries otherwise */
 }
 
 /* --- prices ----------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
-#include "parties/study/bounds.h"
+#include "parties/exchange/bounds.h"
 #include "tests/support_process.h"
 #include "tests/support_result.h"
 

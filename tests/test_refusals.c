@@ -12,9 +12,9 @@
 #include "base/secret.h"
 #include "parties/analyst/release.h"
 #include "parties/audit/audit_file.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/lines.h"
-#include "parties/study/bounds.h"
 #include "tests/support_process.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "aim/table/join.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"
-#include "parties/study/bounds.h"
+#include "parties/exchange/bounds.h"
 
 enum err central_run(struct aim_result **result, const struct study *study,
                      const struct table *table,

@@ -8,8 +8,8 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/bounds.h"
 
 #include <math.h>
 #include <unistd.h>

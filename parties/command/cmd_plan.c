@@ -10,8 +10,8 @@
 #include "parties/command/plan_noise.h"
 #include "parties/command/plan_ranks.h"
 #include "parties/command/plan_servers.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/bounds.h"
 #include "parties/study/expect.h"
 #include "parties/study/method.h"
 #include "parties/study/study_ports.h"
@@ -221,31 +221,13 @@ static enum err print_questions(const struct plan *p)
 
 static enum err check(const struct plan *p)
 {
-    const struct workload *w = p->study->workload;
-    uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double), m;
-    uint32_t *query CLEAN(memory_release) = memory_array(w->queries, sizeof *query);
-    uint64_t *multiplier CLEAN(memory_release) = memory_array(w->queries, sizeof *multiplier);
-    uint64_t *penalty CLEAN(memory_release) = memory_array(w->queries, sizeof *penalty);
-    struct select_terms terms = {.domain = p->study->domain,
-                                 .workload = w,
-                                 .query = query,
-                                 .candidates = w->queries,
-                                 .epsilon = aim_epsilon(&p->options),
-                                 .bounds = p->options.bounds,
-                                 .score = p->study->score};
-    struct select_plan ignored;
-    if (query == NULL || multiplier == NULL || penalty == NULL)
-        return ERR_NOMEM;
-    for (uint32_t q = 0; q < w->queries; q++)
-        query[q] = q;
-    TRY(measure_multiplier(aim_sigma(&p->options), &m, p->log));
-    if (p->one_way_cells > limit)
-        return log_fail(p->log, ERR_RANGE,
-                        "the one-ways alone take %" PRIu64 " cells, the model may have %" PRIu64
-                        "; raise model: max_mib, or use fewer or coarser attributes",
-                        p->one_way_cells, limit);
-    terms.sigma = measure_sigma(m);
-    return select_plan(&terms, multiplier, penalty, &ignored, p->log);
+    const uint64_t limit = ((uint64_t)p->study->max_mib << 20) / sizeof(double);
+    if (p->one_way_cells <= limit)
+        return ERR_OK;
+    return log_fail(p->log, ERR_RANGE,
+                    "the one-ways alone take %" PRIu64 " cells, the model may have %" PRIu64
+                    "; raise model: max_mib, or use fewer or coarser attributes",
+                    p->one_way_cells, limit);
 }
 
 static void clear(struct plan *p)

@@ -10,10 +10,10 @@
 #include "parties/command/command.h"
 #include "parties/display/progress.h"
 #include "parties/display/report.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pin.h"
-#include "parties/study/bounds.h"
 #include "parties/study/roster.h"
 
 #include <inttypes.h>

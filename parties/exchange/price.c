@@ -5,7 +5,6 @@
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/look.h"
-#include "aim/schedule.h"
 #include "aim/score.h"
 #include "mpc/argmax.h"
 #include "protocols/forms.h"
@@ -162,30 +161,42 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
 
 /* --- the least epsilon ------------------------------------------------------------------------ */
 
+/* What a study's looks leave of the budget of one row. */
+static enum err rho_of_row(const struct study *study, double *rho)
+{
+    const double k = study->rows_per_person;
+    struct ledger_limits limits;
+    struct look look = {0};
+    TRY(price_limits(study, &limits, NULL));
+    if (study->link.min_linked > 0)
+        TRY(look_plan(&look, &limits, study->link.look, NULL));
+    *rho = limits.rho / (k * k) - LOOK_TRIES * look_rho(&look);
+    return ERR_OK;
+}
+
+enum err price_schedule(const struct study *study, struct schedule *start)
+{
+    double rho;
+    TRY(rho_of_row(study, &rho));
+    *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho);
+    return ERR_OK;
+}
+
 /* Whether the budget at this epsilon buys noise of at most the largest sigma, and a selection. */
 static bool buys_noise(const struct study *study, double epsilon)
 {
-    const double k = study->rows_per_person;
     struct study other = *study;
-    struct ledger_limits limits;
     struct schedule s;
-    struct look look;
     uint64_t multiplier;
+    double rho;
     other.epsilon = epsilon;
-    if (price_limits(&other, &limits, NULL) != ERR_OK)
-        return false;
-    if (study->link.min_linked > 0) {
-        if (look_plan(&look, &limits, study->link.look, NULL) != ERR_OK)
-            return false;
-        limits.rho -= LOOK_TRIES * k * k * look_rho(&look);
-    }
     if (study->method == STUDY_COPULA)
-        return measure_multiplier(copula_sigma(study->workload->one_ways,
-                                               study->copula_share * limits.rho / (k * k)),
-                                  &multiplier, NULL) == ERR_OK;
-    s = schedule_start(study->workload->one_ways, study->rounds, study->annealed,
-                       limits.rho / (k * k));
-    return (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
+        return rho_of_row(&other, &rho) == ERR_OK &&
+               measure_multiplier(
+                   copula_sigma(study->workload->one_ways, study->copula_share * rho), &multiplier,
+                   NULL) == ERR_OK;
+    return price_schedule(&other, &s) == ERR_OK &&
+           (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
            (s.finished || s.epsilon > price_slack(&other).select);
 }
 

@@ -8,6 +8,7 @@
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
 
 #include "aim/ledger.h"
+#include "aim/schedule.h"
 #include "parties/study/study.h"
 #include "protocols/tape.h"
 
@@ -40,6 +41,8 @@ enum err price_check_noise(const struct study *study, struct log *log) MUST_CHEC
 /* The ledger that the study's promise allows. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;
+/* What a run of AIM begins with; an error, not logged, where price_limits() or a look has one. */
+enum err price_schedule(const struct study *study, struct schedule *start) MUST_CHECK;
 
 /*
  * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels

@@ -23,10 +23,10 @@
 
 #include "aim/ledger.h"
 #include "mpc/check.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/server/tally.h"
-#include "parties/study/bounds.h"
 #include "parties/study/study.h"
 #include "protocols/range.h"
 #include "protocols/select.h"

@@ -84,12 +84,12 @@ static enum err check_merges(const struct engine *g)
 
 static enum err check_room(const struct engine *g)
 {
-    if (g->merged.bounds.bits <= SCORE_BITS_MAX)
+    if (g->merged.bounds.bits <= g->bounds->counts.room)
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
-                    "merged cells could count up to 2^%u, more than the 2^%d carried; the request "
-                    "merges too many codes",
-                    g->merged.bounds.bits, SCORE_BITS_MAX);
+                    "merged cells could count up to 2^%u, and scores of this study have room for "
+                    "2^%u; the request merges too many codes",
+                    g->merged.bounds.bits, g->bounds->counts.room);
 }
 
 /* What scores keep takes many times the room of counts: it is of one kind of cells at a time. */

@@ -9,11 +9,11 @@
 #include "netio/gate.h"
 #include "netio/transport.h"
 #include "parties/audit/audit.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/head.h"
 #include "parties/server/bell.h"
 #include "parties/server/status.h"
 #include "parties/store/store_ledger.h"
-#include "parties/study/bounds.h"
 #include "parties/study/study_ports.h"
 
 #include <stdatomic.h>

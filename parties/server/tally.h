@@ -13,9 +13,9 @@
 
 #include "aim/forms.h"
 #include "mpc/party.h"
+#include "parties/exchange/bounds.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/keyed.h"
-#include "parties/study/bounds.h"
 #include "protocols/portion.h"
 
 struct tally {

@@ -1,12 +1,15 @@
 /*
- * parties/study/bounds.h - how large counts can be, whatever owners send: so sums do not wrap.
+ * parties/exchange/bounds.h - how large counts can be, whatever owners send: so sums do not wrap,
+ * and no round of a run is refused for its scores.
  *
  * An owner of counts bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1,
  * and a marginal below it sums several of its cells. A batch of records bounds totals: pad_to in
- * each marginal, however many owners hold its columns. All are public numbers from the study.
+ * each marginal, however many owners hold its columns. Scores grow with them, and with what runs
+ * merge (aim/merge.h): merges that would need more than counts.room are refused. All are public
+ * numbers from the study.
  */
-#ifndef TREFOIL_PARTIES_STUDY_BOUNDS_H
-#define TREFOIL_PARTIES_STUDY_BOUNDS_H
+#ifndef TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
+#define TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
 
 #include "aim/score.h"
 #include "parties/study/study.h"

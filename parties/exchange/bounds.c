@@ -1,6 +1,7 @@
-#include "parties/study/bounds.h"
+#include "parties/exchange/bounds.h"
 
 #include "base/memory.h"
+#include "parties/exchange/price.h"
 
 /* What owners together may count: in one cell of a maximal marginal as counts, in any as rows. */
 struct most {
@@ -65,6 +66,35 @@ static unsigned bits_for(uint64_t most)
     return bits;
 }
 
+/*
+ * Whether all that a run may select has a plan, and what merges may add. A budget that buys no
+ * rounds is refused with better words elsewhere (price_check_noise()).
+ */
+static enum err find_room(const struct study *study, struct score_bounds *b, struct log *log)
+{
+    uint32_t *query CLEAN(memory_release) = NULL;
+    struct schedule start;
+    uint64_t multiplier;
+    struct select_terms all = {.domain = study->domain,
+                               .workload = study->workload,
+                               .candidates = study->workload->queries,
+                               .bounds = *b,
+                               .score = study->score};
+    b->room = b->bits;
+    if (study->method != STUDY_AIM || price_schedule(study, &start) != ERR_OK || start.finished ||
+        measure_multiplier(start.sigma, &multiplier, NULL) != ERR_OK)
+        return ERR_OK;
+    all.epsilon = start.epsilon - price_slack(study).select;
+    if (!(all.epsilon > 0))
+        return ERR_OK;
+    all.sigma = measure_sigma(multiplier);
+    TRY(memory_new(&query, all.candidates));
+    for (uint32_t q = 0; q < all.candidates; q++)
+        query[q] = q;
+    all.query = query;
+    return select_room(&all, schedule_epsilon_most(&start), &b->room, log);
+}
+
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)
 {
     const struct most most = most_of(study);
@@ -83,6 +113,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
         return log_fail(log, ERR_RANGE,
                         "counts could need %u bits, more than the %d carried; lower max_rows",
                         b->counts.bits, SCORE_BITS_MAX);
+    TRY(find_room(study, &b->counts, log));
     return memory_hand_over(bounds, &b);
 }
 
