@@ -20,7 +20,8 @@
 #include "mpc/argmax.h"
 #include "mpc/crew.h"
 #include "mpc/ring.h"
-#include "protocols/answers_pack.h"
+#include "protocols/counts_sum.h"
+#include "protocols/mask.h"
 #include "protocols/records.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
@@ -53,7 +54,7 @@ static const struct sizes full = {100, 40000, 20000, 65536, 64, 16384},
 struct work {
     const struct sizes *size;
     struct share64 sums;
-    struct answers_upload *uploads;
+    struct counts_upload *uploads;
     uint8_t *vector;
     struct counts *counts;
     uint64_t *estimates;
@@ -62,7 +63,7 @@ struct work {
     struct tape tape;
 };
 
-static const uint8_t seeds[3][ANSWERS_SEED_SIZE] = {{1}, {2}, {3}};
+static const uint8_t seeds[3][MASK_SEED_SIZE] = {{1}, {2}, {3}};
 
 /* The components that server `index` has of an upload, whatever stands in them. */
 static void seeds_of(unsigned index, const uint8_t *seed[2])
@@ -73,13 +74,13 @@ static void seeds_of(unsigned index, const uint8_t *seed[2])
 
 static enum err prepare_count(struct party *p, struct work *w)
 {
-    const size_t bytes = answers_bytes(w->size->cells, 12);
+    const size_t bytes = counts_bytes(w->size->cells, 12);
     w->vector = memory_array(bytes, 1);
     w->uploads = memory_array(w->size->owners, sizeof *w->uploads);
     if (w->vector == NULL || w->uploads == NULL)
         return ERR_NOMEM;
     for (size_t i = 0; i < w->size->owners; i++) {
-        w->uploads[i] = (struct answers_upload){.bits = 12, .vector = w->vector};
+        w->uploads[i] = (struct counts_upload){.bits = 12, .vector = w->vector};
         seeds_of(p->index, w->uploads[i].seed);
     }
     return share64_new(&w->sums, w->size->cells);
@@ -87,7 +88,7 @@ static enum err prepare_count(struct party *p, struct work *w)
 
 static enum err run_count(struct party *p, struct work *w)
 {
-    return answers_sum(p, w->sums, w->uploads, w->size->owners, 20);
+    return counts_sum(p, w->sums, w->uploads, w->size->owners, 20);
 }
 
 static enum err prepare_records(struct party *p, struct work *w)

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "mpc/check.h"
+#include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_forked.h"
 
@@ -57,7 +58,7 @@ static enum err ask(struct held *h, const struct workload *load)
 
 static enum err hold(struct held *h, const struct party *p, const struct board *b)
 {
-    static const uint8_t seeds[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
+    static const uint8_t seeds[2][MASK_SEED_SIZE] = {{1}, {2}};
     const struct domain *d = b->data->domain;
     size_t bytes;
     h->size = memory_array(d->attributes, sizeof *h->size);

@@ -2,15 +2,16 @@
 
 #include "base/memory.h"
 #include "mpc/ring.h"
+#include "protocols/mask.h"
 
 #include <string.h>
 
-/* Cells of a portion where answers are cut by cells: fewer are not worth its rounds. */
+/* Cells of a portion where counts are cut by cells: fewer are not worth its rounds. */
 #define CELLS_LEAST ((size_t)512)
 #define WORD ((size_t)64) /* what is cut ends with words */
 #define MOST ((uint64_t)1 << 32)
 
-enum kind { NOTHING, ANSWERS, RECORDS };
+enum kind { NOTHING, COUNTS, RECORDS };
 
 /* --- cutting ---------------------------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ static void put_seeds(struct bytes *b, const uint8_t *const seed[2])
     bytes_put_u8(b, (uint8_t)((seed[0] != NULL) | (seed[1] != NULL) << 1));
     for (unsigned c = 0; c < 2; c++)
         if (seed[c] != NULL)
-            bytes_put(b, seed[c], ANSWERS_SEED_SIZE);
+            bytes_put(b, seed[c], MASK_SEED_SIZE);
 }
 
 static bool has_vector(const uint8_t *const seed[2])
@@ -39,25 +40,25 @@ static bool has_vector(const uint8_t *const seed[2])
     return seed[0] == NULL || seed[1] == NULL;
 }
 
-static void put_answers(const struct portion_whole *w, size_t k, size_t portions, struct bytes *b)
+static void put_counts(const struct portion_whole *w, size_t k, size_t portions, struct bytes *b)
 {
     const bool by_cells = w->cells >= portions * CELLS_LEAST;
     const struct range cells = by_cells ? cut(w->cells, k, portions) : (struct range){0, w->cells};
-    const size_t first = by_cells ? 0 : w->answers * k / portions,
-                 end = by_cells ? w->answers : w->answers * (k + 1) / portions;
-    bytes_put_u8(b, ANSWERS);
+    const size_t first = by_cells ? 0 : w->uploads * k / portions,
+                 end = by_cells ? w->uploads : w->uploads * (k + 1) / portions;
+    bytes_put_u8(b, COUNTS);
     bytes_put_u8(b, (uint8_t)w->bits);
     bytes_put_u64(b, cells.from);
     bytes_put_u64(b, cells.n);
     bytes_put_u64(b, end - first);
     for (size_t i = first; i < end; i++) {
-        const struct answers_upload *u = &w->answer[i];
+        const struct counts_upload *u = &w->upload[i];
         const uint64_t skip = cells.from * u->bits / 8;
         bytes_put_u8(b, (uint8_t)u->bits);
         put_seeds(b, u->seed);
         bytes_put_u64(b, u->skip + skip);
         if (has_vector(u->seed))
-            bytes_put(b, u->vector + skip, answers_bytes(cells.n, u->bits));
+            bytes_put(b, u->vector + skip, counts_bytes(cells.n, u->bits));
     }
 }
 
@@ -127,8 +128,8 @@ static enum err put_records(const struct portion_whole *w, size_t k, size_t port
 enum err portion_put(const struct portion_whole *w, size_t k, size_t portions, struct bytes *b)
 {
     bytes_put_u64(b, w->cells);
-    if (w->answers > 0)
-        put_answers(w, k, portions, b);
+    if (w->uploads > 0)
+        put_counts(w, k, portions, b);
     if (w->batches > 0)
         TRY(put_records(w, k, portions, b));
     bytes_put_u8(b, NOTHING);
@@ -173,7 +174,7 @@ static void read_seeds(struct reader *r, const uint8_t *seed[2])
 {
     const uint8_t which = reader_u8(r);
     for (unsigned c = 0; c < 2; c++)
-        seed[c] = which >> c & 1 ? reader_bytes(r, ANSWERS_SEED_SIZE) : NULL;
+        seed[c] = which >> c & 1 ? reader_bytes(r, MASK_SEED_SIZE) : NULL;
     if (which > 3)
         r->failed = true;
 }
@@ -186,9 +187,9 @@ static size_t read_count(struct reader *r, uint64_t count, size_t least)
     return r->failed ? 0 : (size_t)count;
 }
 
-static enum err count_answers(struct party *p, struct reader *r, struct portion_sums *sums)
+static enum err count_counts(struct party *p, struct reader *r, struct portion_sums *sums)
 {
-    struct answers_upload *upload CLEAN(memory_release) = NULL;
+    struct counts_upload *upload CLEAN(memory_release) = NULL;
     struct share64 more CLEAN(share64_free) = {0};
     const unsigned bits = reader_u8(r);
     const uint64_t from = reader_u64(r), n = reader_u64(r);
@@ -197,21 +198,21 @@ static enum err count_answers(struct party *p, struct reader *r, struct portion_
         return ERR_FORMAT;
     TRY(memory_new(&upload, count));
     for (size_t i = 0; i < count; i++) {
-        struct answers_upload *u = &upload[i];
+        struct counts_upload *u = &upload[i];
         u->bits = reader_u8(r);
         read_seeds(r, u->seed);
         u->skip = reader_u64(r);
         if (u->bits >= 63)
             return ERR_FORMAT;
         if (has_vector(u->seed))
-            u->vector = reader_bytes(r, answers_bytes(n, u->bits));
+            u->vector = reader_bytes(r, counts_bytes(n, u->bits));
     }
     if (r->failed)
         return ERR_FORMAT;
     if (count == 0 || n == 0)
         return ERR_OK;
     TRY(share64_new(&more, n));
-    TRY(answers_sum(p, more, upload, count, bits));
+    TRY(counts_sum(p, more, upload, count, bits));
     add(sums, from, more);
     return ERR_OK;
 }
@@ -342,7 +343,7 @@ enum err portion_count(struct party *lane, struct reader *r, struct portion_sums
     for (unsigned kind = reader_u8(r); kind != NOTHING; kind = reader_u8(r)) {
         if (kind > RECORDS || r->failed)
             return ERR_FORMAT;
-        TRY(kind == ANSWERS ? count_answers(lane, r, sums) : count_records(lane, r, sums));
+        TRY(kind == COUNTS ? count_counts(lane, r, sums) : count_records(lane, r, sums));
     }
     return reader_done(r);
 }

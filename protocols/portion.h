@@ -1,26 +1,27 @@
 /*
  * protocols/portion.h - a count cut in portions, one for each lane of a session (crew_jobs()).
  *
- * Uploads as answers are cut by cells, or by uploads where cells are few; records by rows, those of
+ * Counts are cut by cells, or by uploads where cells are few; records by rows, those of
  * all batches one after another. A portion is bytes: seeds, and of vectors what it needs. It ends
  * in shares that add up to those of the whole: counts are exact, however they are cut. Rows that
  * servers have made are not cut (struct records_part).
  *
- * LEAKS: as answers_sum() and records_count(); how a count is cut is public.
+ * LEAKS: as counts_sum() and records_count(); how a count is cut is public.
  */
 #ifndef TREFOIL_PROTOCOLS_PORTION_H
 #define TREFOIL_PROTOCOLS_PORTION_H
 
 #include "base/bytes.h"
+#include "protocols/counts_sum.h"
 #include "protocols/records.h"
 
 #include <pthread.h>
 
 /* What is counted. Queries' `out` follow one another in sums of `cells` cells. */
 struct portion_whole {
-    const struct answers_upload *answer;
-    size_t answers;
-    unsigned bits; /* of sums of answers */
+    const struct counts_upload *upload; /* of counts */
+    size_t uploads;
+    unsigned bits; /* of their sums */
     const struct records_batch *batch;
     size_t batches;
     struct records_shape shape;

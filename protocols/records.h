@@ -34,11 +34,10 @@
 #define TREFOIL_PROTOCOLS_RECORDS_H
 
 #include "mpc/party.h"
-#include "protocols/answers.h"
 #include "protocols/records_pack.h"
 
 /*
- * An owner's part of a batch as a server holds it, as struct answers_upload. What was packed had
+ * An owner's part of a batch as a server holds it, as struct counts_upload. What was packed had
  * the shape of these attributes alone: indices of the whole shape, ascending. Or planes that
  * servers have made (protocols/link.h): validity, then codes from their highest bits down, of these
  * attributes in any order; `records` of the batch is a multiple of 64.

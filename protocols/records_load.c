@@ -1,5 +1,7 @@
 #include "protocols/records_load.h"
 
+#include "protocols/mask.h"
+
 #include <string.h>
 
 unsigned records_part_bits(const struct records_shape *shape, const struct records_part *part)
@@ -120,7 +122,7 @@ enum err records_source_open(struct party *p, struct records_source *s,
             TRY(b->of > 0 && part->seed[k] != NULL
                     ? expand_window(p, part->seed[k], records_part_bits(shape, part), b,
                                     &component[k])
-                    : answers_component(p, part->seed[k], part->vector, bytes, &component[k]));
+                    : mask_component(p, part->seed[k], part->vector, bytes, &component[k]));
     }
     return ERR_OK;
 }

@@ -2,7 +2,7 @@
  * protocols/records_pack.h - owners' records as they travel: validity bits and codes in a vector,
  * plane after plane.
  *
- * Owners pack, and mask with answers_mask(); protocols/records.h counts. Nothing here reaches mpc/.
+ * Owners pack, and mask with mask_vector(); protocols/records.h counts. Nothing here reaches mpc/.
  */
 #ifndef TREFOIL_PROTOCOLS_RECORDS_PACK_H
 #define TREFOIL_PROTOCOLS_RECORDS_PACK_H

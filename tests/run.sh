@@ -103,7 +103,7 @@ count() { # name
 # The longest begin first, so that none of them is left alone at the end.
 longest=(test_bench_smoke test_crashes test_processes_lost test_ranks test_faults_servers binding test_uploads test_share
     test_turns test_faults test_processes_ahead test_cheat test_audit test_processes examples test_doors
-    test_check_records test_plan_memory test_statistics test_check_answers test_processes_copula test_play)
+    test_check_records test_plan_memory test_statistics test_check_counts test_processes_copula test_play)
 for name in "${longest[@]}"; do
     suite "$name"
 done

@@ -5,6 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "mpc/open.h"
+#include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_check.h"
 
@@ -86,7 +87,7 @@ static const uint16_t all_columns[ATTRIBUTES] = {0, 1, 2, 3, 4};
 
 static void hold(struct held *h, const struct batches *b, unsigned index)
 {
-    static const uint8_t seeds[2][ANSWERS_SEED_SIZE] = {{1}, {2}};
+    static const uint8_t seeds[2][MASK_SEED_SIZE] = {{1}, {2}};
     for (size_t i = 0; i < b->count; i++) {
         const bool whole = b->owner[i].parts == 1;
         for (size_t k = 0; k < b->owner[i].parts; k++) {

@@ -166,8 +166,8 @@ TEST(a_run_over_three_ways_and_lists_equals_too)
     mpc_equals_plaintext(&lists);
 }
 
-/* A wide domain, so that small owners send records and large ones answers, in one study. */
-TEST(a_run_over_records_and_answers_equals_too)
+/* A wide domain, so that small owners send records and large ones counts, in one study. */
+TEST(a_run_over_records_and_counts_equals_too)
 {
     const struct support_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
@@ -194,8 +194,8 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 }
 
 /*
- * Whole runs for every kind of noise and score: answers of small marginals and of larger ones with
- * weights, records and answers, rows and columns split.
+ * Whole runs for every kind of noise and score: counts of small marginals and of larger ones with
+ * weights, records and counts, rows and columns split.
  */
 TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
 {
@@ -268,7 +268,7 @@ TEST(a_run_that_is_proved_equals_too)
     }
 }
 
-/* And of records: beside answers, and with columns at several owners; late ones are added. */
+/* And of records: beside counts, and with columns at several owners; late ones are added. */
 TEST(a_run_over_records_that_is_proved_equals_too)
 {
     const struct support_options mixed = {.owners = OWNERS,
@@ -416,15 +416,15 @@ TEST(a_run_added_up_in_steps_equals_too)
 }
 
 /*
- * One owner at the one-ways, two at the first selection, then all: answers, then records among
+ * One owner at the one-ways, two at the first selection, then all: counts, then records among
  * them.
  */
 TEST(a_run_whose_owners_come_between_rounds_equals_too)
 {
-    const struct support_options answers = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
+    const struct support_options counts = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
     const struct support_options mixed = {
         .owners = OWNERS, .rounds = 4, .domain = wide_domain, .workload = wide_workload};
-    mpc_equals_plaintext_as(&answers, BETWEEN_ROUNDS);
+    mpc_equals_plaintext_as(&counts, BETWEEN_ROUNDS);
     mpc_equals_plaintext_as(&mixed, BETWEEN_ROUNDS);
 }
 

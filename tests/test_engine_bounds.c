@@ -122,14 +122,14 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
     static const char *const part[] = {
         "    max_rows: 900\n    batch: city\n    columns: [died, age]\n", NULL,
         "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
-    const struct support_options answers = {.owners = OWNERS};
+    const struct support_options counts = {.owners = OWNERS};
     const struct support_options records = {
         .owners = OWNERS, .domain = wide_domain, .workload = wide_workload};
     const struct support_options columns = {.owners = OWNERS, .part = part};
     static const char *const padded_part[] = {
         "    max_rows: 900\n    pad_to: 1200\n    as: records\n", NULL, NULL};
     const struct support_options padded = {.owners = OWNERS, .part = padded_part};
-    moves_no_more_than_its_bound(&answers, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
+    moves_no_more_than_its_bound(&counts, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
     moves_no_more_than_its_bound(&records, 0, 1000, 1000);
     moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever its max_rows */
     moves_no_more_than_its_bound(&columns, 0, 260, 260);  /* the other one of the batch has 260 */
@@ -276,7 +276,7 @@ TEST(an_upload_is_the_same_again_and_cannot_be_altered)
             if (changed) /* other data have other masks */
                 for (unsigned slot = 0; slot < 2; slot++)
                     assert_true((i + slot) % 3 == 2 ||
-                                memcmp(again[i].seed[slot], first->seed[slot], ANSWERS_SEED_SIZE) !=
+                                memcmp(again[i].seed[slot], first->seed[slot], MASK_SEED_SIZE) !=
                                     0);
             assert_int_equal(upload_check(&again[i], i, terms), ERR_OK);
             assert_int_equal(upload_write(&again[i], i, true, &b), ERR_OK);

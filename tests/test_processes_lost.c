@@ -491,7 +491,7 @@ static void take_on_id(struct upload parts[3], const uint8_t terms[32], const ui
         if (c == 2)
             put_field(&hash, holder->vector.data, holder->vector.size);
         else
-            put_field(&hash, holder->seed[slot], ANSWERS_SEED_SIZE);
+            put_field(&hash, holder->seed[slot], MASK_SEED_SIZE);
         crypto_hash_sha256_final(&hash, commitment);
         for (unsigned i = 0; i < 3; i++)
             memcpy(parts[i].commitment[c], commitment, sizeof commitment);

@@ -1,56 +1,59 @@
-/* protocols/: answers, counts, score, select and measure against plain arithmetic; what is opened
- * and what it costs. */
+/*
+ * protocols/: counts of owners, score, select and measure against plain arithmetic; what is opened
+ * and what it costs.
+ */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
-#include "protocols/answers.h"
+#include "protocols/counts_sum.h"
 #include "protocols/forms.h"
+#include "protocols/mask.h"
 #include "protocols/measure.h"
 #include "protocols/select.h"
 #include "tests/support_three.h"
 
 #include <string.h>
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 #define OWNERS 7
 #define CELLS 133
 
-struct answers {
+struct owners_counts {
     size_t owners;
     unsigned bits[OWNERS];
     int64_t counts[OWNERS][CELLS];
-    uint8_t seed[OWNERS][2][ANSWERS_SEED_SIZE];
+    uint8_t seed[OWNERS][2][MASK_SEED_SIZE];
     uint8_t vector[OWNERS][CELLS * 8];
     unsigned sum_bits;
     struct three_result out;
 };
 
-static enum err sum_answers(struct party *p, void *shared)
+static enum err sum_counts(struct party *p, void *shared)
 {
-    struct answers *a = shared;
-    struct answers_upload uploads[OWNERS];
+    struct owners_counts *a = shared;
+    struct counts_upload uploads[OWNERS];
     struct share64 out;
     for (size_t i = 0; i < a->owners; i++) {
-        uploads[i] = (struct answers_upload){.bits = a->bits[i], .vector = a->vector[i]};
+        uploads[i] = (struct counts_upload){.bits = a->bits[i], .vector = a->vector[i]};
         for (unsigned c = 0; c < 2; c++)
             if ((p->index + c) % 3 < 2)
                 uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
     }
     TRY(share64_new(&out, CELLS));
-    enum err e = answers_sum(p, out, uploads, a->owners, a->sum_bits);
+    enum err e = counts_sum(p, out, uploads, a->owners, a->sum_bits);
     if (e == ERR_OK)
         three_put64(&a->out, p, out);
     share64_free(&out);
     return e;
 }
 
-TEST(answers_add_up)
+TEST(counts_add_up)
 {
     for (size_t owners = 1; owners <= OWNERS; owners++) {
-        struct answers *a = memory_array(1, sizeof *a);
+        struct owners_counts *a = memory_array(1, sizeof *a);
         uint64_t s = owners, largest = 0;
         a->owners = owners;
         for (size_t i = 0; i < owners; i++) {
@@ -60,15 +63,15 @@ TEST(answers_add_up)
                 uint64_t r = three_random(&s), max = ((uint64_t)1 << a->bits[i]) - 1;
                 a->counts[i][k] = (int64_t)(k == 0 ? max : r & max);
             }
-            assert_int_equal(answers_pack(a->counts[i], CELLS, a->bits[i], a->vector[i]), ERR_OK);
-            assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i],
-                                          a->vector[i], answers_bytes(CELLS, a->bits[i])),
+            assert_int_equal(counts_pack(a->counts[i], CELLS, a->bits[i], a->vector[i]), ERR_OK);
+            assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                                         counts_bytes(CELLS, a->bits[i])),
                              ERR_OK);
         }
         while (largest >> a->sum_bits != 0)
             a->sum_bits++;
         assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
-        assert_int_equal(three_run(owners, sum_answers, a, NULL), ERR_OK);
+        assert_int_equal(three_run(owners, sum_counts, a, NULL), ERR_OK);
         assert_true(three_replicated(&a->out, 64));
         for (size_t k = 0; k < CELLS; k++) {
             int64_t sum = 0;
@@ -77,7 +80,7 @@ TEST(answers_add_up)
             assert_int_equal(three_sum64(&a->out, k), sum);
         }
         a->sum_bits--;
-        assert_int_equal(three_run(owners, sum_answers, a, NULL), ERR_RANGE);
+        assert_int_equal(three_run(owners, sum_counts, a, NULL), ERR_RANGE);
         three_result_free(&a->out);
         memory_free(&a);
     }
@@ -87,12 +90,12 @@ TEST(an_owner_cannot_share_what_does_not_fit)
 {
     int64_t counts[3] = {0, 7, 8};
     uint8_t vector[4];
-    assert_int_equal(answers_bytes(3, 3), 2);
-    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_DATA);
+    assert_int_equal(counts_bytes(3, 3), 2);
+    assert_int_equal(counts_pack(counts, 3, 3, vector), ERR_DATA);
     counts[2] = -1;
-    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_DATA);
+    assert_int_equal(counts_pack(counts, 3, 3, vector), ERR_DATA);
     counts[2] = 7;
-    assert_int_equal(answers_pack(counts, 3, 3, vector), ERR_OK);
+    assert_int_equal(counts_pack(counts, 3, 3, vector), ERR_OK);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "mpc/check.h"
 #include "mpc/crew.h"
-#include "protocols/answers.h"
-#include "protocols/answers_pack.h"
+#include "protocols/counts_sum.h"
+#include "protocols/mask.h"
 #include "protocols/portion.h"
 #include "protocols/records.h"
 #include "protocols/score.h"
@@ -17,55 +17,55 @@
 
 static const size_t lane_counts[] = {1, 2, 3};
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 #define OWNERS 3
 #define CELLS 1500
 #define BITS 9
 
-struct answers {
+struct owners_counts {
     int64_t counts[OWNERS][CELLS];
-    uint8_t seed[OWNERS][2][ANSWERS_SEED_SIZE];
+    uint8_t seed[OWNERS][2][MASK_SEED_SIZE];
     uint8_t vector[OWNERS][CELLS * 2];
     struct three_result out;
 };
 
-static enum err sum_answers(struct party *p, void *shared)
+static enum err sum_counts(struct party *p, void *shared)
 {
-    struct answers *a = shared;
-    struct answers_upload uploads[OWNERS];
+    struct owners_counts *a = shared;
+    struct counts_upload uploads[OWNERS];
     struct share64 out CLEAN(share64_free);
     enum err e = share64_new(&out, CELLS);
     for (size_t i = 0; i < OWNERS; i++) {
-        uploads[i] = (struct answers_upload){.bits = BITS, .vector = a->vector[i]};
+        uploads[i] = (struct counts_upload){.bits = BITS, .vector = a->vector[i]};
         for (unsigned c = 0; c < 2; c++)
             if ((p->index + c) % 3 < 2)
                 uploads[i].seed[c] = a->seed[i][(p->index + c) % 3];
     }
     if (e == ERR_OK)
-        e = answers_sum(p, out, uploads, OWNERS, BITS + 2);
+        e = counts_sum(p, out, uploads, OWNERS, BITS + 2);
     if (e == ERR_OK)
         three_put64(&a->out, p, out);
     return e;
 }
 
-TEST(answers_add_up)
+TEST(counts_add_up)
 {
-    struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct three_costs cost[3];
     uint64_t s = 1;
     for (size_t i = 0; i < OWNERS; i++) {
         for (size_t k = 0; k < CELLS; k++)
             a->counts[i][k] = (int64_t)(three_random(&s) & ((1 << BITS) - 1));
         a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
-        assert_int_equal(answers_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
-        assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i], a->vector[i],
-                                      answers_bytes(CELLS, BITS)),
+        assert_int_equal(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
+        assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                                     counts_bytes(CELLS, BITS)),
                          ERR_OK);
     }
     assert_int_equal(three_result_new(&a->out, CELLS), ERR_OK);
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(three_run_lanes(3, lane_counts[k], 8, sum_answers, a, &cost[k], NULL),
+        assert_int_equal(three_run_lanes(3, lane_counts[k], 8, sum_counts, a, &cost[k], NULL),
                          ERR_OK);
         assert_true(three_replicated(&a->out, 64));
         for (size_t i = 0; i < CELLS; i++)
@@ -159,7 +159,7 @@ static const int64_t scores[COLUMNS][16] = {
     {-5, -1, 2, 3, 9}, {1, 2, 3, 0, -7}, {4, 3}, {8, 8, -1}};
 
 struct records {
-    uint8_t seed[2][ANSWERS_SEED_SIZE];
+    uint8_t seed[2][MASK_SEED_SIZE];
     uint16_t code[COLUMNS][RECORDS];
     uint8_t vector[16 * (RECORDS / 8)];
     struct three_result out;
@@ -242,7 +242,7 @@ TEST(records_are_counted_by_all_lanes)
 /* --- an attribute of one value ---------------------------------------------------------------- */
 
 struct narrow {
-    uint8_t seed[2][ANSWERS_SEED_SIZE], vector[6 * 8];
+    uint8_t seed[2][MASK_SEED_SIZE], vector[6 * 8];
     bool checked;
     struct three_result out;
 };
@@ -294,7 +294,7 @@ TEST(a_lane_may_have_an_attribute_of_one_value_alone)
 
 /* Answers of so many cells, then records, as jobs of all lanes, which read nothing but bytes. */
 struct counted {
-    struct answers *a;
+    struct owners_counts *a;
     struct records *r;
     bool checked;
     struct three_result out;
@@ -340,14 +340,14 @@ static enum err count_both(struct party *p, void *shared)
 {
     static const uint16_t column[COLUMNS] = {0, 1, 2, 3};
     struct counted *x = shared;
-    struct answers_upload upload[OWNERS];
+    struct counts_upload upload[OWNERS];
     struct records_part part = {.attributes = COLUMNS, .attribute = column, .vector = x->r->vector};
     const struct records_batch batch = {.records = RECORDS, .parts = 1, .part = &part};
     static const struct check_limits limits;
     struct share64 out CLEAN(share64_free) = {0};
     struct records_query query[2];
-    struct portion_whole answers = {.answer = upload,
-                                    .answers = OWNERS,
+    struct portion_whole counted = {.upload = upload,
+                                    .uploads = OWNERS,
                                     .bits = BITS + 2,
                                     .cells = CELLS},
                          records = {.batch = &batch,
@@ -361,14 +361,14 @@ static enum err count_both(struct party *p, void *shared)
     query[0] = (struct records_query){3, {0, 1, 3}, share64_view(out, CELLS, 5 * 16 * 9)};
     query[1] = (struct records_query){2, {2, 3}, share64_view(out, CELLS + 5 * 16 * 9, 18)};
     for (size_t i = 0; i < OWNERS; i++)
-        upload[i] = (struct answers_upload){.bits = BITS, .vector = x->a->vector[i]};
+        upload[i] = (struct counts_upload){.bits = BITS, .vector = x->a->vector[i]};
     for (unsigned k = 0; k < 2; k++) {
         const unsigned c = (p->index + k) % 3;
         for (size_t i = 0; i < OWNERS && c < 2; i++)
             upload[i].seed[k] = x->a->seed[i][c];
         part.seed[k] = c == 2 ? NULL : x->r->seed[c];
     }
-    TRY(count_in_portions(p, &answers, share64_view(out, 0, CELLS)));
+    TRY(count_in_portions(p, &counted, share64_view(out, 0, CELLS)));
     TRY(count_in_portions(p, &records, share64_view(out, CELLS, COUNTED)));
     if (!check_clean(p)) /* jobs are proved when they end */
         return ERR_DATA;
@@ -379,7 +379,7 @@ static enum err count_both(struct party *p, void *shared)
 /* By cells on two lanes, by uploads on three; where only the first does other work; and proved. */
 TEST(portions_add_up_to_the_whole)
 {
-    struct answers *a CLEAN(memory_release) = memory_array(1, sizeof *a);
+    struct owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
     struct records *r CLEAN(memory_release) = memory_array(1, sizeof *r);
     struct counted x = {.a = a, .r = r};
     uint64_t s = 31, expected[PORTIONS_CELLS] = {0};
@@ -389,9 +389,9 @@ TEST(portions_add_up_to_the_whole)
             expected[k] += (uint64_t)a->counts[i][k];
         }
         a->seed[i][0][0] = a->seed[i][1][1] = (uint8_t)(i + 1);
-        assert_int_equal(answers_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
-        assert_int_equal(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])a->seed[i], a->vector[i],
-                                      answers_bytes(CELLS, BITS)),
+        assert_int_equal(counts_pack(a->counts[i], CELLS, BITS, a->vector[i]), ERR_OK);
+        assert_int_equal(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])a->seed[i], a->vector[i],
+                                     counts_bytes(CELLS, BITS)),
                          ERR_OK);
     }
     for (size_t i = 0; i < RECORDS; i++) {

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
+#include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_three.h"
 
@@ -57,7 +58,7 @@ static const struct kind many = {
 struct sent {
     size_t rows, attributes, bytes;
     uint16_t attribute[ATTRIBUTES_MAX];
-    uint8_t seed[2][ANSWERS_SEED_SIZE];
+    uint8_t seed[2][MASK_SEED_SIZE];
     uint8_t *vector;
 };
 
@@ -137,7 +138,7 @@ static enum err count_them(struct party *p, void *shared)
 static void mask(struct sent *part)
 {
     assert_int_equal(
-        answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])part->seed, part->vector, part->bytes),
+        mask_vector((const uint8_t(*)[MASK_SEED_SIZE])part->seed, part->vector, part->bytes),
         ERR_OK);
 }
 

@@ -442,11 +442,11 @@ static enum err open_forms(struct scene *c, int64_t factor)
                                                            .lost = &lost});
 }
 
-/* The answers of a run without a loop's state: good ones are kept, and not asked for again. */
-TEST(answers_are_kept_and_had_again)
+/* The replies to a run without a loop's state: good ones are kept, and not asked for again. */
+TEST(replies_are_kept_and_had_again)
 {
     struct scene c;
-    struct answers *answers = NULL;
+    struct replies *replies = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     unsigned lost = 0;
     uint64_t cells;
@@ -455,9 +455,9 @@ TEST(answers_are_kept_and_had_again)
     cells = c.s.study->workload->query[0].cells;
     support_study_file(&c.s, "out/loop.state", path);
     for (unsigned k = 0; k < 3; k++) {
-        assert_int_equal(answers_open(&answers, path, c.s.study, run_state_run(c.state), &c.log),
+        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                          ERR_OK);
-        c.remote.answers = answers;
+        c.remote.replies = replies;
         if (k < 2) { /* one that does not fit, then one that is lost before it comes */
             add_opened(&c, RHO, 0);
             if (k == 1) {
@@ -472,7 +472,7 @@ TEST(answers_are_kept_and_had_again)
         assert_int_equal(access(path, F_OK) == 0, k > 0);
         clear_steps(&c);
         if (k < 2)
-            answers_free(&answers);
+            replies_free(&replies);
     }
     /* the forms are lost once: what is left of the budget is gone with them */
     add_opened(&c, RHO, 0);
@@ -490,26 +490,26 @@ TEST(answers_are_kept_and_had_again)
     assert_int_equal(open_forms(&c, 5), ERR_OK);
     assert_int_equal(open_forms(&c, 6), ERR_MISMATCH);
     support_says(c.words, "has an answer to another request");
-    answers_free(&answers);
+    replies_free(&replies);
     assert_int_equal(file_read(path, 1 << 20, &text, &c.log), ERR_OK);
     for (size_t i = 0; i < text.size; i += 61) {
         text.data[i] ^= 1;
         assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
-        assert_int_equal(answers_open(&answers, path, c.s.study, run_state_run(c.state), &c.log),
+        assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                          ERR_DATA);
-        assert_null(answers);
+        assert_null(replies);
         text.data[i] ^= 1;
     }
     assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
-    assert_int_equal(answers_open(&answers, path, c.s.study, (const uint8_t[16]){9}, &c.log),
+    assert_int_equal(replies_open(&replies, path, c.s.study, (const uint8_t[16]){9}, &c.log),
                      ERR_DATA); /* of another run */
     text.data[sizeof "trefoil-answers-" - 1] = '9';
     assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
-    assert_int_equal(answers_open(&answers, path, c.s.study, run_state_run(c.state), &c.log),
+    assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                      ERR_FORMAT);
     support_says(c.words, "its format is trefoil-answers-9, and this one, " TREFOIL_VERSION);
     unlink(path);
-    c.remote.answers = NULL;
+    c.remote.replies = NULL;
     end(&c);
 }
 

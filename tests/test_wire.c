@@ -138,17 +138,16 @@ TEST(openings_and_noise_send_what_they_sent)
 static void fix_uploads(struct whole *w)
 {
     for (unsigned o = 0; o < OWNERS; o++) {
-        uint8_t was[2][ANSWERS_SEED_SIZE], seed[2][ANSWERS_SEED_SIZE];
+        uint8_t was[2][MASK_SEED_SIZE], seed[2][MASK_SEED_SIZE];
         struct bytes *vector = &w->parts[o][1].vector;
         memcpy(was[0], w->parts[o][0].seed[0], sizeof was[0]);
         memcpy(was[1], w->parts[o][0].seed[1], sizeof was[1]);
         memset(seed[0], (int)(2 * o + 1), sizeof seed[0]);
         memset(seed[1], (int)(2 * o + 2), sizeof seed[1]);
         assert_int_equal(
-            answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])was, vector->data, vector->size),
-            ERR_OK);
+            mask_vector((const uint8_t(*)[MASK_SEED_SIZE])was, vector->data, vector->size), ERR_OK);
         assert_int_equal(
-            answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])seed, vector->data, vector->size),
+            mask_vector((const uint8_t(*)[MASK_SEED_SIZE])seed, vector->data, vector->size),
             ERR_OK);
         memcpy(w->parts[o][2].vector.data, vector->data, vector->size);
         memcpy(w->parts[o][0].seed, seed, sizeof seed);

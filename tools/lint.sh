@@ -125,7 +125,7 @@ out_of_reach() {
 reach_is_found() {
     local planted
     planted=$(mktemp --suffix=.c)
-    echo '#include "protocols/answers.h"' >"$planted"
+    echo '#include "protocols/counts_sum.h"' >"$planted"
     reached "netio mpc" "$planted" | grep -q "$planted: reaches mpc/share\.h" ||
         echo "$planted: reaches mpc/share.h, and is not found"
     rm -f "$planted"

@@ -161,8 +161,8 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     const struct bytes *bytes;
     unsigned in_a_row = 0;
     enum err e;
-    if (r->answers != NULL)
-        TRY(answers_find(r->answers, round, request, result, lost));
+    if (r->replies != NULL)
+        TRY(replies_find(r->replies, round, request, result, lost));
     if (result->size > 0)
         return ERR_OK;
     if (!r->open && !run_state_begun(r->state))
@@ -222,7 +222,7 @@ static enum err keep(struct remote *r, unsigned round, const struct request *req
 {
     if (reader_done(in) != ERR_OK)
         return misfit(r, round);
-    return r->answers != NULL ? answers_keep(r->answers, round, request, answer, lost) : ERR_OK;
+    return r->replies != NULL ? replies_keep(r->replies, round, request, answer, lost) : ERR_OK;
 }
 
 /* --- the backend ------------------------------------------------------------------------------ */
@@ -339,10 +339,10 @@ struct aim_backend remote_backend(struct remote *remote)
                                 .forms = open_forms};
 }
 
-static enum err ask_look(struct remote *r, struct answers *kept, struct request *request,
+static enum err ask_look(struct remote *r, struct replies *kept, struct request *request,
                          struct bytes *answer, unsigned *lost)
 {
-    TRY(answers_find(kept, 0, request, answer, lost));
+    TRY(replies_find(kept, 0, request, answer, lost));
     if (answer->size > 0)
         return ERR_OK;
     return ask_aloud(r, "the servers link rows, and count them with noise", RUN_STATE_LOOK, request,
@@ -353,11 +353,11 @@ enum err remote_look(struct remote *r, const char *path, int64_t *value)
 {
     struct request request CLEAN(request_clear) = {.kind = REQUEST_LOOK,
                                                    .multiplier = r->look.multiplier};
-    struct answers *kept CLEAN(answers_free) = NULL;
+    struct replies *kept CLEAN(replies_free) = NULL;
     struct bytes answer CLEAN(bytes_clear) = {0};
     struct reader in;
     unsigned lost = 0;
-    TRY(answers_open(&kept, path, r->study, run_state_run(r->state), r->log));
+    TRY(replies_open(&kept, path, r->study, run_state_run(r->state), r->log));
     TRY(ask_look(r, kept, &request, &answer, &lost));
     in = reader_of(answer.data, answer.size);
     (void)reader_u64(&in); /* how many owners are counted */
@@ -365,7 +365,7 @@ enum err remote_look(struct remote *r, const char *path, int64_t *value)
     if (reader_done(&in) != ERR_OK)
         return misfit(r, RUN_STATE_LOOK);
     r->looks += r->looks > 0 ? lost : 0;
-    return answers_keep(kept, 0, &request, &answer, lost);
+    return replies_keep(kept, 0, &request, &answer, lost);
 }
 
 static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])

@@ -12,7 +12,7 @@
 
 #include "aim/backend.h"
 #include "aim/look.h"
-#include "parties/analyst/answers.h"
+#include "parties/analyst/replies.h"
 #include "parties/analyst/run_state.h"
 #include "parties/exchange/client.h"
 
@@ -20,7 +20,7 @@ struct remote {
     const struct study *study; /* all borrowed */
     struct client *client;
     struct run_state *state;
-    struct answers *answers; /* where a run keeps them whose loop has no state; or NULL */
+    struct replies *replies; /* where a run keeps them whose loop has no state; or NULL */
     double rho;              /* the study's budget: what a run that begins must find whole */
     struct look look;        /* but for those that other runs took */
     int64_t wait_ms;         /* how long a server may be away */

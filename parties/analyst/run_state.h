@@ -14,7 +14,7 @@
  *                   u8 whether the run was ended at the servers;
  *                   32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
- *   DIR/look.state  what a look opened, as parties/analyst/answers.h
+ *   DIR/look.state  what a look opened, as parties/analyst/replies.h
  *   DIR/run.lock    locked while a run works here
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATE_H

@@ -174,7 +174,7 @@ static void print_upload(const struct study *s, size_t i)
     else
         printf("  %-20s %12s as counts (%u bits a cell),\n"
                "  %-20s %12s as records (%u bits a row): sends %s\n",
-               s->owner[i].name, words_bytes(study_answers_bytes(s, i)).text, s->owner[i].bits, "",
+               s->owner[i].name, words_bytes(study_counts_bytes(s, i)).text, s->owner[i].bits, "",
                codes == UINT64_MAX ? "not possible" : records.text, study_record_bits(s, i),
                s->owner[i].records ? "records" : "counts");
 }

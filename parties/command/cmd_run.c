@@ -72,7 +72,7 @@ struct run {
     struct client *client;
     struct remote remote;
     double linked;           /* what a look showed: rows that were linked */
-    struct answers *answers; /* of a copula, whose loop keeps no state */
+    struct replies *replies; /* of a copula, whose loop keeps no state */
     struct aim_result *result;
     struct copula_result *copula; /* in its place, with method: copula */
     double rho;                   /* of the study */
@@ -165,9 +165,9 @@ static enum err make_copula(struct run *r)
     const struct aim_backend backend = remote_backend(&r->remote);
     struct copula_options options;
     TRY(release_copula_options(r->study, r->bounds, &options, r->log));
-    TRY(answers_open(&r->answers, run_state_loop_path(r->state), r->study, run_state_run(r->state),
+    TRY(replies_open(&r->replies, run_state_loop_path(r->state), r->study, run_state_run(r->state),
                      r->log));
-    r->remote.answers = r->answers;
+    r->remote.replies = r->replies;
     TRY(copula_run(&r->copula, &options, &backend, r->log));
     progress_copula(&r->progress, r->copula);
     return ERR_OK;
@@ -348,7 +348,7 @@ static void end(struct run *r)
     progress_detach(&r->progress, r->log);
     aim_result_free(&r->result);
     copula_result_free(&r->copula);
-    answers_free(&r->answers);
+    replies_free(&r->replies);
     client_free(&r->client);
     run_state_close(&r->state);
     netio_free(&r->netio);

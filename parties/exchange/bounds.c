@@ -48,11 +48,11 @@ static enum err bound_totals(const struct study *study, const struct most *m, ui
     *largest = 0;
     for (size_t q = 0; q < w->queries; q++) {
         uint64_t parent_cells = w->query[w->query[q].parent].cells;
-        uint64_t answers = parent_cells * m->cell, cell;
-        total[q] = answers + m->rows;
+        uint64_t counts = parent_cells * m->cell, cell;
+        total[q] = counts + m->rows;
         if (total[q] > SCORE_TOTAL_MAX)
             return too_many(study, q, m, parent_cells, log);
-        cell = answers / w->query[q].cells + m->rows;
+        cell = counts / w->query[q].cells + m->rows;
         *largest = cell > *largest ? cell : *largest;
     }
     return ERR_OK;
@@ -106,7 +106,7 @@ enum err bounds_new(struct bounds **bounds, const struct study *study, struct lo
     b->counts.total = total;
     b->counts.counts = most.cell;
     b->counts.rows = most.rows;
-    b->answer_bits = bits_for(most.cell);
+    b->cell_bits = bits_for(most.cell);
     TRY(bound_totals(study, &most, total, &largest, log));
     b->counts.bits = bits_for(largest);
     if (b->counts.bits > SCORE_BITS_MAX)

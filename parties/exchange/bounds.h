@@ -15,7 +15,7 @@
 #include "parties/study/study.h"
 
 struct bounds {
-    unsigned answer_bits; /* the sum of the owners' cells of maximal marginals is below 2^this */
+    unsigned cell_bits; /* the sum of the owners' cells of maximal marginals is below 2^this */
     struct score_bounds counts; /* of every marginal of the closure; `total` is owned here */
 };
 

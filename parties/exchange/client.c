@@ -171,20 +171,20 @@ static void show_adding(struct client *c)
 }
 
 /* What the three answer to a request; replies borrow from the messages. */
-struct answers {
+struct all_replies {
     struct bytes message[STUDY_SERVERS];
     struct reply reply[STUDY_SERVERS]; /* of one that went well, without its head */
     struct head head[STUDY_SERVERS];   /* what each signs of its ledger */
 };
 
-static void clear_answers(struct answers *a)
+static void clear_replies(struct all_replies *a)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         bytes_clear(&a->message[i]);
 }
 
 /* Gathers the three answers as they come. After a failure the others get only a moment. */
-static enum err receive_all(struct client *c, struct answers *a, int64_t deadline)
+static enum err receive_all(struct client *c, struct all_replies *a, int64_t deadline)
 {
     enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
     unsigned missing = (1u << STUDY_SERVERS) - 1;
@@ -220,7 +220,7 @@ static enum err work_meanwhile(struct client *c)
     return work != NULL ? work(c->meanwhile.self) : ERR_OK;
 }
 
-static enum err ask_all(struct client *c, const struct bytes *request, struct answers *a)
+static enum err ask_all(struct client *c, const struct bytes *request, struct all_replies *a)
 {
     const int64_t connect_ms = 1000 * (int64_t)c->study->connect_s;
     c->answered = false;
@@ -255,7 +255,7 @@ static enum err compare(const struct client *c, const struct reply reply[STUDY_S
     return ERR_OK;
 }
 
-static enum err result_of(struct client *c, const struct bytes *request, struct answers *a,
+static enum err result_of(struct client *c, const struct bytes *request, struct all_replies *a,
                           struct bytes *result)
 {
     TRY(ask_all(c, request, a));
@@ -327,7 +327,7 @@ static enum err look(struct client *c, bool *other, struct log *log)
 }
 
 /* Whether the ledgers that come with answers continue what was seen of them: all are kept. */
-static enum err take_heads(struct client *c, const struct answers *a)
+static enum err take_heads(struct client *c, const struct all_replies *a)
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; c->witness != NULL && i < STUDY_SERVERS; i++) {
@@ -344,7 +344,7 @@ static enum err take_heads(struct client *c, const struct answers *a)
 
 enum err client_result(struct client *c, const struct bytes *request, struct bytes *result)
 {
-    struct answers a CLEAN(clear_answers) = {0};
+    struct all_replies a CLEAN(clear_replies) = {0};
     TRY(result_of(c, request, &a, result));
     return take_heads(c, &a);
 }
@@ -387,7 +387,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
 {
     struct bytes request CLEAN(bytes_clear) = {0};
     struct bytes result CLEAN(bytes_clear) = {0};
-    struct answers answers CLEAN(clear_answers) = {0};
+    struct all_replies all CLEAN(clear_replies) = {0};
     uint8_t terms[32] = {0};
     bool other = false;
     struct reader in;
@@ -398,7 +398,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
         TRY(look(c, &other, c->log));
     }
     c->show.opening = true;
-    e = result_of(c, &request, &answers, &result); /* servers whose terms differ say in what */
+    e = result_of(c, &request, &all, &result); /* servers whose terms differ say in what */
     c->show.opening = false;
     TRY(e);
     in = reader_of(result.data, result.size);
@@ -413,7 +413,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
 enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS][NET_PHASES])
 {
     struct bytes request CLEAN(bytes_clear) = {0};
-    struct answers a CLEAN(clear_answers) = {0};
+    struct all_replies a CLEAN(clear_replies) = {0};
     TRY(write_plain(c, REQUEST_CLOSE, &request));
     TRY(ask_all(c, &request, &a));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

@@ -36,7 +36,7 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
 struct origin {
     uint8_t key[OWNER_KEY_SIZE];
     uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
-    uint8_t id[32], seed[2][ANSWERS_SEED_SIZE], salt[3][UPLOAD_SALT_SIZE];
+    uint8_t id[32], seed[2][MASK_SEED_SIZE], salt[3][UPLOAD_SALT_SIZE];
 };
 
 static void wipe(struct origin *from)
@@ -84,7 +84,7 @@ static void take_origin(struct origin *from, const struct identity *owner,
     for (unsigned c = 0; c < 2; c++) {
         uint8_t material[32];
         derive(from, "seed", c, material);
-        memcpy(from->seed[c], material, ANSWERS_SEED_SIZE);
+        memcpy(from->seed[c], material, MASK_SEED_SIZE);
         secret_wipe(material, sizeof material);
     }
 }
@@ -100,7 +100,7 @@ static enum err make_part(struct upload *part, unsigned i, const struct origin *
         memcpy(part->salt[slot], from->salt[c], UPLOAD_SALT_SIZE);
         part->has[slot] = true;
         if (c < 2)
-            memcpy(part->seed[slot], from->seed[c], ANSWERS_SEED_SIZE);
+            memcpy(part->seed[slot], from->seed[c], MASK_SEED_SIZE);
         else
             bytes_put(&part->vector, vector->data, vector->size);
     }
@@ -119,10 +119,10 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
     take_origin(&from, owner, secret, terms, form, packed);
     bytes_put(&vector, packed->data, packed->size);
     TRY(bytes_ok(&vector));
-    TRY(answers_mask((const uint8_t(*)[ANSWERS_SEED_SIZE])from.seed, vector.data, vector.size));
+    TRY(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])from.seed, vector.data, vector.size));
     for (unsigned c = 0; c < 3; c++)
         commit(terms, from.id, c, from.salt[c], c < 2 ? from.seed[c] : vector.data,
-               c < 2 ? ANSWERS_SEED_SIZE : vector.size, commitment[c]);
+               c < 2 ? MASK_SEED_SIZE : vector.size, commitment[c]);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
         memcpy(parts[i].commitment, commitment, sizeof commitment);
         e = make_part(&parts[i], i, &from, form, &vector);
@@ -159,7 +159,7 @@ enum err upload_write(const struct upload *u, unsigned index, bool whole, struct
         if ((index + slot) % 3 == 2)
             bytes_put_block(out, u->vector.data, u->vector.size);
         else
-            bytes_put(out, u->seed[slot], ANSWERS_SEED_SIZE);
+            bytes_put(out, u->seed[slot], MASK_SEED_SIZE);
     }
     return bytes_ok(out);
 }
@@ -189,7 +189,7 @@ static enum err read_component(struct upload *u, unsigned index, unsigned slot, 
     if (!present)
         return ERR_OK;
     if ((index + slot) % 3 != 2) {
-        reader_copy(in, u->seed[slot], ANSWERS_SEED_SIZE);
+        reader_copy(in, u->seed[slot], MASK_SEED_SIZE);
         return ERR_OK;
     }
     vector = reader_block(in, &n);
@@ -228,7 +228,7 @@ enum err upload_check(const struct upload *u, unsigned index, const uint8_t term
         if (!u->has[slot])
             continue;
         commit(terms, u->id, c, u->salt[slot], c < 2 ? u->seed[slot] : u->vector.data,
-               c < 2 ? ANSWERS_SEED_SIZE : u->vector.size, expected);
+               c < 2 ? MASK_SEED_SIZE : u->vector.size, expected);
         if (memcmp(expected, u->commitment[c], sizeof expected) != 0)
             return ERR_DATA;
     }

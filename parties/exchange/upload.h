@@ -25,7 +25,7 @@
 
 #include "base/bytes.h"
 #include "parties/study/study_uploads.h"
-#include "protocols/answers_pack.h"
+#include "protocols/mask.h"
 
 #define UPLOAD_ID_SIZE 16
 #define UPLOAD_SALT_SIZE 32
@@ -38,10 +38,10 @@ struct upload {
     uint32_t owner; /* index in the study; set by the server from the key that sent it */
     uint8_t form;   /* parties/study/study_uploads.h */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
-    uint8_t salt[2][UPLOAD_SALT_SIZE];  /* of components index and index + 1 */
-    bool has[2];                        /* component present: the vector may come later */
-    uint8_t seed[2][ANSWERS_SEED_SIZE]; /* where the component is a seed */
-    struct bytes vector;                /* where it is component 2 */
+    uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
+    bool has[2];                       /* component present: the vector may come later */
+    uint8_t seed[2][MASK_SEED_SIZE];   /* where the component is a seed */
+    struct bytes vector;               /* where it is component 2 */
 };
 
 /* What servers say to each other of an upload, and agree on. */
@@ -52,7 +52,7 @@ struct upload_name {
 };
 
 /*
- * The owner's side: masks what answers_pack() or records_pack() made, and shares it into the three
+ * The owner's side: masks what counts_pack() or records_pack() made, and shares it into the three
  * servers' parts. `secret`: parties/owner/owner_secret.h.
  */
 enum err upload_make(struct upload parts[3], const struct identity *owner,

@@ -54,7 +54,7 @@ void announce_upload(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
     const struct study_server *server = a->study->server;
-    uint64_t answers = study_answers_bytes(a->study, a->owner),
+    uint64_t counts = study_counts_bytes(a->study, a->owner),
              records = study_records_bytes(a->study, a->owner);
     char print[65] = "its name is known after the first share";
     if (a->first != NULL) {
@@ -71,12 +71,12 @@ void announce_upload(const struct announce *a)
         printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
                " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
                owner->name, a->rows, owner->pad_to, records, a->study->workload->maximal_cells,
-               answers);
+               counts);
     else
         printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
                owner->name, a->rows, owner->max_rows, a->study->workload->maximal_cells,
-               owner->bits, answers);
+               owner->bits, counts);
     printf("  server 0 (%s) gets two random seeds;\n"
            "  server 1 (%s) gets a seed and the masked bytes;\n"
            "  server 2 (%s) gets a seed, and the masked bytes from server 1.\n"

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/study/study_uploads.h"
-#include "protocols/answers_pack.h"
+#include "protocols/counts_pack.h"
 #include "protocols/records_pack.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ enum err pack_domain(struct domain **own, const struct study *study, size_t owne
     return domain_pick(own, study->domain, o->column, o->columns);
 }
 
-static enum err pack_answers(const struct study *study, size_t owner, const struct table *t,
-                             uint8_t *out)
+static enum err count_and_pack(const struct study *study, size_t owner, const struct table *t,
+                               uint8_t *out)
 {
     const struct workload *w = study->workload;
     int64_t *counts;
@@ -28,7 +28,7 @@ static enum err pack_answers(const struct study *study, size_t owner, const stru
             tabulate_marginal(t, &w->query[q].clique, counts + at);
             at += w->query[q].cells;
         }
-    e = answers_pack(counts, w->maximal_cells, study_owner(study, owner)->bits, out);
+    e = counts_pack(counts, w->maximal_cells, study_owner(study, owner)->bits, out);
     memory_wipe_free(&counts, w->maximal_cells * sizeof *counts);
     return e;
 }
@@ -62,7 +62,7 @@ enum err pack_table(const struct study *study, size_t owner, unsigned form, cons
     if (out == NULL)
         return ERR_NOMEM;
     return form == UPLOAD_RECORDS ? pack_records(study, owner, t, out)
-                                  : pack_answers(study, owner, t, out);
+                                  : count_and_pack(study, owner, t, out);
 }
 
 enum err pack_counts(const struct study *study, size_t owner, const int64_t *counts, size_t rows,
@@ -75,7 +75,7 @@ enum err pack_counts(const struct study *study, size_t owner, const int64_t *cou
     out = bytes_extend(packed, (size_t)study_form_bytes(study, owner, o->bits));
     if (out == NULL)
         return ERR_NOMEM;
-    return answers_pack(counts, study->workload->maximal_cells, o->bits, out);
+    return counts_pack(counts, study->workload->maximal_cells, o->bits, out);
 }
 
 enum err pack_choose_form(const struct study *study, size_t owner, const char *as, unsigned *form,

@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "mpc/scratch.h"
 #include "parties/study/study_uploads.h"
-#include "protocols/answers.h"
 #include "protocols/link.h"
+#include "protocols/mask.h"
 #include "protocols/records_pack.h"
 
 #include <string.h>
@@ -88,8 +88,8 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
     upload_seeds(u, p->index, seed);
     for (unsigned k = 0; k < 2; k++) {
         const uint8_t *packed;
-        TRY(answers_component(p, seed[k], u->vector.data, bits * records_plane_bytes(records),
-                              &packed));
+        TRY(mask_component(p, seed[k], u->vector.data, bits * records_plane_bytes(records),
+                           &packed));
         load_component(k == 0 ? table->a : table->b, packed, bits, records);
     }
     return ERR_OK;

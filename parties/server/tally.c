@@ -5,7 +5,8 @@
 #include "mpc/ring.h"
 #include "mpc/scratch.h"
 #include "parties/study/study_uploads.h"
-#include "protocols/answers.h"
+#include "protocols/counts_sum.h"
+#include "protocols/mask.h"
 #include "protocols/records.h"
 
 #include <string.h>
@@ -40,26 +41,26 @@ void tally_free(struct tally *t)
 
 /* The uploads to be counted now, as the protocols take them; borrows from them and the study. */
 struct work {
-    struct answers_upload *answer;
+    struct counts_upload *upload;
     struct records_batch *batch;
     struct records_part *part; /* of all batches, one after another */
-    size_t answers, batches, parts;
+    size_t uploads, batches, parts;
     struct planes packed; /* records of owners that have few each */
     bool whole;           /* none are packed */
 };
 
 static void work_free(struct work *w)
 {
-    memory_free(&w->answer);
+    memory_free(&w->upload);
     memory_free(&w->batch);
     memory_free(&w->part);
     planes_free(&w->packed);
 }
 
-static void put_answers(struct work *w, const struct upload *u, unsigned index)
+static void put_counts(struct work *w, const struct upload *u, unsigned index)
 {
-    struct answers_upload *a = &w->answer[w->answers++];
-    *a = (struct answers_upload){.bits = u->form, .vector = u->vector.data};
+    struct counts_upload *a = &w->upload[w->uploads++];
+    *a = (struct counts_upload){.bits = u->form, .vector = u->vector.data};
     upload_seeds(u, index, a->seed);
 }
 
@@ -138,8 +139,8 @@ static enum err pack_one(struct party *p, struct planes *to, const struct upload
     upload_seeds(u, p->index, seed);
     for (unsigned k = 0; k < 2; k++) {
         const uint8_t *packed;
-        TRY(answers_component(p, seed[k], u->vector.data, to->width * records_plane_bytes(records),
-                              &packed));
+        TRY(mask_component(p, seed[k], u->vector.data, to->width * records_plane_bytes(records),
+                           &packed));
         put_lanes(k == 0 ? to->a : to->b, to, packed, records, at);
     }
     return ERR_OK;
@@ -180,7 +181,7 @@ static enum err gather(struct party *p, struct work *w, const struct study *stud
                        const struct upload *const *by_owner)
 {
     const size_t most = study_owners_most(study);
-    TRY(memory_new(&w->answer, most));
+    TRY(memory_new(&w->upload, most));
     TRY(memory_new(&w->batch, most));
     TRY(memory_new(&w->part, most));
     for (size_t i = 0; i < most; i++) {
@@ -190,16 +191,16 @@ static enum err gather(struct party *p, struct work *w, const struct study *stud
         if (by_owner[i]->form == UPLOAD_RECORDS)
             put_batch(w, study, i, by_owner, p->index);
         else
-            put_answers(w, by_owner[i], p->index);
+            put_counts(w, by_owner[i], p->index);
     }
     return put_packed(p, w, study, now, by_owner);
 }
 
-static enum err add_answers(struct party *p, struct tally *t, const struct work *w)
+static enum err add_counts(struct party *p, struct tally *t, const struct work *w)
 {
     struct share64 more CLEAN(share64_free) = {0};
     TRY(share64_new(&more, t->sums.n));
-    TRY(answers_sum(p, more, w->answer, w->answers, t->bounds->answer_bits));
+    TRY(counts_sum(p, more, w->upload, w->uploads, t->bounds->cell_bits));
     ring64_add(t->sums, t->sums, more);
     return ERR_OK;
 }
@@ -273,9 +274,9 @@ static enum err deal(struct party *p, struct tally *t, const struct work *w)
 {
     struct records_query *queries CLEAN(memory_release) = NULL;
     uint32_t *size CLEAN(memory_release) = NULL;
-    struct portion_whole whole = {.answer = w->answer,
-                                  .answers = w->answers,
-                                  .bits = t->bounds->answer_bits,
+    struct portion_whole whole = {.upload = w->upload,
+                                  .uploads = w->uploads,
+                                  .bits = t->bounds->cell_bits,
                                   .batch = w->batch,
                                   .batches = w->batches,
                                   .cells = t->sums.n};
@@ -328,9 +329,9 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
     w.whole = crew_deals(p); /* portions are of uploads as they came */
     TRY(gather(p, &w, t->study, now, by_owner));
     if (crew_deals(p))
-        return w.answers + w.batches > 0 ? deal(p, t, &w) : ERR_OK;
-    if (w.answers > 0)
-        TRY(add_answers(p, t, &w));
+        return w.uploads + w.batches > 0 ? deal(p, t, &w) : ERR_OK;
+    if (w.uploads > 0)
+        TRY(add_counts(p, t, &w));
     return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;
 }
 
@@ -428,7 +429,7 @@ enum err tally_products(struct party *p, const struct tally *t, const struct upl
     TRY(memory_new(&now, study_owners_most(t->study)));
     TRY(sort_out(t, uploads, count, true, now, &by_owner));
     TRY(gather(p, &w, t->study, now, by_owner));
-    return w.answers > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
+    return w.uploads > 0 ? ERR_MISUSE : multiply(p, t, &w, products, out);
 }
 
 enum err tally_made_products(struct party *p, const struct tally *t,

@@ -3,7 +3,7 @@
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
-uint64_t study_answers_bytes(const struct study *study, size_t owner)
+uint64_t study_counts_bytes(const struct study *study, size_t owner)
 {
     return (study->workload->maximal_cells * study_owner(study, owner)->bits + 7) / 8;
 }
@@ -31,7 +31,7 @@ uint64_t study_records_bytes(const struct study *study, size_t owner)
 uint64_t study_upload_bytes(const struct study *study, size_t owner)
 {
     return study_owner(study, owner)->records ? study_records_bytes(study, owner)
-                                              : study_answers_bytes(study, owner);
+                                              : study_counts_bytes(study, owner);
 }
 
 bool study_counts_pairs(const struct study *study)
@@ -107,7 +107,7 @@ static enum err check_form(struct reading *r, const yaml_node_t *node, size_t ow
 
 static bool is_smaller_as_records(const struct study *s, size_t owner)
 {
-    return study_records_bytes(s, owner) < study_answers_bytes(s, owner);
+    return study_records_bytes(s, owner) < study_counts_bytes(s, owner);
 }
 
 enum err study_choose_forms(struct reading *r, const yaml_node_t *owners)
@@ -129,8 +129,8 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *owners)
 static uint64_t largest_count(const struct study *s, size_t owner)
 {
     const struct study_owner *o = study_owner(s, owner);
-    uint64_t answers = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner);
-    return o->records && rows > answers ? rows : answers;
+    uint64_t cell = ((uint64_t)1 << o->bits) - 1, rows = study_batch_rows(s, owner);
+    return o->records && rows > cell ? rows : cell;
 }
 
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners)

@@ -11,7 +11,7 @@
 #define UPLOAD_RECORDS 0
 
 /* Bytes of an upload, as counts or as records (protocols/records.h); from public values alone. */
-uint64_t study_answers_bytes(const struct study *study, size_t owner);
+uint64_t study_counts_bytes(const struct study *study, size_t owner);
 unsigned study_record_bits(const struct study *study, size_t owner); /* the validity bit counted */
 uint64_t study_records_bytes(const struct study *study,
                              size_t owner); /* UINT64_MAX: not possible */

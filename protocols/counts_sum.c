@@ -1,4 +1,4 @@
-#include "protocols/answers.h"
+#include "protocols/counts_sum.h"
 
 #include "mpc/adder.h"
 #include "mpc/convert.h"
@@ -26,7 +26,7 @@ static void unpack(const uint8_t *packed, size_t from, size_t n, unsigned bits, 
 
 /* What is added: of each upload both components, whole; what was a seed is expanded once. */
 struct addends {
-    const struct answers_upload *uploads;
+    const struct counts_upload *uploads;
     const uint8_t **component; /* two an upload */
     uint8_t **expanded;        /* the same, where they are made of seeds */
     size_t count;
@@ -35,29 +35,16 @@ struct addends {
     size_t tile;
 };
 
-enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *vector,
-                           size_t bytes, const uint8_t **component)
-{
-    uint8_t *made;
-    *component = vector;
-    if (seed == NULL)
-        return ERR_OK;
-    TRY(scratch_array(p->scratch, &made, bytes));
-    *component = made;
-    memset(made, 0, bytes);
-    return prg_xor_once(seed, made, bytes);
-}
-
 /* A lane writes into memory that lane 0 has given. */
 static enum err expand_one(void *self, struct party *lane, size_t upload)
 {
     const struct addends *x = self;
-    const struct answers_upload *u = &x->uploads[upload];
+    const struct counts_upload *u = &x->uploads[upload];
     (void)lane;
     for (unsigned k = 0; k < 2; k++)
         if (u->seed[k] != NULL)
             TRY(prg_xor_from(u->seed[k], u->skip, x->expanded[2 * upload + k],
-                             answers_bytes(x->out.n, u->bits)));
+                             counts_bytes(x->out.n, u->bits)));
     return ERR_OK;
 }
 
@@ -66,8 +53,8 @@ static enum err expand(struct party *p, struct addends *x)
     TRY(scratch_array(p->scratch, &x->component, 2 * x->count));
     TRY(scratch_array(p->scratch, &x->expanded, 2 * x->count));
     for (size_t i = 0; i < 2 * x->count; i++) {
-        const struct answers_upload *u = &x->uploads[i / 2];
-        const size_t bytes = answers_bytes(x->out.n, u->bits);
+        const struct counts_upload *u = &x->uploads[i / 2];
+        const size_t bytes = counts_bytes(x->out.n, u->bits);
         x->component[i] = u->vector;
         if (u->seed[i % 2] == NULL)
             continue;
@@ -126,8 +113,8 @@ static enum err sum_tile(void *self, struct party *lane, size_t tile)
     return convert_to_ring64(lane, share64_view(x->out, from, n), &numbers[0]);
 }
 
-enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
-                     size_t count, unsigned bits)
+enum err counts_sum(struct party *p, struct share64 out, const struct counts_upload *uploads,
+                    size_t count, unsigned bits)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct addends x = {.uploads = uploads,
@@ -143,7 +130,7 @@ enum err answers_sum(struct party *p, struct share64 out, const struct answers_u
     }
     if (count == 0 || bits >= 63 || largest >> bits != 0)
         return log_fail(p->log, ERR_RANGE,
-                        "answers: %zu uploads could sum to %llu, which needs more than %u bits",
+                        "counts: %zu uploads could sum to %llu, which needs more than %u bits",
                         count, (unsigned long long)largest, bits);
     TRY(expand(p, &x));
     return crew_run(p, (out.n + x.tile - 1) / x.tile, sum_tile, &x);

@@ -1,5 +1,5 @@
 /*
- * Studies of answers under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
+ * Studies of counts under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
  * a selection and a measurement. What is right is opened, in the rounds that are stated; whatever
  * word a server alters, the two others open that or nothing.
  */

@@ -1,34 +1,34 @@
 /*
- * parties/analyst/answers.h - the answers that a run has had from the servers, kept in its folder.
+ * parties/analyst/replies.h - the replies that a run has had of the servers, kept in its folder.
  *
- * For a run whose requests follow from the answers before and from nothing else: when it goes on it
+ * For a run whose requests follow from the replies before and from nothing else: when it goes on it
  * plays its rounds again from what is here, and asks for the first that is not.
  *
  *   "trefoil-answers-1\n"; terms digest (32); run (16); u32 how many; of each, in the order of
  *   rounds: u32 how often the servers lost it, block request, without run and sequence, block
  *   answer; 32 bytes, BLAKE2b-256 of all before
  */
-#ifndef TREFOIL_PARTIES_ANALYST_ANSWERS_H
-#define TREFOIL_PARTIES_ANALYST_ANSWERS_H
+#ifndef TREFOIL_PARTIES_ANALYST_REPLIES_H
+#define TREFOIL_PARTIES_ANALYST_REPLIES_H
 
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
 
-struct answers;
+struct replies;
 
 /* Those of the file, which is made with the first: ERR_DATA, logged, if they are of another run. */
-enum err answers_open(struct answers **answers, const char *path, const struct study *study,
+enum err replies_open(struct replies **replies, const char *path, const struct study *study,
                       const uint8_t run[REQUEST_RUN_SIZE], struct log *log) MUST_CHECK;
-void answers_free(struct answers **answers);
+void replies_free(struct replies **replies);
 
 /*
- * Takes a round's answer, if it is here, into `answer`, else leaves that empty. ERR_MISMATCH,
+ * Takes a round's reply, if it is here, into `answer`, else leaves that empty. ERR_MISMATCH,
  * logged, if the round asked for something else then.
  */
-enum err answers_find(const struct answers *answers, unsigned round, const struct request *request,
+enum err replies_find(const struct replies *replies, unsigned round, const struct request *request,
                       struct bytes *answer, unsigned *lost) MUST_CHECK;
 /* Adds the next round's, and writes the file; one that is there already stays. */
-enum err answers_keep(struct answers *answers, unsigned round, const struct request *request,
+enum err replies_keep(struct replies *replies, unsigned round, const struct request *request,
                       const struct bytes *answer, unsigned lost) MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * protocols/answers.h - owners' answers: from uploaded components to one shared sum.
+ * protocols/counts_sum.h - counts that owners send: from uploaded components to one shared sum.
  *
- * An owner's answer is a vector of counts of b bits each, XOR-shared: component 0 and component 1
+ * An owner's upload is a vector of counts of b bits each, XOR-shared: component 0 and component 1
  * are PRG seeds, component 2 is a bit-packed vector. The uploads are added as bits, by carry-save
  * adders (three numbers become two in one round) and one prefix adder, and the sum is converted to
  * the ring once.
@@ -9,26 +9,22 @@
  * An owner's cell cannot exceed 2^b - 1, whatever the owner sends: only b planes are read.
  * LEAKS: nothing. The sum of the owners' 2^b - 1 must be below 2^bits (ERR_RANGE).
  */
-#ifndef TREFOIL_PROTOCOLS_ANSWERS_H
-#define TREFOIL_PROTOCOLS_ANSWERS_H
+#ifndef TREFOIL_PROTOCOLS_COUNTS_SUM_H
+#define TREFOIL_PROTOCOLS_COUNTS_SUM_H
 
 #include "mpc/party.h"
-#include "protocols/answers_pack.h"
+#include "protocols/counts_pack.h"
 
 /* One upload as a server holds it: its two components, a seed where that component is one, else the
  * vector. */
-struct answers_upload {
+struct counts_upload {
     unsigned bits;
     const uint8_t *seed[2]; /* of components index and index + 1, or NULL */
     const uint8_t *vector;  /* where the seed is NULL */
     uint64_t skip;          /* bytes of the seeds' streams that come before: of other cells */
 };
 
-/* A component whole, in the party's scratch if it has to be expanded from a seed. */
-enum err answers_component(struct party *p, const uint8_t *seed, const uint8_t *vector,
-                           size_t bytes, const uint8_t **component) MUST_CHECK;
-
-enum err answers_sum(struct party *p, struct share64 out, const struct answers_upload *uploads,
-                     size_t count, unsigned bits) MUST_CHECK;
+enum err counts_sum(struct party *p, struct share64 out, const struct counts_upload *uploads,
+                    size_t count, unsigned bits) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-#include "parties/analyst/answers.h"
+#include "parties/analyst/replies.h"
 
 #include "aim/digest.h"
 #include "base/memory.h"
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ANSWERS_MAX 16 /* rounds */
+#define REPLIES_MAX 16 /* rounds */
 #define FILE_MOST ((size_t)1 << 32)
 
 static const char magic[] = "trefoil-answers-1\n";
 
-struct answers {
+struct replies {
     const char *path; /* borrowed, as all else that is pointed to */
     const struct study *study;
     const uint8_t *run;
@@ -21,7 +21,7 @@ struct answers {
     struct answer {
         uint32_t lost;
         struct bytes request, answer;
-    } round[ANSWERS_MAX];
+    } round[REPLIES_MAX];
 };
 
 static enum err read_block(struct reader *in, struct bytes *b)
@@ -34,7 +34,7 @@ static enum err read_block(struct reader *in, struct bytes *b)
     return bytes_ok(b);
 }
 
-static enum err read_answers(struct answers *a, const struct bytes *text)
+static enum err read_replies(struct replies *a, const struct bytes *text)
 {
     struct reader in = reader_of(text->data, text->size);
     const uint8_t *terms, *run;
@@ -43,7 +43,7 @@ static enum err read_answers(struct answers *a, const struct bytes *text)
     terms = reader_bytes(&in, 32);
     run = reader_bytes(&in, REQUEST_RUN_SIZE);
     count = reader_u32(&in);
-    if (in.failed || count > ANSWERS_MAX || memcmp(terms, a->study->terms.digest, 32) != 0 ||
+    if (in.failed || count > REPLIES_MAX || memcmp(terms, a->study->terms.digest, 32) != 0 ||
         memcmp(run, a->run, REQUEST_RUN_SIZE) != 0)
         return ERR_FORMAT;
     while (a->count < count) {
@@ -55,23 +55,23 @@ static enum err read_answers(struct answers *a, const struct bytes *text)
     return reader_done(&in);
 }
 
-enum err answers_open(struct answers **answers, const char *path, const struct study *study,
+enum err replies_open(struct replies **replies, const char *path, const struct study *study,
                       const uint8_t run[REQUEST_RUN_SIZE], struct log *log)
 {
-    struct answers *a CLEAN(answers_free) = NULL;
+    struct replies *a CLEAN(replies_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
-    *answers = NULL;
+    *replies = NULL;
     TRY(memory_new(&a, 1));
     a->path = path;
     a->study = study;
     a->run = run;
     a->log = log;
     if (access(path, F_OK) != 0)
-        return memory_hand_over(answers, &a);
+        return memory_hand_over(replies, &a);
     TRY(file_read(path, FILE_MOST, &text, log));
     TRY(version_check(path, text.data, text.size, magic, 1, log));
-    e = read_answers(a, &text);
+    e = read_replies(a, &text);
     if (e == ERR_FORMAT)
         return log_fail(log, ERR_DATA,
                         "%s is cut or altered, or of another run: this run "
@@ -79,21 +79,21 @@ enum err answers_open(struct answers **answers, const char *path, const struct s
                         "with another --out and --continue",
                         path);
     TRY(e);
-    return memory_hand_over(answers, &a);
+    return memory_hand_over(replies, &a);
 }
 
-void answers_free(struct answers **answers)
+void replies_free(struct replies **replies)
 {
-    if (*answers == NULL)
+    if (*replies == NULL)
         return;
-    for (size_t i = 0; i < ANSWERS_MAX; i++) {
-        bytes_clear(&(*answers)->round[i].request);
-        bytes_clear(&(*answers)->round[i].answer);
+    for (size_t i = 0; i < REPLIES_MAX; i++) {
+        bytes_clear(&(*replies)->round[i].request);
+        bytes_clear(&(*replies)->round[i].answer);
     }
-    memory_free(answers);
+    memory_free(replies);
 }
 
-enum err answers_find(const struct answers *a, unsigned round, const struct request *request,
+enum err replies_find(const struct replies *a, unsigned round, const struct request *request,
                       struct bytes *answer, unsigned *lost)
 {
     struct request before CLEAN(request_clear) = {0};
@@ -113,7 +113,7 @@ enum err answers_find(const struct answers *a, unsigned round, const struct requ
     return bytes_ok(answer);
 }
 
-static enum err save(const struct answers *a)
+static enum err save(const struct replies *a)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     bytes_put_text(&out, magic);
@@ -129,13 +129,13 @@ static enum err save(const struct answers *a)
     return digest_write(a->path, 0600, &out, a->log);
 }
 
-enum err answers_keep(struct answers *a, unsigned round, const struct request *request,
+enum err replies_keep(struct replies *a, unsigned round, const struct request *request,
                       const struct bytes *answer, unsigned lost)
 {
     struct answer *r = &a->round[a->count];
     if (round < a->count)
         return ERR_OK;
-    if (round > a->count || a->count == ANSWERS_MAX)
+    if (round > a->count || a->count == REPLIES_MAX)
         return ERR_MISUSE;
     r->lost = lost;
     TRY(request_write(request, &r->request));
