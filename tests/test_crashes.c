@@ -31,6 +31,13 @@
 #define PEOPLE 4 /* three servers and the analyst */
 #define ANALYST 3
 
+/* Of so many ages each has next to no rows: a run merges them. */
+static const char many_ages[] = "domain:\n"
+                                "  - {name: age, kind: integer, min: 0, max: 119}\n"
+                                "  - {name: sex, kind: categorical, values: [f, m]}\n"
+                                "  - {name: bmi, kind: numeric, edges: [10, 18.5, 25, 30, 60]}\n"
+                                "  - {name: died, kind: categorical, values: [no, yes]}\n";
+
 struct fault {
     const char *what; /* a FAULT but for its number; NULL: none */
     long at;
@@ -309,6 +316,7 @@ static void released_is_stored(const struct stage *c, sqlite3 *db)
         }
     }
     assert_true(at == n);
+    assert_true(c->kind == COPULA || json_object_get(doc, "merged") != NULL);
     if (c->kind == COPULA)
         forms_are_stored(json_object_get(doc, "copula"), row);
     assert_int_equal(sqlite3_step(row), SQLITE_DONE);
@@ -408,6 +416,7 @@ static int stage_of(void **state, enum kind kind)
 {
     const struct support_options o = {.owners = OWNERS,
                                       .rounds = ROUNDS,
+                                      .domain = kind == COPULA ? NULL : many_ages,
                                       .copula = kind == COPULA ? "method: copula\n" : NULL,
                                       .more = kind == PROVED ? "security: abort\n" : NULL};
     struct stage *c = memory_array(1, sizeof *c);
