@@ -178,15 +178,15 @@ void junction_free(struct junction **j)
     memory_free(j);
 }
 
-uint64_t junction_cells(const struct domain *d, const struct clique *cliques, size_t count,
-                        const struct clique *extra)
+uint64_t junction_cells(const struct domain *d, const struct domain *sizes,
+                        const struct clique *cliques, size_t count, const struct clique *extra)
 {
     struct elimination e;
     uint64_t cells = 0;
     eliminate(&e, d, cliques, count, extra);
     for (size_t i = 0; i < e.cliques; i++) {
         struct scope s = scope_of_bits(&e.clique[i]);
-        cells = add_saturated(cells, scope_cells(&s, d));
+        cells = add_saturated(cells, scope_cells(&s, sizes));
     }
     return cells;
 }

@@ -30,9 +30,12 @@ enum err junction_new(struct junction **j, const struct domain *d, const struct 
                       size_t count) MUST_CHECK;
 void junction_free(struct junction **j);
 
-/* The cells that junction_new() would give with `extra` (or NULL) added, without building it. */
-uint64_t junction_cells(const struct domain *d, const struct clique *cliques, size_t count,
-                        const struct clique *extra);
+/*
+ * The cells that junction_new() would give with `extra` (or NULL) added, without building it; of
+ * attributes as large as `sizes` says (`d` is for no more than the order).
+ */
+uint64_t junction_cells(const struct domain *d, const struct domain *sizes,
+                        const struct clique *cliques, size_t count, const struct clique *extra);
 
 /* The clique of fewest cells that holds all of `s`, or UINT32_MAX. */
 uint32_t junction_find(const struct junction *j, const struct domain *d, const struct scope *s);

@@ -109,6 +109,7 @@ static enum err choose_merges(struct loop *l)
     struct aim_result *r = l->result;
     const double **counts CLEAN(memory_release) = NULL;
     bool *keep CLEAN(memory_release) = NULL;
+    const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
     TRY(memory_new(&counts, o->domain->attributes));
     TRY(memory_new(&keep, o->domain->attributes));
     for (size_t i = 0; i < r->measurements; i++)
@@ -118,7 +119,7 @@ static enum err choose_merges(struct loop *l)
             keep[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
     TRY(memory_new(&r->merges, 1));
     TRY(merges_choose(r->merges, o->domain, counts,
-                      model_estimate_total(o->domain, r->measurement, r->measurements), keep));
+                      merges_least(total, measure_sigma(l->multiplier)), keep));
     return fit_merges(l);
 }
 

@@ -122,7 +122,7 @@ static void join_small(struct joining *j, double least)
 }
 
 static enum err choose_one(struct merges *m, uint16_t attribute, const struct domain_attribute *a,
-                           const double *counts, double total)
+                           const double *counts, double least)
 {
     struct joining j CLEAN(joining_clear) = {0};
     const uint32_t codes = ordered_codes(a);
@@ -130,7 +130,7 @@ static enum err choose_one(struct merges *m, uint16_t attribute, const struct do
     if (codes < 2)
         return ERR_OK;
     TRY(joining_new(&j, codes, counts));
-    join_small(&j, MERGE_SHARE * total);
+    join_small(&j, least);
     for (uint32_t code = 0; code < codes; code = j.after[code])
         groups++;
     if (groups == codes)
@@ -147,13 +147,18 @@ static enum err choose_one(struct merges *m, uint16_t attribute, const struct do
     return ERR_OK;
 }
 
+double merges_least(double total, double sigma)
+{
+    return fmin(MERGE_SHARE * total, MERGE_NOISE * sigma);
+}
+
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
-                       double total, const bool *keep)
+                       double least, const bool *keep)
 {
     TRY(merges_none(m, d));
     for (uint16_t i = 0; i < d->attributes; i++)
         if ((keep == NULL || !keep[i]) &&
-            choose_one(m, i, &d->attribute[i], counts[i], total) != ERR_OK) {
+            choose_one(m, i, &d->attribute[i], counts[i], least) != ERR_OK) {
             merges_clear(m);
             return ERR_NOMEM;
         }

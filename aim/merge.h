@@ -17,7 +17,8 @@
 
 #include "aim/workload.h"
 
-#define MERGE_SHARE 0.01 /* of all rows: a group with less is merged */
+#define MERGE_SHARE 0.01 /* of all rows, and */
+#define MERGE_NOISE 100. /* times the noise: a group with less than either is merged */
 
 struct merges {
     size_t attributes;
@@ -29,13 +30,18 @@ struct merges {
 /* Every code its own group. */
 enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
 /*
+ * Less than how many rows a group is merged with. Where there is little noise even small groups are
+ * known well: merged ones would only make the model coarser.
+ */
+double merges_least(double total, double sigma);
+/*
  * Codes of ordered attributes, integer and numeric ones, merged by their noisy counts: while a
- * group has less than MERGE_SHARE of `total`, the least joins its smaller neighbour; of equal ones
- * the lower. The missing value stays alone, and so do all codes of an attribute in `keep` (may be
- * NULL). counts[attribute][code]; those below 0 count as 0.
+ * group has less than `least`, the smallest joins its smaller neighbour; of equal ones the lower.
+ * The missing value stays alone, and so do all codes of an attribute in `keep` (may be NULL).
+ * counts[attribute][code]; those below 0 count as 0.
  */
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
-                       double total, const bool *keep) MUST_CHECK;
+                       double least, const bool *keep) MUST_CHECK;
 /* Codes of the attribute with the largest group are on their own again. */
 void merges_part(struct merges *m);
 enum err merges_copy(struct merges *m, const struct merges *from) MUST_CHECK;

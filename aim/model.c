@@ -354,9 +354,9 @@ bool model_holds_together(const struct model *m, const struct scope *s)
 
 uint64_t model_cells_with(const struct model *m, const struct clique *extra)
 {
-    if (model_covers(m, extra)) /* a clique of a chordal graph adds no edge */
-        return m->junction->cells;
-    return junction_cells(&m->grouped, m->clique, m->cliques, extra);
+    /* a clique of a chordal graph adds no edge */
+    return junction_cells(&m->grouped, m->domain, m->clique, m->cliques,
+                          model_covers(m, extra) ? NULL : extra);
 }
 
 const double *model_belief(const struct model *m, size_t clique)

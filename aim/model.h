@@ -84,7 +84,10 @@ const struct junction *model_junction(const struct model *m);
 /* A copy of its structural zeros, of which the caller frees the list and each list of cells. */
 enum err model_zeros(const struct model *m, struct zeros **zero, size_t *zeros) MUST_CHECK;
 uint64_t model_cells(const struct model *m); /* of all junction tree cliques */
-/* Of the tree that a model with `extra` would have; UINT64_MAX on overflow. */
+/*
+ * Of the tree that a model with `extra` would have, were every code its own group: merges make
+ * models faster, not larger. UINT64_MAX on overflow.
+ */
 uint64_t model_cells_with(const struct model *m, const struct clique *extra);
 bool model_covers(const struct model *m, const struct clique *c); /* within one tree clique */
 /* Whether one of the cliques that it was fitted to holds all of them. */

@@ -152,6 +152,7 @@ static bool has_room(const struct flaim *f, uint32_t query)
     const struct workload *w = f->o.workload;
     uint64_t most = flaim_cells_most(&f->o);
     struct clique *c = memory_array(w->queries, sizeof *c);
+    const struct domain *d = f->o.split->train->domain;
     size_t n = 0;
     bool room;
     if (c == NULL)
@@ -160,7 +161,7 @@ static bool has_room(const struct flaim *f, uint32_t query)
         if (f->pool[q].share != NULL)
             c[n++] = w->query[q].clique;
     room = f->pool[query].share != NULL ||
-           junction_cells(f->o.split->train->domain, c, n, &w->query[query].clique) <= most;
+           junction_cells(d, d, c, n, &w->query[query].clique) <= most;
     memory_free(&c);
     return room;
 }

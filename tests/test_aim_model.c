@@ -103,7 +103,7 @@ TEST(running_intersection_holds)
         struct junction *j;
         world_new(&w, &r);
         assert_int_equal(junction_new(&j, w.domain, w.clique, w.cliques), ERR_OK);
-        assert_true(j->cells == junction_cells(w.domain, w.clique, w.cliques, NULL));
+        assert_true(j->cells == junction_cells(w.domain, w.domain, w.clique, w.cliques, NULL));
         for (size_t k = 0; k < w.cliques; k++) {
             struct scope s = scope_of(&w.clique[k]);
             assert_true(junction_find(j, w.domain, &s) != UINT32_MAX);

@@ -66,7 +66,7 @@ TEST(small_groups_join_as_the_rule_says)
             n[i] = (double)random_below(&r, 1 + (uint64_t)run) - 3;
         for (int i = 0; i < 5; i++)
             x[i] = (double)random_below(&r, 40);
-        assert_int_equal(merges_choose(&m, d, counts, 1000, NULL), ERR_OK);
+        assert_int_equal(merges_choose(&m, d, counts, 10, NULL), ERR_OK);
         groups = naive(n, values, 10, group);
         assert_null(m.group[0]);
         assert_int_equal(m.groups[1], groups + 1); /* the missing value's */
@@ -89,7 +89,7 @@ static struct merges merges_made(const struct domain *d, bool keep_n, bool keep_
     const double *counts[] = {label, n, x};
     const bool keep[] = {false, keep_n, keep_x};
     struct merges m;
-    assert_int_equal(merges_choose(&m, d, counts, 400, keep), ERR_OK);
+    assert_int_equal(merges_choose(&m, d, counts, 4, keep), ERR_OK);
     return m;
 }
 
@@ -117,6 +117,12 @@ TEST(cells_of_a_marginal_are_those_of_groups)
     merges_clear(&copy);
     merges_clear(&m);
     domain_free(&d);
+}
+
+TEST(few_rows_are_few_of_all_and_near_the_noise)
+{
+    assert_true(fabs(merges_least(5000, 1) - 50) < 1e-9);
+    assert_true(fabs(merges_least(5000, 0.25) - 25) < 1e-9);
 }
 
 TEST(the_largest_group_is_parted_first)

@@ -96,7 +96,7 @@ static struct merges make_merges(const struct domain *d, bool merge)
     const double *const counts[] = {n, l, x, m};
     struct merges merges;
     assert_int_equal(
-        merge ? merges_choose(&merges, d, counts, ROWS, NULL) : merges_none(&merges, d), ERR_OK);
+        merge ? merges_choose(&merges, d, counts, MERGE_SHARE * ROWS, NULL) : merges_none(&merges, d), ERR_OK);
     return merges;
 }
 
@@ -259,6 +259,17 @@ TEST(rows_that_are_weighed_are_those_of_all_combinations)
         for (uint64_t i = clique_cells(&c, w.domain); i-- > 0;)
             assert_true(fabs(counts[i] - naive[i]) < NEAR * ROWS);
     }
+}
+
+TEST(a_merged_model_has_no_room_for_more)
+{
+    static const struct clique all = {4, {0, 1, 2, 3}}, one = {1, {0}};
+    struct world merged CLEAN(world_clear) = {0}, whole CLEAN(world_clear) = {0};
+    world_make(&merged, true);
+    world_make(&whole, false);
+    assert_int_equal(model_cells_with(merged.model, &all), JOINT);
+    assert_int_equal(model_cells_with(merged.model, &one), model_cells(whole.model));
+    assert_true(model_cells(merged.model) < model_cells(whole.model));
 }
 
 TEST(rows_are_drawn_and_judged_by_codes)

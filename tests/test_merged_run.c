@@ -161,6 +161,27 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                      4 * whole->merges->groups[1]);
 }
 
+/* 13 to 15, of which there are none, are merged with 12. */
+TEST(what_noise_does_not_hide_is_not_merged)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    struct aim_result *result CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
+                             .rounds = 1,
+                             .bounds = {.bits = 13},
+                             .select_slack = 1e-6,
+                             .measure_slack = 7.7e-6,
+                             .fit_final = 50};
+    random_seed_u64(&r, 4);
+    result = run(&g, &o, NULL, &r);
+    assert_int_equal(result->merges->groups[0], 13);
+}
+
 /* Owners of counts may fill every cell of a group: what scores could not hold stays apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {
