@@ -95,8 +95,9 @@ static struct merges make_merges(const struct domain *d, bool merge)
                         x[] = {400, 2, 0, 0, 200};
     const double *const counts[] = {n, l, x, m};
     struct merges merges;
-    assert_int_equal(
-        merge ? merges_choose(&merges, d, counts, MERGE_SHARE * ROWS, NULL) : merges_none(&merges, d), ERR_OK);
+    assert_int_equal(merge ? merges_choose(&merges, d, counts, MERGE_SHARE * ROWS, NULL)
+                           : merges_none(&merges, d),
+                     ERR_OK);
     return merges;
 }
 
