@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/move_private.h"
-#include "mpc/width.h"
+#include "mpc/words.h"
 
 #include <string.h>
 
@@ -22,15 +22,6 @@ struct header {
 };
 _Static_assert(sizeof(struct header) % ALIGNED == 8, "records are filled up by 8 bytes");
 #define HEADER (sizeof(struct header) + 8)
-
-#define WIDTH 16
-#include "mpc/check_numbers_body.inc"
-#define WIDTH 32
-#include "mpc/check_numbers_body.inc"
-#define WIDTH 64
-#include "mpc/check_numbers_body.inc"
-#define WIDTH 128
-#include "mpc/check_numbers_body.inc"
 
 void check_numbers_free(struct check_numbers *log)
 {
@@ -132,14 +123,8 @@ static void put_words(const struct kernel *k, enum ring ring, uint8_t *to, const
     const void *words = (const uint8_t *)from + at * ring_size(ring);
     if (factor == 1)
         copy(k, to, words, n * ring_size(ring));
-    else if (ring == RING_16)
-        scaled16(to, words, n, (uint16_t)factor);
-    else if (ring == RING_32)
-        scaled32(to, words, n, (uint32_t)factor);
-    else if (ring == RING_64)
-        scaled64(to, words, n, (uint64_t)factor);
     else
-        scaled128(to, words, n, (word128)factor);
+        words_scale(ring, to, words, (word128)factor, n);
 }
 
 /* Vector k of a product. */
@@ -284,14 +269,8 @@ static void fill(enum ring ring, void *to, const void *z, size_t at, size_t n)
     const void *from = (const uint8_t *)z + at * ring_size(ring);
     if (z == NULL)
         memset(to, 0, n * ring_size(ring));
-    else if (ring == RING_16)
-        negated16(to, from, n);
-    else if (ring == RING_32)
-        negated32(to, from, n);
-    else if (ring == RING_64)
-        negated64(to, from, n);
     else
-        negated128(to, from, n);
+        words_add_bits(ring, to, NULL, NULL, from, n);
 }
 
 void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,

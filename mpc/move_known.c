@@ -5,16 +5,9 @@
  * arrow's message for one part and receives that of another.
  */
 #include "mpc/check_private.h"
-#include "mpc/width.h"
+#include "mpc/words.h"
 
 #include <string.h>
-
-#define WIDTH 32
-#include "mpc/words.inc"
-#define WIDTH 64
-#include "mpc/words.inc"
-#define WIDTH 128
-#include "mpc/words.inc"
 
 #define STEP 512 /* lanes at a time; a multiple of 64 */
 
@@ -217,26 +210,6 @@ static void lift(const struct knowing *c, void *out, const void *z, size_t n)
         lift_sizes(out, 16, z, 16, shift, n);
 }
 
-static void add(const struct knowing *c, void *z, const void *x, size_t n)
-{
-    if (c->size == 4)
-        add32(z, x, n);
-    else if (c->size == 8)
-        add64(z, x, n);
-    else
-        add128(z, x, n);
-}
-
-static void subtract(const struct knowing *c, void *z, const void *x, size_t n)
-{
-    if (c->size == 4)
-        subtract32(z, x, n);
-    else if (c->size == 8)
-        subtract64(z, x, n);
-    else
-        subtract128(z, x, n);
-}
-
 /* j: a - F - F'; of what is added, c - F'', which stays in its place, and both are components */
 static enum err step_j(const struct role *r, size_t lane, size_t n)
 {
@@ -252,7 +225,7 @@ static enum err step_j(const struct role *r, size_t lane, size_t n)
     if (t->added == NULL)
         return ERR_OK;
     TRY(prg_fill(c->p->prg[0][PRG_INPUT], a, n * c->size));
-    subtract(c, added, a, n);
+    words_subtract(t->ring, added, a, n);
     memcpy(lane_of(c, t->out.b, lane), added, n * c->size);
     return ERR_OK;
 }
@@ -381,7 +354,7 @@ static enum err take_added(void *self, size_t offset, const uint8_t *in, size_t 
     const struct knowing *c = v->role->c;
     const size_t lane = v->role->part.begin + offset / c->size, lanes = n / c->size;
     TRY(reach(v->role, lane + lanes));
-    add(c, lane_of(c, v->component, lane), in, lanes);
+    words_add(c->terms->ring, lane_of(c, v->component, lane), in, lanes);
     return ERR_OK;
 }
 

@@ -1,14 +1,7 @@
 #include "mpc/check_private.h"
-#include "mpc/width.h"
+#include "mpc/words.h"
 
 #include <string.h>
-
-#define WIDTH 16
-#include "mpc/words.inc"
-#define WIDTH 64
-#include "mpc/words.inc"
-#define WIDTH 128
-#include "mpc/words.inc"
 
 /* Walks the words of the outputs, in order. */
 struct cursor {
@@ -88,23 +81,6 @@ static void add_products(const struct summing *s, const struct move_term *t, siz
     }
 }
 
-/* z = z - f + c: what has been added up elsewhere, masked */
-static void add_settled(const struct summing *s, const struct move_term *t, size_t at, void *z,
-                        const void *f, size_t n)
-{
-    const void *c = word_at(t->c.a, at);
-    if (s->sums->ring == RING_16) {
-        subtract16(z, f, n / 2);
-        add16(z, c, n / 2);
-    } else if (s->sums->ring == RING_64) {
-        subtract64(z, f, n / 8);
-        add64(z, c, n / 8);
-    } else {
-        subtract128(z, f, n / 16);
-        add128(z, c, n / 16);
-    }
-}
-
 static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
 {
     static const uint8_t no_mask[MOVE_STEP / 2];
@@ -115,8 +91,10 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
         uint8_t *z = out + (n - left);
         TRY(prg_fill(s->p->prg[0][PRG_ZERO], z, k));
         TRY(prg_fill(s->p->prg[1][PRG_ZERO], f, k));
-        if (t->x.a == NULL)
-            add_settled(s, t, at, z, f, k);
+        if (t->x.a == NULL) { /* what has been added up elsewhere, masked */
+            words_subtract(s->sums->ring, z, f, k / s->size);
+            words_add(s->sums->ring, z, word_at(t->c.a, at), k / s->size);
+        }
         for (unsigned i = 0; i < s->sums->products && t[i].x.a != NULL; i++)
             add_products(s, &t[i], at, z, i == 0 ? f : no_mask, k);
     }

@@ -2,6 +2,7 @@
 
 #include "mpc/check.h"
 #include "mpc/width.h"
+#include "mpc/words.h"
 
 #include <string.h>
 
@@ -13,8 +14,6 @@ struct right {
     const uint64_t *carry_s, *carry_k, *w;
 };
 
-#define WIDTH 16
-#include "mpc/note_body.inc"
 #define WIDTH 32
 #define HALF uint16_t
 #include "mpc/note_body.inc"
@@ -26,20 +25,6 @@ struct right {
 #include "mpc/note_body.inc"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
-
-/* z = x + the bits - y; x and the bits may be NULL, for zeros. */
-static void add_bits(enum ring ring, void *z, const void *x, const uint64_t *bits, const void *y,
-                     size_t n)
-{
-    if (ring == RING_16)
-        add_bits16(z, x, bits, y, n);
-    else if (ring == RING_32)
-        add_bits32(z, x, bits, y, n);
-    else if (ring == RING_64)
-        add_bits64(z, x, bits, y, n);
-    else
-        add_bits128(z, x, bits, y, n);
-}
 
 enum err note_room(struct party *p, struct operand *x, enum ring ring, size_t n)
 {
@@ -136,8 +121,8 @@ static enum err note_t(const struct stretch *s, const void *self)
     const struct bit *b = self;
     const struct operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
     const struct check_product product = of_bits(s, b->x, 2, 0);
-    add_bits(s->ring, s->z.a, NULL, x.a, t.a, s->n);
-    add_bits(s->ring, s->z.b, NULL, x.b, t.b, s->n);
+    words_add_bits(s->ring, s->z.a, NULL, x.a, t.a, s->n);
+    words_add_bits(s->ring, s->z.b, NULL, x.b, t.b, s->n);
     return end(s, &product, 1);
 }
 
@@ -147,8 +132,8 @@ static enum err note_out(const struct stretch *s, const void *self)
     const struct operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
     const struct operand out = at_lane(s->ring, b->out, s->lane);
     const struct check_product product = of_choice(s, b->x, s->ring, b->t, 2, 0);
-    add_bits(s->ring, s->z.a, t.a, u.a, out.a, s->n);
-    add_bits(s->ring, s->z.b, t.b, u.b, out.b, s->n);
+    words_add_bits(s->ring, s->z.a, t.a, u.a, out.a, s->n);
+    words_add_bits(s->ring, s->z.b, t.b, u.b, out.b, s->n);
     return end(s, &product, 1);
 }
 

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/check.h"
-#include "mpc/width.h"
 
 #include <string.h>
 
@@ -95,14 +94,33 @@ enum err party_random_bits(struct party *p, struct bits *x)
 
 /* --- vectors from the scratch ----------------------------------------------------------------- */
 
-#define WIDTH 16
-#include "mpc/party_body.inc"
-#define WIDTH 32
-#include "mpc/party_body.inc"
-#define WIDTH 64
-#include "mpc/party_body.inc"
-#define WIDTH 128
-#include "mpc/party_body.inc"
+enum err party_share16(struct party *p, struct share16 *x, size_t n)
+{
+    x->n = n;
+    TRY(scratch_array(p->scratch, &x->a, n));
+    return scratch_array(p->scratch, &x->b, n);
+}
+
+enum err party_share32(struct party *p, struct share32 *x, size_t n)
+{
+    x->n = n;
+    TRY(scratch_array(p->scratch, &x->a, n));
+    return scratch_array(p->scratch, &x->b, n);
+}
+
+enum err party_share64(struct party *p, struct share64 *x, size_t n)
+{
+    x->n = n;
+    TRY(scratch_array(p->scratch, &x->a, n));
+    return scratch_array(p->scratch, &x->b, n);
+}
+
+enum err party_share128(struct party *p, struct share128 *x, size_t n)
+{
+    x->n = n;
+    TRY(scratch_array(p->scratch, &x->a, n));
+    return scratch_array(p->scratch, &x->b, n);
+}
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)
 {
