@@ -3,6 +3,7 @@
 #include "bench/count.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/table_study.h"
 
 /* What one run took. */
@@ -55,11 +56,10 @@ static enum err run(const char *as, bool proved, unsigned rounds, struct cost *c
     return ERR_OK;
 }
 
-static void put(FILE *json, const char *key, double figure)
+static void put(json_t *out, const char *key, double figure)
 {
     printf("  %-28s %8.3f\n", key, figure);
-    if (json != NULL)
-        fprintf(json, "  \"%s\": %.6g,\n", key, figure);
+    figures_put(out, figure, "%s", key);
 }
 
 /* Whole studies with a check and without one, in turn: the medians, and the last pair's costs. */
@@ -86,18 +86,18 @@ static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies
     return true;
 }
 
-bool abort_study_answers(FILE *json, size_t pairs, bool smoke)
+bool abort_study_answers(json_t *out, size_t pairs, bool smoke)
 {
     struct studies s = {0};
     if (data_absent("adult"))
         return true;
     if (!run_studies("counts", pairs, smoke, &s))
         return false;
-    put(json, "adult_answers_ratio", s.cpu);
-    put(json, "adult_answers_seconds_ratio", s.seconds);
-    put(json, "bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
-    put(json, "selection_rounds_extra", s.cost[1].select_rounds - s.cost[0].select_rounds);
-    put(json, "measure_rounds_extra", s.cost[1].measure_rounds - s.cost[0].measure_rounds);
+    put(out, "adult_answers_ratio", s.cpu);
+    put(out, "adult_answers_seconds_ratio", s.seconds);
+    put(out, "bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
+    put(out, "selection_rounds_extra", s.cost[1].select_rounds - s.cost[0].select_rounds);
+    put(out, "measure_rounds_extra", s.cost[1].measure_rounds - s.cost[0].measure_rounds);
     return true;
 }
 
@@ -120,7 +120,7 @@ static bool count_pairs(const struct bench_data *data, size_t pairs, bool smoke,
     return true;
 }
 
-bool abort_study_records(FILE *json, size_t pairs, bool smoke)
+bool abort_study_records(json_t *out, size_t pairs, bool smoke)
 {
     struct log log = quiet();
     struct studies s = {0};
@@ -131,9 +131,9 @@ bool abort_study_records(FILE *json, size_t pairs, bool smoke)
     if (bench_data_terms(&data, "adult", &log) != ERR_OK ||
         !count_pairs(&data, pairs, smoke, &count) || !run_studies("records", pairs, smoke, &s))
         return false;
-    put(json, "records_count_ratio", count);
-    put(json, "adult_records_ratio", s.cpu);
-    put(json, "adult_records_seconds_ratio", s.seconds);
-    put(json, "records_bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
+    put(out, "records_count_ratio", count);
+    put(out, "adult_records_ratio", s.cpu);
+    put(out, "adult_records_seconds_ratio", s.seconds);
+    put(out, "records_bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
     return true;
 }

@@ -15,17 +15,14 @@
 #ifndef TREFOIL_BENCH_ABORT_STUDY_H
 #define TREFOIL_BENCH_ABORT_STUDY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #define ABORT_STUDY_PAIRS_MAX 64
 
-/*
- * Write the keys of counts, or of records, to `json` (may be NULL), each followed by a comma; say
- * so where the table is absent. In a smoke run T = 2.
- */
-bool abort_study_answers(FILE *json, size_t pairs, bool smoke);
-bool abort_study_records(FILE *json, size_t pairs, bool smoke);
+/* Add the keys of counts, or of records; say so where the table is absent. T = 2 in a smoke run. */
+bool abort_study_answers(json_t *out, size_t pairs, bool smoke);
+bool abort_study_records(json_t *out, size_t pairs, bool smoke);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/secret.h"
 #include "bench/abort_study.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "bench/support_studies.h"
 #include "bench/work.h"
 #include "mpc/check.h"
@@ -20,7 +21,6 @@
 #include "tests/support_forked.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -86,8 +86,8 @@ struct sample {
 };
 
 struct options {
-    const char *json, *only;
-    size_t pairs;
+    const char *only;
+    unsigned pairs;
     bool smoke;
 };
 
@@ -189,15 +189,7 @@ static struct result result_of(const struct board *b, size_t figure, unsigned ke
 }
 
 /* Keys of one instruction set end in `of`. */
-static void write_result(FILE *f, const char *name, const struct result *r, const char *of)
-{
-    fprintf(f,
-            "  \"%s_ratio%s\": %.6g,\n  \"%s_checked_cpu_ns%s\": %.6g,\n"
-            "  \"%s_checked_per_s%s\": %.6g,\n",
-            name, of, r->ratio, name, of, r->cpu_ns, name, of, r->per_s);
-}
-
-static void report_kernel(FILE *f, const struct board *b, unsigned kernel, const char *of)
+static void report_kernel(json_t *out, const struct board *b, unsigned kernel, const char *of)
 {
     double noise = 0;
     for (size_t k = 0; k < FIGURES; k++) {
@@ -212,14 +204,15 @@ static void report_kernel(FILE *f, const struct board *b, unsigned kernel, const
                    "without; %.4g /s\n",
                    figures[k].name, size_of(&b->options, &figures[k]), figures[k].unit,
                    kernels[kernel], r.cpu_ns, r.ratio, r.per_s);
-        if (f != NULL)
-            write_result(f, figures[k].name, &r, of);
+        figures_put(out, r.ratio, "%s_ratio%s", figures[k].name, of);
+        figures_put(out, r.cpu_ns, "%s_checked_cpu_ns%s", figures[k].name, of);
+        figures_put(out, r.per_s, "%s_checked_per_s%s", figures[k].name, of);
     }
-    if (f != NULL && noise > 0)
-        fprintf(f, "  \"noise_ratio%s\": %.6g,\n", of, noise);
+    if (noise > 0)
+        figures_put(out, noise, "noise_ratio%s", of);
 }
 
-static void report(FILE *f, const struct board *b)
+static void report(json_t *out, const struct board *b)
 {
     unsigned best = KERNELS;
     for (unsigned k = 0; k < KERNELS; k++) {
@@ -227,80 +220,53 @@ static void report(FILE *f, const struct board *b)
         if (kernel_by_name(kernels[k]) == NULL)
             continue;
         snprintf(of, sizeof of, "_%s", kernels[k]);
-        report_kernel(f, b, best = k, of);
+        report_kernel(out, b, best = k, of);
     }
-    if (f != NULL && best < KERNELS)
-        report_kernel(f, b, best, "");
+    if (best < KERNELS)
+        report_kernel(out, b, best, "");
 }
 
-static bool bench_figures(struct board *b, FILE *f)
+static bool bench_figures(struct board *b, json_t *out)
 {
     double peak_mib[3];
     if (!forked_run("bench_abort", measure, b, peak_mib))
         return false;
     printf("peak memory: %.0f, %.0f, %.0f MiB\n", peak_mib[0], peak_mib[1], peak_mib[2]);
-    report(f, b);
+    report(out, b);
     return true;
 }
 
-static bool bench(struct board *b, FILE *f)
+static bool bench(struct board *b, json_t *out)
 {
     const struct options *o = &b->options;
     const bool answers = is_asked(o, "study"), records = is_asked(o, "records"),
                wan = is_asked(o, "wan");
     bool right = true;
-    if (f != NULL)
-        fprintf(f, "{\n%s", o->smoke ? "  \"smoke\": true,\n" : "");
     if (o->only == NULL || (!answers && !records && !wan))
-        right = bench_figures(b, f);
+        right = bench_figures(b, out);
     if (answers)
-        right = abort_study_answers(f, o->pairs, o->smoke) && right;
+        right = abort_study_answers(out, o->pairs, o->smoke) && right;
     if (records)
-        right = abort_study_records(f, o->pairs, o->smoke) && right;
+        right = abort_study_records(out, o->pairs, o->smoke) && right;
     if (wan)
-        right = studies_wan_ratio(f, o->smoke) && right;
-    if (f != NULL)
-        fprintf(f, "  \"kernel\": \"%s\"\n}\n", kernel_name());
+        right = studies_wan_ratio(out, o->smoke) && right;
+    json_object_set_new(out, "kernel", json_string(kernel_name()));
     return right;
-}
-
-static bool parse(struct options *o, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const bool value = i + 1 < argc;
-        if (strcmp(argv[i], "--smoke") == 0)
-            o->smoke = true;
-        else if (value && strcmp(argv[i], "--json") == 0)
-            o->json = argv[++i];
-        else if (value && strcmp(argv[i], "--only") == 0)
-            o->only = argv[++i];
-        else if (value && strcmp(argv[i], "--pairs") == 0)
-            o->pairs = strtoul(argv[++i], NULL, 10);
-        else
-            return false;
-    }
-    o->pairs = o->smoke ? 1 : o->pairs;
-    return o->pairs > 0 && o->pairs <= PAIRS_MAX;
 }
 
 int main(int argc, char **argv)
 {
-    FILE *f = NULL;
-    bool right;
+    struct figures f;
+    struct options o = {.pairs = 5};
+    const struct figures_option options[] = {{.name = "only", .text = &o.only},
+                                             {.name = "pairs", .count = &o.pairs}};
     struct board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                            0);
-    if (b == MAP_FAILED || secret_start() != ERR_OK)
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    o.smoke = f.smoke;
+    o.pairs = o.smoke ? 1 : o.pairs;
+    if (o.pairs == 0 || o.pairs > PAIRS_MAX || b == MAP_FAILED || secret_start() != ERR_OK)
         return 1;
-    b->options.pairs = 5;
-    if (!parse(&b->options, argc, argv)) {
-        fprintf(stderr, "usage: bench_abort [--json FILE] [--only NAME|study|records|wan] "
-                        "[--pairs N] [--smoke]\n");
-        return 2;
-    }
-    if (b->options.json != NULL && (f = fopen(b->options.json, "w")) == NULL) {
-        fprintf(stderr, "bench_abort: cannot write %s\n", b->options.json);
-        return 1;
-    }
-    right = bench(b, f);
-    return (f == NULL || fclose(f) == 0) && right ? 0 : 1;
+    b->options = o;
+    return figures_end(&f, !bench(b, f.out));
 }

@@ -24,6 +24,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/forest.h"
 #include "bench/study_text.h"
 #include "bench/table_study.h"
@@ -43,15 +44,10 @@ struct bench {
     struct log log;
 };
 
-static enum err put(struct bench *b, const char *table, const char *key, double value)
+static void put(struct bench *b, const char *table, const char *key, double value)
 {
-    json_t *object = json_object_get(b->out, table);
     printf("%s.%s %.4f\n", table, key, value);
-    if (object == NULL) {
-        object = json_object();
-        json_object_set_new(b->out, table, object);
-    }
-    return json_object_set_new(object, key, json_real(value)) == 0 ? ERR_OK : ERR_NOMEM;
+    figures_put(figures_object(b->out, table), value, "%s", key);
 }
 
 /* --- body ------------------------------------------------------------------------------------- */
@@ -209,9 +205,10 @@ static enum err measure_body(struct bench *b)
     remove(body.test);
     remove(folder);
     TRY(e);
-    TRY(put(b, "body", "jsd", body.jsd / body.runs));
-    TRY(put(b, "body", "wd", body.wd / body.runs));
-    return put(b, "body", "accuracy", body.accuracy / body.runs);
+    put(b, "body", "jsd", body.jsd / body.runs);
+    put(b, "body", "wd", body.wd / body.runs);
+    put(b, "body", "accuracy", body.accuracy / body.runs);
+    return ERR_OK;
 }
 
 /* --- adult, or another table of codes --------------------------------------------------------- */
@@ -248,7 +245,8 @@ static enum err measure_marginals(struct bench *b, const char *table)
     bench_data_clear(&m.data);
     json_decref(f.stats);
     TRY(e);
-    return put(b, table, "l1", m.l1);
+    put(b, table, "l1", m.l1);
+    return ERR_OK;
 }
 
 /* --- wide ------------------------------------------------------------------------------------- */
@@ -366,7 +364,8 @@ static enum err look_at_wide(void *self, const struct support_study *s, struct l
             sum += fabs(model->correlation[i * w->columns + j] - truth(w, i, j));
     sum /= (double)(w->columns * (w->columns - 1)) / 2;
     w->error += sum;
-    return put(w->b, "wide", structures[w->structure], sum);
+    put(w->b, "wide", structures[w->structure], sum);
+    return ERR_OK;
 }
 
 static enum err run_wide(struct wide *w, const char *domain, const char *path)
@@ -415,9 +414,10 @@ static enum err measure_wide(struct bench *b)
     }
     remove(path);
     TRY(e);
-    TRY(put(b, "wide", "error", w.error / (b->smoke ? 1 : STRUCTURES)));
-    TRY(put(b, "wide", "cpu_s", w.cpu_s));
-    return put(b, "wide", "upload_ratio", w.upload_ratio);
+    put(b, "wide", "error", w.error / (b->smoke ? 1 : STRUCTURES));
+    put(b, "wide", "cpu_s", w.cpu_s);
+    put(b, "wide", "upload_ratio", w.upload_ratio);
+    return ERR_OK;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -439,31 +439,12 @@ static enum err measure(struct bench *b)
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
-    const char *json = NULL;
-    enum err e;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0)
-            b.smoke = true;
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            json = argv[++i];
-        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
-            b.only = argv[++i];
-        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
-            b.runs = (unsigned)atoi(argv[++i]);
-        else {
-            fprintf(stderr, "usage: bench_copula [--json FILE] [--smoke] [--only TABLE] "
-                            "[--runs N]\n");
-            return 2;
-        }
-    }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    b.out = json_object();
-    if (b.smoke)
-        json_object_set_new(b.out, "smoke", json_true());
-    e = measure(&b);
-    if (e == ERR_OK && json != NULL && json_dump_file(b.out, json, JSON_INDENT(2)) != 0)
-        e = ERR_SYSTEM;
-    json_decref(b.out);
-    return e == ERR_OK ? 0 : 1;
+    const struct figures_option options[] = {{.name = "only", .text = &b.only},
+                                             {.name = "runs", .count = &b.runs}};
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.smoke = f.smoke;
+    b.out = f.out;
+    return figures_end(&f, measure(&b) != ERR_OK);
 }

@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "bench/data.h"
 #include "bench/data_sql.h"
+#include "bench/figures.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
@@ -22,7 +23,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RUNS_FULL 5
 #define ROWS_INVENTED 3000
@@ -127,15 +127,13 @@ static enum err run_once(struct bench *b, uint64_t seed, struct l1_errors *sum)
     return ERR_OK;
 }
 
-static void write_errors(FILE *f, const char *name, const double *sum, unsigned runs)
+static void put_errors(json_t *o, const double *sum, unsigned runs)
 {
-    fprintf(f, ",\n  \"%s\": {", name);
     for (size_t i = 0; i < COLUMNS; i++)
-        fprintf(f, "%s\"%s\": %.6f", i > 0 ? ", " : "", columns[i], sum[i] / runs);
-    fputs("}", f);
+        figures_put(o, sum[i] / runs, "%s", columns[i]);
 }
 
-static enum err measure(struct bench *b, unsigned runs, FILE *json)
+static enum err measure(struct bench *b, unsigned runs, json_t *out)
 {
     struct l1_errors sum = {0};
     TRY(prepare(b));
@@ -146,45 +144,29 @@ static enum err measure(struct bench *b, unsigned runs, FILE *json)
     for (size_t i = 0; i < COLUMNS; i++)
         printf("  %-16s %7.2f %% %7.2f %%\n", columns[i], 100 * sum.mean[i] / runs,
                100 * sum.deviation[i] / runs);
-    if (json == NULL)
-        return data_sql(b->smoke, NULL, b->log);
-    fprintf(json, "{\n  \"smoke\": %s,\n  \"runs\": %u", b->smoke ? "true" : "false", runs);
-    write_errors(json, "mean_error", sum.mean, runs);
-    write_errors(json, "deviation_error", sum.deviation, runs);
-    TRY(data_sql(b->smoke, json, b->log));
-    fputs("\n}\n", json);
-    return ERR_OK;
+    figures_put(out, runs, "runs");
+    put_errors(figures_object(out, "mean_error"), sum.mean, runs);
+    put_errors(figures_object(out, "deviation_error"), sum.deviation, runs);
+    return data_sql(b->smoke, out, b->log);
 }
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct log log = {.file = stderr, .level = LOG_ERROR};
     struct bench b = {.log = &log};
     unsigned runs = RUNS_FULL;
-    FILE *json = NULL;
+    const struct figures_option options[] = {{.name = "runs", .count = &runs}};
     enum err e;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--smoke") == 0) {
-            b.smoke = true;
-            runs = 1;
-        } else if (i + 1 < argc && strcmp(argv[i], "--json") == 0) {
-            if ((json = fopen(argv[++i], "w")) == NULL)
-                return 1;
-        } else if (i + 1 < argc && strcmp(argv[i], "--runs") == 0 && atoi(argv[i + 1]) > 0)
-            runs = (unsigned)atoi(argv[++i]);
-        else {
-            fputs("usage: bench_data [--json FILE] [--runs N] [--smoke]\n", stderr);
-            return 2;
-        }
+    figures_begin(&f, argc, argv, options, 1);
+    b.smoke = f.smoke;
     e = secret_start();
     if (e == ERR_OK)
-        e = measure(&b, runs, json);
+        e = measure(&b, f.smoke ? 1 : runs, f.out);
     table_free(&b.real);
     memory_free(&b.moments);
     support_study_free(&b.s);
-    if (json != NULL && fclose(json) != 0 && e == ERR_OK)
-        e = ERR_SYSTEM;
     if (e != ERR_OK)
         fprintf(stderr, "bench_data: %s\n", error_text(e));
-    return e != ERR_OK;
+    return figures_end(&f, e != ERR_OK);
 }

@@ -18,21 +18,20 @@
 #include "bench/count.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/table_study.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define OWNERS TABLE_STUDY_OWNERS
 
 struct options {
-    const char *json, *only, *table;
-    size_t samples;
-    unsigned rounds;
+    const char *only, *table;
+    unsigned samples, rounds;
     bool smoke;
 };
 
@@ -104,18 +103,15 @@ static bool bench_noise(const struct options *o, json_t *root)
     for (size_t i = 0; i < NOISE_KINDS; i++) {
         const struct noise_result *r = &b->noise[i];
         const double cpu_us = 1e6 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) / (double)b->samples;
-        char key[32];
         printf("%-10s %8.0f /s  %5lu rounds  %5.0f bytes a server and %5.2f us of CPU of all "
                "three each: two free cores give %.0f /s\n",
                noise_kinds[i].name, r->per_s, (unsigned long)r->rounds, r->bytes, cpu_us,
                2e6 / cpu_us);
-        snprintf(key, sizeof key, "%s_per_s", noise_kinds[i].key);
-        json_object_set_new(root, key, json_real(r->per_s));
-        snprintf(key, sizeof key, "%s_cpu_us", noise_kinds[i].key);
-        json_object_set_new(root, key, json_real(cpu_us));
+        figures_put(root, r->per_s, "%s_per_s", noise_kinds[i].key);
+        figures_put(root, cpu_us, "%s_cpu_us", noise_kinds[i].key);
     }
     printf("peak memory of a server: %.0f MiB\n", b->peak_rss_mib[0]);
-    json_object_set_new(root, "noise_peak_rss_mib", json_real(b->peak_rss_mib[0]));
+    figures_put(root, b->peak_rss_mib[0], "noise_peak_rss_mib");
     munmap(b, sizeof *b);
     return true;
 }
@@ -164,31 +160,27 @@ static double most_bytes(const json_t *servers)
  * The one-ways' measurement is counted as part of the iterations: it is one round of each kind
  * less.
  */
-static json_t *figures(const json_t *stats, double *rounds_per_iteration)
+static void put_figures(json_t *out, const json_t *stats, double *rounds_per_iteration)
 {
     static const char *const phases[] = {"collect", "compute", "noise", "select", "measure"};
     const json_t *servers = json_object_get(stats, "servers"), *zero = json_array_get(servers, 0);
     const double iterations = (double)json_array_size(json_object_get(stats, "rounds")) - 1;
     double total = 0, iteration;
-    json_t *out = json_object();
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
         const json_t *phase = phase_of(zero, phases[i], &total);
-        char key[32];
-        snprintf(key, sizeof key, "%s_s", phases[i]);
-        json_object_set_new(out, key, json_real(number(phase, "seconds")));
+        figures_put(out, number(phase, "seconds"), "%s_s", phases[i]);
     }
     iteration = (number(json_object_get(zero, "select"), "seconds") +
                  number(json_object_get(zero, "measure"), "seconds")) /
                 iterations;
     *rounds_per_iteration = number(json_object_get(zero, "select"), "rounds") / iterations + 1;
-    json_object_set_new(out, "iteration_s", json_real(iteration));
-    json_object_set_new(out, "total_s", json_real(total));
-    json_object_set_new(out, "bytes_per_server", json_real(most_bytes(servers)));
-    json_object_set_new(out, "rounds_per_iteration", json_real(*rounds_per_iteration));
+    figures_put(out, iteration, "iteration_s");
+    figures_put(out, total, "total_s");
+    figures_put(out, most_bytes(servers), "bytes_per_server");
+    figures_put(out, *rounds_per_iteration, "rounds_per_iteration");
     printf("  together  %8.3f s; score, select and measure %.4f s and %.0f rounds an iteration "
            "(the estimator took %.1f s)\n",
            total, iteration, *rounds_per_iteration, number(stats, "estimate_s"));
-    return out;
 }
 
 /* As many records as the owners may send, counted by themselves. */
@@ -204,10 +196,10 @@ static enum err bench_count(const struct options *o, const struct bench_table *t
     printf("  counting the records: %.2f s of CPU of all three, %.1f MB a server, %.0f rounds, "
            "%.0f MiB\n",
            r.cpu_s, r.bytes / 1e6, r.rounds, r.peak_rss_mib);
-    json_object_set_new(figures, "count_cpu_s", json_real(r.cpu_s));
-    json_object_set_new(figures, "count_bytes", json_real(r.bytes));
-    json_object_set_new(figures, "count_rounds", json_real(r.rounds));
-    json_object_set_new(figures, "count_peak_rss_mib", json_real(r.peak_rss_mib));
+    figures_put(figures, r.cpu_s, "count_cpu_s");
+    figures_put(figures, r.bytes, "count_bytes");
+    figures_put(figures, r.rounds, "count_rounds");
+    figures_put(figures, r.peak_rss_mib, "count_peak_rss_mib");
     return right ? ERR_OK : ERR_SYSTEM;
 }
 
@@ -220,7 +212,7 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
     TRY(table_study_run(&study, &f, &log));
     printf("%s, T = %u, %d owners of at most %u rows, as %s:\n", t->name, o->rounds, OWNERS,
            MAX_ROWS, f.records ? "records" : "counts");
-    json_object_set_new(list, t->key, figures(f.stats, rounds));
+    put_figures(figures_object(list, t->key), f.stats, rounds);
     json_decref(f.stats);
     return strcmp(t->as, "counts") != 0 ? bench_count(o, t, json_object_get(list, t->key), &log)
                                         : ERR_OK;
@@ -228,7 +220,7 @@ static enum err bench_table(const struct options *o, const struct bench_table *t
 
 static bool bench_tables(const struct options *o, json_t *root)
 {
-    json_t *list = json_object();
+    json_t *list = figures_object(root, "tables");
     double most = 0;
     bool right = true;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
@@ -240,59 +232,25 @@ static bool bench_tables(const struct options *o, json_t *root)
         right = bench_table(o, &tables[i], list, &rounds) == ERR_OK && right;
         most = rounds > most ? rounds : most;
     }
-    json_object_set_new(root, "rounds_per_iteration", json_real(most));
-    json_object_set_new(root, "tables", list);
+    figures_put(root, most, "rounds_per_iteration");
     return right;
-}
-
-/* --- command line ----------------------------------------------------------------------------- */
-
-static bool take(struct options *o, const char *option, const char *value)
-{
-    if (strcmp(option, "--json") == 0)
-        o->json = value;
-    else if (strcmp(option, "--only") == 0)
-        o->only = value;
-    else if (strcmp(option, "--table") == 0)
-        o->table = value;
-    else if (strcmp(option, "--samples") == 0)
-        o->samples = strtoul(value, NULL, 10);
-    else if (strcmp(option, "--rounds") == 0)
-        o->rounds = (unsigned)strtoul(value, NULL, 10);
-    else
-        return false;
-    return true;
 }
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct options o = {.samples = 393216, .rounds = 10};
-    json_t *root = json_object();
+    const struct figures_option options[] = {{.name = "only", .text = &o.only},
+                                             {.name = "table", .text = &o.table},
+                                             {.name = "samples", .count = &o.samples},
+                                             {.name = "rounds", .count = &o.rounds}};
     bool right = secret_start() == ERR_OK;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0) {
-            o.smoke = true;
-            o.samples = 1024;
-            o.rounds = 2;
-        } else if (i + 1 == argc || !take(&o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "bench_dp: %s is unknown or lacks its value; see bench/bench_dp.c\n",
-                    argv[i]);
-            return 2;
-        } else {
-            i++;
-        }
-    }
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    if (f.smoke)
+        o = (struct options){o.only, o.table, .samples = 1024, .rounds = 2, .smoke = true};
     if (o.only == NULL || strcmp(o.only, "noise") == 0)
-        right = bench_noise(&o, root) && right;
+        right = bench_noise(&o, f.out) && right;
     if (o.only == NULL || strcmp(o.only, "tables") == 0)
-        right = bench_tables(&o, root) && right;
-    if (o.smoke)
-        json_object_set_new(root, "smoke", json_true());
-    if (o.json != NULL && json_dump_file(root, o.json, JSON_INDENT(2)) != 0) {
-        fprintf(stderr, "bench_dp: cannot write %s\n", o.json);
-        right = false;
-    }
-    json_decref(root);
-    return right ? 0 : 1;
+        right = bench_tables(&o, f.out) && right;
+    return figures_end(&f, !right);
 }

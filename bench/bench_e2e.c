@@ -22,13 +22,12 @@
 #include "bench/cast.h"
 #include "bench/data.h"
 #include "bench/e2e_adult.h"
+#include "bench/figures.h"
 #include "bench/study_text.h"
 #include "bench/tap.h"
 #include "parties/study/study_uploads.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,9 +51,7 @@ static const char four_kb_domain[] = "domain:\n"
 /* A figure named after a number of owners: "name_1000end". */
 static void put(json_t *out, const char *name, unsigned owners, const char *end, double figure)
 {
-    char key[64];
-    snprintf(key, sizeof key, "%s_%u%s", name, owners, end);
-    json_object_set_new(out, key, json_real(figure));
+    figures_put(out, figure, "%s_%u%s", name, owners, end);
 }
 
 /* As many owners as the figures are named after; in a smoke run a hundredth of them. */
@@ -143,7 +140,7 @@ static void bench_bytes(json_t *out, const char *table, const char *as, const ch
     share_through(&c, &sent, &received);
     printf("%u rows of %s as %s: the client sent %llu bytes on the wire, and received %llu\n", ROWS,
            table, as, (unsigned long long)sent, (unsigned long long)received);
-    json_object_set_new(out, name, json_integer((json_int_t)sent));
+    figures_put(out, (double)sent, "%s", name);
     cast_free(&c);
     bytes_clear(&domain);
     bytes_clear(&workload);
@@ -152,24 +149,13 @@ static void bench_bytes(json_t *out, const char *table, const char *as, const ch
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL;
-    bool smoke = false;
-    json_t *out = json_object();
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0) {
-            smoke = true;
-        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            json = argv[++i];
-        } else {
-            fprintf(stderr, "usage: %s [--smoke] [--json FILE]\n", argv[0]);
-            return 2;
-        }
-    }
+    struct figures f;
+    figures_begin(&f, argc, argv, NULL, 0);
     cast_begin();
-    cast_done(e2e_adult(out, &cast_log), "a run on Adult");
-    bench_bytes(out, "adult", "records", "upload_bytes_records_adult");
-    bench_bytes(out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");
-    bench_uploads(out, 1000, smoke);
-    bench_uploads(out, 10000, smoke);
-    return cast_end(out, smoke, json);
+    cast_done(e2e_adult(f.out, &cast_log), "a run on Adult");
+    bench_bytes(f.out, "adult", "records", "upload_bytes_records_adult");
+    bench_bytes(f.out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");
+    bench_uploads(f.out, 1000, f.smoke);
+    bench_uploads(f.out, 10000, f.smoke);
+    return figures_end(&f, false);
 }

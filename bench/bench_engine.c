@@ -13,6 +13,7 @@
 #include "base/secret.h"
 #include "bench/calibrate.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "bench/work.h"
 #include "tests/support_forked.h"
 
@@ -111,8 +112,8 @@ static const struct measurement measurements[] = {
 /* --- three processes -------------------------------------------------------------------------- */
 
 struct options {
-    const char *json, *only;
-    size_t largest;
+    const char *only;
+    double largest;
     double seconds, budget;
     bool smoke;
 };
@@ -196,7 +197,7 @@ static enum err all_measurements(struct party *p, void *shared)
         const struct measurement *m = &measurements[k];
         const size_t n = m->sizes[s];
         uint64_t go = clock_now_s() - begin < o->budget;
-        if (n == 0 || n > o->largest || (n * m->item_bytes >= LARGE) != large ||
+        if (n == 0 || (double)n > o->largest || (n * m->item_bytes >= LARGE) != large ||
             (o->only != NULL && strcmp(o->only, m->name) != 0))
             continue;
         TRY(forked_barrier(p, &go));
@@ -226,88 +227,47 @@ static const struct result *find(const struct board *b, const char *name, size_t
     return found;
 }
 
-static void write_curves(FILE *f, const struct board *b)
+static void put_curves(json_t *out, const struct board *b)
 {
     for (size_t k = 0; k < MEASUREMENTS; k++) {
-        fprintf(f, ",\n  \"%s\": [", measurements[k].name);
-        for (size_t s = 0, written = 0; s < 6; s++) {
+        json_t *list = figures_list(out, measurements[k].name);
+        for (size_t s = 0; s < 6; s++) {
             const struct result *r = &b->result[k][s];
             if (measurements[k].sizes[s] == 0 || r->per_s <= 0)
                 continue;
-            fprintf(f,
-                    "%s\n    {\"n\": %zu, \"per_s\": %.6g, \"ms\": %.6g, \"rounds\": %lu, "
-                    "\"bytes\": %.6g, \"cpu_s\": [%.6g, %.6g, %.6g]}",
-                    written++ > 0 ? "," : "", measurements[k].sizes[s], r->per_s, r->ms,
-                    (unsigned long)r->rounds, r->bytes_per_item, r->cpu_s[0], r->cpu_s[1],
-                    r->cpu_s[2]);
+            json_array_append_new(list, json_pack("{sIsfsfsIsfs[fff]}", "n",
+                                                  (json_int_t)measurements[k].sizes[s], "per_s",
+                                                  r->per_s, "ms", r->ms, "rounds",
+                                                  (json_int_t)r->rounds, "bytes", r->bytes_per_item,
+                                                  "cpu_s", r->cpu_s[0], r->cpu_s[1], r->cpu_s[2]));
         }
-        fprintf(f, "]");
     }
 }
 
-static int write_json(const char *path, const struct board *b, const struct calibration *c)
+static void put_figures(json_t *out, const struct board *b, const struct calibration *c)
 {
-    FILE *f = fopen(path, "w");
     double peak = 0;
-    if (f == NULL) {
-        fprintf(stderr, "bench_engine: cannot write %s\n", path);
-        return 1;
-    }
     for (int i = 0; i < 3; i++)
         peak = b->peak_rss_mib[i] > peak ? b->peak_rss_mib[i] : peak;
-    fprintf(f, "{\n  \"kernel\": \"%s\",\n", kernel_name());
-    if (b->options.smoke)
-        fprintf(f, "  \"smoke\": true,\n");
-    fprintf(f, "  \"and_per_s\": %.6g,\n", find(b, "and", 1000000000)->per_s);
-    fprintf(f, "  \"mul64_per_s\": %.6g,\n", find(b, "mul64", 10000000)->per_s);
-    fprintf(f, "  \"open64_per_s\": %.6g,\n", find(b, "open64", 10000000)->per_s);
-    fprintf(f, "  \"lt64_per_s\": %.6g,\n", find(b, "lt64", 1000000)->per_s);
-    fprintf(f, "  \"l1_cells_per_s\": %.6g,\n", find(b, "l1", 10000000)->per_s);
-    fprintf(f, "  \"l1_cells_per_s_with_caching\": %.6g,\n",
-            find(b, "l1_with_caching", 10000000)->per_s);
-    fprintf(f, "  \"l1_bytes_per_cell\": %.6g,\n", find(b, "l1", 10000000)->bytes_per_item);
-    fprintf(f, "  \"matmul_mac_per_s\": %.6g,\n", find(b, "matmul", 512)->per_s);
-    fprintf(f, "  \"argmax1000_rounds\": %lu,\n", (unsigned long)find(b, "argmax", 1000)->rounds);
-    fprintf(f, "  \"argmax1000_ms\": %.6g,\n", find(b, "argmax", 1000)->ms);
-    fprintf(f, "  \"peak_rss_mib\": %.6g,\n", peak);
-    fprintf(f, "  \"aes_gcm_gb_s\": %.6g,\n  \"aes_ctr_gb_s\": %.6g,\n", c->aes_gcm, c->aes_ctr);
-    fprintf(f, "  \"memcpy_gb_s\": %.6g,\n  \"zmq_gb_s\": %.6g,\n", c->memory_copy, c->zmq);
-    fprintf(f, "  \"matrix16_mac_per_s\": %.6g,\n  \"dgemm_mac_per_s\": %.6g", c->matrix16,
-            c->dgemm);
-    write_curves(f, b);
-    fprintf(f, "\n}\n");
-    return fclose(f) == 0 ? 0 : 1;
-}
-
-static int parse(int argc, char **argv, struct options *o)
-{
-    *o = (struct options){.largest = SIZE_MAX, .seconds = 0.3, .budget = 75};
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--smoke") == 0) {
-            o->smoke = true;
-            o->largest = 100000;
-            o->seconds = 0.001;
-            continue;
-        }
-        if (value != NULL && strcmp(argv[i], "--json") == 0)
-            o->json = value;
-        else if (value != NULL && strcmp(argv[i], "--only") == 0)
-            o->only = value;
-        else if (value != NULL && strcmp(argv[i], "--largest") == 0)
-            o->largest = (size_t)strtod(value, NULL);
-        else if (value != NULL && strcmp(argv[i], "--seconds") == 0)
-            o->seconds = strtod(value, NULL);
-        else if (value != NULL && strcmp(argv[i], "--budget") == 0)
-            o->budget = strtod(value, NULL);
-        else {
-            fprintf(stderr, "usage: bench_engine [--json FILE] [--only NAME] [--largest N] "
-                            "[--seconds S] [--budget S] [--smoke]\n");
-            return 2;
-        }
-        i++;
-    }
-    return 0;
+    json_object_set_new(out, "kernel", json_string(kernel_name()));
+    figures_put(out, find(b, "and", 1000000000)->per_s, "and_per_s");
+    figures_put(out, find(b, "mul64", 10000000)->per_s, "mul64_per_s");
+    figures_put(out, find(b, "open64", 10000000)->per_s, "open64_per_s");
+    figures_put(out, find(b, "lt64", 1000000)->per_s, "lt64_per_s");
+    figures_put(out, find(b, "l1", 10000000)->per_s, "l1_cells_per_s");
+    figures_put(out, find(b, "l1_with_caching", 10000000)->per_s, "l1_cells_per_s_with_caching");
+    figures_put(out, find(b, "l1", 10000000)->bytes_per_item, "l1_bytes_per_cell");
+    figures_put(out, find(b, "matmul", 512)->per_s, "matmul_mac_per_s");
+    figures_put(out, (double)find(b, "argmax", 1000)->rounds, "argmax1000_rounds");
+    figures_put(out, find(b, "argmax", 1000)->ms, "argmax1000_ms");
+    figures_put(out, peak, "peak_rss_mib");
+    figures_put(out, c->aes_gcm, "aes_gcm_gb_s");
+    figures_put(out, c->aes_ctr, "aes_ctr_gb_s");
+    figures_put(out, c->memory_copy, "memcpy_gb_s");
+    figures_put(out, c->zmq, "zmq_gb_s");
+    figures_put(out, c->matrix16, "matrix16_mac_per_s");
+    figures_put(out, c->dgemm, "dgemm_mac_per_s");
+    put_curves(out, b);
 }
 
 /* The largest sizes need memory: 3 servers of some 35 bytes a cell. */
@@ -321,7 +281,7 @@ static void fit_memory(struct options *o)
             break;
     if (f != NULL)
         fclose(f);
-    if (available < 20e6 && o->largest == SIZE_MAX) {
+    if (available < 20e6 && o->largest > 1e8) {
         printf("%.1f GB of memory are free: sizes of 10^8 words are left out\n", available / 1e6);
         o->largest = 10000000;
     }
@@ -329,22 +289,31 @@ static void fit_memory(struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o;
+    struct figures f;
+    struct options o = {.largest = 1e18, .seconds = 0.3, .budget = 75};
+    const struct figures_option options[] = {{.name = "only", .text = &o.only},
+                                             {.name = "largest", .number = &o.largest},
+                                             {.name = "seconds", .number = &o.seconds},
+                                             {.name = "budget", .number = &o.budget}};
     struct calibration c;
     struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int failed = parse(argc, argv, &o);
-    if (failed != 0 || board == MAP_FAILED || secret_start() != ERR_OK)
-        return failed != 0 ? failed : 1;
+    bool failed;
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    if (board == MAP_FAILED || secret_start() != ERR_OK)
+        return 1;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    o.smoke = f.smoke;
+    if (o.smoke) {
+        o.largest = 100000;
+        o.seconds = 0.001;
+    }
     fit_memory(&o);
     board->options = o;
-    if (!forked_run("bench_engine", all_measurements, board, board->peak_rss_mib))
-        failed = 1;
+    failed = !forked_run("bench_engine", all_measurements, board, board->peak_rss_mib);
     c = calibrate(o.seconds);
     printf("peak memory: %.0f, %.0f, %.0f MiB\n", board->peak_rss_mib[0], board->peak_rss_mib[1],
            board->peak_rss_mib[2]);
-    if (failed == 0 && o.json != NULL)
-        failed = write_json(o.json, board, &c);
-    return failed;
+    put_figures(f.out, board, &c);
+    return figures_end(&f, failed);
 }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "netio/net.h"
 #include "parties/command/command.h"
 #include "tests/support_process.h"
@@ -245,21 +246,12 @@ static double disturbed_run(unsigned victim, const struct kind *kind, enum net_p
     return begin;
 }
 
-static json_t *child(json_t *of, const char *key)
-{
-    json_t *o = json_object_get(of, key);
-    if (o == NULL) {
-        o = json_object();
-        json_object_set_new(of, key, o);
-    }
-    return o;
-}
-
 static void play(json_t *out, const char *only, double plain, const uint64_t rounds[NET_PHASES],
                  unsigned k, unsigned victim, enum net_phase phase)
 {
     const char *name = net_phase_name(phase);
     char server[2] = {(char)('0' + victim), '\0'}, this[64];
+    json_t *of;
     double seconds;
     snprintf(this, sizeof this, "%s.%s.%s", kinds[k].name, server, name);
     if (only != NULL && strcmp(only, this) != 0)
@@ -267,15 +259,15 @@ static void play(json_t *out, const char *only, double plain, const uint64_t rou
     must(rounds[phase] > 0, "finding rounds of each phase");
     seconds = disturbed_run(victim, &kinds[k], phase, (rounds[phase] + 1) / 2) - plain;
     printf("%-8s server %s  %-8s %6.2f s more\n", kinds[k].name, server, name, seconds);
-    json_object_set_new(child(child(child(out, "resume_s"), kinds[k].name), server), name,
-                        json_real(seconds));
+    of = figures_object(figures_object(figures_object(out, "resume_s"), kinds[k].name), server);
+    figures_put(of, seconds, "%s", name);
 }
 
 static void measure(json_t *out, bool smoke, const char *only)
 {
     uint64_t rounds[NET_PHASES];
     double plain = plain_run(rounds);
-    json_object_set_new(out, "plain_s", json_real(plain));
+    figures_put(out, plain, "plain_s");
     printf("a run that nothing disturbs takes %.2f s\n", plain);
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned p = 0; p < PHASES; p++)
@@ -286,10 +278,10 @@ static void measure(json_t *out, bool smoke, const char *only)
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL, *only = NULL;
-    bool smoke = false;
-    json_t *out;
-    int failed = 0;
+    struct figures f;
+    const char *only = NULL;
+    const struct figures_option options[] = {
+        {.name = "case", .text = &only}}; /* SIGNAL.SERVER.PHASE */
     loud.file = stderr;
     must(secret_start() == ERR_OK, "starting the cryptographic library");
     signal(SIGPIPE, SIG_IGN);
@@ -298,30 +290,11 @@ int main(int argc, char **argv)
         arm();
         return command_main(commands, command_count, argc, argv, &log);
     }
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0)
-            smoke = true;
-        else if (strcmp(argv[i], "--case") == 0 && i + 1 < argc)
-            only = argv[++i];
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            json = argv[++i];
-        else {
-            fprintf(stderr, "usage: %s [--smoke | --case SIGNAL.SERVER.PHASE] [--json FILE]\n",
-                    argv[0]);
-            return 2;
-        }
-    }
+    figures_begin(&f, argc, argv, options, 1);
     must(realpath(argv[0], self) != NULL && getenv("TREFOIL") != NULL,
          "finding the programs ($TREFOIL names trefoil)");
-    out = json_object();
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (smoke) {
+    if (f.smoke)
         away_s = hung_s = 1;
-        json_object_set_new(out, "smoke", json_true());
-    }
-    measure(out, smoke, only);
-    if (json != NULL)
-        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
-    json_decref(out);
-    return failed != 0;
+    measure(f.out, f.smoke, only);
+    return figures_end(&f, false);
 }

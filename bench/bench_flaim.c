@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "bench/costs.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/report.h"
 #include "bench/trees.h"
 
@@ -31,9 +32,9 @@
 
 struct bench {
     struct plan_options plan;
-    bool report, smoke;
-    bool trees;
-    const char *results_path, *json;
+    struct figures figures;
+    bool report, trees;
+    const char *results_path;
     struct results *results;
     struct log log;
 };
@@ -129,30 +130,20 @@ static enum err run_servers(struct bench *b)
 
 /* --- what came of it ------------------------------------------------------------------------- */
 
-static enum err report(struct bench *b)
+static void report(struct bench *b)
 {
     const char *slash, *name;
     char prefix[512];
-    json_t *root;
-    int status;
+    const char *path = b->figures.path;
     report_tables(b->results);
-    if (b->json == NULL)
-        return ERR_OK;
-    root = report_json(b->results);
-    if (b->smoke)
-        json_object_set_new(root, "smoke", json_true());
-    status = json_dump_file(root, b->json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
-    json_decref(root);
-    if (status != 0) {
-        log_error(&b->log, "cannot write %s", b->json);
-        return ERR_SYSTEM;
-    }
-    slash = strrchr(b->json, '/');
-    name = slash != NULL ? slash + 1 : b->json;
-    snprintf(prefix, sizeof prefix, "%.*s", (int)((size_t)(name - b->json) + strcspn(name, ".")),
-             b->json);
+    report_json(b->results, b->figures.out);
+    if (path == NULL)
+        return;
+    slash = strrchr(path, '/');
+    name = slash != NULL ? slash + 1 : path;
+    snprintf(prefix, sizeof prefix, "%.*s", (int)((size_t)(name - path) + strcspn(name, ".")),
+             path);
     report_plots(b->results, prefix);
-    return ERR_OK;
 }
 
 static enum err all(struct bench *b)
@@ -167,7 +158,8 @@ static enum err all(struct bench *b)
         if (b->plan.only == NULL || strcmp(b->plan.only, "servers") == 0)
             TRY(run_servers(b));
     }
-    return report(b);
+    report(b);
+    return ERR_OK;
 }
 
 /* --- command line ---------------------------------------------------------------------------- */
@@ -182,48 +174,27 @@ static bool known_part(const char *part)
     return false;
 }
 
-static bool take(struct bench *b, const char *option, const char *value)
-{
-    if (strcmp(option, "--only") == 0 && known_part(value))
-        b->plan.only = value;
-    else if (strcmp(option, "--table") == 0)
-        b->plan.table = value;
-    else if (strcmp(option, "--seeds") == 0)
-        b->plan.seeds = (unsigned)strtoul(value, NULL, 10);
-    else if (strcmp(option, "--results") == 0)
-        b->results_path = value;
-    else if (strcmp(option, "--json") == 0)
-        b->json = value;
-    else
-        return false;
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     struct bench b = {.results_path = "build/bench/flaim-results.jsonl",
                       .log = {.file = stderr, .level = LOG_WARN}};
+    const struct figures_option options[] = {
+        {.name = "only", .text = &b.plan.only},       {.name = "table", .text = &b.plan.table},
+        {.name = "seeds", .count = &b.plan.seeds},    {.name = "quick", .flag = &b.plan.quick},
+        {.name = "results", .text = &b.results_path}, {.name = "report", .flag = &b.report},
+    };
     enum err e;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            b.plan.quick = true;
-        } else if (strcmp(argv[i], "--smoke") == 0) {
-            b.smoke = b.plan.quick = true;
-            b.plan.seeds = 1;
-            b.results_path = "/dev/null";
-        } else if (strcmp(argv[i], "--report") == 0) {
-            b.report = true;
-        } else if (i + 1 == argc || !take(&b, argv[i], argv[i + 1])) {
-            log_error(&b.log,
-                      "%s is unknown or lacks its value; see the head of bench/bench_flaim.c",
-                      argv[i]);
-            return 2;
-        } else {
-            i++;
-        }
+    figures_begin(&b.figures, argc, argv, options, sizeof options / sizeof *options);
+    if (b.plan.only != NULL && !known_part(b.plan.only)) {
+        log_error(&b.log, "there is no part %s; see the head of bench/bench_flaim.c", b.plan.only);
+        return 2;
+    }
+    if (b.figures.smoke) {
+        b.plan.quick = true;
+        b.plan.seeds = 1;
+        b.results_path = "/dev/null";
     }
     e = all(&b);
     results_free(&b.results);
-    return e == ERR_OK ? 0 : 1;
+    return figures_end(&b.figures, e != ERR_OK);
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "bench/support_studies.h"
 #include "netio/net.h"
 #include "netio/seal.h"
@@ -24,7 +25,6 @@
 #include <openssl/evp.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -352,13 +352,7 @@ static double core_speed(struct bench *k, double seconds, void (*f)(struct bench
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-struct out {
-    FILE *json;
-    bool some;
-    bool smoke;
-};
-
-static void row(struct out *o, const char *name, const struct job *job)
+static void row(struct figures *o, const char *name, const struct job *job)
 {
     const struct job small = smaller(job);
     if (o->smoke)
@@ -367,27 +361,29 @@ static void row(struct out *o, const char *name, const struct job *job)
     double bytes = 3.0 * (double)job->payload * (double)job->rounds *
                    (job->kind == BOTH_WAYS ? 2 : 1);
     double us = f.wall / (double)job->rounds * 1e6;
+    json_t *item;
 
     printf("%-22s %11zu %9zu %8.3f %9.1f %10.0f %8.3f %8.3f\n", name, job->payload, job->tile,
            bytes / f.wall / 1e9, us, 1e6 / us, f.cpu / bytes * 1e9, f.system / bytes * 1e9);
-    fflush(stdout);
-    if (o->json != NULL)
-        fprintf(o->json,
-                "%s\n    {\"name\": \"%s\", \"payload\": %zu, \"tile\": %zu, \"gb_per_s\": %.4f, "
-                "\"rounds_per_s\": %.1f, \"cpu_s_per_gb\": %.4f, \"system_s_per_gb\": %.4f, "
-                "\"cpu_us_per_round\": %.2f}",
-                o->some ? "," : "", name, job->payload, job->tile, bytes / f.wall / 1e9, 1e6 / us,
-                f.cpu / bytes * 1e9, f.system / bytes * 1e9, f.cpu / (double)job->rounds * 1e6);
-    o->some = true;
+    item = figures_item(figures_list(o->out, "links"));
+    json_object_set_new(item, "name", json_string(name));
+    figures_put(item, (double)job->payload, "payload");
+    figures_put(item, (double)job->tile, "tile");
+    figures_put(item, bytes / f.wall / 1e9, "gb_per_s");
+    figures_put(item, 1e6 / us, "rounds_per_s");
+    figures_put(item, f.cpu / bytes * 1e9, "cpu_s_per_gb");
+    figures_put(item, f.system / bytes * 1e9, "system_s_per_gb");
+    figures_put(item, f.cpu / (double)job->rounds * 1e6, "cpu_us_per_round");
 }
 
-static void calibrate(struct out *o, size_t frame)
+static void calibrate(struct figures *o, size_t frame)
 {
     static const uint8_t key[16] = {1};
     struct bench k = {
         .frame = frame, .a = memory_words(frame, 1), .b = memory_words(frame + 16, 1)};
     const double seconds = o->smoke ? 0.001 : 0.1;
     double gcm, ctr, copy;
+    json_t *item;
 
     k.ctr = EVP_CIPHER_CTX_new();
     must(k.a != NULL && k.b != NULL && k.ctr != NULL &&
@@ -399,19 +395,18 @@ static void calibrate(struct out *o, size_t frame)
     copy = core_speed(&k, seconds, do_copy);
     printf("one core, %7zu B: AES-128-GCM %.2f GB/s, AES-128-CTR %.2f GB/s, memcpy %.2f GB/s\n",
            frame, gcm, ctr, copy);
-    if (o->json != NULL)
-        fprintf(o->json,
-                "%s\n    {\"frame\": %zu, \"aes_gcm_gb_per_s\": %.3f, \"aes_ctr_gb_per_s\": %.3f, "
-                "\"memcpy_gb_per_s\": %.3f}",
-                o->some ? "," : "", frame, gcm, ctr, copy);
-    o->some = true;
+    item = figures_item(figures_list(o->out, "one_core"));
+    figures_put(item, (double)frame, "frame");
+    figures_put(item, gcm, "aes_gcm_gb_per_s");
+    figures_put(item, ctr, "aes_ctr_gb_per_s");
+    figures_put(item, copy, "memcpy_gb_per_s");
     EVP_CIPHER_CTX_free(k.ctr);
     seal_free(&k.seal);
     memory_free(&k.a);
     memory_free(&k.b);
 }
 
-static void ring_rows(struct out *o)
+static void ring_rows(struct figures *o)
 {
     static const struct job exchange[] = {
         {EXCHANGE, 16, 0, 4000},       {EXCHANGE, 256, 0, 4000}, {EXCHANGE, 4 * KIB, 0, 4000},
@@ -429,56 +424,22 @@ static void ring_rows(struct out *o)
         row(o, "bare ZeroMQ, ring", &(struct job){BARE, 256 * MIB, tile, 1});
 }
 
-static void measure_links(struct out *o)
+static void measure_links(struct figures *o)
 {
     for (size_t frame = 64 * KIB; frame <= MIB; frame *= 4)
         calibrate(o, frame);
     printf("\n%-22s %11s %9s %8s %9s %10s %8s %8s\n", "three processes", "payload B", "tile B",
            "GB/s", "us/round", "rounds/s", "CPU s/GB", "system");
-    if (o->json != NULL)
-        fprintf(o->json, "\n  ],\n  \"links\": [");
-    o->some = false;
     ring_rows(o);
 }
 
 int main(int argc, char **argv)
 {
-    struct out o = {0};
-    const char *path = NULL;
-    bool links = true;
-    int failed;
-
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--studies") == 0) {
-            links = false;
-        } else if (strcmp(argv[i], "--smoke") == 0) {
-            o.smoke = true;
-        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            path = argv[++i];
-        } else {
-            fprintf(stderr, "usage: bench_net [--studies] [--smoke] [--json FILE]\n");
-            return 2;
-        }
-    }
-    if (path != NULL) {
-        o.json = fopen(path, "w");
-        if (o.json == NULL) {
-            perror(path);
-            return 1;
-        }
-        fprintf(o.json, "{\n%s  \"one_core\": [", o.smoke ? "  \"smoke\": true,\n" : "");
-    }
-    if (links)
-        measure_links(&o);
-    if (o.json != NULL)
-        fprintf(o.json, "\n  ]");
-    failed = studies_run(o.json, o.smoke);
-    if (o.json != NULL) {
-        fprintf(o.json, "\n}\n");
-        if (fclose(o.json) != 0) {
-            perror(path);
-            return 1;
-        }
-    }
-    return failed;
+    struct figures f;
+    bool only_studies = false;
+    const struct figures_option options[] = {{.name = "studies", .flag = &only_studies}};
+    figures_begin(&f, argc, argv, options, 1);
+    if (!only_studies)
+        measure_links(&f);
+    return figures_end(&f, studies_run(f.out, f.smoke) != 0);
 }

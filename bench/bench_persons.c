@@ -21,11 +21,10 @@
  */
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/table_study.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define RUNS 3
 #define RUNS_MAX 99
@@ -40,10 +39,10 @@ struct bench {
     struct log log;
 };
 
-static enum err put(struct bench *b, const char *key, double value)
+static void put(struct bench *b, const char *key, double value)
 {
     printf("%s %.4f\n", key, value);
-    return json_object_set_new(b->out, key, json_real(value)) == 0 ? ERR_OK : ERR_NOMEM;
+    figures_put(b->out, value, "%s", key);
 }
 
 /* Seconds of counting, at the slowest server. */
@@ -87,10 +86,12 @@ static enum err bound_adult(struct bench *b, bool proved)
                proved ? ", proved" : "", i, seconds[0][i], seconds[1][i]);
     }
     const double without = cpu_median(seconds[0], b->runs);
-    TRY(put(b, proved ? "count_adult_abort_s" : "count_adult_s", without));
-    TRY(put(b, proved ? "bound_adult_abort_extra_s" : "bound_adult_extra_s",
-            cpu_median(seconds[1], b->runs) - without));
-    return proved ? ERR_OK : put(b, "bytes_per_row", bytes[1] - bytes[0]);
+    put(b, proved ? "count_adult_abort_s" : "count_adult_s", without);
+    put(b, proved ? "bound_adult_abort_extra_s" : "bound_adult_extra_s",
+        cpu_median(seconds[1], b->runs) - without);
+    if (!proved)
+        put(b, "bytes_per_row", bytes[1] - bytes[0]);
+    return ERR_OK;
 }
 
 /* --- linking ---------------------------------------------------------------------------------- */
@@ -155,17 +156,19 @@ static enum err link_200k(struct bench *b, bool proved)
         printf("two owners of %u rows%s, run %u: by position %.2f s, linked %.2f s, %.0f MiB\n",
                rows, proved ? ", proved" : "", i, seconds[0][i], seconds[1][i], mib);
     }
-    TRY(put(b, proved ? "link_200k_count_abort_s" : "link_200k_count_s",
-            cpu_median(seconds[0], b->runs)));
-    return put(b, proved ? "link_200k_abort_s" : "link_200k_s", cpu_median(seconds[1], b->runs));
+    put(b, proved ? "link_200k_count_abort_s" : "link_200k_count_s",
+        cpu_median(seconds[0], b->runs));
+    put(b, proved ? "link_200k_abort_s" : "link_200k_s", cpu_median(seconds[1], b->runs));
+    return ERR_OK;
 }
 
 static enum err link_1m(struct bench *b)
 {
     double seconds, mib;
     TRY(link_two(b, b->smoke ? 900 : 500000, true, false, &seconds, &mib));
-    TRY(put(b, "link_1m_s", seconds));
-    return put(b, "link_1m_rss_mib", mib);
+    put(b, "link_1m_s", seconds);
+    put(b, "link_1m_rss_mib", mib);
+    return ERR_OK;
 }
 
 static enum err measure(struct bench *b)
@@ -181,30 +184,12 @@ static enum err measure(struct bench *b)
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct bench b = {.runs = RUNS, .log = {.file = stderr, .level = LOG_ERROR}};
-    const char *json = NULL;
-    enum err e;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0)
-            b.smoke = true;
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            json = argv[++i];
-        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0 &&
-                 atoi(argv[i + 1]) <= RUNS_MAX)
-            b.runs = (unsigned)atoi(argv[++i]);
-        else {
-            fprintf(stderr, "usage: bench_persons [--json FILE] [--smoke] [--runs N]\n");
-            return 2;
-        }
-    }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    b.runs = b.smoke ? 1 : b.runs;
-    b.out = json_object();
-    if (b.smoke)
-        json_object_set_new(b.out, "smoke", json_true());
-    e = measure(&b);
-    if (e == ERR_OK && json != NULL && json_dump_file(b.out, json, JSON_INDENT(2)) != 0)
-        e = ERR_SYSTEM;
-    json_decref(b.out);
-    return e == ERR_OK ? 0 : 1;
+    const struct figures_option options[] = {{.name = "runs", .count = &b.runs}};
+    figures_begin(&f, argc, argv, options, 1);
+    b.smoke = f.smoke;
+    b.runs = b.smoke ? 1 : b.runs < RUNS_MAX ? b.runs : RUNS_MAX;
+    b.out = f.out;
+    return figures_end(&f, measure(&b) != ERR_OK);
 }

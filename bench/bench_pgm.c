@@ -27,6 +27,7 @@
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "tests/support_model.h"
 
 #include <jansson.h>
@@ -155,14 +156,16 @@ static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iteratio
     return ERR_OK;
 }
 
-static enum err print_marginal(const struct model *m, char *text, struct log *log)
+static enum err print_marginal(const struct model *m, const char *asked, struct log *log)
 {
+    char text[1024];
     const struct domain *d = model_domain(m);
     const char *names[CLIQUE_MAX + 1];
     size_t place[CLIQUE_MAX], n = 0;
     struct clique c;
     double *counts;
     enum err e;
+    snprintf(text, sizeof text, "%s", asked);
     printf("%s:", text);
     for (char *name = strtok(text, ","); name != NULL && n <= CLIQUE_MAX; name = strtok(NULL, ","))
         names[n++] = name;
@@ -176,7 +179,7 @@ static enum err print_marginal(const struct model *m, char *text, struct log *lo
     return e;
 }
 
-static enum err run_case(const char *path, bool plain, unsigned iterations, char *const *marginal,
+static enum err run_case(const char *path, bool plain, unsigned iterations, const char **marginal,
                          size_t marginals, struct log *log)
 {
     struct pgm_case c;
@@ -199,7 +202,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, char
 
 /* --- nursery --------------------------------------------------------------------------------- */
 
-static json_t *bench_nursery(const struct bench *b)
+static void bench_nursery(const struct bench *b, json_t *out)
 {
     struct log *log = b->log;
     static const unsigned iterations[] = {100, 1000, 10000};
@@ -208,16 +211,13 @@ static json_t *bench_nursery(const struct bench *b)
     struct model *m = NULL;
     struct fit_result fitted;
     double seconds;
-    json_t *out = json_object(), *losses = json_object();
-    json_object_set_new(out, "nursery_plain_loss", losses);
+    json_t *losses = figures_object(out, "nursery_plain_loss");
     snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());
     if (case_read(&c, path, log) != ERR_OK)
-        return out;
+        return;
     for (int i = 0; i < 3; i++) {
-        char key[16];
         if (case_fit(&c, true, iterations[i], &m, &fitted, &seconds, log) == ERR_OK) {
-            snprintf(key, sizeof key, "%u", iterations[i]);
-            json_object_set_new(losses, key, json_real(fitted.loss));
+            figures_put(losses, fitted.loss, "%u", iterations[i]);
             printf("nursery, plain, %5u iterations: loss %.7g, %.4f s\n", iterations[i],
                    fitted.loss, seconds);
         }
@@ -229,14 +229,13 @@ static json_t *bench_nursery(const struct bench *b)
         model_free(&m);
         if (!done)
             continue;
-        json_object_set_new(out, "nursery_seconds_to_41_72", json_real(seconds));
-        json_object_set_new(out, "nursery_propagations_to_41_72", json_integer(fitted.trials));
+        figures_put(out, seconds, "nursery_seconds_to_41_72");
+        figures_put(out, fitted.trials, "nursery_propagations_to_41_72");
         printf("nursery, default: loss %.7g after %u propagations, %.5f s\n", fitted.loss,
                fitted.trials, seconds);
         break;
     }
     case_clear(&c);
-    return out;
 }
 
 /* --- belief propagation ---------------------------------------------------------------------- */
@@ -290,21 +289,19 @@ static json_t *bench_bp_one(unsigned cliques, uint32_t size, uint64_t work, stru
     return out;
 }
 
-static json_t *bench_bp(const struct bench *b)
+static void bench_bp(const struct bench *b, json_t *out)
 {
     static const struct {
         unsigned cliques;
         uint32_t size;
     } shape[] = {{8, 5}, {10, 10}, {12, 20}, {11, 30}, {8, 50}, {14, 60}, {9, 100}};
-    json_t *list = json_array(), *out = json_object();
+    json_t *list = figures_list(out, "bp_ms");
     const size_t shapes = b->smoke ? 2 : sizeof shape / sizeof shape[0];
     for (size_t i = 0; i < shapes; i++)
         json_array_append_new(list, bench_bp_one(shape[i].cliques, shape[i].size,
                                                  b->smoke ? 100000 : 30000000, b->log));
     printf("(kernel: %s)\n", sweep_best()->name);
-    json_object_set_new(out, "bp_ms", list);
     json_object_set_new(out, "kernel", json_string(sweep_best()->name));
-    return out;
 }
 
 /* --- AIM on tables --------------------------------------------------------------------------- */
@@ -416,12 +413,11 @@ static void bench_aim_one(const struct bench *b, const char *name, unsigned roun
                                     sum.peak, "rounds", sum.rounds));
 }
 
-static json_t *bench_aim(const struct bench *b)
+static void bench_aim(const struct bench *b, json_t *out)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps"};
-    json_t *list = json_array(), *out = json_object();
-    json_object_set_new(out, "aim", list);
+    json_t *list = figures_list(out, "aim");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
@@ -434,7 +430,6 @@ static json_t *bench_aim(const struct bench *b)
         if (strcmp(tables[i], "adult") == 0)
             bench_aim_one(b, tables[i], 32, list);
     }
-    return out;
 }
 
 /* --- a wide table ---------------------------------------------------------------------------- */
@@ -489,9 +484,9 @@ static json_t *bench_wide_one(const struct bench *b, size_t rows, unsigned round
     return out;
 }
 
-static json_t *bench_wide(const struct bench *b)
+static void bench_wide(const struct bench *b, json_t *out)
 {
-    json_t *list = json_array(), *out = json_object();
+    json_t *list = figures_list(out, "wide");
     if (b->smoke) {
         json_array_append_new(list, bench_wide_one(b, WIDE_ROWS / 1000, 1));
     } else {
@@ -499,90 +494,47 @@ static json_t *bench_wide(const struct bench *b)
         json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 10));
         json_array_append_new(list, bench_wide_one(b, WIDE_ROWS, 40));
     }
-    json_object_set_new(out, "wide", list);
-    return out;
 }
 
-/* --- command line ---------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------------------------- */
 
-static int all(const struct bench *b, const char *json, const char *only)
+static void all(const struct bench *b, json_t *out, const char *only)
 {
     static const struct {
         const char *name;
-        json_t *(*run)(const struct bench *b);
+        void (*run)(const struct bench *b, json_t *out);
     } part[] = {
         {"nursery", bench_nursery}, {"aim", bench_aim}, {"bp", bench_bp}, {"wide", bench_wide}};
-    json_t *root = json_object();
-    int status = 0;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
-        if (only == NULL || strcmp(only, part[i].name) == 0) {
-            json_t *figures = part[i].run(b);
-            json_object_update(root, figures);
-            json_decref(figures);
-        }
-    if (b->smoke)
-        json_object_set_new(root, "smoke", json_true());
-    if (json != NULL && json_dump_file(root, json, JSON_INDENT(2)) != 0) {
-        log_error(b->log, "cannot write %s", json);
-        status = 1;
-    }
-    json_decref(root);
-    return status;
-}
-
-struct arguments {
-    struct bench bench;
-    const char *json, *only, *file;
-    char *marginal[MARGINALS_MAX];
-    size_t marginals;
-    unsigned iterations;
-    bool plain;
-};
-
-static bool take(struct arguments *a, const char *option, char *value)
-{
-    if (strcmp(option, "--json") == 0)
-        a->json = value;
-    else if (strcmp(option, "--only") == 0)
-        a->only = value;
-    else if (strcmp(option, "--table") == 0)
-        a->bench.table = value;
-    else if (strcmp(option, "--seeds") == 0)
-        a->bench.seeds = (unsigned)strtoul(value, NULL, 10);
-    else if (strcmp(option, "--rounds") == 0)
-        a->bench.rounds = (unsigned)strtoul(value, NULL, 10);
-    else if (strcmp(option, "--case") == 0)
-        a->file = value;
-    else if (strcmp(option, "--iterations") == 0)
-        a->iterations = (unsigned)strtoul(value, NULL, 10);
-    else if (strcmp(option, "--marginal") == 0 && a->marginals < MARGINALS_MAX)
-        a->marginal[a->marginals++] = value;
-    else
-        return false;
-    return true;
+        if (only == NULL || strcmp(only, part[i].name) == 0)
+            part[i].run(b, out);
 }
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct arguments a = {.bench = {.log = &log, .seeds = 5, .rounds = 10},
-                          .iterations = AIM_FIT_FINAL};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--plain") == 0) {
-            a.plain = true;
-        } else if (strcmp(argv[i], "--smoke") == 0) {
-            a.bench.smoke = true;
-            a.bench.seeds = 1;
-        } else if (i + 1 == argc || !take(&a, argv[i], argv[i + 1])) {
-            log_error(&log, "%s is unknown or lacks its value; see the head of bench/bench_pgm.c",
-                      argv[i]);
-            return 2;
-        } else {
-            i++;
-        }
-    }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (a.file == NULL)
-        return all(&a.bench, a.json, a.only);
-    return run_case(a.file, a.plain, a.iterations, a.marginal, a.marginals, &log) == ERR_OK ? 0 : 1;
+    struct bench b = {.log = &log, .seeds = 5, .rounds = 10};
+    const char *only = NULL, *file = NULL, *marginal[MARGINALS_MAX];
+    size_t marginals = 0;
+    unsigned iterations = AIM_FIT_FINAL;
+    bool plain = false, failed = false;
+    const struct figures_option options[] = {
+        {.name = "only", .text = &only},
+        {.name = "table", .text = &b.table},
+        {.name = "seeds", .count = &b.seeds},
+        {.name = "rounds", .count = &b.rounds},
+        {.name = "case", .text = &file},
+        {.name = "iterations", .count = &iterations},
+        {.name = "plain", .flag = &plain},
+        {.name = "marginal", .text = marginal, .given = &marginals, .most = MARGINALS_MAX},
+    };
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.smoke = f.smoke;
+    b.seeds = f.smoke ? 1 : b.seeds;
+    if (file == NULL)
+        all(&b, f.out, only);
+    else
+        failed = run_case(file, plain, iterations, marginal, marginals, &log) != ERR_OK;
+    return figures_end(&f, failed);
 }

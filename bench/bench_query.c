@@ -26,6 +26,7 @@
 #include "base/file.h"
 #include "bench/cpu.h"
 #include "bench/data.h"
+#include "bench/figures.h"
 #include "bench/program.h"
 #include "bench/queries.h"
 #include "bench/study_text.h"
@@ -48,7 +49,7 @@ struct bench {
     const char *only;
     double epsilon;
     bool smoke;
-    FILE *json;
+    json_t *out;
     struct log log;
     double query_ms;
     size_t intervals, held; /* of all tables */
@@ -215,15 +216,14 @@ static enum err measure_likelihood(struct bench *b, const struct ground *t)
     TRY(find_likelihood(&s, t, &likelihood, &b->log));
     printf("%s: log-likelihood of test rows at epsilon %d: %.4f\n", t->name, LOGLIK_EPSILON,
            likelihood);
-    if (b->json != NULL)
-        fprintf(b->json, "  \"loglik_eps10\": %.5g,\n", likelihood);
+    figures_put(b->out, likelihood, "loglik_eps10");
     support_study_free(&s);
     return ERR_OK;
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static void put_score(struct bench *b, const char *key, const struct queries_score *s)
+static void put_score(json_t *out, const char *key, const struct queries_score *s)
 {
     if (s->items == 0)
         return;
@@ -232,15 +232,16 @@ static void put_score(struct bench *b, const char *key, const struct queries_sco
     if (s->intervals > 0)
         printf("   coverage %.3f, +- %.4f", (double)s->held / (double)s->intervals, s->width);
     printf("\n");
-    if (b->json != NULL)
-        fprintf(b->json, "    \"%s_median\": %.5g, \"%s_p95\": %.5g, \"%s_items\": %zu,\n", key,
-                s->median, key, s->p95, key, s->items);
-    if (b->json != NULL && s->intervals > 0)
-        fprintf(b->json, "    \"%s_coverage\": %.4g, \"%s_width\": %.4g,\n", key,
-                (double)s->held / (double)s->intervals, key, s->width);
+    figures_put(out, s->median, "%s_median", key);
+    figures_put(out, s->p95, "%s_p95", key);
+    figures_put(out, (double)s->items, "%s_items", key);
+    if (s->intervals == 0)
+        return;
+    figures_put(out, (double)s->held / (double)s->intervals, "%s_coverage", key);
+    figures_put(out, s->width, "%s_width", key);
 }
 
-static enum err report(struct bench *b, const struct queries *q, const json_t *answers)
+static enum err report(struct bench *b, json_t *out, const struct queries *q, const json_t *answers)
 {
     static const char *const names[] = {"COUNT",      "SUM",  "AVG",     "MEDIAN",
                                         "PERCENTILE", "MODE", "VARIANCE"};
@@ -254,19 +255,18 @@ static enum err report(struct bench *b, const struct queries *q, const json_t *a
             snprintf(key, sizeof key, "%s%s", names[i], grouped != 0 ? "_by_group" : "");
             for (char *c = key; *c != '\0'; c++)
                 *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-            put_score(b, key, &s);
+            put_score(out, key, &s);
             intervals += s.intervals;
             held += s.held;
         }
     if (intervals > 0)
         printf("  coverage %.3f of %zu intervals at a level of 0.95\n",
                (double)held / (double)intervals, intervals);
-    if (intervals > 0 && b->json != NULL)
-        fprintf(b->json, "    \"coverage\": %.4g,\n", (double)held / (double)intervals);
+    figures_put(out, (double)held / (double)intervals, "coverage");
     b->intervals += intervals;
     b->held += held;
     TRY(queries_score(&s, q, answers, &(struct queries_choice){"COUNT", false, 1}, WITHIN));
-    put_score(b, "count_one", &s);
+    put_score(out, "count_one", &s);
     return ERR_OK;
 }
 
@@ -274,7 +274,7 @@ static enum err measure(struct bench *b, const struct ground *t, const char *fol
 {
     struct support_study s;
     struct queries q CLEAN(queries_clear) = {0};
-    json_t *answers = NULL;
+    json_t *answers = NULL, *out;
     double ms = 0;
     enum err e;
     TRY(make_study(&s, b, t, &b->log));
@@ -287,11 +287,9 @@ static enum err measure(struct bench *b, const struct ground *t, const char *fol
         e = time_answers(&s, &q, &ms, &b->log);
     if (e == ERR_OK) {
         printf("%s: %zu questions, %.2f ms of CPU each\n", t->name, json_array_size(q.list), ms);
-        if (b->json != NULL)
-            fprintf(b->json, "  \"%s\": {\n", t->name);
-        e = report(b, &q, answers);
-        if (b->json != NULL)
-            fprintf(b->json, "    \"ms\": %.4g},\n", ms);
+        out = figures_object(b->out, t->name);
+        e = report(b, out, &q, answers);
+        figures_put(out, ms, "ms");
         b->query_ms = b->query_ms > 0 ? b->query_ms : ms;
         support_study_free(&s); /* else what happened can be read there */
     }
@@ -330,33 +328,18 @@ static enum err measure_all(struct bench *b)
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct bench b = {.epsilon = 1,
                       .log = {.file = stderr, .level = LOG_ERROR, .prefix = "bench_query: "}};
+    const struct figures_option options[] = {{.name = "table", .text = &b.only},
+                                             {.name = "epsilon", .number = &b.epsilon}};
     enum err e;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0 && i + 1 < argc)
-            b.json = fopen(argv[++i], "w");
-        else if (strcmp(argv[i], "--table") == 0 && i + 1 < argc)
-            b.only = argv[++i];
-        else if (strcmp(argv[i], "--epsilon") == 0 && i + 1 < argc)
-            b.epsilon = strtod(argv[++i], NULL);
-        else if (strcmp(argv[i], "--smoke") == 0)
-            b.smoke = true;
-        else {
-            fprintf(stderr, "usage: bench_query [--json FILE] [--table NAME] [--epsilon E] "
-                            "[--smoke]\n");
-            return 2;
-        }
-    }
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.smoke = f.smoke;
+    b.out = f.out;
     program_choose();
-    if (b.json != NULL)
-        fputs("{\n", b.json);
     e = measure_all(&b);
-    if (b.json != NULL)
-        fprintf(b.json, "  \"coverage\": %.4g, \"query_ms\": %.4g, \"smoke\": %s\n}\n",
-                b.intervals > 0 ? (double)b.held / (double)b.intervals : 0, b.query_ms,
-                b.smoke ? "true" : "false");
-    if (b.json != NULL && fclose(b.json) != 0)
-        e = ERR_SYSTEM;
-    return e == ERR_OK ? 0 : 1;
+    figures_put(f.out, (double)b.held / (double)b.intervals, "coverage");
+    figures_put(f.out, b.query_ms, "query_ms");
+    return figures_end(&f, e != ERR_OK);
 }

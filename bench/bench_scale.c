@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "bench/cast.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "parties/study/study_uploads.h"
 
 #include <jansson.h>
@@ -47,7 +48,7 @@ static const char domain[] = "domain:\n"
                              "  - {name: k, kind: integer, min: 0, max: 31}\n"
                              "  - {name: l, kind: integer, min: 0, max: 15}\n";
 
-struct figures {
+struct costs {
     double upload_s, upload_cpu_s, count_s, mib, status_s, purge_s;
     uint64_t agreed;
 };
@@ -60,11 +61,11 @@ static double servers_cpu(const struct cast *c)
     return sum;
 }
 
-static struct figures measure(unsigned owners, bool open)
+static struct costs measure(unsigned owners, bool open)
 {
     const struct cast_plan plan = {
         .domain = domain, .workload = "{all: 2}", .owners = owners, .max_rows = 1, .open = open};
-    struct figures f;
+    struct costs f;
     struct cast_session session;
     struct cast c;
     double cpu;
@@ -96,24 +97,24 @@ static struct figures measure(unsigned owners, bool open)
 
 static void bench_open(json_t *out, unsigned owners, unsigned listed)
 {
-    const struct figures few = measure(listed, false), many = measure(owners, true);
+    const struct costs few = measure(listed, false), many = measure(owners, true);
     const double ratio = owners / many.upload_s / (listed / few.upload_s);
     const double cpu = many.upload_cpu_s / owners / (few.upload_cpu_s / listed);
     printf("open owners at %.2f times the rate of listed ones, with %.2f times their CPU\n", ratio,
            cpu);
-    json_object_set_new(out, "owners", json_integer(owners));
-    json_object_set_new(out, "listed", json_integer(listed));
-    json_object_set_new(out, "cpu_over_listed", json_real(cpu));
-    json_object_set_new(out, "open_status_ms", json_real(1e3 * many.status_s));
-    json_object_set_new(out, "listed_status_ms", json_real(1e3 * few.status_s));
-    json_object_set_new(out, "open_purge_s", json_real(many.purge_s));
-    json_object_set_new(out, "open_100k_s", json_real(many.upload_s));
-    json_object_set_new(out, "open_count_100k_s", json_real(many.count_s));
-    json_object_set_new(out, "open_rss_mib", json_real(many.mib));
-    json_object_set_new(out, "agreement_bytes_100k", json_integer((json_int_t)many.agreed));
-    json_object_set_new(out, "listed_10k_s", json_real(few.upload_s));
-    json_object_set_new(out, "listed_count_10k_s", json_real(few.count_s));
-    json_object_set_new(out, "open_over_listed", json_real(ratio));
+    figures_put(out, owners, "owners");
+    figures_put(out, listed, "listed");
+    figures_put(out, cpu, "cpu_over_listed");
+    figures_put(out, 1e3 * many.status_s, "open_status_ms");
+    figures_put(out, 1e3 * few.status_s, "listed_status_ms");
+    figures_put(out, many.purge_s, "open_purge_s");
+    figures_put(out, many.upload_s, "open_100k_s");
+    figures_put(out, many.count_s, "open_count_100k_s");
+    figures_put(out, many.mib, "open_rss_mib");
+    figures_put(out, (double)many.agreed, "agreement_bytes_100k");
+    figures_put(out, few.upload_s, "listed_10k_s");
+    figures_put(out, few.count_s, "listed_count_10k_s");
+    figures_put(out, ratio, "open_over_listed");
 }
 
 /* Its keys are added to ours. */
@@ -160,33 +161,18 @@ static void bench_ranks(json_t *out, const char *self, bool smoke)
 
 int main(int argc, char **argv)
 {
-    const char *json = NULL;
-    bool smoke = false;
+    struct figures f;
     unsigned owners = 100000, listed = 0;
-    json_t *out = json_object();
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--smoke") == 0) {
-            smoke = true;
-            owners = 600;
-        } else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) {
-            json = argv[++i];
-        } else if (strcmp(argv[i], "--owners") == 0 && i + 1 < argc &&
-                   (strtoul(argv[i + 1], NULL, 10) >= 10 || strcmp(argv[i + 1], "0") == 0)) {
-            owners = (unsigned)strtoul(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--listed") == 0 && i + 1 < argc &&
-                   strtoul(argv[i + 1], NULL, 10) >= 1) {
-            listed = (unsigned)strtoul(argv[++i], NULL, 10);
-        } else {
-            fprintf(stderr, "usage: %s [--smoke] [--owners N] [--listed N] [--json FILE]\n",
-                    argv[0]);
-            return 2;
-        }
-    }
+    const struct figures_option options[] = {{.name = "owners", .count = &owners},
+                                             {.name = "listed", .count = &listed}};
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     cast_begin();
-    bench_ranks(out, argv[0], smoke);
+    cast_must(owners == 0 || owners >= 10, "--owners below 10");
+    owners = f.smoke ? 600 : owners;
+    bench_ranks(f.out, argv[0], f.smoke);
     if (listed == 0)
         listed = owners / 10 < 10000 ? owners / 10 : 10000;
     if (owners > 0)
-        bench_open(out, owners, listed);
-    return cast_end(out, smoke, json);
+        bench_open(f.out, owners, listed);
+    return figures_end(&f, false);
 }

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "bench/recording.h"
 #include "mpc/argmax.h"
 #include "mpc/crew.h"
@@ -30,7 +31,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -360,8 +360,9 @@ static enum err play(struct take *t, const struct measurement *m, const struct s
 }
 
 struct options {
-    const char *json, *only;
-    size_t steps, runs;
+    const char *only;
+    size_t steps;
+    unsigned runs;
     bool smoke;
 };
 
@@ -400,24 +401,25 @@ static void print_takes(const struct measurement *m, const struct options *o, do
     fflush(stdout);
 }
 
-static void write_takes(FILE *f, const struct measurement *m, const struct options *o, double items,
-                        const struct take takes[STEPS])
+static void put_takes(json_t *out, const struct measurement *m, const struct options *o,
+                      double items, const struct take takes[STEPS])
 {
     const struct times *one = &takes[0].best, *two = &takes[1].best;
-    fprintf(f, ",\n  \"%s_2_over_1\": %.4g, \"%s_2_over_1_cpu\": %.4g,\n  \"%s\": [", m->name,
-            one->wall / two->wall, m->name, one->lane0 / two->lane0, m->name);
+    json_t *list = figures_list(out, m->name);
+    figures_put(out, one->wall / two->wall, "%s_2_over_1", m->name);
+    figures_put(out, one->lane0 / two->lane0, "%s_2_over_1_cpu", m->name);
     for (size_t k = 0; k < o->steps; k++) {
         const struct times *t = &takes[k].best;
-        fprintf(
-            f,
-            "%s\n    {\"lanes\": %zu, \"per_s\": %.5g, \"wall_s\": %.5g, \"lane0_cpu_s\": %.5g, "
-            "\"cpu_s\": %.5g}",
-            k > 0 ? "," : "", takes[k].lanes, items / t->wall, t->wall, t->lane0, t->cpu);
+        json_t *item = figures_item(list);
+        figures_put(item, (double)takes[k].lanes, "lanes");
+        figures_put(item, items / t->wall, "per_s");
+        figures_put(item, t->wall, "wall_s");
+        figures_put(item, t->lane0, "lane0_cpu_s");
+        figures_put(item, t->cpu, "cpu_s");
     }
-    fputs("]", f);
 }
 
-static enum err run(const struct options *o, FILE *f)
+static enum err run(const struct options *o, json_t *out)
 {
     const struct sizes *size = o->smoke ? &smoke : &full;
     cpu_set_t cores;
@@ -426,9 +428,8 @@ static enum err run(const struct options *o, FILE *f)
         "one server against recorded neighbours, kernel %s, %d processors; times as fast: by the "
         "clock (by lane 0's CPU time)\n",
         kernel_name(), count);
-    if (f != NULL)
-        fprintf(f, "{\n  \"kernel\": \"%s\", \"processors\": %d, \"smoke\": %s", kernel_name(),
-                count, o->smoke ? "true" : "false");
+    json_object_set_new(out, "kernel", json_string(kernel_name()));
+    figures_put(out, count, "processors");
     for (size_t k = 0; k < MEASUREMENTS; k++) {
         const struct measurement *m = &measurements[k];
         const double items = (double)m->items(size);
@@ -437,47 +438,29 @@ static enum err run(const struct options *o, FILE *f)
             continue;
         TRY(measure_all(o, m, size, takes));
         print_takes(m, o, items, takes);
-        if (f != NULL)
-            write_takes(f, m, o, items, takes);
+        put_takes(out, m, o, items, takes);
     }
-    if (f != NULL)
-        fputs("\n}\n", f);
     return ERR_OK;
 }
 
 int main(int argc, char **argv)
 {
+    struct figures f;
     struct options o = {.steps = 2, .runs = 5};
-    FILE *f = NULL;
+    unsigned lanes = 2;
+    const struct figures_option options[] = {{.name = "only", .text = &o.only},
+                                             {.name = "runs", .count = &o.runs},
+                                             {.name = "lanes", .count = &lanes}};
     enum err e;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--smoke") == 0) {
-            o.smoke = true;
-            o.runs = 1;
-        } else if (i + 1 < argc && strcmp(argv[i], "--json") == 0)
-            o.json = argv[++i];
-        else if (i + 1 < argc && strcmp(argv[i], "--only") == 0)
-            o.only = argv[++i];
-        else if (i + 1 < argc && strcmp(argv[i], "--runs") == 0)
-            o.runs = strtoul(argv[++i], NULL, 10);
-        else if (i + 1 < argc && strcmp(argv[i], "--lanes") == 0)
-            for (size_t most = strtoul(argv[++i], NULL, 10);
-                 o.steps < STEPS && (size_t)1 << o.steps <= most;)
-                o.steps++;
-        else {
-            fputs("usage: bench_solo [--json FILE] [--only NAME] [--lanes MOST] [--runs N] "
-                  "[--smoke]\n",
-                  stderr);
-            return 2;
-        }
-    if (o.json != NULL && (f = fopen(o.json, "w")) == NULL)
-        return 1;
+    figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    o.smoke = f.smoke;
+    o.runs = o.smoke ? 1 : o.runs;
+    while (o.steps < STEPS && 1u << o.steps <= lanes)
+        o.steps++;
     e = secret_start();
     if (e == ERR_OK)
-        e = run(&o, f);
-    if (f != NULL && fclose(f) != 0 && e == ERR_OK)
-        e = ERR_SYSTEM;
+        e = run(&o, f.out);
     if (e != ERR_OK)
         fprintf(stderr, "bench_solo: %s\n", error_text(e));
-    return e != ERR_OK;
+    return figures_end(&f, e != ERR_OK);
 }

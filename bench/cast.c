@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CLIENTS 2  /* threads that play the owners */
@@ -40,22 +39,10 @@ void cast_done(enum err e, const char *what)
 
 void cast_begin(void)
 {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what has been measured is seen, whatever fails later */
     signal(SIGPIPE, SIG_IGN);
     program_choose();
     cast_log.file = stderr;
     cast_done(secret_start(), "the cryptographic library");
-}
-
-int cast_end(json_t *out, bool smoke, const char *json)
-{
-    int failed = 0;
-    if (smoke)
-        json_object_set_new(out, "smoke", json_true());
-    if (json != NULL)
-        failed = json_dump_file(out, json, JSON_INDENT(2) | JSON_SORT_KEYS);
-    json_decref(out);
-    return failed != 0;
 }
 
 /* --- a study with its people ------------------------------------------------------------------ */

@@ -54,9 +54,8 @@ double cast_purge(struct cast *c);
 /* A line of /proc/PID/status, in MiB; the largest server's. */
 double cast_mib(const struct cast *c, const char *field);
 
-/* First of a program, and last: writes `out` to `json` unless NULL, gives the exit code. */
+/* First of a program, after its options. */
 void cast_begin(void);
-int cast_end(json_t *out, bool smoke, const char *json);
 /* Ends the program, saying what failed. */
 void cast_must(bool fine, const char *what);
 void cast_done(enum err e, const char *what);

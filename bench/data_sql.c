@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "bench/figures.h"
 #include "tests/support_postgres.h"
 #include "tests/support_process.h"
 
@@ -132,7 +133,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-static enum err measure(struct bench *b, FILE *json)
+static enum err measure(struct bench *b, json_t *out)
 {
     double hand = 1e9, there = 1e9, by_csv, read, seconds;
     char digest[65], of_csv[65];
@@ -158,18 +159,19 @@ static enum err measure(struct bench *b, FILE *json)
            "MiB; counts of its CSV %.2f s\n  uploads equal those of CSV: %s\n",
            b->rows, hand, there, there / hand, (double)most / 1048576, read,
            (double)peak_read / 1048576, by_csv, equal ? "yes" : "NO");
-    if (json != NULL)
-        fprintf(json,
-                ",\n  \"sql_rows\": %u,\n  \"sql_hand_s\": %.3f,\n  \"sql_count_s\": %.3f,\n"
-                "  \"sql_count_over_hand\": %.3f,\n  \"sql_rss_mib\": %.1f,\n"
-                "  \"sql_read_s\": %.3f,\n  \"sql_read_rss_mib\": %.1f,\n"
-                "  \"sql_csv_s\": %.3f,\n  \"sql_upload_equal\": %d",
-                b->rows, hand, there, there / hand, (double)most / 1048576, read,
-                (double)peak_read / 1048576, by_csv, equal);
+    figures_put(out, b->rows, "sql_rows");
+    figures_put(out, hand, "sql_hand_s");
+    figures_put(out, there, "sql_count_s");
+    figures_put(out, there / hand, "sql_count_over_hand");
+    figures_put(out, (double)most / 1048576, "sql_rss_mib");
+    figures_put(out, read, "sql_read_s");
+    figures_put(out, (double)peak_read / 1048576, "sql_read_rss_mib");
+    figures_put(out, by_csv, "sql_csv_s");
+    figures_put(out, equal, "sql_upload_equal");
     return ERR_OK;
 }
 
-enum err data_sql(bool smoke, FILE *json, struct log *log)
+enum err data_sql(bool smoke, json_t *out, struct log *log)
 {
     struct bench b = {.rows = smoke ? ROWS_SMOKE : ROWS_FULL, .log = log};
     enum err e;
@@ -177,7 +179,7 @@ enum err data_sql(bool smoke, FILE *json, struct log *log)
         puts("# SKIP counting in PostgreSQL, which is absent here");
         return ERR_OK;
     }
-    e = measure(&b, json);
+    e = measure(&b, out);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (b.server[i] > 0 && support_stop(&b.server[i]) != 0 && e == ERR_OK)
             e = log_fail(log, ERR_PEER, "server %u does not stop", i);

@@ -8,13 +8,13 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 /*
- * Prints what it finds, and writes it to `json`, unless NULL, as members that follow others. Where
- * PostgreSQL or its driver is absent that is said, and no members are written.
+ * Prints what it finds, and adds it to `out`. Where PostgreSQL or its driver is absent that is
+ * said, and nothing is added.
  */
-enum err data_sql(bool smoke, FILE *json, struct log *log) MUST_CHECK;
+enum err data_sql(bool smoke, json_t *out, struct log *log) MUST_CHECK;
 
 #endif

@@ -1,5 +1,6 @@
 #include "bench/e2e_adult.h"
 
+#include "bench/figures.h"
 #include "bench/trial.h"
 
 #include <math.h>
@@ -46,12 +47,11 @@ enum err e2e_adult(json_t *out, struct log *log)
            "  L1 %.3f; central AIM %.3f, standard deviation %.3f over %d seeds\n",
            f.uploads, adult.rounds, f.busiest_s, network, f.mpc_s, f.estimate_s, f.exchanges,
            f.server_bytes / 1e6, f.noise_bytes / 1e6, f.l1, l1_central, deviation, SEEDS);
-    return json_object_set_new(out, "mpc_s", json_real(f.busiest_s)) == 0 &&
-                   json_object_set_new(out, "network_s", json_real(network)) == 0 &&
-                   json_object_set_new(out, "estimate_s", json_real(f.estimate_s)) == 0 &&
-                   json_object_set_new(out, "l1", json_real(f.l1)) == 0 &&
-                   json_object_set_new(out, "l1_central", json_real(l1_central)) == 0 &&
-                   json_object_set_new(out, "l1_central_sd", json_real(deviation)) == 0
-               ? ERR_OK
-               : ERR_NOMEM;
+    figures_put(out, f.busiest_s, "mpc_s");
+    figures_put(out, network, "network_s");
+    figures_put(out, f.estimate_s, "estimate_s");
+    figures_put(out, f.l1, "l1");
+    figures_put(out, l1_central, "l1_central");
+    figures_put(out, deviation, "l1_central_sd");
+    return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "bench/report.h"
 
 #include "bench/costs.h"
+#include "bench/figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -242,30 +243,20 @@ static json_t *point(const struct results *r, const struct trial *t)
     json_t *o = json_object();
     struct mean l1 = results_mean(r, t, "l1"), nll = results_mean(r, t, "nll");
     struct costs c = costs_of(r, t);
-    figures_put(o, "l1", l1.mean);
-    figures_put(o, "l1_se", l1.error);
-    figures_put(o, "nll", nll.mean);
-    figures_put(o, "nll_se", nll.error);
-    figures_put(o, "auc", results_mean(r, t, "auc").mean);
-    figures_put(o, "rounds", results_mean(r, t, "rounds").mean);
-    figures_put(o, "clients", c.clients);
-    figures_put(o, "client_bytes_wire", c.wire);
-    figures_put(o, "client_bytes_paper", c.paper);
-    figures_put(o, "client_bytes_wire_participant", c.wire / c.clients);
-    figures_put(o, "client_bytes_paper_participant", c.paper / c.clients);
-    figures_put(o, "server_bytes", c.server);
-    json_object_set_new(o, "seeds", json_integer(l1.seeds));
+    figures_put(o, l1.mean, "l1");
+    figures_put(o, l1.error, "l1_se");
+    figures_put(o, nll.mean, "nll");
+    figures_put(o, nll.error, "nll_se");
+    figures_put(o, results_mean(r, t, "auc").mean, "auc");
+    figures_put(o, results_mean(r, t, "rounds").mean, "rounds");
+    figures_put(o, c.clients, "clients");
+    figures_put(o, c.wire, "client_bytes_wire");
+    figures_put(o, c.paper, "client_bytes_paper");
+    figures_put(o, c.wire / c.clients, "client_bytes_wire_participant");
+    figures_put(o, c.paper / c.clients, "client_bytes_paper_participant");
+    figures_put(o, c.server, "server_bytes");
+    figures_put(o, l1.seeds, "seeds");
     return o;
-}
-
-static json_t *child(json_t *o, const char *name)
-{
-    json_t *c = json_object_get(o, name);
-    if (c == NULL) {
-        c = json_object();
-        json_object_set_new(o, name, c);
-    }
-    return c;
 }
 
 static void put_point(const struct results *r, const struct trial *t, json_t *root,
@@ -275,7 +266,8 @@ static void put_point(const struct results *r, const struct trial *t, json_t *ro
     if (!any(r, t))
         return;
     snprintf(rounds, sizeof rounds, "%u", t->rounds);
-    json_object_set_new(child(child(root, table), t->method), rounds, point(r, t));
+    json_object_set_new(figures_object(figures_object(root, table), t->method), rounds,
+                        point(r, t));
 }
 
 static void put_tables(const struct results *r, json_t *root)
@@ -298,9 +290,8 @@ static void put_tables(const struct results *r, json_t *root)
     }
 }
 
-static json_t *sweeps(const struct results *r)
+static void put_sweeps(const struct results *r, json_t *all)
 {
-    json_t *all = json_object();
     for (size_t k = 0; k < panel_count; k++)
         for (size_t v = 0; v < panels[k].values; v++)
             for (size_t m = 0; m < 5; m++) {
@@ -308,30 +299,30 @@ static json_t *sweeps(const struct results *r)
                 char value[32];
                 snprintf(value, sizeof value, "%g", panels[k].value[v]);
                 if (any(r, &t))
-                    json_object_set_new(child(child(all, panels[k].name), t.method), value,
-                                        point(r, &t));
+                    json_object_set_new(
+                        figures_object(figures_object(all, panels[k].name), t.method), value,
+                        point(r, &t));
             }
-    return all;
 }
 
-json_t *report_json(const struct results *r)
+void report_json(const struct results *r, json_t *root)
 {
-    json_t *root = json_object(), *servers = json_object();
+    json_t *servers = figures_object(root, "servers");
     put_tables(r, root);
-    json_object_set_new(root, "sweeps", sweeps(r));
+    put_sweeps(r, figures_object(root, "sweeps"));
     for (size_t k = 0; k < 5; k++) {
         for (size_t m = 0; m < 10; m++) {
             struct trial t = plan_trial(plan_tables[k], "file", plan_ablation[m]);
             if (any(r, &t))
-                json_object_set_new(child(child(root, "ablation"), t.table), t.method,
-                                    point(r, &t));
+                json_object_set_new(figures_object(figures_object(root, "ablation"), t.table),
+                                    t.method, point(r, &t));
         }
         for (size_t m = 0; m < 5; m++) {
             struct trial t = plan_trial(plan_tables[k], "file", plan_methods[m]);
             t.rounds = 0;
             if (any(r, &t))
-                json_object_set_new(child(child(root, "annealed"), t.table), t.method,
-                                    point(r, &t));
+                json_object_set_new(figures_object(figures_object(root, "annealed"), t.table),
+                                    t.method, point(r, &t));
         }
         for (size_t i = 0; i < 2 * PLAN_SERVER_ROUNDS; i++) {
             struct trial t = plan_trial(plan_tables[k], "file", "distaim");
@@ -342,9 +333,7 @@ json_t *report_json(const struct results *r)
             o = costs_servers(r, &t);
             snprintf(name, sizeof name, "%u%s", t.rounds, t.answers ? "-answers" : "");
             if (o != NULL)
-                json_object_set_new(child(servers, t.table), name, json_deep_copy(o));
+                json_object_set_new(figures_object(servers, t.table), name, json_deep_copy(o));
         }
     }
-    json_object_set_new(root, "servers", servers);
-    return root;
 }

@@ -17,7 +17,7 @@
 #include "bench/results.h"
 
 void report_tables(const struct results *r);
-json_t *report_json(const struct results *r);
+void report_json(const struct results *r, json_t *root);
 /* Writes PREFIX-PANEL.svg; says so where gnuplot is absent. */
 void report_plots(const struct results *r, const char *prefix);
 

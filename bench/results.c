@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "bench/figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,47 +94,41 @@ enum err results_add(struct results *r, const char *name, json_t *figures)
     return ERR_SYSTEM;
 }
 
-void figures_put(json_t *o, const char *name, double value)
-{
-    if (isfinite(value))
-        json_object_set_new(o, name, json_real(value));
-}
-
 json_t *figures_json(const struct trial_figures *f)
 {
     json_t *o = json_object();
-    figures_put(o, "l1", f->l1);
-    figures_put(o, "nll", f->nll);
-    figures_put(o, "auc", f->auc);
-    figures_put(o, "impossible", f->impossible);
-    figures_put(o, "rounds", f->rounds);
-    figures_put(o, "model_cells", f->model_cells);
-    figures_put(o, "left_out", f->left_out);
-    figures_put(o, "clients", f->clients);
-    figures_put(o, "closure_cells", f->closure_cells);
-    figures_put(o, "paper_sent", f->paper_sent);
-    figures_put(o, "paper_received", f->paper_received);
-    figures_put(o, "wire_sent", f->wire_sent);
-    figures_put(o, "wire_received", f->wire_received);
-    figures_put(o, "seconds", f->seconds);
+    figures_put(o, f->l1, "l1");
+    figures_put(o, f->nll, "nll");
+    figures_put(o, f->auc, "auc");
+    figures_put(o, f->impossible, "impossible");
+    figures_put(o, f->rounds, "rounds");
+    figures_put(o, f->model_cells, "model_cells");
+    figures_put(o, f->left_out, "left_out");
+    figures_put(o, f->clients, "clients");
+    figures_put(o, f->closure_cells, "closure_cells");
+    figures_put(o, f->paper_sent, "paper_sent");
+    figures_put(o, f->paper_received, "paper_received");
+    figures_put(o, f->wire_sent, "wire_sent");
+    figures_put(o, f->wire_received, "wire_received");
+    figures_put(o, f->seconds, "seconds");
     return o;
 }
 
 json_t *servers_json(const struct servers_figures *f)
 {
     json_t *o = json_object();
-    figures_put(o, "uploads", f->uploads);
-    figures_put(o, "sent", f->sent);
-    figures_put(o, "received", f->received);
-    figures_put(o, "vector", f->vector);
-    figures_put(o, "records", f->records);
-    figures_put(o, "server_bytes", f->server_bytes);
-    figures_put(o, "noise_bytes", f->noise_bytes);
-    figures_put(o, "exchanges", f->exchanges);
-    figures_put(o, "analyst_bytes", f->analyst_bytes);
-    figures_put(o, "mpc_s", f->mpc_s);
-    figures_put(o, "estimate_s", f->estimate_s);
-    figures_put(o, "l1", f->l1);
+    figures_put(o, f->uploads, "uploads");
+    figures_put(o, f->sent, "sent");
+    figures_put(o, f->received, "received");
+    figures_put(o, f->vector, "vector");
+    figures_put(o, f->records, "records");
+    figures_put(o, f->server_bytes, "server_bytes");
+    figures_put(o, f->noise_bytes, "noise_bytes");
+    figures_put(o, f->exchanges, "exchanges");
+    figures_put(o, f->analyst_bytes, "analyst_bytes");
+    figures_put(o, f->mpc_s, "mpc_s");
+    figures_put(o, f->estimate_s, "estimate_s");
+    figures_put(o, f->l1, "l1");
     return o;
 }
 

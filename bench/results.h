@@ -21,8 +21,6 @@ const json_t *results_get(const struct results *r, const char *name);
 /* Takes `figures` over. */
 enum err results_add(struct results *r, const char *name, json_t *figures) MUST_CHECK;
 
-/* NAN is no JSON: such figures are left out. */
-void figures_put(json_t *o, const char *name, double value);
 json_t *figures_json(const struct trial_figures *f);
 json_t *servers_json(const struct servers_figures *f);
 

@@ -22,6 +22,7 @@
 #include "base/prg.h"
 #include "bench/cast.h"
 #include "bench/cpu.h"
+#include "bench/figures.h"
 #include "bench/recording.h"
 #include "mpc/crew.h"
 #include "parties/server/ranks_mpi.h"
@@ -446,12 +447,7 @@ static double predict(const struct times *t, double ranks)
 
 static void put(json_t *out, const char *key, const char *name, double figure)
 {
-    json_t *group = json_object_get(out, key);
-    if (group == NULL) {
-        group = json_object();
-        json_object_set_new(out, key, group);
-    }
-    json_object_set_new(group, name, json_real(figure));
+    figures_put(figures_object(out, key), figure, "%s", name);
     printf("  %-8s %-20s %8.4f\n", name, key, figure);
 }
 
@@ -474,7 +470,7 @@ static void report(json_t *out, const char *name, const struct times *one, const
     put(out, "rank0_share_4_model", name, predict(all, 4));
     put(out, "rank0_share_8_of", name, predict(all, 8));
     if (!(predict(all, 8) < json_number_value(json_object_get(out, "rank0_share_8"))))
-        json_object_set_new(out, "rank0_share_8", json_real(predict(all, 8)));
+        figures_put(out, predict(all, 8), "rank0_share_8");
 }
 
 /* One rank against all of them, in turn; of more than two, which share processors, those alone. */
@@ -520,19 +516,18 @@ static void record_own(const struct measure *list, size_t lane, size_t lanes)
 int main(int argc, char **argv)
 {
     char places[32 * RANKS_MOST] = "";
-    const char *json = argc > 2 && strcmp(argv[1], "--json") == 0 ? argv[2] : NULL;
+    struct figures f;
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
     const unsigned count_of = size != NULL ? (unsigned)strtoul(size, NULL, 10) : 0;
-    const bool smoke = argc > 3 && strcmp(argv[3], "--smoke") == 0;
-    const struct measure *list = smoke ? smokes : measures;
+    const struct measure *list;
     const struct ranks_options o = {.places = places, .lanes = 1, .log = &cast_log};
     struct ranks *ranks;
-    json_t *out = json_object();
-    int failed = 0;
-    if (json == NULL || count_of < 2 || count_of > RANKS_MOST) {
+    figures_begin(&f, argc, argv, NULL, 0);
+    if (count_of < 2 || count_of > RANKS_MOST) {
         fprintf(stderr, "usage: mpirun -n R %s --json FILE [--smoke]\n", argv[0]);
         return 2;
     }
+    list = f.smoke ? smokes : measures;
     cast_begin();
     for (unsigned k = 1; k < count_of; k++)
         snprintf(places + strlen(places), sizeof places - strlen(places), "%s127.0.0.1:%u",
@@ -540,12 +535,13 @@ int main(int argc, char **argv)
     cast_done(ranks_start(&ranks, &o), "ranks");
     record_own(list, (size_t)ranks->rank, count_of);
     if (ranks_is_first(ranks))
-        lead(ranks, list, smoke ? 1 : RUNS, out);
+        lead(ranks, list, f.smoke ? 1 : RUNS, f.out);
     else
         cast_done(ranks_follow(ranks), "a rank");
-    failed = cast_end(out, smoke, ranks_is_first(ranks) ? json : NULL);
+    if (!ranks_is_first(ranks))
+        f.path = NULL;
     ranks_stop(&ranks);
     for (size_t i = 0; i < MEASURES; i++)
         recording_free(&kept[i]);
-    return failed;
+    return figures_end(&f, false);
 }

@@ -1,5 +1,7 @@
 #include "bench/support_studies.h"
 
+#include "bench/figures.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,40 +80,31 @@ static json_t *one_run(const char *folder, const char *network, const char *kind
 }
 
 /* What `wan` has under "ahead"; a smoke run has a part of it. */
-static json_t *ahead_figures(const char *folder)
+static void put_ahead(json_t *figures, const char *folder)
 {
-    json_t *figures = json_object();
     for (size_t k = 0; k < sizeof ahead / sizeof *ahead; k++) {
         const double seconds = read_seconds(folder, "wan", ahead[k].kind);
         if (seconds < 0)
             continue;
-        json_object_set_new(figures, ahead[k].key, json_real(seconds));
+        figures_put(figures, seconds, "%s", ahead[k].key);
         json_object_set_new(figures, ahead[k].kind, one_run(folder, "wan", ahead[k].kind, seconds));
     }
-    return figures;
 }
 
-static void report(const char *folder, FILE *json)
+static void report(const char *folder, json_t *out)
 {
     for (size_t n = 0; n < sizeof networks / sizeof *networks; n++) {
-        json_t *network = json_object();
+        json_t *network = figures_object(out, networks[n]);
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             double seconds = read_seconds(folder, networks[n], kinds[k]);
             json_t *run = one_run(folder, networks[n], kinds[k], seconds);
-            char key[64];
             if (run == NULL)
                 continue;
-            snprintf(key, sizeof key, "%s_adult_s", kinds[k]);
-            json_object_set_new(network, key, json_real(seconds));
+            figures_put(network, seconds, "%s_adult_s", kinds[k]);
             json_object_set_new(network, kinds[k], run);
         }
         if (strcmp(networks[n], "wan") == 0)
-            json_object_set_new(network, "ahead", ahead_figures(folder));
-        if (json != NULL) {
-            fprintf(json, ",\n  \"%s\": ", networks[n]);
-            json_dumpf(network, json, JSON_REAL_PRECISION(6));
-        }
-        json_decref(network);
+            put_ahead(figures_object(network, "ahead"), folder);
     }
 }
 
@@ -130,11 +123,10 @@ static bool read_annealed(const char *folder, const char *kind, struct annealed 
     return a->seconds > 0 && a->selections > 0;
 }
 
-static void put(FILE *json, const char *key, double figure)
+static void put(json_t *out, const char *key, double figure)
 {
     printf("  %-28s %8.3f\n", key, figure);
-    if (json != NULL)
-        fprintf(json, "  \"%s\": %.6g,\n", key, figure);
+    figures_put(out, figure, "%s", key);
 }
 
 /*
@@ -161,18 +153,18 @@ static int run_script(const char *folder, const char *network, const char *chose
     return WEXITSTATUS(status);
 }
 
-int studies_run(FILE *json, bool smoke)
+int studies_run(json_t *out, bool smoke)
 {
     const char *folder = smoke ? "build/bench/net-smoke" : "build/bench/net";
     int code;
     printf("\nstudies over networks (seconds, rounds and bytes of server 0):\n");
     code = run_script(folder, NULL, NULL, smoke);
     if (code == 0)
-        report(folder, json);
+        report(folder, out);
     return code == 0 || code == SKIPPED ? 0 : 1;
 }
 
-bool studies_wan_ratio(FILE *json, bool smoke)
+bool studies_wan_ratio(json_t *out, bool smoke)
 {
     const char *folder = smoke ? "build/bench/abort-smoke" : "build/bench/abort";
     struct annealed with, without;
@@ -184,8 +176,8 @@ bool studies_wan_ratio(FILE *json, bool smoke)
     if (code != 0 || !read_annealed(folder, "annealed", &without) ||
         !read_annealed(folder, "annealed-abort", &with))
         return false;
-    put(json, "wan_ratio", with.seconds / without.seconds);
-    put(json, "wan_selection_ratio",
+    put(out, "wan_ratio", with.seconds / without.seconds);
+    put(out, "wan_selection_ratio",
         with.seconds / with.selections / (without.seconds / without.selections));
     return true;
 }

@@ -11,22 +11,21 @@
 #ifndef TREFOIL_BENCH_SUPPORT_STUDIES_H
 #define TREFOIL_BENCH_SUPPORT_STUDIES_H
 
+#include <jansson.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 /*
- * Runs them, in a smoke run with T = 2 and delays of 1 ms, and writes the two members to `json`
- * (may be NULL), each after a comma. 0, or 1.
+ * Runs them, in a smoke run with T = 2 and delays of 1 ms, and adds the two members. 0, or 1.
  */
-int studies_run(FILE *json, bool smoke);
+int studies_run(json_t *out, bool smoke);
 
 /*
- * One annealed study over the WAN without a check, and one with `security: abort`. Two keys, each
- * followed by a comma; none, said, where there are no namespaces or no data:
+ * One annealed study over the WAN without a check, and one with `security: abort`. Two keys;
+ * none, said, where there are no namespaces or no data:
  *
  *   wan_ratio             seconds of the analyst's command, over those without
  *   wan_selection_ratio   of these seconds a selection: chance decides how many a run has
  */
-bool studies_wan_ratio(FILE *json, bool smoke);
+bool studies_wan_ratio(json_t *out, bool smoke);
 
 #endif

@@ -1,0 +1,48 @@
+/*
+ * bench/figures.h - what all programs of bench/ share: options, and figures as a file of JSON.
+ *
+ * Each takes --json FILE, and --smoke: small sizes, for `make test`, which the JSON says too.
+ */
+#ifndef TREFOIL_BENCH_FIGURES_H
+#define TREFOIL_BENCH_FIGURES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* An option of one program: where its value goes, of one of these kinds. */
+struct figures_option {
+    const char *name; /* without its dashes */
+    bool *flag;       /* set; it has no value */
+    const char **text;
+    unsigned *count;
+    double *number;
+    /* may come up to `most` times, with a text each: how many came, and these go to text[..] */
+    size_t *given, most;
+};
+
+struct figures {
+    const char *path; /* of the JSON, or NULL */
+    bool smoke;
+    json_t *out;
+};
+
+/*
+ * First of a program: takes its options. Where they are wrong, or nothing can be written to FILE,
+ * that is said, and the program ends. What it prints is seen line by line.
+ */
+void figures_begin(struct figures *f, int argc, char **argv, const struct figures_option *option,
+                   size_t options);
+/* Last: writes the file, unless something failed. The exit code. */
+int figures_end(struct figures *f, bool failed);
+
+/* A figure under a key, made as by printf(). NAN is no JSON: it is left out. */
+void figures_put(json_t *o, double value, const char *key, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The object, or the list, under a key, made if it is not there. */
+json_t *figures_object(json_t *o, const char *key);
+json_t *figures_list(json_t *o, const char *key);
+/* A new object at the end of a list. */
+json_t *figures_item(json_t *list);
+
+#endif
