@@ -250,7 +250,7 @@ static bool bench(struct board *b, json_t *out)
         right = abort_study_records(out, o->pairs, o->smoke) && right;
     if (wan)
         right = studies_wan_ratio(out, o->smoke) && right;
-    json_object_set_new(out, "kernel", json_string(kernel_name()));
+    json_object_set_new(out, "kernel", json_string(kernel_best(NULL)->name));
     return right;
 }
 

@@ -249,7 +249,7 @@ static void put_figures(json_t *out, const struct board *b, const struct calibra
     double peak = 0;
     for (int i = 0; i < 3; i++)
         peak = b->peak_rss_mib[i] > peak ? b->peak_rss_mib[i] : peak;
-    json_object_set_new(out, "kernel", json_string(kernel_name()));
+    json_object_set_new(out, "kernel", json_string(kernel_best(NULL)->name));
     figures_put(out, find(b, "and", 1000000000)->per_s, "and_per_s");
     figures_put(out, find(b, "mul64", 10000000)->per_s, "mul64_per_s");
     figures_put(out, find(b, "open64", 10000000)->per_s, "open64_per_s");

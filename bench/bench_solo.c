@@ -427,8 +427,8 @@ static enum err run(const struct options *o, json_t *out)
     printf(
         "one server against recorded neighbours, kernel %s, %d processors; times as fast: by the "
         "clock (by lane 0's CPU time)\n",
-        kernel_name(), count);
-    json_object_set_new(out, "kernel", json_string(kernel_name()));
+        kernel_best(NULL)->name, count);
+    json_object_set_new(out, "kernel", json_string(kernel_best(NULL)->name));
     figures_put(out, count, "processors");
     for (size_t k = 0; k < MEASUREMENTS; k++) {
         const struct measurement *m = &measurements[k];

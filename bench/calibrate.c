@@ -124,7 +124,7 @@ struct calibration calibrate(double seconds)
     };
     printf("one core: AES-128-GCM %.2f, AES-128-CTR %.2f, memory copy %.2f, ZeroMQ %.2f GB/s; "
            "kernel %s\n",
-           c.aes_gcm, c.aes_ctr, c.memory_copy, c.zmq, kernel_name());
+           c.aes_gcm, c.aes_ctr, c.memory_copy, c.zmq, kernel_best(NULL)->name);
     for (int i = 0; i < 3; i++) {
         matrix_speed(sides[i], seconds, &c.matrix16, &c.dgemm);
         printf("%zu x %zu matrices, 10^9 multiply-adds a second of one core: 16-bit kernel %.1f, "

@@ -1,6 +1,7 @@
 #include "mpc/check_field.h"
 
-unsigned check_point_of_row(unsigned row)
+/* The point whose digits are the bits of a row. */
+static unsigned point_of_row(unsigned row)
 {
     unsigned point = 0;
     for (unsigned v = CHECK_DIGITS; v-- > 0;)
@@ -38,6 +39,6 @@ uint64_t check_sum_of_rows(const uint64_t values[KERNEL_POINTS], const uint64_t 
 {
     uint64_t sum = 0;
     for (unsigned a = 0; a < KERNEL_ROWS; a++)
-        sum ^= kernel_field_product(values[check_point_of_row(a)], weight[a]);
+        sum ^= kernel_field_product(values[point_of_row(a)], weight[a]);
     return sum;
 }

@@ -6,9 +6,6 @@
 
 #define CHECK_DIGITS 6
 
-/* The point whose digits are the bits of a row. */
-unsigned check_point_of_row(unsigned row);
-
 /* weight[a] = the product over v of r[v] where bit v of a is 1, else 1 + r[v]. */
 void check_row_weights(uint64_t weight[KERNEL_ROWS], const uint64_t r[CHECK_DIGITS]);
 

@@ -4,9 +4,6 @@
 
 #include "mpc/check_matrix.h"
 
-/* 64 rows of zeros, of n columns, as the kernel has them. */
-enum err check_rows_new(struct party *p, struct share16 *x, size_t n) MUST_CHECK;
-
 /* Room for at most so many parts, and the next one, of zeros. */
 enum err check_folded_new(struct party *p, struct check_folded *s, const struct check_matrices *m,
                           size_t most) MUST_CHECK;

@@ -109,7 +109,8 @@ enum err check_folded_new(struct party *p, struct check_folded *s, const struct 
     return scratch_array(p->scratch, &s->g, most);
 }
 
-enum err check_rows_new(struct party *p, struct share16 *x, size_t n)
+/* 64 rows of zeros, of n columns, as the kernel has them. */
+static enum err rows_new(struct party *p, struct share16 *x, size_t n)
 {
     TRY(party_share16(p, x, KERNEL_ROWS * n));
     memset(x->a, 0, x->n * sizeof *x->a);
@@ -119,8 +120,8 @@ enum err check_rows_new(struct party *p, struct share16 *x, size_t n)
 
 enum err check_folded_part(struct party *p, struct check_folded *s, size_t n)
 {
-    TRY(check_rows_new(p, &s->f[s->count], n));
-    TRY(check_rows_new(p, &s->g[s->count], n));
+    TRY(rows_new(p, &s->f[s->count], n));
+    TRY(rows_new(p, &s->g[s->count], n));
     s->count++;
     return ERR_OK;
 }
@@ -190,7 +191,7 @@ static enum err fold_side(struct party *p, struct check_folded *s, const struct 
         check_fold_rows(p, sum[0], tile->side[side], m->rows[side], weight, tile->n);
         return ERR_OK;
     }
-    TRY(check_rows_new(p, &folded, tile->n));
+    TRY(rows_new(p, &folded, tile->n));
     check_fold_rows(p, folded, tile->side[side], m->rows[side], weight, tile->n);
     for (size_t k = 0; k < count; k++)
         add_rows(p, sum[k], folded);

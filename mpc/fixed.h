@@ -12,15 +12,6 @@
 #define FIXED_DEGREE_MAX 16
 
 /*
- * out = x y, truncated by f; needs |x y| < 2^62 (2^126). 2 rounds: a multiplication and a
- * truncation.
- */
-enum err fixed_multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y,
-                          unsigned f) MUST_CHECK;
-enum err fixed_multiply128(struct party *p, struct share128 out, struct share128 x,
-                           struct share128 y, unsigned f) MUST_CHECK;
-
-/*
  * out = sum over k = 0 .. degree of c[k] x^k, NOT truncated: it has f more fraction bits than the
  * coefficients. Powers come from x^(m+j) = x^m x^j, so ceil(log2 degree) layers of 2 rounds; the
  * power k is off by less than k units of 2^-f for 0 <= x <= 1, the result by less than sum k |c[k]|

@@ -29,11 +29,6 @@ const struct kernel *kernel_best(const char **problem)
     return table(processor_best(problem));
 }
 
-const char *kernel_name(void)
-{
-    return kernel_best(NULL)->name;
-}
-
 /* 1 / X, both, 1 / (X + 1) */
 const uint64_t kernel_side[3] = {0x800000000000000d, 0x7ffffffffffffffb, 0xfffffffffffffff6};
 

@@ -182,9 +182,6 @@ const struct kernel *kernel_by_name(const char *name);
 /* That of processor_best(), which explains `problem`. */
 const struct kernel *kernel_best(const char **problem);
 
-/* "avx512", "avx2" or "portable": the name of kernel_best(). */
-const char *kernel_name(void);
-
 /*
  * Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). A plane
  * has bits_words(n) words, whose lanes past n become zero, and starts `stride` words after the one
