@@ -337,7 +337,7 @@ $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
 
 # One of its servers alters what it sends or says in these, or leaves.
-$(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits merge_rows move_known \
+$(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
 	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
 	measure_open round_agree round_ledger net_stream play_round usleep)
 

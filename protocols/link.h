@@ -5,7 +5,7 @@
  * An owner's table has rows of a validity bit, a key of 64 bits and columns, sorted by (invalid,
  * key). Whether it is sorted is opened, one bit an owner, which every honest owner makes true; an
  * owner that did not sort is left out: none of its rows is valid. The tables become one list
- * (protocols/merge.h), in which the rows of a key are neighbours, so that a row is compared with
+ * (protocols/bitonic.h), in which the rows of a key are neighbours, so that a row is compared with
  * the one so many places before or behind it:
  *
  *   bound   by (invalid, key, owner, place): of each key the first `most` rows stay valid. Row i

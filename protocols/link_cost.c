@@ -1,7 +1,7 @@
 /* What linking takes, from public sizes: the formulas of docs/protocols.md. */
 #include "base/memory.h"
+#include "protocols/bitonic.h"
 #include "protocols/link_private.h"
-#include "protocols/merge.h"
 
 /* The tables' lengths in words, and what has been added up of them. */
 struct adding {
@@ -48,7 +48,7 @@ static void add_sorted(const struct adding *a)
 
 static void add_merge(const struct adding *a, unsigned order, unsigned columns)
 {
-    merge_cost(order, order + columns, a->list, a->owners, &a->cost->words, &a->cost->rounds);
+    bitonic_cost(order, order + columns, a->list, a->owners, &a->cost->words, &a->cost->rounds);
 }
 
 enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owners,

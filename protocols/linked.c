@@ -3,8 +3,8 @@
 #include "mpc/crew.h"
 #include "mpc/open.h"
 #include "mpc/order.h"
+#include "protocols/bitonic.h"
 #include "protocols/lanes.h"
-#include "protocols/merge.h"
 
 #include <string.h>
 
@@ -111,7 +111,7 @@ enum err linked_load(struct party *p, struct linked *l, const struct planes *tab
 
 enum err linked_merge(struct party *p, const struct linked *l)
 {
-    return merge_rows(p, &l->rows, l->low + LINK_FRONT, l->words, l->owners);
+    return bitonic_merge(p, &l->rows, l->low + LINK_FRONT, l->words, l->owners);
 }
 
 /* --- are they sorted? ------------------------------------------------------------------------- */

@@ -19,9 +19,9 @@
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
 #include "parties/server/server.h"
+#include "protocols/bitonic.h"
 #include "protocols/coin.h"
 #include "protocols/measure.h"
-#include "protocols/merge.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -153,7 +153,7 @@ INSIDE(CHOICE, move_choose,
 INSIDE(OPENING, move_open_checked,
        (struct party * p, enum ring ring, struct operand x, size_t n, uint64_t *out), p, ring, x, n,
        out)
-INSIDE(MERGING, merge_rows,
+INSIDE(MERGING, bitonic_merge,
        (struct party * p, const struct planes *rows, unsigned order, const size_t *words,
         size_t lists),
        p, rows, order, words, lists)

@@ -1,5 +1,5 @@
 /*
- * protocols/link.h, protocols/merge.h, mpc/order.h: persons joined and bounded over all owners,
+ * protocols/link.h, protocols/bitonic.h, mpc/order.h: persons joined and bounded over all owners,
  * bit for bit what a plain join and bound give; what it costs; what is opened of it.
  */
 #include "tests/support_cmocka.h"

@@ -1,5 +1,5 @@
 /*
- * protocols/merge.h - sorted lists of shared rows become one sorted list, by Batcher's bitonic
+ * protocols/bitonic.h - sorted lists of shared rows become one sorted list, by Batcher's bitonic
  * merger.
  *
  * Two lists become one: the first is turned round, so that both together fall and then rise. Then
@@ -16,12 +16,12 @@
  *
  * LEAKS: nothing; the lengths are public.
  */
-#ifndef TREFOIL_PROTOCOLS_MERGE_H
-#define TREFOIL_PROTOCOLS_MERGE_H
+#ifndef TREFOIL_PROTOCOLS_BITONIC_H
+#define TREFOIL_PROTOCOLS_BITONIC_H
 
 #include "mpc/bits.h"
 
-#define MERGE_TILE ((size_t)1 << 16) /* pairs, where there is one lane and no check */
+#define BITONIC_TILE ((size_t)1 << 16) /* pairs, where there is one lane and no check */
 
 /*
  * `rows` holds the lists one after the other, list k being words[k] words of each plane. Planes
@@ -29,14 +29,14 @@
  * same number come out in an order that depends on all others: let a row's place be part of the
  * number where that matters.
  */
-enum err merge_rows(struct party *p, const struct planes *rows, unsigned order, const size_t *words,
-                    size_t lists) MUST_CHECK;
+enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned order,
+                       const size_t *words, size_t lists) MUST_CHECK;
 
 /*
  * Adds the words of 8 bytes that each server sends for that, and the rounds, on one lane without a
  * check; `list` has each list's words of a plane, and is used up.
  */
-void merge_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
-                uint64_t *rounds);
+void bitonic_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
+                  uint64_t *rounds);
 
 #endif

@@ -1,4 +1,4 @@
-#include "protocols/merge.h"
+#include "protocols/bitonic.h"
 
 #include "mpc/check.h"
 #include "mpc/crew.h"
@@ -146,7 +146,7 @@ static enum err order_tile(void *self, struct party *p, size_t tile)
 static enum err order_layer(struct party *p, struct layer *y)
 {
     const size_t noted = check_most(p, (6 * (size_t)y->rows->width + 7) / 8),
-                 most = noted < MERGE_TILE ? noted : MERGE_TILE;
+                 most = noted < BITONIC_TILE ? noted : BITONIC_TILE;
     y->pairs = 0;
     for (size_t r = 0; r < y->regions; r++)
         y->pairs += pairs_of(y->region[r].words, y->distance);
@@ -173,7 +173,7 @@ static size_t join_lists(const struct planes *rows, struct region *list, size_t 
     return (lists + 1) / 2;
 }
 
-static enum err merge_level(struct party *p, struct layer *y)
+static enum err bitonic_level(struct party *p, struct layer *y)
 {
     size_t longest = 0;
     for (size_t r = 0; r < y->regions; r++)
@@ -185,8 +185,8 @@ static enum err merge_level(struct party *p, struct layer *y)
     return ERR_OK;
 }
 
-enum err merge_rows(struct party *p, const struct planes *rows, unsigned order, const size_t *words,
-                    size_t lists)
+enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned order,
+                       const size_t *words, size_t lists)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct region *list;
@@ -202,7 +202,7 @@ enum err merge_rows(struct party *p, const struct planes *rows, unsigned order, 
         lists = join_lists(rows, list, lists);
         y.region = list;
         y.regions = lists - odd;
-        TRY(merge_level(p, &y));
+        TRY(bitonic_level(p, &y));
     }
     return ERR_OK;
 }
@@ -216,11 +216,11 @@ static void layer_cost(unsigned order, unsigned width, uint64_t pairs, uint64_t 
     while ((unsigned)1 << depth < order + 1)
         depth++;
     *words += pairs * (2 * order - depth + width);
-    *rounds += (pairs + MERGE_TILE / 64 - 1) / (MERGE_TILE / 64) * (depth + 1);
+    *rounds += (pairs + BITONIC_TILE / 64 - 1) / (BITONIC_TILE / 64) * (depth + 1);
 }
 
-void merge_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
-                uint64_t *rounds)
+void bitonic_cost(unsigned order, unsigned width, size_t *list, size_t lists, uint64_t *words,
+                  uint64_t *rounds)
 {
     for (; lists > 1; lists = (lists + 1) / 2) {
         size_t longest = 0;
