@@ -37,7 +37,7 @@ static enum err weigh(struct flush *f)
     TRY(prg_fill(weights, rho, sizeof rho));
     TRY(prg_fill(weights, f->sigma, groups * KERNEL_COLUMNS * sizeof *f->sigma));
     check_row_weights(f->tau, rho);
-    return numbers_claim(&f->numbers, weights, &f->beside);
+    return check_prime_claim(&f->numbers, weights, &f->beside);
 }
 
 /* Of a chunk: what z adds to the remainder, weighed by rows, then by columns. */

@@ -8,10 +8,10 @@
  * one after the other.
  */
 struct filling {
-    struct numbers *n;
+    struct check_prime *n;
     struct prime_block block;
     size_t at, used;
-    numbers_block_fn *call;
+    check_prime_block_fn *call;
     void *arg;
 };
 
@@ -100,8 +100,8 @@ static const uint64_t *plain_words(const struct prime *f, enum ring ring, const 
 }
 
 /* The factor where a bit is 1, else 0. */
-static void chosen(const struct numbers *n, const uint64_t *bits, size_t at, const uint64_t *factor,
-                   uint64_t *out, size_t words)
+static void chosen(const struct check_prime *n, const uint64_t *bits, size_t at,
+                   const uint64_t *factor, uint64_t *out, size_t words)
 {
     static const uint64_t zeros[NUMBERS_TILE];
     n->p->kernel->bit_times64(out, bits + at / 64, factor, zeros, words);
@@ -181,7 +181,7 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
 _Static_assert(PRIME_BLOCK == KERNEL_STRIP && NUMBERS_TILE == KERNEL_STRIP, "a strip is a block");
 
 /* Columns of a strip, whose rows weigh `weight`. */
-static void column_values(const struct numbers *n, const uint16_t *x,
+static void column_values(const struct check_prime *n, const uint16_t *x,
                           const uint64_t weight[KERNEL_ROWS], uint64_t out[NUMBERS_TILE])
 {
     uint64_t high[NUMBERS_TILE];
@@ -191,7 +191,7 @@ static void column_values(const struct numbers *n, const uint16_t *x,
 }
 
 /* Strips of a part of what matrices are folded to: a block each. */
-static void column_blocks(const struct numbers *n, const struct claims *c, struct share16 f,
+static void column_blocks(const struct check_prime *n, const struct claims *c, struct share16 f,
                           struct share16 g, struct prime_block *block)
 {
     for (size_t at = 0; at < f.n; at += KERNEL_ROWS * KERNEL_STRIP, block++) {
@@ -202,7 +202,7 @@ static void column_blocks(const struct numbers *n, const struct claims *c, struc
     }
 }
 
-enum err numbers_columns(struct numbers *n)
+enum err check_prime_columns(struct check_prime *n)
 {
     struct prime_block *block;
     TRY(scratch_array(n->p->scratch, &block, n->strips));
@@ -216,8 +216,8 @@ enum err numbers_columns(struct numbers *n)
     return ERR_OK;
 }
 
-static void call_with(struct numbers *n, const struct prime_block *block, size_t at,
-                      numbers_block_fn *call, void *arg)
+static void call_with(struct check_prime *n, const struct prime_block *block, size_t at,
+                      check_prime_block_fn *call, void *arg)
 {
     struct prime_view view;
     for (unsigned v = 0; v < 4; v++)
@@ -225,7 +225,7 @@ static void call_with(struct numbers *n, const struct prime_block *block, size_t
     call(n, &view, at, arg);
 }
 
-void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg)
+void check_prime_each_block(struct check_prime *n, check_prime_block_fn *call, void *arg)
 {
     struct filling to = {.n = n, .call = call, .arg = arg};
     struct check_place place = {0, 0};

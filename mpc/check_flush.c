@@ -75,11 +75,11 @@ static enum err fold_plainly(struct flush *f, struct sums sums[2], bool bits, bo
     if (bits && f->remainders + 1 == FLUSH_REMAINDERS)
         return ERR_RANGE;
     if (numbers)
-        TRY(numbers_sum(&f->numbers, false, &f->beside));
+        TRY(check_prime_sum(&f->numbers, false, &f->beside));
     TRY(flush_reshare(f, sums[0].point, sums[1].point, bits ? KERNEL_POINTS : 0, NULL));
     TRY(flush_draw_point(f, r, weight));
     if (numbers)
-        TRY(numbers_fold(&f->numbers));
+        TRY(check_prime_fold(&f->numbers));
     if (!bits)
         return ERR_OK;
     take_sums(f, sums);
@@ -149,7 +149,7 @@ static bool holds(const struct flush *f, const uint64_t *opened, const struct co
     for (unsigned k = 0; k < f->remainders; k++)
         if (z[1 + k] != 0)
             return false;
-    return numbers_hold(&f->numbers, opened + opened_words(f, m));
+    return check_prime_hold(&f->numbers, opened + opened_words(f, m));
 }
 
 static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t weight[KERNEL_ROWS],
@@ -162,7 +162,7 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
         TRY(prg_fill(weights, zeta, sizeof *zeta));
     while (*zeta == 0);
     check_row_weights(weight, r);
-    return numbers_coin(&f->numbers, weights);
+    return check_prime_coin(&f->numbers, weights);
 }
 
 /* One component: what is of bits, then what is of numbers. */
@@ -181,7 +181,7 @@ static void make_opened(const struct flush *f, const struct columns *m, const st
 static enum err open_and_judge(struct flush *f, const struct sums sums[2])
 {
     const struct columns *m = &f->mask;
-    const size_t bits = opened_words(f, m), words = bits + numbers_opened(&f->numbers);
+    const size_t bits = opened_words(f, m), words = bits + check_prime_opened(&f->numbers);
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS], zeta, *third, *out;
     struct share64 x;
     TRY(scratch_array(f->p->scratch, &third, words));
@@ -190,10 +190,10 @@ static enum err open_and_judge(struct flush *f, const struct sums sums[2])
     TRY(draw_last(f, r, weight, &zeta));
     f->z = flush_value_at(sums, r);
     make_opened(f, m, sums, weight, zeta, x);
-    numbers_put(&f->numbers, x.a + bits, x.b + bits);
+    check_prime_put(&f->numbers, x.a + bits, x.b + bits);
     TRY(move_third_checked(f->p, OPERAND(x), words, third));
     f->p->kernel->join_bits(out, third, x.a, x.b, bits);
-    numbers_join(&f->numbers, x.a + bits, x.b + bits, third + bits, out + bits);
+    check_prime_join(&f->numbers, x.a + bits, x.b + bits, third + bits, out + bits);
     TRY(move_opened(f->p, out, words));
     if (!holds(f, out, m, x.a))
         return check_fail(f->p, "a relation");
@@ -207,7 +207,7 @@ static enum err prove(struct flush *f)
     TRY(scratch_array(f->p->scratch, &f->sides, 2 * FLUSH_CACHED * KERNEL_GROUP));
     TRY(flush_bits(f, sums));
     TRY(fold_to_few(f, sums));
-    TRY(numbers_sum(&f->numbers, true, &f->beside));
+    TRY(check_prime_sum(&f->numbers, true, &f->beside));
     TRY(flush_reshare(f, sums[0].point, sums[1].point, sizeof *sums / sizeof(uint64_t), NULL));
     take_sums(f, sums);
     return open_and_judge(f, sums);
@@ -234,7 +234,7 @@ enum err check_flush_lane(struct party *p, const struct check_ride *ride,
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     const struct check_guard *guard = &p->check->limits.guard;
     struct flush f = {.p = p, .c = p->check, .ride = ride};
-    f.numbers = (struct numbers){.p = p, .log = &p->check->numbers, .matrices = matrices};
+    f.numbers = (struct check_prime){.p = p, .log = &p->check->numbers, .matrices = matrices};
     if (f.c->owed && (matrices == NULL || matrices->plans->mades == 0))
         return ERR_MISUSE;
     f.c->flushes++;

@@ -42,8 +42,8 @@ struct flush {
     uint64_t row_weight[KERNEL_ROWS]; /* of the elements' rows, in the sum that is z */
     struct pair z, remainder[FLUSH_REMAINDERS];
     unsigned remainders;
-    struct columns mask;    /* of the last fold */
-    struct numbers numbers; /* what goes beside that of bits */
+    struct columns mask;        /* of the last fold */
+    struct check_prime numbers; /* what goes beside that of bits */
     struct beside beside;
 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static enum err claim_matrices(struct numbers *n, struct prg *weights)
+static enum err claim_matrices(struct check_prime *n, struct prg *weights)
 {
     TRY(check_fold_pairs(n->p, &n->folded[0], n->matrices, weights));
     TRY(check_fold_made(n->p, &n->folded[1], n->matrices, weights));
@@ -11,7 +11,7 @@ static enum err claim_matrices(struct numbers *n, struct prg *weights)
 }
 
 /* How many products the claims are sums of: what is folded, and how wide claims are, follows. */
-static enum err count_elements(struct numbers *n)
+static enum err count_elements(struct check_prime *n)
 {
     size_t count;
     for (unsigned k = 0; k < 2; k++)
@@ -22,7 +22,7 @@ static enum err count_elements(struct numbers *n)
     return count > 2 * NUMBERS_MOST ? ERR_RANGE : ERR_OK;
 }
 
-enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside)
+enum err check_prime_claim(struct check_prime *n, struct prg *weights, struct beside *beside)
 {
     TRY(claims_new(n->p, n->claims, n->matrices != NULL, &n->words));
     TRY(claims_weigh(n->claims, weights));
@@ -30,13 +30,13 @@ enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *be
     if (n->matrices != NULL)
         TRY(claim_matrices(n, weights));
     TRY(count_elements(n));
-    n->due = n->words > 0 ? NUMBERS_CHOOSE : NUMBERS_NOTHING;
+    n->due = n->words > 0 ? DUE_CHOOSE : DUE_NOTHING;
     *beside = (struct beside){n->claims->claim[0], n->claims->claim[1],
                               n->words * sizeof(uint64_t)};
     return ERR_OK;
 }
 
-static enum err choose(struct numbers *n, struct prg *weights)
+static enum err choose(struct check_prime *n, struct prg *weights)
 {
     uint64_t y, kappa;
     TRY(prime_choose(&n->field, weights));
@@ -49,12 +49,12 @@ static enum err choose(struct numbers *n, struct prg *weights)
         claims_at(&n->claims[kind], &n->field, y, kappa, n->z);
     }
     claims_less_z(n->claims, n->log, &n->field, n->z);
-    return numbers_columns(n);
+    return check_prime_columns(n);
 }
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-static void divide_sums(const struct numbers *n, struct prime_sums *sums)
+static void divide_sums(const struct check_prime *n, struct prime_sums *sums)
 {
     const uint64_t p = n->field.p, by = n->p->index == 2 ? p - 1 : (p + 1) / 2;
     uint64_t *words = sums->point;
@@ -67,14 +67,14 @@ static void divide_sums(const struct numbers *n, struct prime_sums *sums)
  * v_(i+1)) / n d, with n, d = 2, 1 at server 0; 1, 2 at 1; 1, -1 at 2. So n_j / d_j + d_(j-1) /
  * n_(j-1) = 1. Sums are divided when they are complete.
  */
-static void make_side(const struct numbers *n, const uint64_t *a, const uint64_t *b, size_t words,
-                      uint64_t *side)
+static void make_side(const struct check_prime *n, const uint64_t *a, const uint64_t *b,
+                      size_t words, uint64_t *side)
 {
     n->p->kernel->number_side(side, a, b, words, n->p->index, n->field.p,
                               n->field.reciprocal >> 32);
 }
 
-static void make_sides(const struct numbers *n, const struct prime_view *block, uint64_t *u,
+static void make_sides(const struct check_prime *n, const struct prime_view *block, uint64_t *u,
                        uint64_t *v)
 {
     static const uint64_t zeros[PRIME_BLOCK];
@@ -101,21 +101,21 @@ struct adding {
     size_t waiting;
 };
 
-static void add_points(const struct numbers *n, struct adding *to)
+static void add_points(const struct check_prime *n, struct adding *to)
 {
     n->p->kernel->number_points(to->point[0], to->u[0], to->v[0], to->waiting, n->field.p);
     to->waiting = 0;
 }
 
 /* The next sides wait; those without products only until the next ones come. */
-static void keep_sides(const struct numbers *n, struct adding *to, bool products)
+static void keep_sides(const struct check_prime *n, struct adding *to, bool products)
 {
     to->waiting += products;
     if (to->waiting == SIDES)
         add_points(n, to);
 }
 
-static void end_points(const struct numbers *n, struct adding *to)
+static void end_points(const struct check_prime *n, struct adding *to)
 {
     add_points(n, to);
     for (size_t c = 0; c < PRIME_POINTS; c++) {
@@ -125,7 +125,7 @@ static void end_points(const struct numbers *n, struct adding *to)
     }
 }
 
-static void sum_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
+static void sum_block(struct check_prime *n, const struct prime_view *block, size_t at, void *arg)
 {
     struct adding *to = arg;
     (void)at;
@@ -175,7 +175,7 @@ static uint64_t value_at(const struct prime *f, const uint64_t values[PRIME_POIN
 /* --- folds ------------------------------------------------------------------------------------ */
 
 /* R V_a + U_a S of every row, and R S. */
-static void add_cross(struct numbers *n, const uint64_t *u, const uint64_t *v, size_t at,
+static void add_cross(struct check_prime *n, const uint64_t *u, const uint64_t *v, size_t at,
                       struct prime_sums *sums)
 {
     const struct prime *f = &n->field;
@@ -193,7 +193,8 @@ static void add_cross(struct numbers *n, const uint64_t *u, const uint64_t *v, s
     }
 }
 
-static void sum_last_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
+static void sum_last_block(struct check_prime *n, const struct prime_view *block, size_t at,
+                           void *arg)
 {
     struct adding *to = arg;
     uint64_t *u = to->u[to->waiting], *v = to->v[to->waiting];
@@ -202,7 +203,7 @@ static void sum_last_block(struct numbers *n, const struct prime_view *block, si
     keep_sides(n, to, has_products(block));
 }
 
-static enum err draw_masks(struct numbers *n)
+static enum err draw_masks(struct check_prime *n)
 {
     n->columns = n->blocks * PRIME_COLUMNS;
     for (unsigned which = 0; which < 2; which++)
@@ -215,7 +216,7 @@ static enum err draw_masks(struct numbers *n)
 }
 
 /* A zero share is added. */
-static enum err mask(struct numbers *n, uint64_t *x, size_t words)
+static enum err mask(struct check_prime *n, uint64_t *x, size_t words)
 {
     uint64_t m[2][sizeof n->sums[0] / sizeof(uint64_t)];
     for (unsigned side = 0; side < 2; side++)
@@ -225,7 +226,7 @@ static enum err mask(struct numbers *n, uint64_t *x, size_t words)
     return ERR_OK;
 }
 
-enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
+enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside)
 {
     const size_t bytes = last ? sizeof n->sums[0] : sizeof n->sums[0].point;
     struct adding adding;
@@ -239,17 +240,17 @@ enum err numbers_sum(struct numbers *n, bool last, struct beside *beside)
     adding.waiting = 0;
     if (last)
         TRY(draw_masks(n));
-    numbers_each_block(n, last ? sum_last_block : sum_block, &adding);
+    check_prime_each_block(n, last ? sum_last_block : sum_block, &adding);
     end_points(n, &adding);
     divide_sums(n, &n->sums[0]);
     TRY(mask(n, n->sums[0].point, bytes / sizeof(uint64_t)));
     *beside = (struct beside){&n->sums[0], &n->sums[1], bytes};
-    n->due = last ? NUMBERS_LAST : NUMBERS_FOLD;
+    n->due = last ? DUE_LAST : DUE_FOLD;
     return ERR_OK;
 }
 
 /* The sums have come: what they are off Z by, and Z of what is folded. */
-static void take_sums(struct numbers *n)
+static void take_sums(struct check_prime *n)
 {
     const struct prime *f = &n->field;
     uint64_t *came = n->sums[1].point;
@@ -264,19 +265,19 @@ static void take_sums(struct numbers *n)
     }
 }
 
-enum err numbers_coin(struct numbers *n, struct prg *weights)
+enum err check_prime_coin(struct check_prime *n, struct prg *weights)
 {
-    const bool last = n->due == NUMBERS_LAST;
-    if (n->due == NUMBERS_CHOOSE)
+    const bool last = n->due == DUE_LAST;
+    if (n->due == DUE_CHOOSE)
         TRY(choose(n, weights));
-    if (last || n->due == NUMBERS_FOLD) {
+    if (last || n->due == DUE_FOLD) {
         TRY(prime_draw(&n->field, weights, n->r, PRIME_DIGITS));
         n->zeta = 0;
         while (last && n->zeta == 0)
             TRY(prime_draw(&n->field, weights, &n->zeta, 1));
         take_sums(n);
     }
-    n->due = NUMBERS_NOTHING;
+    n->due = DUE_NOTHING;
     return ERR_OK;
 }
 
@@ -298,7 +299,7 @@ struct folding {
 };
 
 /* Rows of a vector of a block weighed, or zeros where it is not there. */
-static void fold_vector(const struct numbers *n, const struct prime_view *block, unsigned v,
+static void fold_vector(const struct check_prime *n, const struct prime_view *block, unsigned v,
                         const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
 {
     if (block->x[v] != NULL)
@@ -307,7 +308,7 @@ static void fold_vector(const struct numbers *n, const struct prime_view *block,
         memset(out, 0, PRIME_COLUMNS * sizeof *out);
 }
 
-static void fold_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
+static void fold_block(struct check_prime *n, const struct prime_view *block, size_t at, void *arg)
 {
     const struct folding *g = arg;
     for (unsigned v = 0; v < 4; v++)
@@ -315,14 +316,14 @@ static void fold_block(struct numbers *n, const struct prime_view *block, size_t
                     g->out[at / PRIME_ROWS].x[v] + at % PRIME_ROWS * PRIME_COLUMNS);
 }
 
-enum err numbers_fold(struct numbers *n)
+enum err check_prime_fold(struct check_prime *n)
 {
     const size_t blocks = n->blocks / PRIME_ROWS + (n->blocks % PRIME_ROWS != 0);
     struct folding g;
     TRY(scratch_array(n->p->scratch, &g.out, blocks));
     row_weights(&n->field, n->r, g.weight);
     memset(&g.out[blocks - 1], 0, sizeof *g.out);
-    numbers_each_block(n, fold_block, &g);
+    check_prime_each_block(n, fold_block, &g);
     n->block = g.out;
     n->blocks = blocks;
     return ERR_OK;
@@ -331,12 +332,12 @@ enum err numbers_fold(struct numbers *n)
 /* --- what is opened --------------------------------------------------------------------------- */
 
 /* U*, V*, Z*, what each fold was off by; then two words of each remainder of a ring. */
-static size_t opened_elements(const struct numbers *n)
+static size_t opened_elements(const struct check_prime *n)
 {
     return 2 * n->columns + 1 + n->remainders;
 }
 
-size_t numbers_opened(const struct numbers *n)
+size_t check_prime_opened(const struct check_prime *n)
 {
     size_t words = opened_elements(n);
     if (n->words == 0)
@@ -350,7 +351,7 @@ struct starring {
     uint64_t weight[PRIME_ROWS], *out[2];
 };
 
-static void star_block(struct numbers *n, const struct prime_view *block, size_t at, void *arg)
+static void star_block(struct check_prime *n, const struct prime_view *block, size_t at, void *arg)
 {
     const struct prime *f = &n->field;
     const struct starring *g = arg;
@@ -365,7 +366,8 @@ static void star_block(struct numbers *n, const struct prime_view *block, size_t
 }
 
 /* Z* of one component: z + zeta sum weight[a] E[a] + zeta^2 e. */
-static uint64_t star_z(const struct numbers *n, unsigned side, const uint64_t weight[PRIME_ROWS])
+static uint64_t star_z(const struct check_prime *n, unsigned side,
+                       const uint64_t weight[PRIME_ROWS])
 {
     const struct prime *f = &n->field;
     uint64_t sum = prime_times(f, n->sums[side].square, n->zeta);
@@ -374,13 +376,13 @@ static uint64_t star_z(const struct numbers *n, unsigned side, const uint64_t we
     return prime_add(f, n->z[side], prime_times(f, sum, n->zeta));
 }
 
-void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b)
+void check_prime_put(struct check_prime *n, uint64_t *a, uint64_t *b)
 {
     struct starring g = {.out = {a, b}};
     if (n->words == 0)
         return;
     row_weights(&n->field, n->r, g.weight);
-    numbers_each_block(n, star_block, &g);
+    check_prime_each_block(n, star_block, &g);
     for (unsigned side = 0; side < 2; side++) {
         uint64_t *out = g.out[side] + 2 * n->columns;
         *out++ = star_z(n, side, g.weight);
@@ -395,8 +397,8 @@ void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b)
     }
 }
 
-void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
-                  const uint64_t *third, uint64_t *joined)
+void check_prime_join(const struct check_prime *n, const uint64_t *a, const uint64_t *b,
+                      const uint64_t *third, uint64_t *joined)
 {
     const struct prime *f = &n->field;
     const size_t elements = opened_elements(n);
@@ -417,11 +419,11 @@ void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
         }
 }
 
-bool numbers_hold(const struct numbers *n, const uint64_t *joined)
+bool check_prime_hold(const struct check_prime *n, const uint64_t *joined)
 {
     const struct prime *f = &n->field;
     const uint64_t *u = joined, *v = u + n->columns, *z = v + n->columns;
-    const size_t words = numbers_opened(n);
+    const size_t words = check_prime_opened(n);
     uint64_t sum = 0;
     if (n->words == 0)
         return true;

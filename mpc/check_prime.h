@@ -3,9 +3,9 @@
  * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
- * has the factor of bits; and so is a
- * column of what matrices are folded to, U = 2 kappa f(y), V = g(y). The sum of U V is Z,
- * what all claims come to at y. 64 elements are a block: 16 rows of 4 columns.
+ * has the factor of bits. So is a column of what matrices are folded to: U = 2 kappa f(y), V =
+ * g(y). The sum of U V is Z, what all claims come to at y. 64 elements are a block: 16 rows of 4
+ * columns.
  */
 #ifndef TREFOIL_MPC_CHECK_PRIME_H
 #define TREFOIL_MPC_CHECK_PRIME_H
@@ -35,7 +35,7 @@ struct prime_view {
     const uint64_t *x[4];
 };
 
-struct numbers {
+struct check_prime {
     struct party *p;
     struct check_numbers *log;
     const struct check_matrices *matrices; /* or NULL */
@@ -49,7 +49,7 @@ struct numbers {
     size_t blocks, words; /* words of all claims; 0: nothing is noted */
     uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
     unsigned remainders;
-    enum { NUMBERS_NOTHING, NUMBERS_CHOOSE, NUMBERS_FOLD, NUMBERS_LAST } due;
+    enum { DUE_NOTHING, DUE_CHOOSE, DUE_FOLD, DUE_LAST } due;
     struct prime_sums sums[2]; /* own, and the next server's */
     size_t columns;
     uint64_t *mask[2][2]; /* of the last fold's columns: R, S by component */
@@ -66,28 +66,29 @@ struct beside {
  * With the first coin: weights and claims, which go beside. With each later coin what is due then:
  * a prime and a point; the points of folds. Nothing where nothing is noted.
  */
-enum err numbers_claim(struct numbers *n, struct prg *weights, struct beside *beside) MUST_CHECK;
-enum err numbers_coin(struct numbers *n, struct prg *weights) MUST_CHECK;
+enum err check_prime_claim(struct check_prime *n, struct prg *weights,
+                           struct beside *beside) MUST_CHECK;
+enum err check_prime_coin(struct check_prime *n, struct prg *weights) MUST_CHECK;
 
 /* Sums of a fold, sent beside the bits'; after its coin the fold itself, except for the last. */
-enum err numbers_sum(struct numbers *n, bool last, struct beside *beside) MUST_CHECK;
-enum err numbers_fold(struct numbers *n) MUST_CHECK;
+enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside) MUST_CHECK;
+enum err check_prime_fold(struct check_prime *n) MUST_CHECK;
 
 /* The elements of columns, once there is a prime. */
-enum err numbers_columns(struct numbers *n) MUST_CHECK;
+enum err check_prime_columns(struct check_prime *n) MUST_CHECK;
 
 /* Calls with each block of elements, in order. */
-typedef void numbers_block_fn(struct numbers *n, const struct prime_view *block, size_t at,
-                              void *arg);
-void numbers_each_block(struct numbers *n, numbers_block_fn *call, void *arg);
+typedef void check_prime_block_fn(struct check_prime *n, const struct prime_view *block, size_t at,
+                                  void *arg);
+void check_prime_each_block(struct check_prime *n, check_prime_block_fn *call, void *arg);
 
 /*
  * What is opened of each component, in words; what the three add up to; and whether that holds.
  */
-size_t numbers_opened(const struct numbers *n);
-void numbers_put(struct numbers *n, uint64_t *a, uint64_t *b);
-void numbers_join(const struct numbers *n, const uint64_t *a, const uint64_t *b,
-                  const uint64_t *third, uint64_t *joined);
-bool numbers_hold(const struct numbers *n, const uint64_t *joined);
+size_t check_prime_opened(const struct check_prime *n);
+void check_prime_put(struct check_prime *n, uint64_t *a, uint64_t *b);
+void check_prime_join(const struct check_prime *n, const uint64_t *a, const uint64_t *b,
+                      const uint64_t *third, uint64_t *joined);
+bool check_prime_hold(const struct check_prime *n, const uint64_t *joined);
 
 #endif

@@ -51,7 +51,7 @@ enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
     TRY(check_coin(f->p, &weights));
     TRY(prg_fill(weights, r, CHECK_DIGITS * sizeof *r));
     check_row_weights(weight, r);
-    return numbers_coin(&f->numbers, weights);
+    return check_prime_coin(&f->numbers, weights);
 }
 
 /* --- elements --------------------------------------------------------------------------------- */

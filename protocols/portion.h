@@ -1,10 +1,10 @@
 /*
  * protocols/portion.h - a count cut in portions, one for each lane of a session (crew_jobs()).
  *
- * Counts are cut by cells, or by uploads where cells are few; records by rows, those of
- * all batches one after another. A portion is bytes: seeds, and of vectors what it needs. It ends
- * in shares that add up to those of the whole: counts are exact, however they are cut. Rows that
- * servers have made are not cut (struct records_part).
+ * Counts are cut by cells, or by uploads where cells are few; records by rows, those of all batches
+ * one after another. A portion is bytes: seeds, and of vectors what it needs. It ends in shares
+ * that add up to those of the whole: counts are exact, however they are cut. Rows that servers have
+ * made are not cut (struct records_part).
  *
  * LEAKS: as counts_sum() and records_count(); how a count is cut is public.
  */

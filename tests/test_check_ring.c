@@ -401,16 +401,16 @@ TEST(who_knows_the_coins_so_far_opens_nothing_else)
 /* Of what a flush opens beside products, each word alone is enough to refuse it. */
 TEST(every_word_that_should_be_zero_is_looked_at)
 {
-    struct numbers n = {.words = 1, .columns = 2, .remainders = 3};
+    struct check_prime n = {.words = 1, .columns = 2, .remainders = 3};
     uint64_t joined[2 * 2 + 1 + 3 + 2 * 2] = {0};
     const size_t words = sizeof joined / sizeof *joined;
     prime_prepare(&n.field, ((uint64_t)1 << 58) + 69);
     n.claims[CLAIMS_KINDS - 1].count = 2;
-    assert_int_equal(numbers_opened(&n), words);
-    assert_true(numbers_hold(&n, joined));
+    assert_int_equal(check_prime_opened(&n), words);
+    assert_true(check_prime_hold(&n, joined));
     for (size_t at = 4; at < words; at++) {
         joined[at] = 1;
-        assert_false(numbers_hold(&n, joined));
+        assert_false(check_prime_hold(&n, joined));
         joined[at] = 0;
     }
 }
