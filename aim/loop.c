@@ -102,7 +102,31 @@ static enum err fit_merges(struct loop *l)
     }
 }
 
-/* Codes of which it is known which combinations cannot occur stay apart. */
+/* Codes of which it is known which combinations cannot occur stay apart: a flag an attribute. */
+static enum err keep_apart(const struct aim_options *o, bool **keep)
+{
+    TRY(memory_new(keep, o->domain->attributes));
+    for (size_t k = 0; k < o->zeros; k++)
+        for (unsigned i = 0; i < o->zero[k].clique.n; i++)
+            (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
+    return ERR_OK;
+}
+
+enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows)
+{
+    const struct domain *d = o->domain;
+    bool *keep CLEAN(memory_release) = NULL;
+    TRY(keep_apart(o, &keep));
+    *grouped = (struct domain){.attributes = d->attributes};
+    TRY(memory_new(&grouped->attribute, d->attributes));
+    for (size_t i = 0; i < d->attributes; i++) {
+        grouped->attribute[i] = d->attribute[i];
+        if (!keep[i])
+            grouped->attribute[i].size = merges_expect(&d->attribute[i], rows, aim_sigma(o));
+    }
+    return ERR_OK;
+}
+
 static enum err choose_merges(struct loop *l)
 {
     const struct aim_options *o = l->options;
@@ -111,12 +135,9 @@ static enum err choose_merges(struct loop *l)
     bool *keep CLEAN(memory_release) = NULL;
     const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
     TRY(memory_new(&counts, o->domain->attributes));
-    TRY(memory_new(&keep, o->domain->attributes));
+    TRY(keep_apart(o, &keep));
     for (size_t i = 0; i < r->measurements; i++)
         counts[r->measurement[i].clique.attribute[0]] = r->measurement[i].y;
-    for (size_t k = 0; k < o->zeros; k++)
-        for (unsigned i = 0; i < o->zero[k].clique.n; i++)
-            keep[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
     TRY(memory_new(&r->merges, 1));
     TRY(merges_choose(r->merges, o->domain, counts,
                       merges_least(total, measure_sigma(l->multiplier)), keep));

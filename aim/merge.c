@@ -152,6 +152,15 @@ double merges_least(double total, double sigma)
     return fmin(MERGE_SHARE * total, MERGE_NOISE * sigma);
 }
 
+uint32_t merges_expect(const struct domain_attribute *a, double rows, double sigma)
+{
+    const uint32_t codes = ordered_codes(a);
+    const double each = rows / codes, least = merges_least(rows, sigma);
+    if (codes < 2 || each >= least)
+        return a->size;
+    return (uint32_t)fmax(1, floor(codes / ceil(least / each))) + (a->size - codes);
+}
+
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
                        double least, const bool *keep)
 {

@@ -35,6 +35,11 @@ enum err merges_none(struct merges *m, const struct domain *d) MUST_CHECK;
  */
 double merges_least(double total, double sigma);
 /*
+ * About how many groups an attribute has whose rows are spread evenly over its values, the missing
+ * one apart. Few are, and then there are fewer.
+ */
+uint32_t merges_expect(const struct domain_attribute *a, double rows, double sigma);
+/*
  * Codes of ordered attributes, integer and numeric ones, merged by their noisy counts: while a
  * group has less than `least`, the smallest joins its smaller neighbour; of equal ones the lower.
  * The missing value stays alone, and so do all codes of an attribute in `keep` (may be NULL).

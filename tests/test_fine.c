@@ -18,9 +18,10 @@ static const char domain[] = "domain:\n"
                              "  - {name: size, kind: numeric, min: 0, max: 1, bins: 63}\n"
                              "  - {name: sex, kind: categorical, values: [f, m]}\n";
 
-/* What it says of a study with that domain and all its pairs. */
-static char *said(double rows, double sigma)
+/* What it says of a study with that domain and all its pairs, ages in so many groups. */
+static char *said_of(double rows, double sigma, uint32_t ages)
 {
+    struct domain_attribute grouped[4];
     const struct support_options o = {.domain = domain, .rounds = 1, .epsilon = 4};
     struct support_study s;
     char *text = NULL;
@@ -28,10 +29,17 @@ static char *said(double rows, double sigma)
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
-    fine_print(out, s.study, rows, sigma);
+    memcpy(grouped, s.study->domain->attribute, sizeof grouped);
+    grouped[0].size = ages;
+    fine_print(out, s.study, &(struct domain){.attributes = 4, .attribute = grouped}, rows, sigma);
     assert_int_equal(fclose(out), 0);
     support_study_free(&s);
     return text;
+}
+
+static char *said(double rows, double sigma)
+{
+    return said_of(rows, sigma, 100);
 }
 
 static void expect(const char *text, const char *words, bool there)
@@ -70,6 +78,9 @@ TEST(columns_that_are_too_fine_are_named)
            "    the finest, age x size, has 6300 cells for 5000 rows.\n"
            "    Pairs of columns of 8 bins each would have 0.25, and do better\n",
            true);
+    free(text);
+    text = said_of(5000, 20, 50);
+    expect(text, "the finest, pay x size, has 3906 cells for 5000 rows", true);
     free(text);
     text = said(2000, 20);
     expect(text,

@@ -125,6 +125,35 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
     assert_true(fabs(merges_least(5000, 0.25) - 25) < 1e-9);
 }
 
+/* What plans reckon with, and what comes of rows that are spread evenly: groups of 1 to 2 times. */
+TEST(as_many_groups_are_expected_as_even_rows_have)
+{
+    struct random r;
+    random_seed_u64(&r, 23);
+    for (int run = 0; run < 200; run++) {
+        const uint32_t values = 2 + (uint32_t)random_below(&r, CODES - 2);
+        struct domain *d = domain_of(values);
+        struct merges m;
+        double label[3], n[CODES + 1], x[5];
+        const double *counts[] = {label, n, x}, least = 10 * random_double(&r);
+        uint32_t expected;
+        for (uint32_t i = 0; i <= values; i++)
+            n[i] = 1000. / values;
+        for (int i = 0; i < 5; i++)
+            x[i] = label[i % 3] = 200;
+        assert_int_equal(merges_choose(&m, d, counts, least, NULL), ERR_OK);
+        expected = merges_expect(&d->attribute[1], 1000, least / MERGE_NOISE);
+        assert_in_range(m.groups[1], (expected + 1) / 2, expected);
+        assert_int_equal(m.groups[1] == values + 1, expected == values + 1);
+        assert_int_equal(merges_expect(&d->attribute[0], 1000, least), 3);
+        assert_int_equal(merges_expect(&d->attribute[2], 1000, least), 5);
+        merges_clear(&m);
+        domain_free(&d);
+    }
+    assert_int_equal(merges_least(1000, 1), 10);
+    assert_int_equal(merges_least(1000, 0.05), 5);
+}
+
 TEST(the_largest_group_is_parted_first)
 {
     struct domain *d = domain_of(4);

@@ -46,6 +46,7 @@ struct plan {
     struct study *study;
     struct bounds *bounds;
     struct aim_options options;
+    struct domain grouped;  /* codes that a run is expected to merge are one */
     int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said of them */
     uint64_t rows;          /* at most, of all owners */
     uint64_t one_way_cells; /* of all one-ways */
@@ -92,16 +93,21 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Cells of the one-ways, and of as many of the largest marginals as there are rounds. */
-static enum err count_measured(const struct plan *p, uint64_t *cells)
+/*
+ * Cells of the one-ways, and of as many of the largest marginals as there are rounds; and of all
+ * that a selection may be asked of.
+ */
+static enum err count_measured(const struct plan *p, const struct domain *d, uint64_t *cells,
+                               uint64_t *asked)
 {
     const struct workload *w = p->study->workload;
     size_t n = w->queries - w->one_ways;
     uint64_t *size = memory_array(n, sizeof *size);
     if (size == NULL)
         return ERR_NOMEM;
+    *asked = p->one_way_cells;
     for (size_t i = 0; i < n; i++)
-        size[i] = w->query[w->one_ways + i].cells;
+        *asked += size[i] = clique_cells(&w->query[w->one_ways + i].clique, d);
     qsort(size, n, sizeof *size, by_size);
     *cells = p->one_way_cells;
     for (size_t i = 0; i < n && i < p->study->rounds; i++)
@@ -131,9 +137,9 @@ static uint64_t most_cells(const struct study *s)
  *             is kept of all refits
  *   drawing   a row's codes, its place and a value
  */
-static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measured)
+static double analyst_bytes(const struct plan *p, uint64_t asked, uint64_t cells, uint64_t measured)
 {
-    const double asking = 56.0 * (double)p->study->workload->cells;
+    const double asking = 56.0 * (double)asked;
     const double steps = fmax(16.0 * (double)cells, fmin(80.0 * (double)cells, 0x1p26));
     const double fitting = 72.0 * (double)cells + steps + 24.0 * (double)measured;
     const double copies = 2 * cells < MODEL_JOBS_CELLS ? MODEL_JOBS_THREADS : 1;
@@ -146,18 +152,31 @@ static double analyst_bytes(const struct plan *p, uint64_t cells, uint64_t measu
     return 15e6 + fmax(asking, fmax(fmax(fitting, errors), drawing + 16.0 * (double)cells));
 }
 
+static bool merges(const struct plan *p)
+{
+    for (size_t i = 0; i < p->grouped.attributes; i++)
+        if (p->grouped.attribute[i].size < p->study->domain->attribute[i].size)
+            return true;
+    return false;
+}
+
 static enum err print_model(const struct plan *p)
 {
-    uint64_t measured, cells, most = most_cells(p->study);
-    TRY(count_measured(p, &measured));
+    const uint64_t most = most_cells(p->study);
+    uint64_t measured, cells, asked, unmerged, all;
+    TRY(count_measured(p, &p->grouped, &measured, &asked));
+    TRY(count_measured(p, p->study->domain, &unmerged, &all));
     cells = measured < most ? measured : most;
     printf("model: about %s (%" PRIu64 " cells); the analyst's program about %s\n",
            words_bytes(cells * sizeof(double)).text, cells,
-           words_bytes((uint64_t)analyst_bytes(p, cells, measured)).text);
+           words_bytes((uint64_t)analyst_bytes(p, asked, cells, measured)).text);
+    if (merges(p))
+        printf("  where bins with few rows are merged as if rows were spread evenly over them\n");
     if (most > cells)
-        printf("  marginals that overlap may need more, up to %s;\n  the program then takes %s\n",
-               words_bytes(most * sizeof(double)).text,
-               words_bytes((uint64_t)analyst_bytes(p, most, measured)).text);
+        printf("  marginals that overlap%s may need more, up to %s;\n"
+               "  the program then takes %s\n",
+               merges(p) ? ", or less merged," : "", words_bytes(most * sizeof(double)).text,
+               words_bytes((uint64_t)analyst_bytes(p, all, most, unmerged)).text);
     printf("  error bars: %zu refits, %s in the result's file errors (at most %s)\n",
            errors_refits(measured), words_bytes(errors_bytes(measured)).text,
            words_bytes(ERRORS_FILE_MAX).text);
@@ -232,6 +251,7 @@ static enum err check(const struct plan *p)
 
 static void clear(struct plan *p)
 {
+    memory_free(&p->grouped.attribute);
     bounds_free(&p->bounds);
     study_free(&p->study);
 }
@@ -265,12 +285,13 @@ static enum err plan(struct plan *p, const char *path)
         return plan_copula(p, limits.rho);
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check(p));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows));
     print_domain(p);
     method_print(stdout, p->study, (double)p->rows, limits.rho);
     TRY(print_model(p));
     print_uploads(p);
     TRY(print_servers(p));
-    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows});
+    plan_noise(&(struct plan_noise){p->study, &p->options, p->rows, merges(p), &p->grouped});
     return print_questions(p);
 }
 

@@ -1,5 +1,6 @@
 #include "parties/command/plan_noise.h"
 
+#include "base/memory.h"
 #include "parties/exchange/price.h"
 #include "parties/study/fine.h"
 #include "parties/study/rounds.h"
@@ -23,24 +24,46 @@ static double noise_error(const struct plan_noise *p, double sigma, uint64_t cel
     return fmin(2, noise_of(p, sigma, cells));
 }
 
-static double noise_of_pairs(const struct plan_noise *p, double sigma)
+/* Cells of a marginal when it is measured: one-ways are before anything is merged. */
+static uint64_t cells_of(const struct plan_noise *p, const struct clique *c,
+                         const struct domain *grouped)
+{
+    return clique_cells(c, c->n > 1 ? grouped : p->study->domain);
+}
+
+static double noise_of_pairs(const struct plan_noise *p, double sigma, const struct domain *grouped)
 {
     const struct workload *w = p->study->workload;
     double sum = 0;
     size_t pairs = 0;
     for (size_t i = 0; i < w->queries; i++)
         if (w->query[i].clique.n == 2) {
-            sum += noise_of(p, sigma, w->query[i].cells);
+            sum += noise_of(p, sigma, cells_of(p, &w->query[i].clique, grouped));
             pairs++;
         }
     return pairs > 0 ? sum / (double)pairs : 0;
+}
+
+static enum err add_noise(const struct plan_noise *p, const struct aim_options *o,
+                          struct noise_made *x)
+{
+    const struct workload *w = p->study->workload;
+    struct domain grouped;
+    TRY(aim_expect_groups(&grouped, o, (double)p->rows));
+    for (size_t i = 0; i < w->one_ways; i++)
+        x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
+    for (size_t i = 0; i < w->cliques; i++)
+        x->workload += noise_error(p, x->sigma, cells_of(p, &w->clique[i], &grouped)) /
+                       (double)w->cliques;
+    x->pairs = noise_of_pairs(p, x->sigma, &grouped);
+    memory_free(&grouped.attribute);
+    return ERR_OK;
 }
 
 /* Of the study as it is but for its budget and rounds; false where they do not go with it. */
 static bool errors_of(const struct plan_noise *p, double epsilon, unsigned rounds,
                       struct noise_made *x)
 {
-    const struct workload *w = p->study->workload;
     struct study other = *p->study;
     struct aim_options o = *p->options;
     uint64_t multiplier;
@@ -54,13 +77,7 @@ static bool errors_of(const struct plan_noise *p, double epsilon, unsigned round
     x->rho = o.limits.rho;
     x->epsilon = aim_epsilon(&o);
     x->sigma = measure_sigma(multiplier);
-    for (size_t i = 0; i < w->one_ways; i++)
-        x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
-    for (size_t i = 0; i < w->cliques; i++)
-        x->workload += noise_error(p, x->sigma, clique_cells(&w->clique[i], p->study->domain)) /
-                       (double)w->cliques;
-    x->pairs = noise_of_pairs(p, x->sigma);
-    return true;
+    return add_noise(p, &o, x) == ERR_OK;
 }
 
 static void print_epsilon(const struct plan_noise *p, double epsilon)
@@ -128,7 +145,7 @@ static void print_bins(const struct plan_noise *p)
 {
     struct noise_made x;
     if (errors_of(p, p->study->epsilon, p->study->rounds, &x))
-        fine_print(stdout, p->study, (double)p->rows, x.sigma);
+        fine_print(stdout, p->study, p->grouped, (double)p->rows, x.sigma);
 }
 
 static void print_errors(const struct plan_noise *p)
@@ -147,6 +164,8 @@ static void print_errors(const struct plan_noise *p)
         print_epsilon(p, p->study->epsilon);
         printf("  (the last line is the study's own)\n");
     }
+    if (p->merges)
+        printf("The workload's marginals are of merged bins, as above.\n");
     printf("An error of 2 means that nothing but noise would come out. The model shares what\n"
            "it measures among marginals, so that most come out better than measured alone.\n");
 }

@@ -8,7 +8,9 @@
 struct plan_noise {
     const struct study *study;
     const struct aim_options *options;
-    uint64_t rows; /* at most, of all owners */
+    uint64_t rows;                /* at most, of all owners */
+    bool merges;                  /* whether a run is expected to merge codes, */
+    const struct domain *grouped; /* which leaves these groups */
 };
 
 /* Noise by epsilon and by rounds, how many of these there should be, bins that are too fine. */

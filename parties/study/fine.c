@@ -41,16 +41,17 @@ static void print_column(FILE *out, const struct domain_attribute *a, double row
 }
 
 /* Marginals where noise is expected to move as many rows as there are, if they are measured. */
-static void print_marginals(FILE *out, const struct study *s, double rows, double sigma)
+static void print_marginals(FILE *out, const struct study *s, const struct domain *grouped,
+                            double rows, double sigma)
 {
     const struct workload *w = s->workload;
     size_t noisy = 0, finest = 0;
     for (size_t i = 0; i < w->cliques; i++) {
-        const double cells = (double)clique_cells(&w->clique[i], s->domain);
-        if (sqrt(2 / M_PI) * sigma * cells < rows)
+        const uint64_t cells = clique_cells(&w->clique[i], grouped);
+        if (sqrt(2 / M_PI) * sigma * (double)cells < rows)
             continue;
         noisy++;
-        finest = clique_cells(&w->clique[finest], s->domain) < (uint64_t)cells ? i : finest;
+        finest = clique_cells(&w->clique[finest], grouped) < cells ? i : finest;
     }
     if (noisy > 0)
         fprintf(
@@ -59,16 +60,16 @@ static void print_marginals(FILE *out, const struct study *s, double rows, doubl
             "    the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
             "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
             noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,
-            clique_cells(&w->clique[finest], s->domain), rows, pair_values(rows, sigma),
-            PAIR_NOISE);
+            clique_cells(&w->clique[finest], grouped), rows, pair_values(rows, sigma), PAIR_NOISE);
 }
 
-void fine_print(FILE *out, const struct study *s, double rows, double sigma)
+void fine_print(FILE *out, const struct study *s, const struct domain *grouped, double rows,
+                double sigma)
 {
     fprintf(out, "bins, where rows are spread evenly and all owners have max_rows rows:\n");
     for (size_t i = 0; i < s->domain->attributes; i++)
         print_column(out, &s->domain->attribute[i], rows, sigma);
-    print_marginals(out, s, rows, sigma);
+    print_marginals(out, s, grouped, rows, sigma);
     fprintf(out,
             "  a column of numbers has room for %" PRIu32 " bins whose noise (2 sigma) is at most\n"
             "  half of their rows\n",

@@ -19,7 +19,11 @@
  */
 uint32_t fine_values_most(double rows, double sigma);
 
-/* A line for each column of numbers with more than that, one on marginals that are all noise. */
-void fine_print(FILE *out, const struct study *study, double rows, double sigma);
+/*
+ * A line for each column of numbers with more than that, one on marginals that are all noise: of
+ * the domain `grouped`, whose codes are groups where bins are merged before marginals are measured.
+ */
+void fine_print(FILE *out, const struct study *study, const struct domain *grouped, double rows,
+                double sigma);
 
 #endif

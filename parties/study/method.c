@@ -1,18 +1,21 @@
 #include "parties/study/method.h"
 
+#include "aim/merge.h"
+
 #include <math.h>
 
 struct method_advice method_advise(const struct study *s, double rows, double rho)
 {
-    const double d = (double)s->domain->attributes, k = s->rows_per_person;
+    const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
     struct method_advice m = {.better = STUDY_AIM};
-    double before = 0; /* codes of the columns before */
+    double before = 0; /* groups of the columns before */
     for (size_t i = 0; i < s->domain->attributes; i++) {
-        m.cells += before * s->domain->attribute[i].size;
-        before += s->domain->attribute[i].size;
+        const double groups = merges_expect(&s->domain->attribute[i], rows, sigma * sqrt(d));
+        m.cells += before * groups;
+        before += groups;
     }
     m.cells /= fmax(1, d * (d - 1) / 2);
-    m.error = sqrt(2 / M_PI) * m.cells * k / sqrt(2 * rho) / fmax(1, rows);
+    m.error = sqrt(2 / M_PI) * m.cells * sigma / fmax(1, rows);
     if (d >= 2 && (m.error > METHOD_PAIR_ERROR || d > METHOD_COLUMNS_MOST))
         m.better = STUDY_COPULA;
     return m;

@@ -21,7 +21,8 @@
 
 struct method_advice {
     enum study_method better;
-    double cells; /* of a pair of columns, on average */
+    double cells; /* of a pair of columns, on average, over groups as AIM would merge them if the
+                   * budget were for columns alone (merges_expect()) */
     double error; /* expected of its table, as sum |p - q|, with all of the budget for it */
 };
 
