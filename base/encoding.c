@@ -32,7 +32,7 @@ bool encoding_steers(const char *text)
     return *text != '\0';
 }
 
-/* Of one or two bytes: accents (U+0300 to U+036F) and most letters under them have no more. */
+/* Of one or two bytes: accents (U+0300 to U+036F) and most letters that bear them have no more. */
 static unsigned code_point(const unsigned char *p)
 {
     return p[0] < 0x80 ? p[0] : (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);

@@ -19,7 +19,7 @@ bool processor_has_wide_products(void)
     return __builtin_cpu_supports("vpclmulqdq");
 }
 
-/* Of CPUID, since not every clang knows VAES by name; the system keeps the registers if avx2 is. */
+/* Asks CPUID, since not every clang knows VAES by name. The system saves what AVX2 needs. */
 bool processor_has_wide_ciphers(void)
 {
     const unsigned vaes = 1u << 9;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of the character that a text begins with, if it is white space or has no width; or 0. */
+/* Bytes of a text's first character if that is white space or has no width; else 0. */
 static size_t space(const char *text)
 {
     static const char *const wide[] = {

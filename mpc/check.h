@@ -31,8 +31,8 @@
 #define CHECK_PRODUCTS 104 /* most of a relation */
 
 /*
- * Who knows a coin may hang up, and try again in another session: so tries are counted where they
- * last, by whoever makes the check. Called by the thread of whichever lane it is about.
+ * A server that knows a coin may hang up, and try again in another session. So whoever makes the
+ * check counts tries, where they last. Each is called by the thread of the lane that it is about.
  */
 struct check_guard {
     enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error keeps it back */
@@ -44,17 +44,17 @@ struct check_guard {
     enum err (*ready)(void *self);
 };
 
-/* Zeros stand for what is said; other values are for tests. */
+/* Zeros stand for what is said here; other values are for tests. */
 struct check_limits {
     size_t log;               /* bytes: a move that passes them is followed by a flush; 192 MiB */
     size_t groups;            /* of 512 elements: more are folded before the last fold; 1024 */
     struct check_guard guard; /* nobody counts */
 };
 
-/* p->check, which goes with the party. */
+/* Makes p->check, which is freed with the party. */
 enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHECK;
 void check_free(struct check **check);
-/* What a log of each of so many lanes of a process has, where nothing is said. */
+/* Bytes of the log of each lane of a process that has so many, where limits->log is 0. */
 size_t check_log_share(size_t lanes);
 
 /*
@@ -127,9 +127,9 @@ struct check_sums {
 enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
 
 /*
- * Products that rode with a flush (open_products()) are opened, and are what they may be, or not.
- * That flush ends here: nothing checks these products, so who learns of them and hangs up, or
- * spoils them, has used a try. ERR_CHEAT as above.
+ * Products that rode with a flush (open_products()) have been opened; `fits` says whether they are
+ * what they may be. That flush ends here: nothing checks these products, so a server that learns
+ * them and hangs up, or spoils them, has used a try. ERR_CHEAT as above.
  */
 enum err check_opened(struct party *p, bool fits) MUST_CHECK;
 

@@ -40,7 +40,7 @@ static enum err weigh(struct flush *f)
     return check_prime_claim(&f->numbers, weights, &f->beside);
 }
 
-/* Of a chunk: what z adds to the remainder, weighed by rows, then by columns. */
+/* What a chunk's z adds to the remainder, weighed by rows, then by columns. */
 static void add_z(struct flush *f, const struct check_part *part, const uint64_t *sigma,
                   uint64_t sum[2][KERNEL_COLUMNS])
 {
@@ -83,7 +83,7 @@ struct folding_bits {
     struct sums *own;
 };
 
-/* Of a few groups at a time: every row's bits times its weight, in place, and sums of them. */
+/* A few groups at a time: every row's bits times its weight, in place, and their sums. */
 static void fold_chunk(struct flush *f, const struct check_part *part, unsigned products,
                        const uint64_t *sigma, void *arg)
 {
@@ -120,7 +120,7 @@ enum err flush_bits(struct flush *f, struct sums sums[2])
     d.a ^= flush_total(b.sum[0], KERNEL_COLUMNS);
     d.b ^= flush_total(b.sum[1], KERNEL_COLUMNS);
     f->remainder[f->remainders++] = d;
-    /* row b of the elements came of lane b, whose weight is X^b */
+    /* row b of the elements stands for lane b, whose weight is X^b */
     for (unsigned lane = 0; lane < KERNEL_ROWS; lane++)
         f->row_weight[lane] = (uint64_t)1 << lane;
     return ERR_OK;

@@ -134,7 +134,7 @@ static void put_kept(struct filling *to, const struct weighing *w, const struct 
     fill(to, &view, n);
 }
 
-/* Of bits both times a constant: that is of V where they choose nothing, else of the weights. */
+/* Bits have a factor: it goes into V where both sides are bits, else into the weights. */
 static void put_product(struct filling *to, const struct weighing *w, const struct check_record *r,
                         unsigned l, size_t at, size_t n)
 {

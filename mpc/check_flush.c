@@ -18,7 +18,7 @@ static enum err sum_elements(struct flush *f, struct sums sums[2])
     return ERR_OK;
 }
 
-/* The sums have come: what they are off z by, and the next row weights, which are 1. */
+/* The sums have come: keeps what they are off z by. From here on every row weighs 1. */
 static void take_sums(struct flush *f, const struct sums sums[2])
 {
     struct pair d = flush_sum_of_rows(sums, f->row_weight);
@@ -43,7 +43,7 @@ static void add_rows(const struct flush *f, const struct stretch *elements, size
         k->xor_bits(out, out, row, KERNEL_COLUMNS);
 }
 
-/* 64 groups become one, whose row k came of the k-th. */
+/* 64 groups become one: its row k is what the k-th folds to. */
 static void fold_groups(struct flush *f, const uint64_t weight[KERNEL_ROWS], uint64_t *out)
 {
     size_t at = 0;
@@ -68,7 +68,7 @@ static enum err fold_bits(struct flush *f, const uint64_t weight[KERNEL_ROWS], s
     return sum_elements(f, sums);
 }
 
-/* Of bits, of numbers or of both, as there are too many for the last fold. */
+/* Folds bits, numbers or both: whichever are too many for the last fold. */
 static enum err fold_plainly(struct flush *f, struct sums sums[2], bool bits, bool numbers)
 {
     uint64_t r[CHECK_DIGITS], weight[KERNEL_ROWS];

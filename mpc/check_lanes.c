@@ -132,7 +132,7 @@ enum err check_matrices(struct party *p, const struct check_matrices *m)
 
 /*
  * Lanes of other processes reach no disk: so a check begins here before they could send a coin, and
- * ends once all of them have proved what they did. What lane 0 is asked, it is asked before.
+ * ends once all of them have proved what they did. guard->ready is asked first.
  */
 enum err check_begin_jobs(struct party *p)
 {

@@ -39,7 +39,7 @@ static enum err check_factors(const struct check_plans *m)
     return ERR_OK;
 }
 
-/* The pairs that have the side, of those that have no left one yet. */
+/* How many of the pairs that have no left side yet have this side. */
 static size_t uncovered(const struct check_plans *m, const bool *covered, size_t side)
 {
     size_t count = 0;
@@ -48,7 +48,7 @@ static size_t uncovered(const struct check_plans *m, const bool *covered, size_t
     return count;
 }
 
-/* The side that most of those have. */
+/* The side that most of those pairs have. */
 static size_t best_side(const struct check_plans *m, const bool *covered)
 {
     size_t best = 0, most = 0;

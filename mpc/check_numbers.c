@@ -11,8 +11,8 @@
 #define STREAMED ((size_t)16 << 10)
 
 /*
- * Before the vectors of a record: for each product its factor if it has bits, then x.a, x.b, y.a,
- * y.b that are there; then z.
+ * What a record begins with. Then come, for each product, its factor if it has bits and those of
+ * x.a, x.b, y.a, y.b that are there; in the end z.
  */
 struct header {
     uint64_t relation, words;

@@ -10,7 +10,7 @@ static enum err claim_matrices(struct check_prime *n, struct prg *weights)
     return claims_of_matrices(n->p, &n->claims[CLAIMS_MADE], &n->folded[1]);
 }
 
-/* How many products the claims are sums of: what is folded, and how wide claims are, follows. */
+/* Counts the products that claims are sums of, and the blocks that they fill. */
 static enum err count_elements(struct check_prime *n)
 {
     size_t count;

@@ -111,7 +111,7 @@ void flush_sum(struct flush *f, const struct stretch *elements, struct sums *own
     }
 }
 
-/* e of R S, and what a product of sides lacks. */
+/* Adds the sums of the masks R and S; all sums get the factor that products of sides lack. */
 void flush_end_sums(struct flush *f, struct sums *own)
 {
     enum { WORDS = sizeof *own / sizeof(uint64_t) };

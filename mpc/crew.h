@@ -68,7 +68,7 @@ enum err crew_topic(struct party *p, const struct session *session,
 /* 1 where a party has no crew, and in the midst of what it runs on one. */
 size_t crew_lanes(const struct party *p);
 
-/* Of this process, those too that do jobs alone; the most that one process has of a session. */
+/* Lanes of this process, with those that do jobs alone; the most that any process has. */
 size_t crew_here(const struct party *p);
 size_t crew_most(const struct party *p);
 

@@ -8,7 +8,7 @@
 
 #define STEP ((size_t)1024) /* lanes noted at a time; a multiple of 64 */
 
-/* One component of what a truncation's right side is made of; w may be NULL, for zeros. */
+/* What one component of a truncation's right side is made of; w may be NULL, for zeros. */
 struct right {
     const void *out, *shifted, *t;
     const uint64_t *carry_s, *carry_k, *w;
@@ -40,7 +40,7 @@ static struct operand at_lane(enum ring ring, struct operand x, size_t lane)
 
 /* --- stretches of lanes ----------------------------------------------------------------------- */
 
-/* Lanes of one part, in which this server is j + role, and so holds those components first. */
+/* Lanes of one part, in which this server is j + role: so its component a is j + role. */
 struct stretch {
     struct party *p;
     unsigned role;

@@ -38,14 +38,14 @@
 
 struct guest {
     int fd;
-    uint32_t number; /* of the line that was heard last; 0: none was */
+    uint32_t number; /* of the line heard last; 0: none yet */
     struct sockaddr_storage peer;
     struct crowd_name host, who; /* who: its key once that is known, else its host */
     uint64_t taken;              /* bytes on the wire of the messages that were taken */
     uint64_t received;           /* by the kernel */
     uint64_t waiting;            /* in this program's memory */
     int64_t came_ms;
-    int64_t heard_ms, whole_ms; /* when bytes came last; when there was last no part of a message */
+    int64_t heard_ms, whole_ms; /* when bytes last came; when no part of a message last waited */
 };
 
 /* What the other thread says of a connection. */

@@ -318,7 +318,7 @@ static enum err make_id(struct handshake *h)
     bytes_put_string(&b, "trefoil-session-1");
     for (int i = 0; i < 3; i++)
         bytes_put_block(&b, h->said[i].nonce, SESSION_NONCE);
-    for (int i = 0; i < 3; i++) { /* so that all three know the same least ones */
+    for (int i = 0; i < 3; i++) { /* so that all three take the same minimum */
         bytes_put_u8(&b, h->said[i].lanes);
         bytes_put_u16(&b, h->said[i].all);
     }

@@ -89,8 +89,8 @@ double gumbel_epsilon(void)
 }
 
 /*
- * docs/protocols.md, "The selection, as ratios": its c, and what ln p~ may differ by from ln p
- * beside 2 eta.
+ * docs/protocols.md, "The selection, as ratios": its c, and by how much ln p~ may differ from
+ * ln p besides 2 eta.
  */
 double gumbel_ratio(double candidates)
 {

@@ -28,7 +28,7 @@ static void end(struct adding *a)
     memory_free(&a->list);
 }
 
-/* So many ANDs a row, in rounds that each tile of `most` rows has. */
+/* So many ANDs a row; each tile of `most` rows takes so many rounds. */
 static void add(const struct adding *a, uint64_t ands, uint64_t rounds, size_t most)
 {
     const size_t tile = most / 64;
@@ -36,7 +36,7 @@ static void add(const struct adding *a, uint64_t ands, uint64_t rounds, size_t m
     a->cost->rounds += (a->words + tile - 1) / tile * rounds;
 }
 
-/* Whether tables are sorted, and the opening of that. */
+/* Finding out which tables are sorted, and opening it. */
 static void add_sorted(const struct adding *a)
 {
     add(a, 2 * LINK_FRONT - linked_bits(LINK_FRONT + 1), 7, LINK_TILE);

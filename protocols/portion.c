@@ -179,7 +179,7 @@ static void read_seeds(struct reader *r, const uint8_t *seed[2])
         r->failed = true;
 }
 
-/* How many of something that takes so many bytes at least; no more than there is room for. */
+/* A count of things of at least so many bytes each: no more than the rest can hold. */
 static size_t read_count(struct reader *r, uint64_t count, size_t least)
 {
     if (count > r->left / least)
@@ -187,7 +187,7 @@ static size_t read_count(struct reader *r, uint64_t count, size_t least)
     return r->failed ? 0 : (size_t)count;
 }
 
-static enum err count_counts(struct party *p, struct reader *r, struct portion_sums *sums)
+static enum err count_uploads(struct party *p, struct reader *r, struct portion_sums *sums)
 {
     struct counts_upload *upload CLEAN(memory_release) = NULL;
     struct share64 more CLEAN(share64_free) = {0};
@@ -343,7 +343,7 @@ enum err portion_count(struct party *lane, struct reader *r, struct portion_sums
     for (unsigned kind = reader_u8(r); kind != NOTHING; kind = reader_u8(r)) {
         if (kind > RECORDS || r->failed)
             return ERR_FORMAT;
-        TRY(kind == COUNTS ? count_counts(lane, r, sums) : count_records(lane, r, sums));
+        TRY(kind == COUNTS ? count_uploads(lane, r, sums) : count_records(lane, r, sums));
     }
     return reader_done(r);
 }

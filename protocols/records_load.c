@@ -77,9 +77,7 @@ static void load_part(struct records_block *b, const struct records_part *part,
     }
 }
 
-/*
- * What a batch of fewer parts than another has in place of theirs: valid, component 0 carries it.
- */
+/* A part that this batch lacks and another has is valid: component 0 carries the ones. */
 static void load_ones(const struct party *p, const struct span *s, struct bits valid)
 {
     size_t bytes = (s->n / 64 + (s->n % 64 != 0)) * sizeof *valid.a;

@@ -1,8 +1,8 @@
 #include "protocols/records_plan.h"
 
 /*
- * A row of a side, in a marginal: how far on its cells are, and the values of its digit of the
- * split attribute.
+ * Where a row of a side stands in a marginal: how far on its cells begin, and its digit of the
+ * attribute that the sides split.
  */
 struct place {
     size_t at;

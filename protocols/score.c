@@ -71,7 +71,7 @@ enum err score_l1(struct party *p, struct share64 out, const struct counts *coun
     return crew_run(p, parts, score_part, &s);
 }
 
-/* sum C^2 - 2 sum C x of one component; the public part is carried by components 0 alone. */
+/* sum C^2 - 2 sum C x of one component; component 0 alone carries the public part. */
 static uint64_t without_squares(const uint64_t *x, const uint64_t *estimate, size_t cells,
                                 bool first)
 {

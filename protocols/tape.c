@@ -121,8 +121,8 @@ struct tape_ratio tape_select_ratio(double candidates, double epsilon)
 }
 
 /*
- * How many to make so that there are `end`: whole batches while the plan lasts, whole words of
- * pairs at its end.
+ * How many samples to make to reach `end`: whole batches while the plan lasts, whole words of pairs
+ * at its end.
  */
 static size_t missing(const struct tape *tape, enum tape_kind kind, size_t end)
 {
@@ -152,7 +152,7 @@ static enum err make_part(void *self, struct party *lane, size_t part)
 
 #define SHARE_MOST ((uint64_t)1 << 28) /* samples */
 
-/* A lane's parts of a batch: every `all` from its own on. */
+/* A lane's parts of a batch: its own, and every `all`-th behind that. */
 struct dealt {
     struct batch batch;
     uint8_t noise, kind;
