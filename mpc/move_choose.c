@@ -4,6 +4,7 @@
  */
 #include "mpc/move_private.h"
 #include "mpc/note.h"
+#include "mpc/words.h"
 
 #include <string.h>
 
@@ -216,7 +217,7 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
     for (size_t k; left > 0; left -= k, lane += k, in += 8 * k) {
         uint64_t u[STEP / 64], z[STEP];
         k = left < STEP ? left : STEP;
-        move_bits_from(u, o->u, lane, k);
+        words_bits_from(u, o->u, lane, k);
         c->p->kernel->bit_sign64(z, u, (const void *)in, none, k);
         add_up(c, o->common, &o->at_m, lane, k, z, NULL, NULL);
     }
@@ -233,7 +234,7 @@ static enum err take_n(void *self, size_t offset, const uint8_t *in, size_t n)
     for (size_t k; left > 0; left -= k, lane += k, in += 8 * k) {
         uint64_t u[STEP / 64], w[STEP];
         k = left < STEP ? left : STEP;
-        move_bits_from(u, o->u, lane, k);
+        words_bits_from(u, o->u, lane, k);
         c->p->kernel->bit_sign64(w, u, o->v2 + lane, none, k);
         add_up(c, o->common, &o->at_n, lane, k, none, (const void *)in, w);
     }

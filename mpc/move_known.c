@@ -323,7 +323,7 @@ static enum err take_m(void *self, size_t offset, const uint8_t *in, size_t n)
         uint64_t u[STEP / 64];
         word128 z[STEP];
         k = lanes < STEP ? lanes : STEP;
-        move_bits_from(u, c->terms->known, lane, k);
+        words_bits_from(u, c->terms->known, lane, k);
         if (c->terms->added == NULL) {
             sign(c, out, u, in, out, k);
             continue;

@@ -40,7 +40,4 @@ enum err move_third_checked(struct party *p, struct operand x, size_t words,
                             uint64_t *third) MUST_CHECK;
 enum err move_opened(struct party *p, uint64_t *out, size_t words) MUST_CHECK;
 
-/* out = `n` bits of v from lane `from` on, from lane 0 on. */
-void move_bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n);
-
 #endif

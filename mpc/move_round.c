@@ -6,17 +6,6 @@
 
 #include <string.h>
 
-void move_bits_from(uint64_t *out, const uint64_t *v, size_t from, size_t n)
-{
-    unsigned shift = from % 64;
-    const uint64_t *at = v + from / 64;
-    for (size_t i = 0; i < bits_words(n); i++) {
-        out[i] = at[i] >> shift;
-        if (shift != 0 && 64 * i + 64 - shift < n)
-            out[i] |= at[i + 1] << (64 - shift);
-    }
-}
-
 /* --- a round ---------------------------------------------------------------------------------- */
 
 /* What goes to one neighbour and comes from the other. */
