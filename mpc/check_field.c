@@ -1,14 +1,5 @@
 #include "mpc/check_field.h"
 
-/* The point whose digits are the bits of a row. */
-static unsigned point_of_row(unsigned row)
-{
-    unsigned point = 0;
-    for (unsigned v = CHECK_DIGITS; v-- > 0;)
-        point = 3 * point + (row >> v & 1);
-    return point;
-}
-
 void check_row_weights(uint64_t weight[KERNEL_ROWS], const uint64_t r[CHECK_DIGITS])
 {
     weight[0] = 1;
@@ -39,6 +30,6 @@ uint64_t check_sum_of_rows(const uint64_t values[KERNEL_POINTS], const uint64_t 
 {
     uint64_t sum = 0;
     for (unsigned a = 0; a < KERNEL_ROWS; a++)
-        sum ^= kernel_field_product(values[point_of_row(a)], weight[a]);
+        sum ^= kernel_field_product(values[kernel_point_of_row(a, CHECK_DIGITS)], weight[a]);
     return sum;
 }

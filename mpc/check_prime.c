@@ -135,14 +135,6 @@ static void sum_block(struct check_prime *n, const struct prime_view *block, siz
     keep_sides(n, to, true);
 }
 
-static unsigned point_of_row(unsigned row)
-{
-    unsigned point = 0;
-    for (unsigned v = PRIME_DIGITS; v-- > 0;)
-        point = 3 * point + (row >> v & 1);
-    return point;
-}
-
 static void row_weights(const struct prime *f, const uint64_t r[PRIME_DIGITS],
                         uint64_t weight[PRIME_ROWS])
 {
@@ -259,7 +251,7 @@ static void take_sums(struct check_prime *n)
     for (unsigned side = 0; side < 2; side++) {
         uint64_t sum = 0;
         for (unsigned a = 0; a < PRIME_ROWS; a++)
-            sum = prime_add(f, sum, n->sums[side].point[point_of_row(a)]);
+            sum = prime_add(f, sum, n->sums[side].point[kernel_point_of_row(a, PRIME_DIGITS)]);
         n->remainder[n->remainders - 1][side] = prime_less(f, sum, n->z[side]);
         n->z[side] = value_at(f, n->sums[side].point, n->r);
     }

@@ -194,6 +194,15 @@ void kernel_slice128(const struct kernel *k, const word128 *values, size_t n, un
 void kernel_unslice64(const struct kernel *k, const uint64_t *planes, size_t stride, size_t n,
                       unsigned width, uint64_t *values);
 
+/* The point whose digits are the bits of a row. */
+static inline unsigned kernel_point_of_row(unsigned row, unsigned digits)
+{
+    unsigned point = 0;
+    while (digits-- > 0)
+        point = 3 * point + (row >> digits & 1);
+    return point;
+}
+
 /*
  * A product of two words gives a server its summand of x y, where x_a (y_a + y_b) + x_b y_a takes
  * two: that of the sides of x and y, times kernel_side[server]. With n, d = (X, 1), (X + 1, X),
