@@ -44,10 +44,3 @@ enum err hkdf_sha256(const uint8_t *secret, size_t secret_size, const struct byt
     EVP_KDF_free(kdf);
     return e;
 }
-
-enum err hkdf_digest(const struct bytes *b, uint8_t digest[32])
-{
-    TRY(bytes_ok(b));
-    return EVP_Digest(b->data, b->size, digest, NULL, EVP_sha256(), NULL) == 1 ? ERR_OK
-                                                                               : ERR_CRYPTO;
-}

@@ -1,5 +1,5 @@
 /*
- * netio/hkdf.h - HKDF-SHA256 with an empty salt, and SHA-256, as netio/ uses them.
+ * netio/hkdf.h - HKDF-SHA256 with an empty salt, as netio/ uses it.
  *
  * `info` is built from length-prefixed fields (bytes_put_block), label first, so that no two uses
  * can give the same bytes.
@@ -15,7 +15,5 @@ void hkdf_put_u32(struct bytes *info, uint32_t v);
 
 enum err hkdf_sha256(const uint8_t *secret, size_t secret_size, const struct bytes *info,
                      uint8_t *out, size_t out_size) MUST_CHECK;
-
-enum err hkdf_digest(const struct bytes *b, uint8_t digest[32]) MUST_CHECK;
 
 #endif
