@@ -1,19 +1,11 @@
 #include "protocols/records_plan.h"
 
+#include "protocols/records_choose.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A marginal of three or four attributes is the product of two sides, and mostly has several such
- * pairs to choose from: its options. A side costs the products that make it, once, however many
- * marginals use it. So options are chosen as sets are in a covering: first greedily, then by moves
- * of one query, then by moves of all queries that can use a side. Everything is in integers, ties
- * go to the lower, and steps are counted, so that the three servers choose alike.
- */
-
-#define PRODUCT_PRICE 500              /* of a made row, in cells of matrix products */
 #define OPTIONS_MOST ((size_t)1 << 17) /* beyond which nothing is split */
-#define STEPS_MOST ((size_t)1 << 24)   /* prices looked at in a search */
 
 size_t records_factor_rows(const struct records_shape *shape, const struct records_factor *f)
 {
@@ -31,31 +23,18 @@ size_t records_factor_rows(const struct records_shape *shape, const struct recor
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-struct option {
-    uint32_t left, right; /* sides */
-    uint64_t cells;       /* of their product */
-};
-
 /* A side as an option names it: option k has named[2 k] and [2 k + 1]. */
 struct named {
     struct records_side side;
     size_t slot;
 };
 
-struct search {
+struct listing {
     const struct records_shape *shape;
     struct records_query **query; /* in an order that does not depend on the caller's */
-    size_t queries;
-    size_t *first; /* of each query: its first option, and the end */
-    struct option *option;
     size_t options;
     struct named *named;
-    struct records_side *side; /* each once */
-    size_t sides;
-    uint32_t *uses; /* of each side */
-    size_t *choice; /* of each query: an option */
-    size_t *kept;   /* a choice to go back to */
-    size_t steps;
+    struct records_choices of;
 };
 
 static struct records_factor whole(uint16_t attribute)
@@ -81,18 +60,18 @@ static struct records_side single(const struct records_shape *shape, uint16_t at
 }
 
 /* Option and sides are counted before there is room for them. */
-static void add(struct search *s, struct records_side left, struct records_side right)
+static void add(struct listing *s, struct records_side left, struct records_side right)
 {
-    if (s->option != NULL) {
+    if (s->of.option != NULL) {
         s->named[2 * s->options] = (struct named){left, 2 * s->options};
         s->named[2 * s->options + 1] = (struct named){right, 2 * s->options + 1};
-        s->option[s->options].cells = (uint64_t)left.rows * right.rows;
+        s->of.option[s->options].cells = (uint64_t)left.rows * right.rows;
     }
     s->options++;
 }
 
 /* x y z as x high(y) times low(y) z, in all ways that leave no digit unused. */
-static void add_splits(struct search *s, uint16_t x, uint16_t y, uint16_t z)
+static void add_splits(struct listing *s, uint16_t x, uint16_t y, uint16_t z)
 {
     const uint32_t size = s->shape->size[y];
     /* the next base is the least with which there are fewer high digits */
@@ -104,13 +83,13 @@ static void add_splits(struct search *s, uint16_t x, uint16_t y, uint16_t z)
 }
 
 /* `rest` ascends and has one attribute, or two. */
-static void add_pair(struct search *s, uint16_t a, uint16_t b, const uint16_t *rest, size_t n)
+static void add_pair(struct listing *s, uint16_t a, uint16_t b, const uint16_t *rest, size_t n)
 {
     add(s, side_of(s->shape, whole(a), whole(b)),
         n == 1 ? single(s->shape, rest[0]) : side_of(s->shape, whole(rest[0]), whole(rest[1])));
 }
 
-static void add_options(struct search *s, const struct records_query *q, bool split)
+static void add_options(struct listing *s, const struct records_query *q, bool split)
 {
     const uint16_t *a = q->attribute;
     if (q->n == 1)
@@ -166,177 +145,55 @@ static int by_cells(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static void list_options(struct search *s, bool split)
+static void list_options(struct listing *s, bool split)
 {
     s->options = 0;
-    for (size_t q = 0; q < s->queries; q++) {
-        s->first[q] = s->options;
+    for (size_t q = 0; q < s->of.queries; q++) {
+        s->of.first[q] = s->options;
         add_options(s, s->query[q], split);
     }
-    s->first[s->queries] = s->options;
+    s->of.first[s->of.queries] = s->options;
 }
 
 /* Each side once, in order, and options point to them. */
-static void number_sides(struct search *s)
+static void number_sides(struct listing *s)
 {
     const size_t n = 2 * s->options;
     qsort(s->named, n, sizeof *s->named, by_factors);
-    s->sides = 0;
+    s->of.sides = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t slot = s->named[i].slot;
         if (i == 0 || by_factors(&s->named[i], &s->named[i - 1]) != 0)
-            s->side[s->sides++] = s->named[i].side;
+            s->of.side[s->of.sides++] = s->named[i].side;
         if (slot % 2 == 0)
-            s->option[slot / 2].left = (uint32_t)(s->sides - 1);
+            s->of.option[slot / 2].left = (uint32_t)(s->of.sides - 1);
         else
-            s->option[slot / 2].right = (uint32_t)(s->sides - 1);
+            s->of.option[slot / 2].right = (uint32_t)(s->of.sides - 1);
     }
 }
 
-static enum err search_new(struct party *p, struct search *s, struct records_query *queries)
+static enum err list_sides(struct party *p, struct listing *s, struct records_query *queries)
 {
     struct scratch *const scratch = p->scratch;
     bool split = true;
-    TRY(scratch_array(scratch, &s->query, s->queries));
-    TRY(scratch_array(scratch, &s->first, s->queries + 1));
-    TRY(scratch_array(scratch, &s->choice, s->queries));
-    TRY(scratch_array(scratch, &s->kept, s->queries));
-    for (size_t q = 0; q < s->queries; q++)
+    TRY(scratch_array(scratch, &s->query, s->of.queries));
+    TRY(scratch_array(scratch, &s->of.first, s->of.queries + 1));
+    TRY(scratch_array(scratch, &s->of.choice, s->of.queries));
+    TRY(scratch_array(scratch, &s->of.kept, s->of.queries));
+    for (size_t q = 0; q < s->of.queries; q++)
         s->query[q] = &queries[q];
-    qsort(s->query, s->queries, sizeof(struct records_query *), by_cells);
+    qsort(s->query, s->of.queries, sizeof(struct records_query *), by_cells);
     list_options(s, split);
     if (s->options > OPTIONS_MOST)
         list_options(s, split = false);
-    TRY(scratch_array(scratch, &s->option, s->options));
+    TRY(scratch_array(scratch, &s->of.option, s->options));
     TRY(scratch_array(scratch, &s->named, 2 * s->options));
-    TRY(scratch_array(scratch, &s->side, 2 * s->options));
-    TRY(scratch_array(scratch, &s->uses, 2 * s->options));
+    TRY(scratch_array(scratch, &s->of.side, 2 * s->options));
+    TRY(scratch_array(scratch, &s->of.uses, 2 * s->options));
     list_options(s, split);
     number_sides(s);
-    memset(s->uses, 0, s->sides * sizeof *s->uses);
+    memset(s->of.uses, 0, s->of.sides * sizeof *s->of.uses);
     return ERR_OK;
-}
-
-/* --- the search ------------------------------------------------------------------------------- */
-
-static void use(struct search *s, size_t option)
-{
-    s->uses[s->option[option].left]++;
-    s->uses[s->option[option].right]++;
-}
-
-static void drop(struct search *s, size_t option)
-{
-    s->uses[s->option[option].left]--;
-    s->uses[s->option[option].right]--;
-}
-
-/* What an option adds to what is in use. */
-static uint64_t price(struct search *s, size_t option)
-{
-    const struct option *o = &s->option[option];
-    uint64_t made = s->uses[o->left] == 0 ? s->side[o->left].made : 0;
-    made += s->uses[o->right] == 0 ? s->side[o->right].made : 0;
-    s->steps++;
-    return made * PRODUCT_PRICE + o->cells;
-}
-
-static uint64_t whole_price(const struct search *s)
-{
-    uint64_t all = 0;
-    for (size_t k = 0; k < s->sides; k++)
-        all += s->uses[k] > 0 ? (uint64_t)s->side[k].made * PRODUCT_PRICE : 0;
-    for (size_t q = 0; q < s->queries; q++)
-        all += s->option[s->choice[q]].cells;
-    return all;
-}
-
-/* The first of a query's cheapest options. */
-static size_t cheapest(struct search *s, size_t q)
-{
-    size_t best = s->first[q];
-    uint64_t least = price(s, best);
-    for (size_t k = best + 1; k < s->first[q + 1]; k++) {
-        const uint64_t this = price(s, k);
-        if (this < least) {
-            least = this;
-            best = k;
-        }
-    }
-    return best;
-}
-
-static void choose_greedily(struct search *s)
-{
-    for (size_t q = 0; q < s->queries; q++) {
-        s->choice[q] = cheapest(s, q);
-        use(s, s->choice[q]);
-    }
-}
-
-/* Each query moves to its cheapest option, until none is cheaper than what it has. */
-static void move_queries(struct search *s)
-{
-    for (bool moved = true; moved && s->steps < STEPS_MOST;) {
-        moved = false;
-        for (size_t q = 0; q < s->queries; q++) {
-            size_t best;
-            drop(s, s->choice[q]);
-            best = cheapest(s, q);
-            if (price(s, best) < price(s, s->choice[q])) {
-                s->choice[q] = best;
-                moved = true;
-            }
-            use(s, s->choice[q]);
-        }
-    }
-}
-
-static void choose_again(struct search *s, const size_t *choice)
-{
-    memset(s->uses, 0, s->sides * sizeof *s->uses);
-    for (size_t q = 0; q < s->queries; q++) {
-        s->choice[q] = choice[q];
-        use(s, choice[q]);
-    }
-}
-
-/* Every query that can use a side does. */
-static void move_to(struct search *s, size_t side)
-{
-    for (size_t q = 0; q < s->queries; q++)
-        for (size_t k = s->first[q]; k < s->first[q + 1]; k++) {
-            const struct option *o = &s->option[k];
-            s->steps++;
-            if (o->left != side && o->right != side)
-                continue;
-            drop(s, s->choice[q]);
-            s->choice[q] = k;
-            use(s, k);
-            break;
-        }
-}
-
-static void move_to_sides(struct search *s)
-{
-    uint64_t least = whole_price(s);
-    for (bool better = true; better;) {
-        better = false;
-        for (size_t side = 0; side < s->sides && s->steps < STEPS_MOST; side++) {
-            uint64_t now;
-            if (s->side[side].made == 0)
-                continue;
-            memcpy(s->kept, s->choice, s->queries * sizeof *s->kept);
-            move_to(s, side);
-            move_queries(s);
-            now = whole_price(s);
-            better = better || now < least;
-            if (now <= least) /* what costs the same may lead on */
-                least = now;
-            else
-                choose_again(s, s->kept);
-        }
-    }
 }
 
 /* --- plans ------------------------------------------------------------------------------------ */
@@ -367,22 +224,22 @@ static void put_in_order(const struct records_shape *shape, struct records_side 
 }
 
 /* The sides in use, and where each plan's cells stand. */
-static void take_choice(struct search *s, struct records_plans *plans)
+static void take_choice(struct listing *s, struct records_plans *plans)
 {
-    for (size_t k = 0; k < s->sides; k++)
-        if (s->uses[k] > 0) {
-            plans->rows += s->side[k].rows;
-            plans->made += s->side[k].made;
-            s->uses[k] = (uint32_t)plans->sides; /* from here on: its number */
-            plans->side[plans->sides] = s->side[k];
+    for (size_t k = 0; k < s->of.sides; k++)
+        if (s->of.uses[k] > 0) {
+            plans->rows += s->of.side[k].rows;
+            plans->made += s->of.side[k].made;
+            s->of.uses[k] = (uint32_t)plans->sides; /* from here on: its number */
+            plans->side[plans->sides] = s->of.side[k];
             put_in_order(s->shape, &plans->side[plans->sides++]);
         }
-    for (size_t q = 0; q < s->queries; q++) {
-        const struct option *o = &s->option[s->choice[q]];
+    for (size_t q = 0; q < s->of.queries; q++) {
+        const struct records_option *o = &s->of.option[s->of.choice[q]];
         plans->plan[plans->plans++] = (struct records_plan){
             .query = s->query[q],
-            .left = s->uses[o->left],
-            .right = s->uses[o->right],
+            .left = s->of.uses[o->left],
+            .right = s->of.uses[o->right],
             .parts = plans->parts,
             .cells = plans->cells,
         };
@@ -409,14 +266,12 @@ static void number_factors(struct records_plans *plans)
             plans->side[k].number[i] = number_of(plans, &plans->side[k].factor[i]);
 }
 
-static enum err find_plans(struct party *p, struct search *s, struct records_plans *plans,
+static enum err find_plans(struct party *p, struct listing *s, struct records_plans *plans,
                            struct records_query *queries)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    TRY(search_new(p, s, queries));
-    choose_greedily(s);
-    move_queries(s);
-    move_to_sides(s);
+    TRY(list_sides(p, s, queries));
+    records_choose(&s->of);
     take_choice(s, plans);
     number_factors(plans);
     return ERR_OK;
@@ -426,7 +281,7 @@ enum err records_plans_new(struct party *p, struct records_plans *plans,
                            const struct records_shape *shape, struct records_query *queries,
                            size_t count)
 {
-    struct search s = {.shape = shape, .queries = count};
+    struct listing s = {.shape = shape, .of.queries = count};
     *plans = (struct records_plans){0};
     TRY(scratch_array(p->scratch, &plans->side, 2 * count));
     TRY(scratch_array(p->scratch, &plans->plan, count));
