@@ -91,16 +91,7 @@ static enum err find_parts(struct answering *w)
 
 static void ask_column(struct clique *c, uint16_t column)
 {
-    unsigned at = c->n;
-    for (unsigned i = 0; i < c->n; i++)
-        if (c->attribute[i] == column)
-            return;
-    while (at > 0 && c->attribute[at - 1] > column) {
-        c->attribute[at] = c->attribute[at - 1];
-        at--;
-    }
-    c->attribute[at] = column;
-    c->n++;
+    c->n = (uint16_t)(c->n + domain_insert(c->attribute, c->n, column));
 }
 
 /* How far a code of a column moves one in a table over what is asked. */

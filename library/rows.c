@@ -123,15 +123,10 @@ static enum err find_columns(const struct domain *d, const char *const *names, u
                         n);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t column = domain_find(d, names[i]);
-        unsigned at = c->n;
         if (column == DOMAIN_NO_CODE)
             return log_fail(log, ERR_QUESTION, "there is no column %s", names[i]);
-        for (; at > 0 && c->attribute[at - 1] >= column; at--)
-            c->attribute[at] = c->attribute[at - 1];
-        if (at < c->n && c->attribute[at + 1] == column)
+        if (!domain_insert(c->attribute, c->n++, (uint16_t)column))
             return log_fail(log, ERR_QUESTION, "column %s is named twice", names[i]);
-        c->attribute[at] = (uint16_t)column;
-        c->n++;
         asked->attribute[asked->n++] = (uint16_t)column;
     }
     return ERR_OK;

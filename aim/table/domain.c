@@ -200,6 +200,18 @@ uint32_t domain_find(const struct domain *d, const char *name)
     return DOMAIN_NO_CODE;
 }
 
+bool domain_insert(uint16_t *attribute, size_t n, uint16_t another)
+{
+    size_t at = n;
+    while (at > 0 && attribute[at - 1] > another)
+        at--;
+    if (at > 0 && attribute[at - 1] == another)
+        return false;
+    memmove(attribute + at + 1, attribute + at, (n - at) * sizeof *attribute);
+    attribute[at] = another;
+    return true;
+}
+
 /* --- missing values --------------------------------------------------------------------------- */
 
 static enum err add_text(struct domain_attribute *a, const char *text, struct log *log)

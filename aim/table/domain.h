@@ -123,6 +123,8 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
 
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
+/* Puts one among n attributes, ascending, where there is room; false if it is there already. */
+bool domain_insert(uint16_t *attribute, size_t n, uint16_t another);
 
 /* The code of a text without spaces around it, by the policy; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);

@@ -119,18 +119,12 @@ static enum err begin_margin(struct known_reading *r)
     TRY(finish_margin(r));
     for (size_t i = 0; i + 1 < r->fields; i++) {
         uint32_t a = domain_find(r->domain, r->field[i]);
-        unsigned at = c.n;
         if (a == DOMAIN_NO_CODE)
             return unknown_column(r, i);
-        for (unsigned k = 0; k < c.n; k++)
-            if (c.attribute[k] == a)
-                return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is there twice", r->path, r->line,
-                                i + 1, r->field[i]);
         r->column[i] = (uint16_t)a;
-        for (; at > 0 && c.attribute[at - 1] > a; at--)
-            c.attribute[at] = c.attribute[at - 1];
-        c.attribute[at] = (uint16_t)a;
-        c.n++;
+        if (!domain_insert(c.attribute, c.n++, r->column[i]))
+            return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: %s is there twice", r->path, r->line,
+                            i + 1, r->field[i]);
     }
     if (c.n == 0 || r->known->count == KNOWN_MAX)
         return log_fail(r->log, ERR_DATA,

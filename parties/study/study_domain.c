@@ -184,18 +184,13 @@ enum err study_read_attributes(struct reading *r, const yaml_node_t *node, const
         const yaml_node_t *item = yaml_item(r->file, node, i);
         const char *text;
         uint32_t index;
-        size_t at = i;
         TRY(yaml_text(r->file, item, "an attribute", &text));
         index = domain_find(r->study->domain, text);
         if (index == DOMAIN_NO_CODE)
             return study_unknown_attribute(r, item, text);
-        for (; at > 0 && attribute[at - 1] >= index; at--) {
-            if (attribute[at - 1] == index)
-                return yaml_error(r->file, item, "the attribute %.64s comes twice; leave one out",
-                                  text);
-            attribute[at] = attribute[at - 1];
-        }
-        attribute[at] = (uint16_t)index;
+        if (!domain_insert(attribute, i, (uint16_t)index))
+            return yaml_error(r->file, item, "the attribute %.64s comes twice; leave one out",
+                              text);
     }
     return ERR_OK;
 }
