@@ -141,17 +141,12 @@ void cast_new(struct cast *c, const struct cast_plan *p)
 
 void cast_start(struct cast *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        c->server[i] = support_serve(&c->s, i, c->s.path);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        cast_must(support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 60),
-                  "starting a server");
+    cast_must(support_serve_all(&c->s, c->s.path, c->server), "starting a server");
 }
 
 void cast_free(struct cast *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        cast_must(support_stop(&c->server[i]) == 0, "stopping a server");
+    cast_must(support_stop_all(c->server), "stopping a server");
     memory_wipe_free(&c->owner, c->s.owners * sizeof *c->owner);
     memory_free(&c->token);
     identity_free(&c->analyst);

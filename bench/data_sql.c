@@ -119,11 +119,8 @@ static enum err prepare(struct bench *b)
     snprintf(counts, sizeof counts, "    max_rows: %u\n    as: counts\n", 2 * b->rows);
     snprintf(records, sizeof records, "    max_rows: %u\n    as: records\n", 2 * b->rows);
     TRY(support_study_new(&b->s, &o, b->log));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        b->server[i] = support_serve(&b->s, i, b->s.path);
-        if (!support_wait_for(file(b, "server%u.log", i), "is ready", 60))
-            return log_fail(b->log, ERR_PEER, "server %u does not start", i);
-    }
+    if (!support_serve_all(&b->s, b->s.path, b->server))
+        return log_fail(b->log, ERR_PEER, "a server does not start");
     support_postgres_connection(&b->p, b->connection, sizeof b->connection);
     return make_rows(b);
 }
@@ -180,9 +177,8 @@ enum err data_sql(bool smoke, json_t *out, struct log *log)
         return ERR_OK;
     }
     e = measure(&b, out);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (b.server[i] > 0 && support_stop(&b.server[i]) != 0 && e == ERR_OK)
-            e = log_fail(log, ERR_PEER, "server %u does not stop", i);
+    if (!support_stop_all(b.server) && e == ERR_OK)
+        e = log_fail(log, ERR_PEER, "a server does not stop");
     support_study_free(&b.s);
     support_postgres_stop(&b.p);
     return e;

@@ -115,16 +115,6 @@ static enum err ran(const struct scene *c, int code, const char *what, struct lo
                     c->s.folder);
 }
 
-static enum err start_servers(struct scene *c, struct log *log)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        c->server[i] = support_serve(&c->s, i, c->s.path);
-        if (!support_wait_for(support_path(&c->s, "server%u.log", i), "is ready", 20))
-            return ran(c, -1, "a server", log);
-    }
-    return ERR_OK;
-}
-
 /* What the first owner's upload took. */
 static enum err read_sent(const struct scene *c, struct table_study_figures *f, struct log *log)
 {
@@ -167,7 +157,8 @@ static enum err play(struct scene *c, const struct table_study *t, struct table_
 {
     TRY(make_study(c, t, log));
     TRY(t->write != NULL ? write_each(c, t) : split(c, t, log));
-    TRY(start_servers(c, log));
+    if (!support_serve_all(&c->s, c->s.path, c->server))
+        return ran(c, -1, "a server", log);
     TRY(share_all(c, f, log));
     f->records = c->s.study->owner[0].records;
     f->cpu_s = -cpu_of_servers(c);
@@ -193,8 +184,7 @@ enum err table_study_run(const struct table_study *study, struct table_study_fig
     *figures = (struct table_study_figures){0};
     program_choose();
     e = play(&c, study, figures, log);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        support_stop(&c.server[i]);
+    (void)support_stop_all(c.server);
     if (e == ERR_OK) /* else what happened can be read there */
         support_study_free(&c.s);
     return e;

@@ -31,7 +31,8 @@ static void read_all(struct witness *w, const void *data, size_t size)
 {
     char path[64];
     int fd = fuzz_file(data, size, path);
-    if (witness_add(w, path) != ERR_OK)
+    const enum err e = witness_add(w, path);
+    if (e != ERR_OK && e != ERR_FORMAT) /* signatures of a later version */
         abort();
     close(fd);
 }

@@ -108,6 +108,27 @@ int support_stop(pid_t *pid)
     return code;
 }
 
+bool support_serve_all(const struct support_study *s, const char *study,
+                       pid_t server[STUDY_SERVERS])
+{
+    bool ready = true;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        unlink(support_path(s, "server%u.log", i));
+        server[i] = support_serve(s, i, study);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        ready = ready && support_wait_for(support_path(s, "server%u.log", i), "is ready", 60);
+    return ready;
+}
+
+bool support_stop_all(pid_t server[STUDY_SERVERS])
+{
+    bool well = true;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        well = support_stop(&server[i]) == 0 && well;
+    return well;
+}
+
 void support_kill(pid_t *pid)
 {
     if (*pid > 0) {

@@ -36,7 +36,14 @@ void support_kill(pid_t *pid);
  * study's folder; what it says is appended to server<i>.log.
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
-/* The same in this process, a child of a test that has wrapped what servers call; ends it. */
+/*
+ * All three, with logs of their own, until they are ready; and stopped, where they were started.
+ * False if one is not ready, or did not end well.
+ */
+bool support_serve_all(const struct support_study *s, const char *study,
+                       pid_t server[STUDY_SERVERS]);
+bool support_stop_all(pid_t server[STUDY_SERVERS]);
+/* One in this process, a child of a test that has wrapped what servers call; ends it. */
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
 /* What mpirun needs where it starts ranks on this machine alone. */
 #define SUPPORT_MPIRUN                                                                             \

@@ -69,8 +69,7 @@ struct scene scene_new(const struct support_options *o)
 
 void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     table_free(&c->all);
     support_study_free(&c->s);
 }

@@ -82,8 +82,7 @@ static void start_all(struct scene *c)
 
 static void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 
@@ -153,8 +152,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(support_wait(run, 90), 0);
     assert_false(support_contains(file(&c, "run.log"), "rror: "));
     /* a server is started again in the past, and still has the whole ledger */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c.server[i]), 0);
+    assert_true(support_stop_all(c.server));
     set_clocks(&c, -20 * YEAR);
     start_all(&c);
     assert_int_equal(

@@ -26,10 +26,7 @@ static int scene_new(void **state)
     static struct scene c;
     const struct support_options o = {.owners = OWNERS, .round_s = 5, .connect_s = 1};
     assert_int_equal(support_study_new(&c.s, &o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        c.server[i] = support_serve(&c.s, i, c.s.path);
-        assert_true(support_wait_for(file(&c, "server%u.log", i), "is ready", 10));
-    }
+    assert_true(support_serve_all(&c.s, c.s.path, c.server));
     *state = &c;
     return 0;
 }
@@ -37,8 +34,7 @@ static int scene_new(void **state)
 static int scene_free(void **state)
 {
     struct scene *c = *state;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
     return 0;
 }

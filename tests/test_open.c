@@ -29,9 +29,7 @@ struct scene {
 
 static void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        if (c->server[i] > 0)
-            assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     for (unsigned k = 0; k < GUESTS; k++)
         identity_free(&c->guest[k]);
     identity_free(&c->issuer);
@@ -76,10 +74,7 @@ static void scene_new(struct scene *c)
         support_edit(c->s.path, file(c, "open.yaml"), (const char *const[]){"study:", open, NULL}));
     assert_int_equal(study_load(&c->study, file(c, "open.yaml"), &quiet), ERR_OK);
     make_guests(c);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        c->server[i] = support_serve(&c->s, i, file(c, "open.yaml"));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_serve_all(&c->s, file(c, "open.yaml"), c->server));
 }
 
 /* --- at the gate ------------------------------------------------------------------------------ */

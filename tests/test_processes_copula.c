@@ -136,8 +136,7 @@ TEST(a_copula_comes_of_three_servers)
     assert_false(support_contains(file(&c, "out/report.html"), "nan"));
     /* again without a server: rows and model come of what is there */
     assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c.server[i]), 0);
+    assert_true(support_stop_all(c.server));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
     assert_int_equal(first.size, again.size);

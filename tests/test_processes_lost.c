@@ -152,8 +152,7 @@ TEST(a_run_is_killed_and_extended)
     expect_code(support_wait(start_run(&c, "out", NULL), 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 12);
     /* once more draws other rows, and asks nobody */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c.server[i]), 0);
+    assert_true(support_stop_all(c.server));
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 60), 0, file(&c, "out.log"));
 }
 

@@ -17,22 +17,6 @@
 
 static const char *const kept[] = {"store.sqlite", "audit.log"};
 
-static void start_servers(const struct support_study *s, pid_t server[STUDY_SERVERS])
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        unlink(file(s, "server%u.log", i));
-        server[i] = support_serve(s, i, s->path);
-    }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_true(support_wait_for(file(s, "server%u.log", i), "is ready", 10));
-}
-
-static void stop_servers(pid_t server[STUDY_SERVERS])
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&server[i]), 0);
-}
-
 /* What stopped servers hold, into or out of copies of their folders; `name` is of these. */
 static void copy_folders(const struct support_study *s, const char *name, bool back)
 {
@@ -117,7 +101,7 @@ TEST(three_folders_from_one_copy_give_no_budget_back)
     struct support_study s CLEAN(support_study_free);
     pid_t server[STUDY_SERVERS];
     assert_int_equal(support_study_new(&s, &o, NULL), ERR_OK);
-    start_servers(&s, server);
+    assert_true(support_serve_all(&s, s.path, server));
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(support_csv(file(&s, "o%u.csv", i), s.study->domain, 300, i), ERR_OK);
         assert_int_equal(
@@ -127,24 +111,24 @@ TEST(three_folders_from_one_copy_give_no_budget_back)
     /* nothing is spent, so there is nothing to keep */
     assert_int_equal(access(file(&s, "o0.test.heads"), F_OK), -1);
     assert_int_equal(run(&s, "out", "1"), 0);
-    stop_servers(server);
+    assert_true(support_stop_all(server));
     copy_folders(&s, "old", false);
-    start_servers(&s, server);
+    assert_true(support_serve_all(&s, s.path, server));
     assert_int_equal(run(&s, "out", "2"), 0);
     assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
     assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
-    stop_servers(server);
+    assert_true(support_stop_all(server));
     copy_folders(&s, "new", false);
 
     copy_folders(&s, "old", true);
-    start_servers(&s, server);
+    assert_true(support_serve_all(&s, s.path, server));
     everybody_who_has_seen_more_refuses(&s);
-    stop_servers(server);
+    assert_true(support_stop_all(server));
 
     copy_folders(&s, "new", true);
-    start_servers(&s, server);
+    assert_true(support_serve_all(&s, s.path, server));
     assert_int_equal(run(&s, "out", "3"), 0);
     assert_int_equal(audit(&s, file(&s, "out/heads")), 0);
     assert_int_equal(TREFOIL(&s, "share", s.path, "--key", file(&s, "o0.key"), "--status"), 0);
-    stop_servers(server);
+    assert_true(support_stop_all(server));
 }

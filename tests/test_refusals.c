@@ -37,10 +37,7 @@ static void scene_new(struct scene *c, const struct support_options *o)
 {
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        c->server[i] = support_serve(&c->s, i, c->s.path);
-        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
-    }
+    assert_true(support_serve_all(&c->s, c->s.path, c->server));
     for (unsigned i = 0; i < c->s.owners; i++) {
         const char *const a[] = {
             "share", c->s.path, file(c, "o.csv"), "--key", file(c, "o%u.key", i), NULL};
@@ -59,8 +56,7 @@ static void scene_free(struct scene *c)
 {
     client_free(&c->client);
     netio_free(&c->netio);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     identity_free(&c->me);
     bounds_free(&c->bounds);
     support_study_free(&c->s);

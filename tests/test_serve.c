@@ -71,8 +71,7 @@ static void start_all(struct house *h)
 
 static void house_free(struct house *h)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&h->server[i]), 0);
+    assert_true(support_stop_all(h->server));
     support_study_free(&h->s);
 }
 

@@ -59,8 +59,7 @@ static void start_servers(struct scene *c)
 
 static void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 
@@ -294,8 +293,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(unlink(book), 0);
 
     /* servers that do not answer may still have it */
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c.server[i]), 0);
+    assert_true(support_stop_all(c.server));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--retries", "0"), 4);
     assert_int_equal(list_book(&c, key), 0);
     assert_true(said(&c, "begun; counts, since servers may hold it"));

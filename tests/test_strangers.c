@@ -74,8 +74,7 @@ static void scene_new(struct scene *c, const struct support_options *o, unsigned
 
 static void scene_free(struct scene *c)
 {
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
+    assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 

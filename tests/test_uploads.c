@@ -126,12 +126,6 @@ static void start_all(struct stage *c)
         wait_ready(c, i);
 }
 
-static void stop_all(struct stage *c)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
-}
-
 static pid_t start_share(struct stage *c, unsigned owner)
 {
     const char *const a[] = {
@@ -291,7 +285,7 @@ static void measure(struct stage *c, unsigned victim, const char letters[4], str
     usleep(200000); /* server 1 notes what it has passed on */
     for (unsigned k = 0; k < 4; k++)
         steps[k].to = tally(c, letters[k]);
-    stop_all(c);
+    assert_true(support_stop_all(c->server));
 }
 
 static void one_kill(struct stage *c, unsigned victim, const char *kind, long at)
@@ -317,7 +311,7 @@ static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, stru
     for (long at = steps.from + skip; at <= steps.to; at += is_long() ? 1 + all / 40 : all) {
         one_kill(c, victim, kind, at);
         killed += access(c->done, F_OK) == 0;
-        stop_all(c);
+        assert_true(support_stop_all(c->server));
     }
     return killed;
 }
@@ -335,7 +329,7 @@ TEST(a_server_is_killed_at_each_step)
         assert_true(killed >= 3); /* what is sent is not always the same */
         start_all(c);
         run_counts_them_once(c);
-        stop_all(c);
+        assert_true(support_stop_all(c->server));
     }
 }
 
@@ -363,7 +357,7 @@ TEST(a_server_is_killed_while_they_agree)
             killed += access(c->done, F_OK) == 0;
             are_counted_once(c);
             is_held(c, BIG);
-            stop_all(c);
+            assert_true(support_stop_all(c->server));
         }
     assert_true(killed > 0);
 }
@@ -435,7 +429,7 @@ TEST(a_full_disk_is_told_and_passes)
     is_held(c, 0);
     is_held(c, BIG);
     run_counts_them_once(c);
-    stop_all(c);
+    assert_true(support_stop_all(c->server));
 }
 
 /* --- told to end ------------------------------------------------------------------------------ */
@@ -472,7 +466,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_an_upload)
     expect_code(c, support_wait(client, 60), 0, "share.log");
     is_held(c, 0);
     run_counts_them_once(c);
-    stop_all(c);
+    assert_true(support_stop_all(c->server));
 }
 
 TEST(servers_are_told_to_end_in_the_middle_of_a_run)
@@ -495,7 +489,7 @@ TEST(servers_are_told_to_end_in_the_middle_of_a_run)
          (const char *const[]){"audit", file(c, "server0/audit.log"), file(c, "server1/audit.log"),
                                file(c, "server2/audit.log"), NULL},
          "which of 6 marginals fits worst");
-    stop_all(c);
+    assert_true(support_stop_all(c->server));
 }
 
 /* --- the stage -------------------------------------------------------------------------------- */

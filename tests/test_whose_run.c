@@ -38,22 +38,6 @@ static int trefoil(struct scene *c, const char *const *words)
 
 #define TREFOIL(c, ...) trefoil(c, (const char *const[]){__VA_ARGS__, NULL})
 
-static void start_servers(struct scene *c, const char *study)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        unlink(file(c, "server%u.log", i));
-        c->server[i] = support_serve(&c->s, i, study);
-    }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
-}
-
-static void stop_servers(struct scene *c)
-{
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(support_stop(&c->server[i]), 0);
-}
-
 static void scene_new(struct scene *c)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = CONNECT_S};
@@ -70,7 +54,7 @@ static void scene_new(struct scene *c)
     assert_true(
         support_edit(c->s.path, c->path, (const char *const[]){"analysts:\n", analysts, NULL}));
     assert_int_equal(study_load(&c->study, c->path, &quiet), ERR_OK);
-    start_servers(c, c->path);
+    assert_true(support_serve_all(&c->s, c->path, c->server));
     assert_int_equal(support_csv(file(c, "o0.csv"), c->study->domain, 400, 1), ERR_OK);
     assert_int_equal(TREFOIL(c, "share", c->path, file(c, "o0.csv"), "--key", file(c, "o0.key")),
                      0);
@@ -83,7 +67,7 @@ static void scene_free(struct scene *c)
     identity_free(&c->me[0]);
     identity_free(&c->me[1]);
     study_free(&c->study);
-    stop_servers(c);
+    assert_true(support_stop_all(c->server));
     support_study_free(&c->s);
 }
 
@@ -233,7 +217,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
     assert_true(support_contains(file(&c, "said.log"), "this run is of analyst a"));
     spent(&c, 2);
-    stop_servers(&c);
+    assert_true(support_stop_all(c.server));
     public_identity_text(&c.me[0]->public, key);
     snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);
     assert_true(
@@ -241,7 +225,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(TREFOIL(&c, "roster", "sign", amended, "--key", file(&c, "s%u.key", i)),
                          0);
-    start_servers(&c, amended);
+    assert_true(support_serve_all(&c.s, amended, c.server));
     assert_int_equal(go_on(&c, amended, "b", "taken", number), 0);
     spent(&c, 4);
 }
