@@ -125,8 +125,7 @@ static uint16_t code_of_group(const struct cutter *k, size_t group, struct rando
 static void draw_row(struct drawing *w, uint16_t *codes)
 {
     const size_t n = w->latents;
-    for (size_t i = 0; i < n; i++)
-        w->normal[i] = ldexp((double)random_gauss(&w->random), -RANDOM_GAUSS_BITS);
+    random_normals(&w->random, w->normal, n);
     for (size_t i = n; i-- > 0;) { /* each needs those before it, unchanged */
         double x = 0;
         for (size_t j = 0; j <= i; j++)

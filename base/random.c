@@ -69,6 +69,17 @@ double random_double(struct random *r)
     return (double)(random_u64(r) >> 11) * 0x1p-53;
 }
 
+void random_normals(struct random *r, double *z, size_t n)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        const double radius = sqrt(-2 * log(random_double(r) + 0x1p-54));
+        const double angle = 2 * M_PI * random_double(r);
+        z[i] = radius * cos(angle);
+        if (i + 1 < n)
+            z[i + 1] = radius * sin(angle);
+    }
+}
+
 /* Uniform on (0, 1), with 64 significant bits however small: a fixed grid would cut the tails. */
 static long double uniform(struct random *r)
 {
