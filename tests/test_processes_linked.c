@@ -146,18 +146,19 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     assert_true(support_contains(file(&c, "audit.txt"), "linked-rows"));
 }
 
+static const struct support_options few_looks = {.owners = OWNERS,
+                                                 .domain = SUPPORT_LINKED_DOMAIN,
+                                                 .part = part,
+                                                 .link = "{min_linked: 90, look: 0.05}",
+                                                 .rounds = 2,
+                                                 .epsilon = 8};
+
 /* The budget has three looks for all runs, and the programs say so before they ask for more. */
 TEST(looks_run_out)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .domain = SUPPORT_LINKED_DOMAIN,
-                                      .part = part,
-                                      .link = "{min_linked: 90, look: 0.05}",
-                                      .rounds = 2,
-                                      .epsilon = 8};
     static const char *const says[] = {"look 1 of 3", "look 2 of 3", "the last of 3 looks",
                                        "took all 3 looks"};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(&few_looks);
     begin(&c, person_of_its_own);
     for (unsigned i = 0; i < 4; i++) {
         expect_code(run_study(&c, "a.key", i), i < 3 ? 6 : 5, file(&c, "run%u.log", i));
@@ -170,13 +171,7 @@ TEST(looks_run_out)
 /* Persons whom no two owners write alike: the run stops, again at the same cost, which is small. */
 TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
 {
-    const struct support_options o = {.owners = OWNERS,
-                                      .domain = SUPPORT_LINKED_DOMAIN,
-                                      .part = part,
-                                      .link = "{min_linked: 90, look: 0.05}",
-                                      .rounds = 2,
-                                      .epsilon = 8};
-    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct scene c CLEAN(scene_free) = scene_new(&few_looks);
     begin(&c, person_of_its_own);
     for (unsigned again = 0; again < 2; again++) {
         expect_code(run_study(&c, "a.key", 0), 6, file(&c, "run%u.log", 0));

@@ -221,6 +221,36 @@ enum err command_sql(const struct database_source *source, struct log *log)
     return ERR_OK;
 }
 
+/* --- version ---------------------------------------------------------------------------------- */
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECKED ", address sanitizer"
+#elif defined(__SANITIZE_THREAD__)
+#define CHECKED ", thread sanitizer"
+#else
+#define CHECKED ""
+#endif
+
+static void say_version(FILE *out)
+{
+    const char *problem = NULL;
+    const char *kernel = kernel_best(&problem)->name;
+    int major, minor, patch;
+    yaml_get_version(&major, &minor, &patch);
+    fprintf(out, "trefoil %s\nbuilt by %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
+            COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
+    fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
+            problem != NULL ? problem : "");
+    fprintf(out, "links sealed by %s\n",
+            gcm_ipsec_version() != NULL ? gcm_ipsec_version() : "libcrypto");
+}
+
 /* --- dispatch --------------------------------------------------------------------------------- */
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
@@ -305,7 +335,7 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
         (strcmp(argv[1], "help") == 0 && argc == 2))
         return flushed(overview(table, count, stdout), log);
     if (strcmp(argv[1], "--version") == 0) {
-        command_version(stdout);
+        say_version(stdout);
         return flushed(EXIT_OK, log);
     }
     if (strcmp(argv[1], "help") == 0) {
@@ -318,34 +348,4 @@ int command_main(const struct command *const *table, size_t count, int argc, cha
     if (asks_for_help(argc - 2, argv + 2))
         return flushed(help(c, stdout), log);
     return flushed(start(c, argc - 1, argv + 1, log), log);
-}
-
-/* --- version ---------------------------------------------------------------------------------- */
-
-#ifdef __clang__
-#define COMPILER "clang " __clang_version__
-#else
-#define COMPILER "gcc " __VERSION__
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CHECKED ", address sanitizer"
-#elif defined(__SANITIZE_THREAD__)
-#define CHECKED ", thread sanitizer"
-#else
-#define CHECKED ""
-#endif
-
-void command_version(FILE *out)
-{
-    const char *problem = NULL;
-    const char *kernel = kernel_best(&problem)->name;
-    int major, minor, patch;
-    yaml_get_version(&major, &minor, &patch);
-    fprintf(out, "trefoil %s\nbuilt by %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
-            COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
-    fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
-            problem != NULL ? problem : "");
-    fprintf(out, "links sealed by %s\n",
-            gcm_ipsec_version() != NULL ? gcm_ipsec_version() : "libcrypto");
 }

@@ -91,9 +91,6 @@ enum err command_csv(const char *delimiter, const char *decimal, bool files,
 struct database_source;
 enum err command_sql(const struct database_source *source, struct log *log) MUST_CHECK;
 
-/* Program version, how it was built, libraries. */
-void command_version(FILE *out);
-
 /* The commands themselves. */
 extern const struct command cmd_keygen, cmd_init, cmd_check, cmd_serve, cmd_share, cmd_run, cmd_aim,
     cmd_roster, cmd_demo, cmd_plan, cmd_synth, cmd_query, cmd_eval, cmd_refit, cmd_audit,
