@@ -7,7 +7,7 @@
 #include "bench/program.h"
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/upload.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
@@ -182,14 +182,14 @@ static void send_upload(struct cast *c, struct netio *netio, unsigned owner,
     struct bytes message = {0};
     make_parts(c, owner, parts);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        cast_done(lines_dial(&dial[i], netio, study, &c->owner[owner], i, &cast_log), "a dial");
+        cast_done(dials_new(&dial[i], netio, study, &c->owner[owner], i, &cast_log), "a dial");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         message.size = 0;
         bytes_put_u8(&message, MESSAGE_UPLOAD);
         bytes_put(&message, study->terms.digest, 32);
         cast_done(upload_write(&parts[i], i, false, &message), "writing an upload");
         if (c->token != NULL)
-            cast_done(lines_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
+            cast_done(dials_token(&c->owner[owner].public, &c->token[owner], &message), "a token");
         cast_done(dial_send(dial[i], message.data, message.size, clock_now_ms() + PATIENCE_MS),
                   "sending");
         upload_clear(&parts[i]);
@@ -274,11 +274,11 @@ double cast_ask(struct cast *c)
     struct reply reply;
     double begin;
     cast_done(netio_new(&netio, &cast_log), "ZeroMQ");
-    cast_done(lines_dial(&dial, netio, c->s.study, c->analyst, 0, &cast_log), "a dial");
+    cast_done(dials_new(&dial, netio, c->s.study, c->analyst, 0, &cast_log), "a dial");
     cast_done(dial_reach(dial, clock_now_ms() + PATIENCE_MS), "reaching server 0");
     begin = clock_now_s();
     bytes_put_u8(&message, MESSAGE_STATUS);
-    cast_done(lines_ask(dial, &message, &reply, PATIENCE_MS, PATIENCE_MS), "asking server 0");
+    cast_done(dials_ask(dial, &message, &reply, PATIENCE_MS, PATIENCE_MS), "asking server 0");
     cast_done(reply.status, "what server 0 holds");
     begin = clock_now_s() - begin;
     dial_free(&dial);

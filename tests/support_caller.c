@@ -9,7 +9,7 @@ void support_caller_new(struct support_caller *c, const struct support_study *s,
     *c = (struct support_caller){.me = NULL};
     assert_int_equal(identity_load(&c->me, support_path(s, "%s", key), NULL), ERR_OK);
     assert_int_equal(netio_new(&c->netio, NULL), ERR_OK);
-    assert_int_equal(lines_dial(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
+    assert_int_equal(dials_new(&c->dial, c->netio, s->study, c->me, server, NULL), ERR_OK);
 }
 
 void support_caller_free(struct support_caller *c)

@@ -5,7 +5,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_CALLER_H
 #define TREFOIL_TESTS_SUPPORT_CALLER_H
 
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "tests/support_study.h"
 
 struct support_caller {

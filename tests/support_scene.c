@@ -1,6 +1,6 @@
 #include "tests/support_scene.h"
 
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 
 void start_server(struct scene *c, unsigned i, const char *study)
 {
@@ -227,11 +227,11 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
     const int64_t wait_ms = server == 2 ? 500 : 10000;
     enum err e;
     assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
-    assert_int_equal(lines_dial(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
+    assert_int_equal(dials_new(&dial, netio, c->s.study, me, server, &quiet), ERR_OK);
     bytes_put_u8(&message, MESSAGE_UPLOAD);
     bytes_put(&message, c->s.study->terms.digest, 32);
     assert_int_equal(upload_write(part, server, false, &message), ERR_OK);
-    e = lines_ask(dial, &message, &reply, wait_ms, wait_ms);
+    e = dials_ask(dial, &message, &reply, wait_ms, wait_ms);
     if (e == ERR_OK)
         e = reply.status;
     return e;

@@ -123,7 +123,7 @@ TEST(nobody_fills_the_log)
         struct identity *stranger CLEAN(identity_free) = NULL;
         struct dial *d CLEAN(dial_free) = NULL;
         assert_int_equal(identity_new(&stranger, &quiet), ERR_OK);
-        assert_int_equal(lines_dial(&d, netio, c.s.study, stranger, 1, NULL), ERR_OK);
+        assert_int_equal(dials_new(&d, netio, c.s.study, stranger, 1, NULL), ERR_OK);
         assert_int_not_equal(dial_reach(d, clock_now_ms() + 100), ERR_OK);
     }
     netio_free(&netio);

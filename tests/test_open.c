@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/study/token.h"
 #include "tests/support_process.h"
 
@@ -95,7 +95,7 @@ static void stranger_new(struct stranger *x, const struct scene *c, const struct
 {
     x->c = c;
     assert_int_equal(netio_new(&x->netio, &quiet), ERR_OK);
-    assert_int_equal(lines_dial(&x->dial, x->netio, c->study, me, 0, &quiet), ERR_OK);
+    assert_int_equal(dials_new(&x->dial, x->netio, c->study, me, 0, &quiet), ERR_OK);
     assert_int_equal(dial_watch(x->dial), ERR_OK);
 }
 
@@ -103,7 +103,7 @@ static enum err ask(struct stranger *x, struct bytes *message)
 {
     struct reply reply;
     const int64_t ms = 1000 * (int64_t)support_deadline(10);
-    assert_int_equal(lines_ask(x->dial, message, &reply, ms, ms), ERR_OK);
+    assert_int_equal(dials_ask(x->dial, message, &reply, ms, ms), ERR_OK);
     bytes_clear(message);
     return reply.status;
 }
@@ -125,8 +125,8 @@ static enum err show_and_ask(struct stranger *x, const struct identity *who,
     const int64_t ms = 1000 * (int64_t)support_deadline(10);
     assert_int_equal(token_make(&t, x->c->study, issuer, 5, who->public.sign), ERR_OK);
     bytes_put_u8(&message, kind);
-    assert_int_equal(lines_token(&who->public, &t, &message), ERR_OK);
-    assert_int_equal(lines_ask(x->dial, &message, &reply, ms, ms), ERR_OK);
+    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
+    assert_int_equal(dials_ask(x->dial, &message, &reply, ms, ms), ERR_OK);
     *answered = reply.kind;
     return reply.status;
 }
@@ -138,7 +138,7 @@ static enum err show(struct stranger *x, const struct identity *who, const struc
     struct bytes message CLEAN(bytes_clear) = {0};
     struct token t;
     assert_int_equal(token_make(&t, x->c->study, issuer, number, whose->public.sign), ERR_OK);
-    assert_int_equal(lines_token(&who->public, &t, &message), ERR_OK);
+    assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
     return ask(x, &message);
 }
 
@@ -179,11 +179,11 @@ TEST(a_long_message_does_not_go_with_a_token)
     struct bytes message CLEAN(bytes_clear) = {0};
     assert_int_equal(identity_new(&me, NULL), ERR_OK);
     assert_non_null(bytes_extend(&message, 1000));
-    assert_int_equal(lines_token(&me->public, &t, &message), ERR_OK);
+    assert_int_equal(dials_token(&me->public, &t, &message), ERR_OK);
     assert_in_range(message.size, 1001, MESSAGE_TOKEN_MOST);
     message.size = 0;
     assert_non_null(bytes_extend(&message, MESSAGE_TOKEN_MOST));
-    assert_int_equal(lines_token(&me->public, &t, &message), ERR_RANGE);
+    assert_int_equal(dials_token(&me->public, &t, &message), ERR_RANGE);
     assert_int_equal(message.size, MESSAGE_TOKEN_MOST);
 }
 
@@ -201,7 +201,7 @@ static void expect_chatter_cut(const struct scene *c)
         struct token t;
         assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
         message.size = 0;
-        assert_int_equal(lines_token(&noisy->public, &t, &message), ERR_OK);
+        assert_int_equal(dials_token(&noisy->public, &t, &message), ERR_OK);
         e = dial_send(x.dial, message.data, message.size, clock_now_ms() + ms);
         if (e == ERR_OK)
             e = dial_receive(x.dial, &message, clock_now_ms() + ms);

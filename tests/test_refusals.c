@@ -14,7 +14,7 @@
 #include "parties/audit/audit_file.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/client.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "tests/support_process.h"
 
 #include <math.h>
@@ -241,7 +241,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
     double before = remaining(c);
     memcpy(r.run, c->run, sizeof r.run);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(lines_dial(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+        assert_int_equal(dials_new(&dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct bytes message CLEAN(bytes_clear) = {0};
         bytes_put_u8(&message, MESSAGE_REQUEST);

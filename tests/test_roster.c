@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/study/roster.h"
 #include "tests/support_process.h"
 
@@ -536,8 +536,8 @@ static void knock(struct scene *c, const char *study_path, const char *key, char
     bytes_put_u8(&message, MESSAGE_STATUS);
     assert_int_equal(identity_load(&me, file(c, "%s", key), NULL), ERR_OK);
     assert_int_equal(netio_new(&netio, NULL), ERR_OK);
-    assert_int_equal(lines_dial(&dial, netio, study, me, 0, NULL), ERR_OK);
-    if (lines_ask(dial, &message, &reply, 1500, 1500) == ERR_OK)
+    assert_int_equal(dials_new(&dial, netio, study, me, 0, NULL), ERR_OK);
+    if (dials_ask(dial, &message, &reply, 1500, 1500) == ERR_OK)
         snprintf(text, 512, "%s: %.400s", reply.status == ERR_OK ? "ok" : "refused", reply.text);
     else
         text[0] = '\0';

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "parties/exchange/client.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "tests/support_process.h"
 #include "tests/support_store.h"
 
@@ -71,7 +71,7 @@ static void connect_all(struct scene *c, struct analyst *a)
 {
     secret_random(a->run, sizeof a->run);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        assert_int_equal(lines_dial(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
+        assert_int_equal(dials_new(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
         assert_int_equal(dial_reach(a->dial[i], clock_now_ms() + 10000), ERR_OK);
     }
 }

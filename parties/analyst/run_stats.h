@@ -8,7 +8,7 @@
 #include "aim/copula_run.h"
 #include "aim/loop.h"
 #include "netio/net.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
 #include "parties/study/study.h"
 

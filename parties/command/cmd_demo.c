@@ -12,7 +12,7 @@
 #include "parties/command/command.h"
 #include "parties/command/demo.h"
 #include "parties/command/process.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/owner/pack.h"
 #include "parties/study/study_ports.h"
 
@@ -216,8 +216,8 @@ static enum err ask_status(const struct demo *d, struct netio *netio,
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
     bytes_put_u8(&message, MESSAGE_STATUS);
-    TRY(lines_dial(&dial, netio, d->study, analyst, server, NULL));
-    return lines_ask(dial, &message, &reply, ms, ms);
+    TRY(dials_new(&dial, netio, d->study, analyst, server, NULL));
+    return dials_ask(dial, &message, &reply, ms, ms);
 }
 
 /* A server is up when it answers a status question; that it has ended need not be waited for. */

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/failures.h"
-#include "parties/exchange/lines.h"
 #include "parties/exchange/pulse.h"
 #include "parties/study/roster.h"
 
@@ -17,7 +17,7 @@ struct client {
     const struct study *study;
     const struct identity *me;
     struct netio *netio;
-    struct lines lines;
+    struct dials dials;
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
     struct witness *witness; /* NULL where nobody keeps what servers sign of their ledgers */
@@ -38,9 +38,9 @@ struct client {
 static enum err connect_all(struct client *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        lines_end(&c->lines, i);
-        TRY(lines_dial(&c->lines.dial[i], c->netio, c->study, c->me, i, c->log));
-        TRY(dial_watch(c->lines.dial[i])); /* a server that ends loses what was asked of it */
+        dials_end(&c->dials, i);
+        TRY(dials_new(&c->dials.dial[i], c->netio, c->study, c->me, i, c->log));
+        TRY(dial_watch(c->dials.dial[i])); /* a server that ends loses what was asked of it */
     }
     return ERR_OK;
 }
@@ -49,7 +49,7 @@ enum err client_reconnect(struct client *c)
 {
     TRY(connect_all(c));
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        dial_expect(c->lines.dial[i]);
+        dial_expect(c->dials.dial[i]);
     return ERR_OK;
 }
 
@@ -75,7 +75,7 @@ void client_free(struct client **client)
         return;
     pulse_stop(&(*client)->pulse);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        lines_end(&(*client)->lines, i);
+        dials_end(&(*client)->dials, i);
     memory_free(client);
 }
 
@@ -109,7 +109,7 @@ static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum err e = dial_reach(c->lines.dial[i], deadline);
+        enum err e = dial_reach(c->dials.dial[i], deadline);
         worst = e != ERR_OK && failures_say_more(e, worst) ? e : worst;
     }
     return worst;
@@ -126,8 +126,8 @@ static enum err send_part(struct client *c, unsigned i, const uint8_t attempt[RE
     bytes_put_u64(&message, c->witness != NULL ? witness_debits(c->witness, i) : 0);
     bytes_put(&message, request->data + first, n);
     TRY(bytes_ok(&message));
-    return first == 0 ? dial_send(c->lines.dial[i], message.data, message.size, deadline)
-                      : dial_send_more(c->lines.dial[i], message.data, message.size, deadline);
+    return first == 0 ? dial_send(c->dials.dial[i], message.data, message.size, deadline)
+                      : dial_send_more(c->dials.dial[i], message.data, message.size, deadline);
 }
 
 static enum err send_all(struct client *c, const struct bytes *request, int64_t deadline)
@@ -145,7 +145,7 @@ static enum err send_all(struct client *c, const struct bytes *request, int64_t 
 static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
                             struct reply *reply, int64_t deadline, bool *came)
 {
-    enum err e = dial_receive(c->lines.dial[i], message, deadline);
+    enum err e = dial_receive(c->dials.dial[i], message, deadline);
     *came = e != ERR_TIMEOUT;
     if (!*came)
         return ERR_OK;
@@ -273,7 +273,7 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
     bytes_put(&message, c->study->terms.digest, 32);
     bytes_put_u64(&message, witness_debits(c->witness, i));
     TRY(bytes_ok(&message));
-    return dial_send(c->lines.dial[i], message.data, message.size, deadline);
+    return dial_send(c->dials.dial[i], message.data, message.size, deadline);
 }
 
 /*
@@ -289,7 +289,7 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
     struct reader in;
     enum err e;
     do {
-        e = dial_receive(c->lines.dial[i], &message, deadline);
+        e = dial_receive(c->dials.dial[i], &message, deadline);
         if (e == ERR_OK)
             e = reply_read(&reply, &message);
     } while (e == ERR_OK && reply.kind != MESSAGE_HEAD);
@@ -423,5 +423,5 @@ enum err client_close(struct client *c, struct net_counters stats[STUDY_SERVERS]
 
 struct traffic client_traffic(const struct client *c)
 {
-    return lines_traffic(&c->lines);
+    return dials_traffic(&c->dials);
 }

@@ -9,7 +9,7 @@
 #define TREFOIL_PARTIES_EXCHANGE_CLIENT_H
 
 #include "parties/exchange/cost.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/witness.h"
 #include "parties/study/keys.h"

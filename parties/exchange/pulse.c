@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -80,7 +80,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     atomic_init(&p->adding, -1);
     /* no log: requests to a server that is away fail with a message of their own */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum err e = lines_dial(&p->dial[i], netio, study, me, i, NULL);
+        enum err e = dials_new(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)
             return log_fail(log, e,
                             "cannot connect to server %u to tell it that this run is alive: %s", i,

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/words.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 struct courier {
     struct courier_options o;
     struct netio *netio;
-    struct lines lines;
+    struct dials dials;
     char words[512];  /* what went wrong last */
     struct log quiet; /* into them */
 };
@@ -38,14 +38,14 @@ void courier_free(struct courier **courier)
     if (c == NULL)
         return;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        lines_end(&c->lines, i);
+        dials_end(&c->dials, i);
     netio_free(&c->netio);
     memory_free(courier);
 }
 
 struct traffic courier_traffic(const struct courier *c)
 {
-    return lines_traffic(&c->lines);
+    return dials_traffic(&c->dials);
 }
 
 /* --- one message and its answer --------------------------------------------------------------- */
@@ -81,15 +81,15 @@ static void tell_terms(struct courier *c, const struct reply *reply)
 
 static enum err dial(struct courier *c, unsigned server)
 {
-    TRY(lines_dial(&c->lines.dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
-    return dial_watch(c->lines.dial[server]);
+    TRY(dials_new(&c->dials.dial[server], c->netio, c->o.study, c->o.me, server, &c->quiet));
+    return dial_watch(c->dials.dial[server]);
 }
 
 static enum err exchange(struct courier *c, unsigned server, struct bytes *message,
                          struct reply *reply)
 {
     const struct study *study = c->o.study;
-    enum err e = lines_ask(c->lines.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
+    enum err e = dials_ask(c->dials.dial[server], message, reply, 1000 * (int64_t)study->connect_s,
                            1000 * (int64_t)study->round_s);
     if (e == ERR_TIMEOUT && c->words[0] == '\0')
         snprintf(c->words, sizeof c->words, "it did not answer in %u s", study->round_s);
@@ -104,17 +104,17 @@ static enum err exchange(struct courier *c, unsigned server, struct bytes *messa
 /* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
-    const bool first = c->lines.dial[server] == NULL;
+    const bool first = c->dials.dial[server] == NULL;
     enum err e;
     c->words[0] = '\0';
     *reply = (struct reply){0};
     e = first ? dial(c, server) : ERR_OK;
     if (e == ERR_OK && first && c->o.token != NULL) /* errands begin with a short message */
-        e = lines_token(&c->o.me->public, c->o.token, message);
+        e = dials_token(&c->o.me->public, c->o.token, message);
     if (e == ERR_OK)
         e = exchange(c, server, message, reply);
     if (e != ERR_OK && first) /* the token is shown again before anything else is said */
-        lines_end(&c->lines, server);
+        dials_end(&c->dials, server);
     if (e == ERR_OK)
         e = reply->status;
     if (e == ERR_MISMATCH && reply->size > 0)
@@ -206,7 +206,7 @@ static enum err persist(struct courier *c, unsigned server, errand go, void *sel
         e = go(c, server, self);
         if (e == ERR_OK || !may_pass(e) || attempt == c->o.retries)
             break;
-        lines_end(&c->lines, server);
+        dials_end(&c->dials, server);
         ms = pause_before(attempt);
         words_of(c, server, e, words, sizeof words);
         progress_say(c->o.progress, "%s;\n  trying again in %.1f s (%u of %u)", words,

@@ -10,7 +10,7 @@
 #define TREFOIL_PARTIES_OWNER_COURIER_H
 
 #include "parties/display/progress.h"
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/receipt.h"
 #include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"

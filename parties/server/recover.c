@@ -1,6 +1,6 @@
 #include "parties/server/recover.h"
 
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 #include "parties/exchange/price.h"
 
 #include <inttypes.h>
@@ -93,7 +93,7 @@ static enum err ask_both(struct recovery *r, uint64_t number)
         bytes_clear(&d->message);
         bytes_put_u8(&d->message, MESSAGE_LEDGER);
         bytes_put_u64(&d->message, number);
-        e = lines_ask(r->dial[peer], &d->message, &reply, wait_ms, wait_ms);
+        e = dials_ask(r->dial[peer], &d->message, &reply, wait_ms, wait_ms);
         if (e == ERR_OK)
             e = reply.status;
         if (e == ERR_OK)
@@ -224,8 +224,8 @@ enum err recover_ledger(const struct recover_terms *terms, uint64_t *from, uint6
     struct recovery r CLEAN(clear) = {.t = terms};
     *from = *to = 0;
     for (unsigned peer = 0; peer < 2; peer++) {
-        TRY(lines_dial(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
-                       terms->log));
+        TRY(dials_new(&r.dial[peer], terms->netio, terms->study, terms->me, neighbour(&r, peer),
+                      terms->log));
         TRY(dial_watch(r.dial[peer]));
     }
     return take_all(&r, from, to);

@@ -1,12 +1,12 @@
-#include "parties/exchange/lines.h"
+#include "parties/exchange/dials.h"
 
 #include "base/clock.h"
 #include "parties/study/study_ports.h"
 
 #include <stdio.h>
 
-enum err lines_dial(struct dial **dial, struct netio *netio, const struct study *study,
-                    const struct identity *me, unsigned server, struct log *log)
+enum err dials_new(struct dial **dial, struct netio *netio, const struct study *study,
+                   const struct identity *me, unsigned server, struct log *log)
 {
     char endpoint[STUDY_ENDPOINT_SIZE], name[STUDY_NAME_SIZE + 16];
     const struct dial_options o = {
@@ -26,7 +26,7 @@ enum err lines_dial(struct dial **dial, struct netio *netio, const struct study 
     return dial_new(dial, &o);
 }
 
-enum err lines_token(const struct public_identity *who, const struct token *token,
+enum err dials_token(const struct public_identity *who, const struct token *token,
                      struct bytes *message)
 {
     char identity[KEYS_TEXT_SIZE], text[TOKEN_TEXT_SIZE];
@@ -44,7 +44,7 @@ enum err lines_token(const struct public_identity *who, const struct token *toke
     return bytes_ok(message);
 }
 
-enum err lines_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
+enum err dials_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
                    int64_t answer_ms)
 {
     TRY(bytes_ok(message));
@@ -61,13 +61,13 @@ static void add(struct traffic *sum, const struct dial *dial)
     }
 }
 
-void lines_end(struct lines *l, unsigned server)
+void dials_end(struct dials *l, unsigned server)
 {
     add(&l->gone, l->dial[server]);
     dial_free(&l->dial[server]);
 }
 
-struct traffic lines_traffic(const struct lines *l)
+struct traffic dials_traffic(const struct dials *l)
 {
     struct traffic sum = l->gone;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
