@@ -9,6 +9,7 @@
 #include "mpc/convert.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
+#include "mpc/words.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -62,6 +63,62 @@ static void finish(struct call *c)
     memory_free(&c->x);
     memory_free(&c->y);
     memory_free(&c);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+#define WORDS ((size_t)70)
+
+static word128 word_of(const uint8_t *v, enum ring ring, size_t i)
+{
+    word128 w = 0;
+    memcpy(&w, v + i * ring_size(ring), ring_size(ring));
+    return w;
+}
+
+/* Words i of z are modulo the ring what a step makes of those of x, y, bits and z before. */
+static void assert_steps(enum ring ring, const uint8_t *x, const uint8_t *y, const uint64_t *bits)
+{
+    const size_t bytes = WORDS * ring_size(ring);
+    const word128 factor = word_of(y, RING_128, 3);
+    for (unsigned step = 0; step < 6; step++) {
+        _Alignas(16) uint8_t z[16 * WORDS];
+        memcpy(z, y, sizeof z);
+        if (step == 0)
+            words_add(ring, z, x, WORDS);
+        else if (step == 1)
+            words_subtract(ring, z, x, WORDS);
+        else if (step == 2)
+            words_scale(ring, z, x, factor, WORDS);
+        else
+            words_add_bits(ring, z, step == 3 ? x : NULL, step == 4 ? bits : NULL, y, WORDS);
+        for (size_t i = 0; i < WORDS; i++) {
+            const word128 a = word_of(x, ring, i), b = word_of(y, ring, i);
+            const word128 bit = bits[i / 64] >> i % 64 & 1;
+            const word128 all[] = {b + a, b - a, factor * a, a - b, bit - b, -b};
+            assert_memory_equal(z + i * ring_size(ring), &all[step], ring_size(ring));
+        }
+        assert_memory_equal(z + bytes, y + bytes, sizeof z - bytes);
+    }
+}
+
+TEST(words_are_added_and_scaled)
+{
+    _Alignas(16) uint64_t x[2 * WORDS], y[2 * WORDS], out[2];
+    uint64_t seed = 5;
+    for (size_t i = 0; i < 2 * WORDS; i++) {
+        x[i] = three_random(&seed);
+        y[i] = three_random(&seed);
+    }
+    for (enum ring ring = RING_16; ring <= RING_128; ring++)
+        assert_steps(ring, (const uint8_t *)x, (const uint8_t *)y, x);
+    for (size_t from = 0; from < 130; from++)
+        for (size_t n = 1; n <= 128; n += 7) {
+            words_bits_from(out, x, from, n);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(out[i / 64] >> i % 64 & 1,
+                                 x[(from + i) / 64] >> (from + i) % 64 & 1);
+        }
 }
 
 static void execute(struct call *c, enum err (*run)(struct party *, struct call *))
