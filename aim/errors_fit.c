@@ -99,10 +99,13 @@ static enum err refit(const struct work *w, size_t number, struct model *m)
     struct measurement *noisier CLEAN(memory_release) = NULL;
     double *room CLEAN(memory_release) = NULL;
     struct fit_result result;
+    struct random r;
     TRY(disturb(w, number + 1, &noisier, &room));
     begin(m, w->model, NULL);
     m->total = model_estimate_total(m->domain, noisier, w->count);
     TRY(model_fit(m, noisier, w->count, iterations(m, PROPAGATIONS), &result, w->log));
+    random_seed_u64(&r, number + 1);
+    TRY(shares_learn(m, w->measurement, w->count, &r));
     keep(w->errors, number, w->model, m);
     return ERR_OK;
 }

@@ -27,7 +27,6 @@
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
 #define LOSS_DONE 1e-8                   /* relative fall of the loss over so many iterations */
 #define SETTLED 20                       /* that ends the fit */
-#define SHARE_LEAST 0.1                  /* of the noise, where groups are shared out */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -380,34 +379,6 @@ static void clear(struct fitting *f)
     }
 }
 
-/*
- * Groups by what was measured of each merged attribute alone, at its codes. No code is held
- * impossible because of noise: each has a tenth of its deviation at least.
- */
-static enum err share_out(struct model *m, const struct measurement *ms, size_t count)
-{
-    for (uint16_t a = 0; a < m->domain->attributes; a++) {
-        double *sum CLEAN(memory_release) = NULL;
-        double weight = 0;
-        if (m->share[a] == NULL)
-            continue;
-        TRY(memory_new(&sum, m->merges.codes[a]));
-        for (size_t k = 0; k < count; k++) {
-            const double scale = ms[k].total > 0 ? m->total / ms[k].total : 1;
-            if (ms[k].clique.n != 1 || ms[k].clique.attribute[0] != a || ms[k].merges != NULL)
-                continue;
-            weight += 1 / (ms[k].sigma * ms[k].sigma * scale * scale);
-            for (uint32_t code = 0; code < m->merges.codes[a]; code++)
-                sum[code] += ms[k].y[code] / (ms[k].sigma * ms[k].sigma * scale);
-        }
-        for (uint32_t code = 0; code < m->merges.codes[a]; code++)
-            sum[code] = fmax(sum[code], SHARE_LEAST * sqrt(weight));
-        if (weight > 0)
-            groups_share(m, a, sum);
-    }
-    return ERR_OK;
-}
-
 enum err model_fit(struct model *m, const struct measurement *measurements, size_t count,
                    unsigned iterations, struct fit_result *result, struct log *log)
 {
@@ -418,7 +389,7 @@ enum err model_fit(struct model *m, const struct measurement *measurements, size
                         (unsigned long long)m->junction->cells);
     TRY(find_targets(&f, measurements, count, log));
     TRY(join_targets(&f));
-    TRY(share_out(m, measurements, count));
+    TRY(shares_learn(m, measurements, count, NULL));
     descend(&f, iterations, result);
     model_propagate(m, true);
     result->loss = loss_of(&f);

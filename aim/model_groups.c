@@ -1,7 +1,7 @@
 /*
  * Groups of codes within a model (aim/merge.h). All tables of a model are over groups; what a group
- * has is shared out over its codes, by what was measured of the attribute alone, the same in every
- * cell. So a marginal over codes is that over groups times a share for each attribute.
+ * has is shared out over its codes (aim/model_shares.c), the same in every cell. So a marginal over
+ * codes is that over groups times a share for each attribute.
  */
 #include "aim/model.h"
 

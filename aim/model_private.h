@@ -17,6 +17,7 @@
 
 #include "aim/model.h"
 #include "aim/sweep.h"
+#include "base/random.h"
 
 /* Log-value of a structural zero: no potential makes up for it. */
 #define MODEL_ZERO (-1e9)
@@ -114,6 +115,15 @@ struct model {
     double log_z; /* after model_propagate() */
     uint64_t limit_cells;
 };
+
+/* --- aim/model_shares.c ----------------------------------------------------------------------- */
+
+/*
+ * Shares out groups by what was measured of each merged attribute alone, at its codes: what is
+ * expected of them then, all above 0; or where `draw` is not NULL one of all that may be.
+ */
+enum err shares_learn(struct model *m, const struct measurement *measured, size_t count,
+                      struct random *draw) MUST_CHECK;
 
 /* --- aim/model_groups.c ----------------------------------------------------------------------- */
 

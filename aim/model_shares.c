@@ -1,0 +1,99 @@
+/*
+ * What codes have of their group: each was measured alone, with noise that may be larger than it.
+ *
+ * Counts x >= 0 were measured as y, Gaussian around x with deviation s. Those of a group are taken
+ * to be alike, with a density of exp(-r x) before anything was measured; then each is Gaussian
+ * around y - r s^2 with deviation s, but not below 0. r >= 0 is such that their means add up to
+ * what was measured of the group: it takes off what noise adds where nothing can be below 0. So
+ * a group that is mostly noise is shared out all but evenly, and what stands out of it stays.
+ */
+#include "aim/model_private.h"
+#include "aim/normal.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+#define FAR (-30.) /* below the mean by so many deviations what is left of a Gaussian is 1/x wide */
+#define HALVINGS 60
+#define SUM_LEAST 1. /* deviations: what a group has at least */
+
+static double below(double x)
+{
+    return erfc(-x * M_SQRT1_2) / 2;
+}
+
+/* The mean of what a unit Gaussian around a has above 0. */
+static double mean_above(double a)
+{
+    return a < FAR ? -1 / a : a + normal_density(a) / below(a);
+}
+
+/* A number of that distribution. */
+static double draw_above(double a, struct random *r)
+{
+    const double u = 1 - random_double(r); /* above 0 */
+    return a < FAR ? log(u) / a : fmax(0, a - normal_quantile(u * below(a)));
+}
+
+static double sum_above(const double *y, const bool *never, uint32_t codes, double less)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < codes; i++)
+        sum += never[i] ? 0 : mean_above(y[i] - less);
+    return sum;
+}
+
+/* Counts of a group's codes, in deviations, in the place of what was measured of them. */
+static void learn_group(double *y, const bool *never, uint32_t codes, struct random *draw)
+{
+    double low = 0, high = 1, sum = 0;
+    for (uint32_t i = 0; i < codes; i++)
+        sum += never[i] ? 0 : y[i];
+    sum = fmax(sum, SUM_LEAST);
+    while (sum_above(y, never, codes, high) > sum)
+        high *= 2;
+    for (unsigned i = 0; i < HALVINGS && sum_above(y, never, codes, 0) > sum; i++) {
+        const double middle = (low + high) / 2;
+        *(sum_above(y, never, codes, middle) > sum ? &low : &high) = middle;
+    }
+    for (uint32_t i = 0; i < codes; i++)
+        y[i] = draw != NULL ? draw_above(y[i] - low, draw) : mean_above(y[i] - low);
+}
+
+/* What was measured of an attribute's codes alone, pooled, in deviations; false if nothing was. */
+static bool pool(const struct model *m, uint16_t attribute, const struct measurement *x,
+                 size_t count, double *y)
+{
+    double weight = 0;
+    for (size_t k = 0; k < count; k++) {
+        const double scale = x[k].total > 0 ? m->total / x[k].total : 1,
+                     square = x[k].sigma * x[k].sigma * scale;
+        if (x[k].clique.n != 1 || x[k].clique.attribute[0] != attribute || x[k].merges != NULL)
+            continue;
+        weight += 1 / (square * scale);
+        for (uint32_t code = 0; code < m->merges.codes[attribute]; code++)
+            y[code] += x[k].y[code] / square;
+    }
+    for (uint32_t code = 0; weight > 0 && code < m->merges.codes[attribute]; code++)
+        y[code] /= sqrt(weight);
+    return weight > 0;
+}
+
+enum err shares_learn(struct model *m, const struct measurement *x, size_t count,
+                      struct random *draw)
+{
+    for (uint16_t a = 0; a < m->domain->attributes; a++) {
+        double *y CLEAN(memory_release) = NULL;
+        if (m->share[a] == NULL)
+            continue;
+        TRY(memory_new(&y, m->merges.codes[a]));
+        if (!pool(m, a, x, count, y))
+            continue;
+        for (uint32_t from = 0, end; from < m->merges.codes[a]; from = end) {
+            end = merges_below(&m->merges, a, from);
+            learn_group(y + from, m->never[a] + from, end - from, draw);
+        }
+        groups_share(m, a, y);
+    }
+    return ERR_OK;
+}
