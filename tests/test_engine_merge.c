@@ -236,6 +236,7 @@ struct refused {
     struct whole *w;
     char said[3][600];
     enum err within[3], beyond[3];
+    bool kept[3]; /* what was made for the last request that was permitted */
 };
 
 /* Selections and measurements, by groups of so many codes: nothing is opened. */
@@ -265,6 +266,7 @@ static enum err refuse(struct party *p, void *shared)
         *e = engine_prepare(g, &r, &step);
         if (*e == ERR_OK)
             engine_step_clear(&step);
+        f->kept[p->index] = g->merged.counts != NULL && merges_largest(&g->merged.merges, 0) == 2;
         r.kind = REQUEST_MEASURE;
     }
     bytes_clear(&r.merges);
@@ -290,6 +292,7 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(f->within[i], ERR_OK);
         assert_int_equal(f->beyond[i], ERR_REFUSED);
+        assert_true(f->kept[i]);
         assert_non_null(strstr(f->said[i], "the request merges too many codes"));
     }
     for (unsigned r = 0; r < OPEN_REASONS; r++)

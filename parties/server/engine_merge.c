@@ -24,17 +24,30 @@ static bool is_named(const struct engine_merged *m, const struct request *r)
            memcmp(m->name.data, r->merges.data, m->name.size) == 0;
 }
 
-/* In the place of those that were there. */
+static enum err check_room(const struct engine *g, const struct score_bounds *merged)
+{
+    if (merged->bits <= g->bounds->counts.room)
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED,
+                    "merged cells could count up to 2^%u, and scores of this study have room for "
+                    "2^%u; the request merges too many codes",
+                    merged->bits, g->bounds->counts.room);
+}
+
+/* In the place of those that were there, which stay if these are refused. */
 static enum err take_merges(struct engine *g, const struct request *r)
 {
-    struct engine_merged *m = &g->merged;
-    const struct study *study = g->study;
+    struct engine_merged m CLEAN(engine_merged_clear) = {0};
     struct reader in = reader_of(r->merges.data, r->merges.size);
-    engine_merged_clear(m);
-    TRY(merges_read(&m->merges, study->domain, &in));
-    TRY(score_merged(&m->bounds, &g->bounds->counts, study->workload, &m->merges));
-    bytes_set(&m->name, r->merges.data, r->merges.size);
-    return bytes_ok(&m->name);
+    TRY(merges_read(&m.merges, g->study->domain, &in));
+    TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
+    TRY(check_room(g, &m.bounds));
+    bytes_set(&m.name, r->merges.data, r->merges.size);
+    TRY(bytes_ok(&m.name));
+    engine_merged_clear(&g->merged);
+    g->merged = m;
+    m = (struct engine_merged){0};
+    return ERR_OK;
 }
 
 static enum err sum_cells(const struct engine *g, struct counts *out)
@@ -82,16 +95,6 @@ static enum err check_merges(const struct engine *g)
     return ERR_OK;
 }
 
-static enum err check_room(const struct engine *g)
-{
-    if (g->merged.bounds.bits <= g->bounds->counts.room)
-        return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED,
-                    "merged cells could count up to 2^%u, and scores of this study have room for "
-                    "2^%u; the request merges too many codes",
-                    g->merged.bounds.bits, g->bounds->counts.room);
-}
-
 /* What scores keep takes many times the room of counts: it is of one kind of cells at a time. */
 static void forget_others(struct engine *g, const struct request *r)
 {
@@ -106,13 +109,14 @@ static void forget_others(struct engine *g, const struct request *r)
 enum err engine_merge(struct engine *g, const struct request *r, struct engine_scope *scope)
 {
     *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
-    forget_others(g, r);
-    if (r->merges.size == 0)
+    if (r->merges.size == 0) {
+        forget_others(g, r);
         return ERR_OK;
+    }
     TRY(check_merges(g));
     if (!is_named(&g->merged, r))
         TRY(take_merges(g, r));
-    TRY(check_room(g));
+    forget_others(g, r);
     if (g->merged.counts == NULL)
         TRY(count_merged(g));
     scope->merges = &g->merged.merges;
