@@ -48,8 +48,6 @@ struct bench {
     struct log *log;
 };
 
-#define file(b, ...) support_path(&(b)->s, __VA_ARGS__)
-
 static enum err run_sql(struct bench *b, const char *name, struct bytes *sql)
 {
     TRY(bytes_ok(sql));

@@ -17,8 +17,6 @@ struct scene {
     char folder[SUPPORT_PATH], done[SUPPORT_PATH];
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 /*
  * The programs that start until faults_disarm() have the fault; those that they start themselves
  * have none.

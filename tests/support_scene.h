@@ -26,8 +26,6 @@ struct scene {
     struct table *all;
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 void start_server(struct scene *c, unsigned i, const char *study);
 int share(struct scene *c, unsigned owner, const char *study, const char *data);
 int share_own(struct scene *c, unsigned owner);

@@ -65,6 +65,8 @@ void support_forget(const struct support_study *s);
 /* A path in the study's folder; good until sixty-four more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* That of whatever has a study as `s`. */
+#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
 /* The same in a place of the caller's. */
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 

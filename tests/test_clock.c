@@ -25,8 +25,6 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 /* Server i's clock is so far ahead from now on; an owner's own is right. */
 static void set_clock(struct scene *c, unsigned i, int64_t ahead)
 {

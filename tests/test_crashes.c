@@ -57,8 +57,6 @@ struct stage {
     } kind;
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 /* --- processes -------------------------------------------------------------------------------- */
 
 static void arm(const struct stage *c, unsigned who, const struct fault *fault, const char *count)

@@ -23,8 +23,6 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static void serve(struct scene *c, unsigned i)
 {
     c->server[i] = support_serve(&c->s, i, c->s.path);

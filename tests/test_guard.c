@@ -337,23 +337,23 @@ TEST(one_wrong_word_stops_both)
 
 /* --- a server --------------------------------------------------------------------------------- */
 
-#define file(s, ...) support_path(s, __VA_ARGS__)
-
 static int run_study(const struct support_study *s)
 {
-    const char *const a[] = {"run",   s->path,        "--key",      file(s, "a.key"),
-                             "--out", file(s, "out"), "--rounds=1", NULL};
-    unlink(file(s, "run.log"));
-    return support_run(file(s, "run.log"), 60, a);
+    const char *const a[] = {
+        "run",        s->path, "--key", support_path(s, "a.key"), "--out", support_path(s, "out"),
+        "--rounds=1", NULL};
+    unlink(support_path(s, "run.log"));
+    return support_run(support_path(s, "run.log"), 60, a);
 }
 
 static int resume(const struct support_study *s, unsigned i)
 {
-    const char *const a[] = {
-        "recover",  s->path, "--key", file(s, "s%u.key", i), "--folder", file(s, "server%u", i),
-        "--resume", NULL};
-    unlink(file(s, "resume.log"));
-    return support_run(file(s, "resume.log"), 30, a);
+    const char *const a[] = {"recover",  s->path,
+                             "--key",    support_path(s, "s%u.key", i),
+                             "--folder", support_path(s, "server%u", i),
+                             "--resume", NULL};
+    unlink(support_path(s, "resume.log"));
+    return support_run(support_path(s, "resume.log"), 30, a);
 }
 
 /* Killed at each sync, it has not let the server go on without a line in the audit log. */
@@ -372,7 +372,7 @@ TEST(a_resumption_that_is_killed_is_told_or_not_made)
         snprintf(fault, sizeof fault, "%s%u", when[k % 2], 1 + k / 2);
         support_preload();
         setenv("FAULT", fault, 1);
-        setenv("FAULT_UNDER", file(&w.b.s, "server0/"), 1);
+        setenv("FAULT_UNDER", support_path(&w.b.s, "server0/"), 1);
         code = resume(&w.b.s, 0);
         unsetenv("FAULT");
         unsetenv("FAULT_UNDER");
@@ -396,13 +396,13 @@ static pid_t serve_with_status(const struct support_study *s, uint16_t port)
 {
     char text[16];
     const char *const a[] = {"serve",    s->path,
-                             "--key",    file(s, "s2.key"),
-                             "--folder", file(s, "server2"),
+                             "--key",    support_path(s, "s2.key"),
+                             "--folder", support_path(s, "server2"),
                              "--listen", s->host,
                              "--status", text,
                              NULL};
     snprintf(text, sizeof text, "%u", port);
-    return support_start(file(s, "server2.log"), a);
+    return support_start(support_path(s, "server2.log"), a);
 }
 
 static void expect_health(uint16_t port, const char *code, const char *words)
@@ -427,42 +427,43 @@ TEST(a_server_that_stopped_serves_no_run)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_true(support_wait_for(file(&s, "server%u.log", i), "is ready", 10));
+        assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 10));
     {
-        const char *const a[] = {"share", s.path, file(&s, "o.csv"), "--key", file(&s, "o0.key"),
-                                 NULL};
-        assert_int_equal(support_csv(file(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
-        assert_int_equal(support_run(file(&s, "share.log"), 30, a), 0);
+        const char *const a[] = {
+            "share", s.path, support_path(&s, "o.csv"), "--key", support_path(&s, "o0.key"), NULL};
+        assert_int_equal(support_csv(support_path(&s, "o.csv"), s.study->domain, 400, 10), ERR_OK);
+        assert_int_equal(support_run(support_path(&s, "share.log"), 30, a), 0);
     }
     support_alter(&s, 2, "UPDATE guard SET begun = 9, tries = 1, failed = 1");
     expect_health(status, " 200 ", "ok");
     assert_int_equal(run_study(&s), 7);
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
-    assert_true(support_contains(file(&s, "run.log"), "takes no part in the study any more"));
+    assert_true(
+        support_contains(support_path(&s, "run.log"), "takes no part in the study any more"));
     assert_int_equal(resume(&s, 2), 1); /* it runs */
     assert_int_equal(support_stop(&server[2]), 0);
-    unlink(file(&s, "server2.log"));
+    unlink(support_path(&s, "server2.log"));
     server[2] = serve_with_status(&s, status);
-    assert_true(support_wait_for(file(&s, "server2.log"), "is ready", 10));
+    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 10));
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(file(&s, "resume.log"), "can be started again"));
-    assert_true(
-        support_contains(file(&s, "server2/audit.log"), " resumed checks 9 left 1 failed 1 "));
+    assert_true(support_contains(support_path(&s, "resume.log"), "can be started again"));
+    assert_true(support_contains(support_path(&s, "server2/audit.log"),
+                                 " resumed checks 9 left 1 failed 1 "));
     assert_int_equal(resume(&s, 2), 0);
-    assert_true(support_contains(file(&s, "resume.log"), "nothing stopped this server"));
-    unlink(file(&s, "server2.log"));
+    assert_true(support_contains(support_path(&s, "resume.log"), "nothing stopped this server"));
+    unlink(support_path(&s, "server2.log"));
     server[2] = support_serve(&s, 2, s.path);
-    assert_true(support_wait_for(file(&s, "server2.log"), "is ready", 10));
+    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 10));
     assert_int_equal(run_study(&s), 0);
     {
-        const char *const a[] = {"audit", file(&s, "server0/audit.log"),
-                                 file(&s, "server1/audit.log"), file(&s, "server2/audit.log"),
-                                 NULL};
-        assert_int_equal(support_run(file(&s, "audit.txt"), 20, a), 0);
-        assert_true(
-            support_contains(file(&s, "audit.txt"), "take part again: of 9 checks one had failed"));
+        const char *const a[] = {"audit", support_path(&s, "server0/audit.log"),
+                                 support_path(&s, "server1/audit.log"),
+                                 support_path(&s, "server2/audit.log"), NULL};
+        assert_int_equal(support_run(support_path(&s, "audit.txt"), 20, a), 0);
+        assert_true(support_contains(support_path(&s, "audit.txt"),
+                                     "take part again: of 9 checks one had failed"));
     }
     assert_true(support_stop_all(server));
     support_study_free(&s);

@@ -19,8 +19,6 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static int scene_new(void **state)
 {
     static struct scene c;

@@ -25,8 +25,6 @@ struct scene {
     struct study *study; /* with open_owners */
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static void scene_free(struct scene *c)
 {
     assert_true(support_stop_all(c->server));

@@ -68,8 +68,6 @@ struct scene {
     struct log log;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 /* --- three servers ---------------------------------------------------------------------------- */
 
 static void put_statement(struct scene *c, unsigned i, enum receipt_state state, bool forged,

@@ -31,8 +31,6 @@ struct scene {
     uint8_t run[REQUEST_RUN_SIZE];
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static void scene_new(struct scene *c, const struct support_options *o)
 {
     memset(c, 0, sizeof *c);

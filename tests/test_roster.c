@@ -23,8 +23,6 @@ struct scene {
     struct log log;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static void scene_new(struct scene *c)
 {
     const struct support_options o = {.owners = 3, .round_s = 4, .connect_s = 3};

@@ -46,8 +46,6 @@ struct scene {
     struct log log;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static void scene_new(struct scene *c)
 {
     const struct support_options o = {.owners = 1, .rounds = 2, .connect_s = 1, .round_s = 1};

@@ -28,21 +28,19 @@ struct house {
     uint16_t status; /* server i shows its status at this port + i */
 };
 
-#define in(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
 {
     char port[16];
     const char *const a[] = {"serve",    study,
-                             "--key",    in(h, "s%u.key", i),
-                             "--folder", in(h, "server%u", i),
+                             "--key",    file(h, "s%u.key", i),
+                             "--folder", file(h, "server%u", i),
                              "--listen", listen,
                              "--status", port,
                              NULL};
     snprintf(port, sizeof port, "%u", h->status + i);
-    unlink(in(h, "server%u.log", i));
-    h->server[i] = support_start(in(h, "server%u.log", i), a);
-    assert_true(support_wait_for(in(h, "server%u.log", i), "is ready", 10));
+    unlink(file(h, "server%u.log", i));
+    h->server[i] = support_start(file(h, "server%u.log", i), a);
+    assert_true(support_wait_for(file(h, "server%u.log", i), "is ready", 10));
 }
 
 static void start(struct house *h, unsigned i)
@@ -58,7 +56,7 @@ static struct house house_new(const struct support_options *o)
     h.status = (uint16_t)(h.status + STUDY_SERVERS * STUDY_PORTS);
     for (unsigned i = 0; i < h.s.owners; i++) {
         assert_int_equal(
-            support_csv(in(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
+            support_csv(file(&h, "o%u.csv", i), h.s.study->domain, 300 + 100 * i, 10 + i), ERR_OK);
     }
     return h;
 }
@@ -78,8 +76,8 @@ static void house_free(struct house *h)
 static int share_with(struct house *h, unsigned owner, const char *study)
 {
     const char *const a[] = {
-        "share", study, in(h, "o%u.csv", owner), "--key", in(h, "o%u.key", owner), NULL};
-    return support_run(in(h, "share%u.log", owner), 90, a);
+        "share", study, file(h, "o%u.csv", owner), "--key", file(h, "o%u.key", owner), NULL};
+    return support_run(file(h, "share%u.log", owner), 90, a);
 }
 
 static int share(struct house *h, unsigned owner)
@@ -89,10 +87,10 @@ static int share(struct house *h, unsigned owner)
 
 static int run_into(struct house *h, const char *out)
 {
-    const char *const a[] = {"run",   h->s.path,        "--key", in(h, "a.key"),
-                             "--out", in(h, "%s", out), NULL};
-    unlink(in(h, "run.log"));
-    return support_run(in(h, "run.log"), 60, a);
+    const char *const a[] = {"run",   h->s.path,          "--key", file(h, "a.key"),
+                             "--out", file(h, "%s", out), NULL};
+    unlink(file(h, "run.log"));
+    return support_run(file(h, "run.log"), 60, a);
 }
 
 static int run_study(struct house *h)
@@ -103,7 +101,7 @@ static int run_study(struct house *h)
 /* A copy of the study file with one text replaced. */
 static const char *altered(const struct house *h, const char *from, const char *to)
 {
-    const char *path = in(h, "altered.yaml");
+    const char *path = file(h, "altered.yaml");
     assert_true(support_edit(h->s.path, path, (const char *const[]){from, to, NULL}));
     return path;
 }
@@ -278,12 +276,18 @@ TEST(wrong_addresses_are_usage)
     const struct support_options o = {.owners = 1};
     struct house h CLEAN(house_free) = house_new(&o);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
-        const char *const a[] = {
-            "serve",          h.s.path,    "--key",
-            in(&h, "s0.key"), "--folder",  in(&h, "server0"),
-            wrong[k][0],      wrong[k][1], strcmp(wrong[k][0], "--listen") == 0 ? NULL : "--listen",
-            "127.0.0.1",      NULL};
-        assert_int_equal(support_run(in(&h, "server0.log"), 10, a), 2);
+        const char *const a[] = {"serve",
+                                 h.s.path,
+                                 "--key",
+                                 file(&h, "s0.key"),
+                                 "--folder",
+                                 file(&h, "server0"),
+                                 wrong[k][0],
+                                 wrong[k][1],
+                                 strcmp(wrong[k][0], "--listen") == 0 ? NULL : "--listen",
+                                 "127.0.0.1",
+                                 NULL};
+        assert_int_equal(support_run(file(&h, "server0.log"), 10, a), 2);
     }
 }
 
@@ -316,7 +320,7 @@ TEST(late_uploads_are_refused)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         start_with(&h, i, late, "127.0.0.1");
     assert_int_equal(share(&h, 0), 5);
-    assert_true(support_contains(in(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
+    assert_true(support_contains(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
     /* the parts of one that began in time are too late as well */
@@ -382,7 +386,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
     expect(c.reply.text, "the upload is of version 3, and this server (trefoil ");
     expect(c.reply.text, "takes version 2; share with the version that the servers run");
     expect_not(c.reply.text, "terms");
-    assert_true(support_contains(in(&h, "server1.log"), "the upload is of version 3"));
+    assert_true(support_contains(file(&h, "server1.log"), "the upload is of version 3"));
     assert_true(metric(&h, 1, "trefoil_uploads{state=\"partial\"}") == 0);
     /* an answer of another version is not taken for anything */
     assert_int_equal(ask_status(&c), ERR_OK);
@@ -397,8 +401,8 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
 static int two(struct house *h, const char *command, const char *from, const char *to)
 {
     const char *const a[] = {command, from, to, NULL};
-    unlink(in(h, "two.log"));
-    return support_run(in(h, "two.log"), 30, a);
+    unlink(file(h, "two.log"));
+    return support_run(file(h, "two.log"), 30, a);
 }
 
 static void flip_byte(const char *path, long at)
@@ -421,34 +425,34 @@ TEST(a_backup_of_a_running_server_comes_back)
     assert_int_equal(share(&h, 0), 0);
     assert_int_equal(share(&h, 1), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(two(&h, "backup", in(&h, "server%u", i), in(&h, "backup%u", i)), 0);
-    assert_true(support_contains(in(&h, "two.log"), "holds 2 uploads and 0 debits"));
+        assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "backup%u", i)), 0);
+    assert_true(support_contains(file(&h, "two.log"), "holds 2 uploads and 0 debits"));
     /* nothing is replaced, and no part of a file is left */
-    assert_int_equal(two(&h, "backup", in(&h, "server0"), in(&h, "backup0")), 1);
-    assert_true(support_contains(in(&h, "two.log"), "there already"));
-    assert_int_equal(access(in(&h, "backup0.partial"), F_OK), -1);
-    assert_int_equal(two(&h, "backup", in(&h, "nowhere"), in(&h, "backup9")), 1);
-    assert_int_equal(access(in(&h, "backup9"), F_OK), -1);
+    assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "backup0")), 1);
+    assert_true(support_contains(file(&h, "two.log"), "there already"));
+    assert_int_equal(access(file(&h, "backup0.partial"), F_OK), -1);
+    assert_int_equal(two(&h, "backup", file(&h, "nowhere"), file(&h, "backup9")), 1);
+    assert_int_equal(access(file(&h, "backup9"), F_OK), -1);
     /* the server goes on meanwhile; what came later is not in it */
     assert_int_equal(share(&h, 2), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&h.server[i]), 0);
-        assert_int_equal(two(&h, "restore", in(&h, "backup%u", i), in(&h, "server%u", i)), 1);
-        assert_int_equal(two(&h, "restore", in(&h, "backup%u", i), in(&h, "restored%u", i)), 0);
-        assert_int_equal(rename(in(&h, "server%u", i), in(&h, "before%u", i)), 0);
-        assert_int_equal(rename(in(&h, "restored%u", i), in(&h, "server%u", i)), 0);
+        assert_int_equal(two(&h, "restore", file(&h, "backup%u", i), file(&h, "server%u", i)), 1);
+        assert_int_equal(two(&h, "restore", file(&h, "backup%u", i), file(&h, "restored%u", i)), 0);
+        assert_int_equal(rename(file(&h, "server%u", i), file(&h, "before%u", i)), 0);
+        assert_int_equal(rename(file(&h, "restored%u", i), file(&h, "server%u", i)), 0);
         start(&h, i);
         assert_true(metric(&h, i, "trefoil_uploads{state=\"complete\"}") == 2);
     }
     assert_int_equal(share(&h, 2), 0);
     assert_int_equal(run_study(&h), 0);
     /* a damaged one is refused, and so is another file */
-    assert_int_equal(two(&h, "backup", in(&h, "server0"), in(&h, "later")), 0);
-    assert_true(support_contains(in(&h, "two.log"), "holds 3 uploads and 4 debits"));
-    flip_byte(in(&h, "later"), 20);
-    assert_int_not_equal(two(&h, "restore", in(&h, "later"), in(&h, "again")), 0);
-    assert_int_not_equal(two(&h, "restore", in(&h, "run.log"), in(&h, "again")), 0);
-    assert_int_equal(access(in(&h, "again/store.sqlite"), F_OK), -1);
+    assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "later")), 0);
+    assert_true(support_contains(file(&h, "two.log"), "holds 3 uploads and 4 debits"));
+    flip_byte(file(&h, "later"), 20);
+    assert_int_not_equal(two(&h, "restore", file(&h, "later"), file(&h, "again")), 0);
+    assert_int_not_equal(two(&h, "restore", file(&h, "run.log"), file(&h, "again")), 0);
+    assert_int_equal(access(file(&h, "again/store.sqlite"), F_OK), -1);
 }
 
 /*
@@ -461,20 +465,21 @@ TEST(a_server_that_is_behind_is_refused)
     struct house h CLEAN(house_free) = house_new(&o);
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
-    assert_int_equal(two(&h, "backup", in(&h, "server1"), in(&h, "backup1")), 0);
+    assert_int_equal(two(&h, "backup", file(&h, "server1"), file(&h, "backup1")), 0);
     assert_int_equal(run_study(&h), 0);
     assert_int_equal(support_stop(&h.server[1]), 0);
-    assert_int_equal(rename(in(&h, "server1"), in(&h, "lost1")), 0);
-    assert_int_equal(two(&h, "restore", in(&h, "backup1"), in(&h, "server1")), 0);
+    assert_int_equal(rename(file(&h, "server1"), file(&h, "lost1")), 0);
+    assert_int_equal(two(&h, "restore", file(&h, "backup1"), file(&h, "server1")), 0);
     start(&h, 1);
     assert_int_not_equal(run_into(&h, "out2"), 0);
-    assert_true(support_contains(in(&h, "run.log"), "edger"));
+    assert_true(support_contains(file(&h, "run.log"), "edger"));
     assert_true(metric(&h, 1, "trefoil_budget_rho_spent") == 0);
     assert_int_equal(support_stop(&h.server[1]), 0);
     {
-        const char *const a[] = {"recover",  h.s.path,          "--key", in(&h, "s1.key"),
-                                 "--folder", in(&h, "server1"), NULL};
-        assert_int_equal(support_run(in(&h, "recover.log"), 60, a), 0);
+        const char *const a[] = {
+            "recover",           h.s.path, "--key", file(&h, "s1.key"), "--folder",
+            file(&h, "server1"), NULL};
+        assert_int_equal(support_run(file(&h, "recover.log"), 60, a), 0);
     }
     start(&h, 1);
     for (double end = support_deadline(10);
@@ -487,9 +492,10 @@ TEST(a_server_that_is_behind_is_refused)
 static int recover(struct house *h, unsigned i)
 {
     const char *const a[] = {
-        "recover", h->s.path, "--key", in(h, "s%u.key", i), "--folder", in(h, "server%u", i), NULL};
-    unlink(in(h, "recover.log"));
-    return support_run(in(h, "recover.log"), 60, a);
+        "recover", h->s.path, "--key", file(h, "s%u.key", i), "--folder", file(h, "server%u", i),
+        NULL};
+    unlink(file(h, "recover.log"));
+    return support_run(file(h, "recover.log"), 60, a);
 }
 
 /*
@@ -540,8 +546,8 @@ static void forge_last_debit(const char *folder)
 static void exchange_folder(struct house *h, unsigned i, const char *away, const char *by)
 {
     assert_int_equal(support_stop(&h->server[i]), 0);
-    assert_int_equal(rename(in(h, "server%u", i), in(h, "%s", away)), 0);
-    assert_int_equal(two(h, "restore", in(h, "%s", by), in(h, "server%u", i)), 0);
+    assert_int_equal(rename(file(h, "server%u", i), file(h, "%s", away)), 0);
+    assert_int_equal(two(h, "restore", file(h, "%s", by), file(h, "server%u", i)), 0);
 }
 
 /* Only what both neighbours say alike is taken over, and where they do not, nothing is. */
@@ -552,48 +558,50 @@ TEST(neighbours_that_disagree_recover_nobody)
     start_all(&h);
     assert_int_equal(share(&h, 0), 0);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
-        assert_int_equal(two(&h, "backup", in(&h, "server%u", i), in(&h, "old%u", i)), 0);
+        assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "old%u", i)), 0);
     assert_int_equal(run_study(&h), 0);
-    assert_int_equal(two(&h, "backup", in(&h, "server2"), in(&h, "new2")), 0);
+    assert_int_equal(two(&h, "backup", file(&h, "server2"), file(&h, "new2")), 0);
     exchange_folder(&h, 1, "lost1", "old1");
     /* the other neighbour's folder was altered */
     exchange_folder(&h, 2, "lost2", "new2");
-    forge_last_debit(in(&h, "server2"));
+    forge_last_debit(file(&h, "server2"));
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(support_contains(in(&h, "recover.log"),
+    assert_true(support_contains(file(&h, "recover.log"),
                                  "servers 0 and 2 disagree on debit 4, which is not"));
     /* or is an old one as well */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
-    assert_true(support_contains(
-        in(&h, "recover.log"), "server 0 has 4 debits and server 2 only 0: that one was restored"));
+    assert_true(
+        support_contains(file(&h, "recover.log"),
+                         "server 0 has 4 debits and server 2 only 0: that one was restored"));
     /* or does not come up, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
-    flip_byte(in(&h, "server2/audit.log"), 900);
+    flip_byte(file(&h, "server2/audit.log"), 900);
     {
-        const char *const a[] = {"serve",    h.s.path,          "--key", in(&h, "s2.key"),
-                                 "--folder", in(&h, "server2"), NULL};
-        assert_int_equal(support_run(in(&h, "altered.log"), 30, a), 6);
-        assert_true(support_contains(in(&h, "altered.log"), "audit.log:"));
+        const char *const a[] = {
+            "serve", h.s.path, "--key", file(&h, "s2.key"), "--folder", file(&h, "server2"), NULL};
+        assert_int_equal(support_run(file(&h, "altered.log"), 30, a), 6);
+        assert_true(support_contains(file(&h, "altered.log"), "audit.log:"));
     }
     assert_int_equal(recover(&h, 1), 4);
-    assert_true(support_contains(in(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
+    assert_true(
+        support_contains(file(&h, "recover.log"), "server 2 (s2) does not give its ledger"));
     /* none of this has changed anything: with two that agree all is well */
-    assert_int_equal(rename(in(&h, "server2"), in(&h, "altered2")), 0);
-    assert_int_equal(two(&h, "restore", in(&h, "new2"), in(&h, "server2")), 0);
+    assert_int_equal(rename(file(&h, "server2"), file(&h, "altered2")), 0);
+    assert_int_equal(two(&h, "restore", file(&h, "new2"), file(&h, "server2")), 0);
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
+    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
     /* without a backup, in an empty folder; one that is mistyped is not made */
-    assert_int_equal(rename(in(&h, "server1"), in(&h, "recovered1")), 0);
+    assert_int_equal(rename(file(&h, "server1"), file(&h, "recovered1")), 0);
     assert_int_equal(recover(&h, 1), 1);
     assert_true(
-        support_contains(in(&h, "recover.log"), "does not exist: restore it from a backup"));
-    assert_int_equal(mkdir(in(&h, "server1"), 0700), 0);
+        support_contains(file(&h, "recover.log"), "does not exist: restore it from a backup"));
+    assert_int_equal(mkdir(file(&h, "server1"), 0700), 0);
     assert_int_equal(recover(&h, 1), 0);
-    assert_true(support_contains(in(&h, "recover.log"), "took over debits 1 to 4"));
+    assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
     start(&h, 1);
     assert_int_equal(share(&h, 0), 0);
 }
@@ -601,10 +609,10 @@ TEST(neighbours_that_disagree_recover_nobody)
 static int serve_purge(struct house *h, unsigned i)
 {
     const char *const a[] = {
-        "serve",   h->s.path, "--key", in(h, "s%u.key", i), "--folder", in(h, "server%u", i),
+        "serve",   h->s.path, "--key", file(h, "s%u.key", i), "--folder", file(h, "server%u", i),
         "--purge", NULL};
-    unlink(in(h, "purge.log"));
-    return support_run(in(h, "purge.log"), 30, a);
+    unlink(file(h, "purge.log"));
+    return support_run(file(h, "purge.log"), 30, a);
 }
 
 /* All sealed uploads, one after another. */
@@ -624,8 +632,8 @@ static void sealed_of(const char *path, struct bytes *out)
 static int check_statement(struct house *h, const char *study, const char *statement)
 {
     const char *const a[] = {"check", study, "--statement", statement, NULL};
-    unlink(in(h, "check.log"));
-    return support_run(in(h, "check.log"), 30, a);
+    unlink(file(h, "check.log"));
+    return support_run(file(h, "check.log"), 30, a);
 }
 
 TEST(what_is_purged_is_gone_and_signed_for)
@@ -639,37 +647,37 @@ TEST(what_is_purged_is_gone_and_signed_for)
     /* not while it runs */
     assert_int_equal(serve_purge(&h, 1), 1);
     assert_int_equal(support_stop(&h.server[1]), 0);
-    sealed_of(in(&h, "server1/store.sqlite"), &before);
+    sealed_of(file(&h, "server1/store.sqlite"), &before);
     assert_true(before.size > 200);
     assert_int_equal(serve_purge(&h, 1), 0);
-    assert_int_equal(file_read(in(&h, "server1/store.sqlite"), 1 << 24, &after, &quiet), ERR_OK);
+    assert_int_equal(file_read(file(&h, "server1/store.sqlite"), 1 << 24, &after, &quiet), ERR_OK);
     for (size_t at = 0; at + 32 <= before.size; at += 32)
         assert_null(memmem(after.data, after.size, before.data + at, 32));
-    assert_int_equal(access(in(&h, "server1/store.sqlite-wal"), F_OK), -1);
+    assert_int_equal(access(file(&h, "server1/store.sqlite-wal"), F_OK), -1);
     /* again is the same statement; the study is over here */
-    assert_int_equal(rename(in(&h, "server1/purge.txt"), in(&h, "first.txt")), 0);
+    assert_int_equal(rename(file(&h, "server1/purge.txt"), file(&h, "first.txt")), 0);
     assert_int_equal(serve_purge(&h, 1), 0);
-    assert_int_equal(file_read(in(&h, "first.txt"), 1 << 20, &before, &quiet), ERR_OK);
-    assert_int_equal(file_read(in(&h, "server1/purge.txt"), 1 << 20, &after, &quiet), ERR_OK);
+    assert_int_equal(file_read(file(&h, "first.txt"), 1 << 20, &before, &quiet), ERR_OK);
+    assert_int_equal(file_read(file(&h, "server1/purge.txt"), 1 << 20, &after, &quiet), ERR_OK);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
     {
-        const char *const a[] = {"serve",    h.s.path,          "--key", in(&h, "s1.key"),
-                                 "--folder", in(&h, "server1"), NULL};
-        assert_int_equal(support_run(in(&h, "serve.log"), 30, a), 5);
-        assert_true(support_contains(in(&h, "serve.log"), "have been purged"));
+        const char *const a[] = {
+            "serve", h.s.path, "--key", file(&h, "s1.key"), "--folder", file(&h, "server1"), NULL};
+        assert_int_equal(support_run(file(&h, "serve.log"), 30, a), 5);
+        assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
     }
     /* an owner checks it, and notices whatever was changed in it */
-    assert_int_equal(check_statement(&h, h.s.path, in(&h, "first.txt")), 0);
-    assert_true(support_contains(in(&h, "check.log"), "Server 1 (s1) states"));
-    assert_true(support_contains(in(&h, "check.log"), "  o1\n"));
+    assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")), 0);
+    assert_true(support_contains(file(&h, "check.log"), "Server 1 (s1) states"));
+    assert_true(support_contains(file(&h, "check.log"), "  o1\n"));
     for (long at = 0; at < (long)before.size; at += 41) {
-        flip_byte(in(&h, "first.txt"), at);
-        assert_int_equal(check_statement(&h, h.s.path, in(&h, "first.txt")) != 0, 1);
-        flip_byte(in(&h, "first.txt"), at);
+        flip_byte(file(&h, "first.txt"), at);
+        assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")) != 0, 1);
+        flip_byte(file(&h, "first.txt"), at);
     }
     assert_int_equal(
-        check_statement(&h, altered(&h, "rounds: 3", "rounds: 4"), in(&h, "first.txt")), 3);
+        check_statement(&h, altered(&h, "rounds: 3", "rounds: 4"), file(&h, "first.txt")), 3);
 }
 
 TEST(nothing_is_purged_before_its_time)
@@ -687,8 +695,8 @@ TEST(nothing_is_purged_before_its_time)
     bytes_clear(&page);
     assert_int_equal(support_stop(&h.server[0]), 0);
     assert_int_equal(serve_purge(&h, 0), 5);
-    assert_true(support_contains(in(&h, "purge.log"), "cannot be purged yet"));
-    assert_int_equal(access(in(&h, "server0/purge.txt"), F_OK), -1);
+    assert_true(support_contains(file(&h, "purge.log"), "cannot be purged yet"));
+    assert_int_equal(access(file(&h, "server0/purge.txt"), F_OK), -1);
     start(&h, 0);
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"complete\"}") == 1);
 }

@@ -31,8 +31,6 @@ struct scene {
     struct log log;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static void start_server(struct scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));

@@ -35,8 +35,6 @@ struct scene {
     struct outcome o;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 /* --- a table of everything -------------------------------------------------------------------- */
 
 static const char domain[] =

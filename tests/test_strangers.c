@@ -34,8 +34,6 @@ struct scene {
     uint16_t status; /* of server 0 */
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static void serve(struct scene *c, unsigned i)
 {
     char port[8];

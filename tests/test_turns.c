@@ -25,8 +25,6 @@ struct scene {
     struct netio *netio;
 };
 
-#define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-
 static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
 {
     const struct support_options o = {.owners = 1,

@@ -39,8 +39,6 @@ struct stage {
     bool mounts; /* those of this process are seen by nobody else, and go with it */
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static bool is_long(void)
 {
     return getenv("TREFOIL_LONG") != NULL;

@@ -28,8 +28,6 @@ struct scene {
     struct log log;
 };
 
-#define file(c, ...) support_path(&(c)->s, __VA_ARGS__)
-
 static int trefoil(struct scene *c, const char *const *words)
 {
     unlink(file(c, "said.log"));
