@@ -5,7 +5,7 @@
 void start_server(struct scene *c, unsigned i, const char *study)
 {
     c->server[i] = support_serve(&c->s, i, study);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 int share(struct scene *c, unsigned owner, const char *study, const char *data)

@@ -268,7 +268,7 @@ static void start_cheat(struct scene *c, unsigned i, const struct lie *lie)
     c->server[i] = fork();
     if (c->server[i] == 0)
         serve_falsely(c, i, lie);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 /* A study of counts in two rounds, everything shared, with one server that cheats. */

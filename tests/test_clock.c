@@ -58,7 +58,7 @@ static void start(struct scene *c, unsigned i)
     take_clock(c, i);
     c->server[i] = support_serve(&c->s, i, c->s.path);
     leave_clock();
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 static void scene_new(struct scene *c, const struct support_options *o)

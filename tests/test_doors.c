@@ -26,7 +26,7 @@ struct scene {
 static void serve(struct scene *c, unsigned i)
 {
     c->server[i] = support_serve(&c->s, i, c->s.path);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 static void scene_new(struct scene *c, const struct support_options *o)
@@ -201,7 +201,7 @@ TEST(slow_readers_do_not_hold_the_status_pages)
             "--status", text,     NULL};
         c.server[0] = support_start(file(&c, "server0.log"), a);
     }
-    assert_true(support_wait_for(file(&c, "server0.log"), "is ready", 10));
+    assert_true(support_wait_for(file(&c, "server0.log"), "is ready", 60));
     for (unsigned i = 0; i < SLOW; i++) {
         slow[i] = support_connect("127.0.0.1", port);
         assert_true(slow[i] >= 0);

@@ -32,7 +32,7 @@ static void start_server(struct scene *c, unsigned i)
 
 static bool is_ready(const struct scene *c, unsigned i)
 {
-    return support_wait_for(file(c, "server%u.log", i), "is ready", 10);
+    return support_wait_for(file(c, "server%u.log", i), "is ready", 60);
 }
 
 static bool has_ended(pid_t pid)

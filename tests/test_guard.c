@@ -427,7 +427,7 @@ TEST(a_server_that_stopped_serves_no_run)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         server[i] = i == 2 ? serve_with_status(&s, status) : support_serve(&s, i, s.path);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 10));
+        assert_true(support_wait_for(support_path(&s, "server%u.log", i), "is ready", 60));
     {
         const char *const a[] = {
             "share", s.path, support_path(&s, "o.csv"), "--key", support_path(&s, "o0.key"), NULL};
@@ -444,7 +444,7 @@ TEST(a_server_that_stopped_serves_no_run)
     assert_int_equal(support_stop(&server[2]), 0);
     unlink(support_path(&s, "server2.log"));
     server[2] = serve_with_status(&s, status);
-    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 10));
+    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
     assert_int_equal(support_stop(&server[2]), 0);
     assert_int_equal(resume(&s, 2), 0);
@@ -455,7 +455,7 @@ TEST(a_server_that_stopped_serves_no_run)
     assert_true(support_contains(support_path(&s, "resume.log"), "nothing stopped this server"));
     unlink(support_path(&s, "server2.log"));
     server[2] = support_serve(&s, 2, s.path);
-    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 10));
+    assert_true(support_wait_for(support_path(&s, "server2.log"), "is ready", 60));
     assert_int_equal(run_study(&s), 0);
     {
         const char *const a[] = {"audit", support_path(&s, "server0/audit.log"),

@@ -443,7 +443,7 @@ TEST(other_terms_are_named)
                                  "--listen", "127.0.0.1",
                                  NULL};
         c.server[1] = support_start(file(&c, "server%u.log", 1), a);
-        assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 10));
+        assert_true(support_wait_for(file(&c, "server%u.log", 1), "is ready", 60));
     }
     assert_int_equal(run_study(&c, "a.key", 0), 3);
     assert_true(support_contains(file(&c, "run%u.log", 0), "rounds"));

@@ -40,7 +40,7 @@ static void start_with(struct house *h, unsigned i, const char *study, const cha
     snprintf(port, sizeof port, "%u", h->status + i);
     unlink(file(h, "server%u.log", i));
     h->server[i] = support_start(file(h, "server%u.log", i), a);
-    assert_true(support_wait_for(file(h, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(h, "server%u.log", i), "is ready", 60));
 }
 
 static void start(struct house *h, unsigned i)

@@ -35,7 +35,7 @@ static void start_server(struct scene *c, unsigned i)
 {
     unlink(file(c, "server%u.log", i));
     c->server[i] = support_serve(&c->s, i, c->s.path);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 static void scene_new(struct scene *c, const struct support_options *o)

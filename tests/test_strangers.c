@@ -50,7 +50,7 @@ static void serve(struct scene *c, unsigned i)
                              NULL};
     snprintf(port, sizeof port, "%u", c->status);
     c->server[i] = support_start(file(c, "server%u.log", i), a);
-    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
 /* Server 0 may have so many files open; 0: as many as this process. */

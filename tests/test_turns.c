@@ -342,7 +342,7 @@ static void start_again(struct scene *c)
 {
     unlink(file(c, "server1.log"));
     c->server[1] = support_serve(&c->s, 1, c->s.path);
-    assert_true(support_wait_for(file(c, "server1.log"), "is ready", 10));
+    assert_true(support_wait_for(file(c, "server1.log"), "is ready", 60));
 }
 
 /*
