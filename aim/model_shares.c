@@ -13,8 +13,9 @@
 
 #include <math.h>
 
-#define FAR (-30.) /* below the mean by so many deviations what is left of a Gaussian is 1/x wide */
-#define HALVINGS 60
+#define FAR (-30.) /* deviations: what is left of a Gaussian has a mean of 1/x - 2/x^3 there */
+#define STEPS 60
+#define NEAR 1e-9    /* relative: of the sum of a group */
 #define SUM_LEAST 1. /* deviations: what a group has at least */
 
 static double below(double x)
@@ -25,7 +26,7 @@ static double below(double x)
 /* The mean of what a unit Gaussian around a has above 0. */
 static double mean_above(double a)
 {
-    return a < FAR ? -1 / a : a + normal_density(a) / below(a);
+    return a < FAR ? (2 / (a * a) - 1) / a : a + normal_density(a) / below(a);
 }
 
 /* A number of that distribution. */
@@ -35,29 +36,36 @@ static double draw_above(double a, struct random *r)
     return a < FAR ? log(u) / a : fmax(0, a - normal_quantile(u * below(a)));
 }
 
-static double sum_above(const double *y, const bool *never, uint32_t codes, double less)
+/*
+ * By how much less all must be, in deviations, for their means to add up to `sum`: Newton's steps
+ * from 0. The means are convex in it, so that no step goes too far.
+ */
+static double find_less(const double *y, const bool *never, uint32_t codes, double sum)
 {
-    double sum = 0;
-    for (uint32_t i = 0; i < codes; i++)
-        sum += never[i] ? 0 : mean_above(y[i] - less);
-    return sum;
+    double less = 0;
+    for (unsigned k = 0; k < STEPS; k++) {
+        double all = 0, slope = 0;
+        for (uint32_t i = 0; i < codes; i++) {
+            const double mean = never[i] ? 0 : mean_above(y[i] - less);
+            all += mean;
+            slope += never[i] ? 0 : 1 - mean * (mean - (y[i] - less)); /* the variance */
+        }
+        if (!(all > sum * (1 + NEAR) && slope > 0))
+            break;
+        less += (all - sum) / slope;
+    }
+    return less;
 }
 
 /* Counts of a group's codes, in deviations, in the place of what was measured of them. */
 static void learn_group(double *y, const bool *never, uint32_t codes, struct random *draw)
 {
-    double low = 0, high = 1, sum = 0;
+    double sum = 0, less;
     for (uint32_t i = 0; i < codes; i++)
         sum += never[i] ? 0 : y[i];
-    sum = fmax(sum, SUM_LEAST);
-    while (sum_above(y, never, codes, high) > sum)
-        high *= 2;
-    for (unsigned i = 0; i < HALVINGS && sum_above(y, never, codes, 0) > sum; i++) {
-        const double middle = (low + high) / 2;
-        *(sum_above(y, never, codes, middle) > sum ? &low : &high) = middle;
-    }
+    less = find_less(y, never, codes, fmax(sum, SUM_LEAST));
     for (uint32_t i = 0; i < codes; i++)
-        y[i] = draw != NULL ? draw_above(y[i] - low, draw) : mean_above(y[i] - low);
+        y[i] = draw != NULL ? draw_above(y[i] - less, draw) : mean_above(y[i] - less);
 }
 
 /* What was measured of an attribute's codes alone, pooled, in deviations; false if nothing was. */

@@ -141,6 +141,20 @@ TEST(what_may_be_of_codes_is_drawn)
     }
 }
 
+/* Of codes that are all alike each has as much, however far below 0 they were measured. */
+TEST(a_group_of_noise_is_shared_out_evenly)
+{
+    struct scene c CLEAN(scene_clear) = {0};
+    scene_new(&c, NULL);
+    for (double y = 100; y > -1e5; y -= 40 + fabs(y)) {
+        for (unsigned i = 0; i < CODES; i++)
+            c.y[i] = y + (i == 3 ? 1e-3 : 0);
+        assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+        for (unsigned i = 0; i < CODES; i++)
+            assert_true(fabs(model_share(c.model, 0)[i] - 1. / CODES) < 1e-4);
+    }
+}
+
 /* Far below 0 as well; and what cannot occur has nothing and is no part of the sum. */
 TEST(shares_are_some_whatever_was_measured)
 {
