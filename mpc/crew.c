@@ -87,14 +87,21 @@ enum err crew_topic(struct party *p, const struct session *session,
     return crew_far(p) != NULL ? crew_far(p)->topic(crew_far(p)->self, topic) : ERR_OK;
 }
 
+/* The crew that may work for a party now: without one, or in the midst of work, it is alone. */
+static const struct crew *crew_of(const struct party *p)
+{
+    static const struct crew alone = {.lanes = 1, .here = 1, .all = 1, .most = 1};
+    return p->crew != NULL && !p->crew->busy ? p->crew : &alone;
+}
+
 size_t crew_lanes(const struct party *p)
 {
-    return p->crew != NULL && !p->crew->busy ? p->crew->lanes : 1;
+    return crew_of(p)->lanes;
 }
 
 size_t crew_all(const struct party *p)
 {
-    return p->crew != NULL && !p->crew->busy ? p->crew->all : 1;
+    return crew_of(p)->all;
 }
 
 bool crew_deals(const struct party *p)
@@ -104,12 +111,12 @@ bool crew_deals(const struct party *p)
 
 size_t crew_here(const struct party *p)
 {
-    return p->crew != NULL && !p->crew->busy ? p->crew->here : 1;
+    return crew_of(p)->here;
 }
 
 size_t crew_most(const struct party *p)
 {
-    return p->crew != NULL && !p->crew->busy ? p->crew->most : 1;
+    return crew_of(p)->most;
 }
 
 const struct crew_far *crew_far(const struct party *p)
