@@ -238,24 +238,23 @@ enum err check_flush_lane(struct party *p, const struct check_ride *ride,
     if (f.c->owed && (matrices == NULL || matrices->plans->mades == 0))
         return ERR_MISUSE;
     f.c->flushes++;
-    if (guard->begin != NULL)
-        TRY(guard->begin(guard->self));
+    TRY(check_guard(guard, guard->begin));
     TRY(say(&f));
     TRY(prove(&f));
     check_log_clear(&f.c->log);
     check_numbers_clear(&f.c->numbers);
     f.c->owed = false;
     f.c->rode = ride != NULL;
-    return ride == NULL && guard->end != NULL ? guard->end(guard->self) : ERR_OK;
+    return ride == NULL ? check_guard(guard, guard->end) : ERR_OK;
 }
 
 enum err check_opened(struct party *p, bool fits)
 {
-    const struct check_guard *guard = p->check != NULL ? &p->check->limits.guard : NULL;
-    if (guard == NULL)
+    struct check *c = p->check;
+    if (c == NULL)
         return ERR_OK;
     if (!fits)
         return check_fail(p, "an index");
-    p->check->rode = false;
-    return guard->end != NULL ? guard->end(guard->self) : ERR_OK;
+    c->rode = false;
+    return check_guard(&c->limits.guard, c->limits.guard.end);
 }

@@ -106,8 +106,8 @@ static enum err flush_lane(void *self, struct party *lane, size_t k)
 enum err check_flush_with(struct party *p, struct check_ride *ride)
 {
     const struct check_guard *guard = &p->check->limits.guard;
-    if (guard->ready != NULL && p->lane == 0 && !p->check->in_jobs)
-        TRY(guard->ready(guard->self));
+    if (p->lane == 0 && !p->check->in_jobs)
+        TRY(check_guard(guard, guard->ready));
     TRY(say_lanes(p));
     return crew_each(p, flush_lane, ride);
 }
@@ -141,10 +141,8 @@ enum err check_begin_jobs(struct party *p)
         return ERR_OK;
     guard = &p->check->limits.guard;
     TRY(check_agree(p));
-    if (guard->ready != NULL)
-        TRY(guard->ready(guard->self));
-    if (guard->begin != NULL)
-        TRY(guard->begin(guard->self));
+    TRY(check_guard(guard, guard->ready));
+    TRY(check_guard(guard, guard->begin));
     p->check->in_jobs = true;
     return ERR_OK;
 }
@@ -158,5 +156,5 @@ enum err check_end_jobs(struct party *p, enum err e)
     p->check->in_jobs = false;
     if (e == ERR_CHEAT && !check_failure(p).failed)
         return check_fail(p, "what another process of this server computed");
-    return e == ERR_OK && guard->end != NULL ? guard->end(guard->self) : e;
+    return e == ERR_OK ? check_guard(guard, guard->end) : e;
 }

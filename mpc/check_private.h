@@ -65,6 +65,12 @@ enum err check_heard(const struct party *p) MUST_CHECK;
 /* check_agree() of one lane. */
 enum err check_agree_lane(struct party *p) MUST_CHECK;
 
+/* Asks or tells the guard, by one of its functions; ERR_OK where it has none. */
+static inline enum err check_guard(const struct check_guard *guard, enum err (*call)(void *self))
+{
+    return call != NULL ? call(guard->self) : ERR_OK;
+}
+
 /* Something does not fit: logs it, ends the session and gives ERR_CHEAT. */
 enum err check_fail(struct party *p, const char *what) MUST_CHECK;
 
