@@ -8,8 +8,6 @@
 #ifndef TREFOIL_BASE_RANDOM_H
 #define TREFOIL_BASE_RANDOM_H
 
-#include "base/error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,6 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-#include <string.h>
-
 static bool begin_digest(EVP_MD_CTX **digest)
 {
     *digest = EVP_MD_CTX_new();

@@ -1,7 +1,5 @@
 #include "mpc/check_claims.h"
 
-#include <string.h>
-
 #define DIGITS 8 /* of 8 bits in theta */
 
 static size_t words_of(enum ring ring)

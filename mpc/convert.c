@@ -3,8 +3,6 @@
 #include "mpc/carry.h"
 #include "mpc/note.h"
 
-#include <string.h>
-
 #define STEP 512 /* lanes at a time, where words are made on the stack */
 
 /* --- numbers to bits -------------------------------------------------------------------------- */

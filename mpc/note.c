@@ -4,8 +4,6 @@
 #include "mpc/width.h"
 #include "mpc/words.h"
 
-#include <string.h>
-
 #define STEP ((size_t)1024) /* lanes noted at a time; a multiple of 64 */
 
 /* What one component of a truncation's right side is made of; w may be NULL, for zeros. */

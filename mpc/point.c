@@ -1,5 +1,7 @@
 #include "mpc/point.h"
 
+#include "mpc/share.h"
+
 const uint64_t point_cosine[POINT_TERMS] = {
     0x4ef4f326f9177969, 0x040f07c206d6b0ed, 0x00155d3c7e3cbffa,
     0x00003c3ea0d12375, 0x00000069b47ca881, 0x000000007e74e28e,

@@ -11,7 +11,7 @@
 #ifndef TREFOIL_MPC_POINT_H
 #define TREFOIL_MPC_POINT_H
 
-#include "mpc/share.h"
+#include <stdint.h>
 
 #define POINT_BITS 60
 #define POINT_TERMS 9

@@ -3,8 +3,6 @@
 #include "mpc/check.h"
 #include "mpc/width.h"
 
-#include <string.h>
-
 #define WIDTH 64
 #include "mpc/ring_body.inc"
 

@@ -1,8 +1,6 @@
 #include "mpc/order.h"
 #include "protocols/link_private.h"
 
-#include <string.h>
-
 /* 1 in the lanes below n of a vector's word `at`. */
 static uint64_t lanes_below(size_t n, size_t at)
 {

@@ -4,8 +4,6 @@
 #include "mpc/ring.h"
 #include "protocols/mask.h"
 
-#include <string.h>
-
 /* Cells of a portion where counts are cut by cells: fewer are not worth its rounds. */
 #define CELLS_LEAST ((size_t)512)
 #define WORD ((size_t)64) /* what is cut ends with words */
