@@ -172,11 +172,14 @@ static enum err measure_one_ways(struct loop *l)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-/* sigma and epsilon of the round that comes. */
+/* sigma and epsilon of the round that comes, no larger than scores have room for. */
 static enum err enter(struct loop *l)
 {
     const struct schedule *s = &l->schedule;
+    const double most = l->options->bounds.epsilon;
     l->epsilon = s->finished ? 0 : s->epsilon - l->options->select_slack;
+    if (most > 0)
+        l->epsilon = fmin(l->epsilon, most);
     if (!s->finished && !(l->epsilon > 0))
         return log_fail(
             l->log, ERR_RANGE,

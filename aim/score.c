@@ -290,43 +290,49 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
     return ERR_OK;
 }
 
-/* Whether every plan of some of the candidates, as select_room() says, has a width that fits. */
-static bool has_room(const struct select_terms *t, double most, const uint64_t *penalty)
+/*
+ * Up to which epsilon every plan of some of the candidates, as select_room() says, has a width that
+ * fits; 0: none from the terms' on need have one.
+ */
+static double epsilon_with_room(const struct select_terms *t, const uint64_t *penalty)
 {
     const int grid = (int)(score_bits(t->score) + change_bits(t)) + 1;
     const double limit = 0x1.fffp61; /* 2^62 less the noise of any shift, and less rounding */
-    double least = INFINITY;
+    double least = INFINITY, most = INFINITY;
     for (size_t i = 0; i < t->candidates; i++)
         least = fmin(least, t->workload->query[t->query[i]].weight);
     if (ldexp(t->epsilon, SCORE_SHIFT_MAX - grid) * least <
         SCORE_MULTIPLIER_MIN * largest_weight(t))
-        return false;
+        return 0;
     for (size_t i = 0; i < t->candidates; i++) {
         const double weight = t->workload->query[t->query[i]].weight,
-                     multiplier = fmax(ldexp(most, SCORE_SHIFT_MIN - grid),
-                                       2 * SCORE_MULTIPLIER_MIN * weight / least);
-        if (multiplier * ((double)range_of(t, t->query[i]) + (double)penalty[i]) > limit)
-            return false;
+                     multiplier = limit / ((double)range_of(t, t->query[i]) + (double)penalty[i]);
+        if (multiplier < 2 * SCORE_MULTIPLIER_MIN * weight / least)
+            return 0;
+        most = fmin(most, ldexp(multiplier, grid - SCORE_SHIFT_MIN));
     }
-    return true;
+    return most >= t->epsilon ? most : 0;
 }
 
-enum err select_room(const struct select_terms *terms, double most, unsigned *room, struct log *log)
+enum err select_room(const struct select_terms *terms, double *most, unsigned *room,
+                     struct log *log)
 {
     uint64_t *multiplier CLEAN(memory_release) = NULL, *penalty CLEAN(memory_release) = NULL;
     struct select_terms t = *terms;
     struct select_plan first;
+    double fits;
     TRY(memory_new(&multiplier, t.candidates));
     TRY(memory_new(&penalty, t.candidates));
     TRY(select_plan(&t, multiplier, penalty, &first, log));
-    for (t.bounds.bits = SCORE_BITS_MAX; !has_room(&t, most, penalty); t.bounds.bits--)
-        if (t.bounds.bits == terms->bounds.bits)
-            return log_fail(
-                log, ERR_RANGE,
-                "select: scores of counts of up to 2^%u could need more than %d bits in "
-                "a later round; lower the bound on rows or the number of cells, or make "
-                "weights more even",
-                terms->bounds.bits, SCORE_WIDTH_MAX);
+    t.bounds.bits = SCORE_BITS_MAX;
+    while ((fits = epsilon_with_room(&t, penalty)) < *most && t.bounds.bits > terms->bounds.bits)
+        t.bounds.bits--;
+    if (fits == 0)
+        return log_fail(log, ERR_RANGE,
+                        "select: scores of counts of up to 2^%u could need more than %d bits; "
+                        "lower the bound on rows or the number of cells, or make weights more even",
+                        terms->bounds.bits, SCORE_WIDTH_MAX);
+    *most = fmin(*most, fits);
     *room = t.bounds.bits;
     return ERR_OK;
 }

@@ -38,7 +38,8 @@ struct score_bounds {
     /* what l is made of: the most that owners of counts count in a cell of a maximal marginal, and
      * the most rows that others send (aim/merge.h) */
     uint64_t counts, rows;
-    unsigned room; /* the most that merges may make of l; below it: nothing more */
+    unsigned room;  /* the most that merges may make of l; below it: nothing more */
+    double epsilon; /* the most that a selection may have; 0: any */
 };
 
 uint64_t score_total(const struct score_bounds *b, uint32_t query);
@@ -94,13 +95,14 @@ enum err select_plan(const struct select_terms *terms, uint64_t *multiplier, uin
 /*
  * The most that merges may make of l, so that every selection of a run has a plan: of any of the
  * terms' candidates, with any epsilon from the terms' to `most` and any sigma up to the terms'.
- * ERR_RANGE, logged with what to change, where that is less than the terms' own l.
+ * Where that is less than the terms' own l, this is the room, and `most` becomes so small that it
+ * suffices; ERR_RANGE, logged with what to change, where it would be below the terms' epsilon.
  *
  * Let f be the least shift, 24 at least, at which all m_q >= 2^8. Then m_q < 2^9 w_q / min w, or f
  * is 24 and m_q <= 2^13 `most` (of squares 2^(22-l) `most`). Where such multipliers have a width of
  * at most 63, select_plan() finds this f or a larger one.
  */
-enum err select_room(const struct select_terms *terms, double most, unsigned *room,
+enum err select_room(const struct select_terms *terms, double *most, unsigned *room,
                      struct log *log) MUST_CHECK;
 
 /*

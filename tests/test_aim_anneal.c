@@ -174,6 +174,23 @@ TEST(annealing_follows_its_schedule)
     assert_true(lowered > 3);
 }
 
+TEST(selections_have_no_more_than_scores_have_room_for)
+{
+    struct stage s CLEAN(stage_free) = stage_new(3000);
+    struct aim_options o = options_of(&s, 0.05);
+    struct aim_result *a CLEAN(aim_result_free) = NULL;
+    const double first = sqrt(8 * 0.1 * 0.05 / (16 * ATTRIBUTES));
+    unsigned capped = 0;
+    o.bounds.epsilon = 1.5 * first;
+    assert_int_equal(run(&s, &o, 1, 0, &a), ERR_OK);
+    for (size_t i = 1; i < a->rounds; i++) {
+        assert_true(a->round[i].epsilon <= o.bounds.epsilon);
+        capped += a->round[i].epsilon == o.bounds.epsilon;
+    }
+    assert_in_range(capped, 2, a->rounds - 2);
+    assert_true(a->round[a->rounds - 1].last && a->round[a->rounds - 1].spent <= 0.05);
+}
+
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
 TEST(random_schedules_never_exceed_the_budget)
 {

@@ -177,15 +177,15 @@ static double between(struct random *r, double low, double high)
 }
 
 /*
- * Where a study has room, every selection of a run has a plan: of any candidates, at any epsilon,
- * with counts as large as merges may make them. And far beyond it not.
+ * Where a study has room, every selection of a run has a plan: of any candidates, at any epsilon
+ * that is left, with counts as large as merges may make them. And far beyond it not.
  */
 TEST(every_selection_has_a_plan_where_there_is_room)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
     struct domain *d CLEAN(domain_free) = support_domain(size, 4);
     struct random r;
-    unsigned roomy = 0, tight = 0, refused = 0, beyond = 0;
+    unsigned roomy = 0, tight = 0, refused = 0, beyond = 0, less = 0;
     random_seed_u64(&r, 13);
     for (int run = 0; run < 600; run++) {
         static const struct clique given[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {3}}};
@@ -196,7 +196,7 @@ TEST(every_selection_has_a_plan_where_there_is_room)
         unsigned room;
         struct select_plan plan;
         struct select_terms t = {.domain = d, .query = query}, one;
-        double most;
+        double most, asked;
         assert_int_equal(workload_new(&w, d, given, weight, 4, NULL), ERR_OK);
         assert_in_range(w->queries, 1, 8);
         t.workload = w;
@@ -211,11 +211,14 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             query[t.candidates] = (uint32_t)t.candidates;
             total[t.candidates] = random_below(&r, UINT64_C(1) << (10 + random_below(&r, 34)));
         }
-        if (select_room(&t, most, &room, NULL) != ERR_OK) {
+        asked = most;
+        if (select_room(&t, &most, &room, NULL) != ERR_OK) {
             refused++;
             continue;
         }
         assert_in_range(room, t.bounds.bits, SCORE_BITS_MAX);
+        assert_true(most == asked || (most >= t.epsilon && most < asked && room == t.bounds.bits));
+        less += most < asked;
         *(room > t.bounds.bits ? &roomy : &tight) += 1;
         for (int k = 0; k < 30; k++) {
             one = t;
@@ -238,7 +241,7 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             beyond += select_plan(&one, m, p, &plan, NULL) != ERR_OK;
         }
     }
-    assert_true(roomy > 100 && tight > 5 && refused > 50 && beyond > 50);
+    assert_true(roomy > 100 && tight > 5 && refused > 50 && beyond > 50 && less > 5);
 }
 
 /*

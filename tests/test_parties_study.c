@@ -398,7 +398,7 @@ TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
 {
     struct bounds *b CLEAN(bounds_free) = NULL;
     expect_too_much(*state, 64, 64, "rounds: 4\n",
-                    "scores of counts of up to 2^37 could need more than 63 bits in a later round");
+                    "scores of counts of up to 2^37 could need more than 63 bits");
     expect_too_much(*state, 512, 64, "rounds: 4\n", "scores need 64 bits even at the coarsest");
     expect_too_much(*state, 512, 64, "rounds: annealed\n", "a round is too small to weigh age");
     assert_int_equal(bounds_of(*state, 32, 64, "rounds: 4\n", &b), ERR_OK);

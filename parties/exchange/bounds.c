@@ -92,7 +92,8 @@ static enum err find_room(const struct study *study, struct score_bounds *b, str
     for (uint32_t q = 0; q < all.candidates; q++)
         query[q] = q;
     all.query = query;
-    return select_room(&all, schedule_epsilon_most(&start), &b->room, log);
+    b->epsilon = schedule_epsilon_most(&start);
+    return select_room(&all, &b->epsilon, &b->room, log);
 }
 
 enum err bounds_new(struct bounds **bounds, const struct study *study, struct log *log)

@@ -171,7 +171,6 @@ static enum err read_part(struct line_reader *in, const struct study_server *ser
 
 static enum err parse(struct receipt *r, const struct study *study, struct line_reader *in)
 {
-    *r = (struct receipt){0};
     TRY(read_head(in, study));
     TRY(read_subject(in, study, r));
     for (size_t i = 0; i < STUDY_SERVERS; i++)
@@ -186,6 +185,7 @@ enum err receipt_parse(struct receipt *r, const struct study *study, const char 
                        const void *text, size_t n, struct log *log)
 {
     struct line_reader in CLEAN(line_clear) = {0};
+    *r = (struct receipt){0};
     TRY(line_text(&in, path, text, n, log));
     return parse(r, study, &in);
 }
@@ -194,6 +194,7 @@ enum err receipt_load(struct receipt *r, const struct study *study, const char *
                       struct log *log)
 {
     struct line_reader in CLEAN(line_clear) = {0};
+    *r = (struct receipt){0};
     TRY(line_file(&in, path, RECEIPT_FILE_MAX, log));
     return parse(r, study, &in);
 }

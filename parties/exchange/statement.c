@@ -96,7 +96,7 @@ static enum err check_signature(struct line_reader *in, const struct study *stud
     uint8_t signature[KEYS_SIGNATURE_SIZE];
     const size_t n = in->next;
     const char *rest = field(in, "signature");
-    if (rest == NULL || line_next(in) != NULL || keys_signature_parse(signature, rest) != ERR_OK)
+    if (rest == NULL || keys_signature_parse(signature, rest) != ERR_OK || line_next(in) != NULL)
         return ERR_FORMAT;
     return public_identity_verify(&study->server[s->server].key, LABEL, text, n, signature);
 }
