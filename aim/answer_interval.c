@@ -75,7 +75,7 @@ static enum err play(void *self, size_t lane, struct model *copy)
         TRY(model_sums_new(&sums, copy));
         for (size_t k = 0; k < v->answers; k++)
             if (has_values(v, k))
-                TRY(answer_again(v, k, sum, sums, &inside, 1 + r));
+                TRY(answer_again(v, k, sum, sums, &inside, ~(uint64_t)r)); /* no refit's */
     }
     return ERR_OK;
 }

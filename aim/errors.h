@@ -4,7 +4,8 @@
  * Two things are wrong with a model.
  *
  *   noise    of its measurements. It is fitted again to measurements that have as much noise once
- *            more, ERRORS_REFITS times; an answer's error is how it differs between these.
+ *            more, ERRORS_REFITS times; an answer's error is how it differs between these. How
+ *            groups are shared out is drawn from what is likely of them (aim/model_shares.c).
  *   gaps     Of columns that no measured marginal holds together the model knows only through
  *            others. How wrong it is then is learned from measured marginals that are held back
  *            from a fit (aim/errors_learn.c). And nobody counted inside bins: how wrong the density

@@ -40,13 +40,11 @@ static unsigned iterations(const struct model *m, unsigned propagations)
 /* --- refits ----------------------------------------------------------------------------------- */
 
 /* The measurements with noise once more; their numbers are in `room`. */
-static enum err disturb(const struct work *w, uint64_t seed, struct measurement **out,
+static enum err disturb(const struct work *w, struct random *r, struct measurement **out,
                         double **room)
 {
     const struct domain *d = w->model->domain;
     size_t cells = 0, at = 0;
-    struct random r;
-    random_seed_u64(&r, seed);
     TRY(memory_new(out, w->count));
     for (size_t i = 0; i < w->count; i++)
         cells += measurement_cells(&w->measurement[i], d);
@@ -57,8 +55,7 @@ static enum err disturb(const struct work *w, uint64_t seed, struct measurement 
         (*out)[i] = *x;
         (*out)[i].y = *room + at;
         for (size_t c = 0; c < cells; c++)
-            (*room)[at++] = x->y[c] +
-                            x->sigma * ldexp((double)random_gauss(&r), -RANDOM_GAUSS_BITS);
+            (*room)[at++] = x->y[c] + x->sigma * ldexp((double)random_gauss(r), -RANDOM_GAUSS_BITS);
     }
     return ERR_OK;
 }
@@ -100,11 +97,11 @@ static enum err refit(const struct work *w, size_t number, struct model *m)
     double *room CLEAN(memory_release) = NULL;
     struct fit_result result;
     struct random r;
-    TRY(disturb(w, number + 1, &noisier, &room));
+    random_seed_u64(&r, number + 1);
+    TRY(disturb(w, &r, &noisier, &room));
     begin(m, w->model, NULL);
     m->total = model_estimate_total(m->domain, noisier, w->count);
     TRY(model_fit(m, noisier, w->count, iterations(m, PROPAGATIONS), &result, w->log));
-    random_seed_u64(&r, number + 1);
     TRY(shares_learn(m, w->measurement, w->count, &r));
     keep(w->errors, number, w->model, m);
     return ERR_OK;

@@ -17,6 +17,7 @@
 #define STEPS 60
 #define NEAR 1e-9    /* relative: of the sum of a group */
 #define SUM_LEAST 1. /* deviations: what a group has at least */
+#define GRID 0x1p-20 /* deviations: so that libraries that differ in a last bit give one model */
 
 static double below(double x)
 {
@@ -64,8 +65,10 @@ static void learn_group(double *y, const bool *never, uint32_t codes, struct ran
     for (uint32_t i = 0; i < codes; i++)
         sum += never[i] ? 0 : y[i];
     less = find_less(y, never, codes, fmax(sum, SUM_LEAST));
-    for (uint32_t i = 0; i < codes; i++)
-        y[i] = draw != NULL ? draw_above(y[i] - less, draw) : mean_above(y[i] - less);
+    for (uint32_t i = 0; i < codes; i++) {
+        const double rows = draw != NULL ? draw_above(y[i] - less, draw) : mean_above(y[i] - less);
+        y[i] = fmax(rint(rows / GRID), 1) * GRID;
+    }
 }
 
 /* What was measured of an attribute's codes alone, pooled, in deviations; false if nothing was. */

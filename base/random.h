@@ -2,8 +2,9 @@
  * base/random.h - a seeded generator: ChaCha20 (libsodium) run as a stream.
  *
  * The same seed gives the same numbers on every machine, up to the last bit of logl() and cosl() in
- * the two lattice samplers. random_fresh() makes it a cryptographic generator. With a seed from a
- * person it serves synthetic rows and tests, never noise that has to protect anyone.
+ * the two lattice samplers, and of log(), sin() and cos() in random_normals(). random_fresh() makes
+ * it a cryptographic generator. With a seed from a person it serves synthetic rows and tests, never
+ * noise that has to protect anyone.
  */
 #ifndef TREFOIL_BASE_RANDOM_H
 #define TREFOIL_BASE_RANDOM_H

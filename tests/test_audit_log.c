@@ -170,7 +170,7 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Every byte, changed in two ways; every byte left out; every length. */
+/* Every byte, changed in two ways; every byte left out; every line's end another; every length. */
 TEST(no_byte_can_be_changed)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -193,6 +193,16 @@ TEST(no_byte_can_be_changed)
         bytes_put(&less, whole.data, k);
         bytes_put(&less, whole.data + k + 1, whole.size - k - 1);
         write_file(path, &less, less.size);
+        assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
+    }
+    for (size_t k = 0; k < whole.size; k++) {
+        struct bytes more CLEAN(bytes_clear) = {0};
+        if (whole.data[k] != '\n')
+            continue;
+        bytes_put(&more, whole.data, k);
+        bytes_put_u8(&more, '\r');
+        bytes_put(&more, whole.data + k, whole.size - k);
+        write_file(path, &more, more.size);
         assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
     }
     /* cut anywhere but at a line's end one log alone shows it; cut there, a neighbour's does */

@@ -145,6 +145,7 @@ enum err release_errors(const char *folder, const struct aim_result *result,
                    log));
     if (e != NULL)
         return errors_save(path, e, result->model, log);
-    log_warn(log, "the model has too many parameters for error bars: answers come without");
+    log_warn(log,
+             "the model has too many parameters for error bars: answers come without intervals");
     return ERR_OK;
 }

@@ -194,7 +194,7 @@ static enum err sort(struct front *f, const struct intake_message *m, enum role 
 static enum err take_token(struct front *f, struct intake_message *m, bool *goes_on)
 {
     struct reader in = reader_of(m->p, m->n);
-    const char *words = "what follows a token is not so long";
+    const char *words = "the message with the token is too long";
     const enum err e = m->n > MESSAGE_TOKEN_MOST
                            ? ERR_FORMAT
                            : seats_take(f->seats, m->from, &in, &m->who, &words);

@@ -87,7 +87,7 @@ static void fail(void *self)
     }
     atomic_store(&g->failed, true);
     if (store_guard_fail(g->store) != ERR_OK)
-        log_error(g->log, "the disk does not have it that a check failed: look into it before this "
+        log_error(g->log, "cannot write to the disk that a check failed: look into it before this "
                           "server is started again");
 }
 

@@ -20,7 +20,9 @@ static enum err work(struct worker *w)
         worker_heed_neighbours(w);
         worker_show_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
-            log_warn(w->site->log, "the run was not heard of for too long; its session is closed");
+            log_warn(
+                w->site->log,
+                "nothing was heard from the run's program for too long; its session is closed");
             worker_close_session(w);
         }
     }

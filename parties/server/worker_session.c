@@ -295,7 +295,7 @@ static enum err name_left_out(struct worker *w)
         if (!left_out[i])
             continue;
         log_warn(&w->log,
-                 "the upload of %s is not sorted by person, and is left out; it should run "
+                 "the upload of %s is not sorted by person, and is left out; its owner should run "
                  "trefoil share --replace, before a run has paid for anything",
                  study->owner[i].name);
         memcpy(line.run, w->run, sizeof line.run);
@@ -361,7 +361,7 @@ void worker_log_caught(struct worker *w, uint32_t round)
     memcpy(caught.run, w->run, sizeof caught.run);
     snprintf(caught.phase, sizeof caught.phase, "%s", net_phase_name(failure.phase));
     if (audit_caught(w->site->audit, &caught) != ERR_OK)
-        log_warn(w->site->log, "the audit log does not have that a check failed");
+        log_warn(w->site->log, "cannot write to the audit log that a check failed");
 }
 
 /* A server that has stopped does nothing; one that stops while it does says so. */
