@@ -52,6 +52,11 @@ char *line_next(struct line_reader *r)
     return line;
 }
 
+bool line_says_nothing(const char *line)
+{
+    return line[0] == '\0' || (line[0] == '#' && strchr(line, '\x01') == NULL);
+}
+
 char *line_value(char *line, const char *word)
 {
     const size_t n = strlen(word);

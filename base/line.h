@@ -29,6 +29,8 @@ void line_clear(struct line_reader *r);
 
 /* The next line, for the caller to take apart; NULL where it is missing, which counts as well. */
 char *line_next(struct line_reader *r);
+/* Whether it is empty or a comment: one that is whole, or what stood there would be lost. */
+bool line_says_nothing(const char *line);
 /* What a line has after `word` and a space; NULL if it does not begin with them. */
 char *line_value(char *line, const char *word);
 

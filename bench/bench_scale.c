@@ -163,7 +163,7 @@ int main(int argc, char **argv)
 {
     struct figures f;
     unsigned owners = 100000, listed = 0;
-    const struct figures_option options[] = {{.name = "owners", .count = &owners},
+    const struct figures_option options[] = {{.name = "owners", .count = &owners, .zero = true},
                                              {.name = "listed", .count = &listed}};
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     cast_begin();

@@ -32,7 +32,7 @@ static bool take(const struct figures_option *o, const char *value)
         return true;
     }
     number = strtod(value, &end);
-    if (end == value || *end != '\0' || !(number >= 0) ||
+    if (end == value || *end != '\0' || !(number >= (o->count != NULL && !o->zero ? 1 : 0)) ||
         (o->count != NULL && (number > 1e9 || number != floor(number))))
         return false;
     if (o->count != NULL)

@@ -16,6 +16,7 @@ struct figures_option {
     bool *flag;       /* set; it has no value */
     const char **text;
     unsigned *count;
+    bool zero; /* which may be 0 */
     double *number;
     /* may come up to `most` times, with a text each: how many came, and these go to text[..] */
     size_t *given, most;

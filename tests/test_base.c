@@ -239,6 +239,8 @@ TEST(lines_are_taken_whole_and_named)
     assert_null(line_next(&r));
     assert_int_equal(line_text(&r, "none", NULL, 0, &log), ERR_OK);
     assert_null(line_next(&r));
+    assert_true(line_says_nothing("") && line_says_nothing("# a comment"));
+    assert_false(line_says_nothing("word") || line_says_nothing("# a \x01"));
     assert_int_equal(r.number, 1);
 }
 

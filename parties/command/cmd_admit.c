@@ -93,7 +93,7 @@ static enum err each_line(struct admit *a, const char *path,
     struct line_reader in CLEAN(line_clear) = {0};
     TRY(line_file(&in, path, FILE_MOST, a->log));
     for (const char *line; (line = line_next(&in)) != NULL;)
-        if (*line != '\0' && *line != '#')
+        if (!line_says_nothing(line))
             TRY(take(a, &in, line));
     return ERR_OK;
 }

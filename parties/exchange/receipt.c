@@ -105,7 +105,7 @@ static enum err next_value(struct line_reader *in, const char *word, char **valu
         if (line == NULL)
             return log_fail(in->log, ERR_FORMAT, "%s ends where the line \"%s ...\" should follow",
                             in->path, word);
-    } while (line[0] == '\0' || line[0] == '#');
+    } while (line_says_nothing(line));
     *value = line_value(line, word);
     if (*value == NULL)
         return line_fail(in, ERR_FORMAT, "the line \"%s ...\" should stand here", word);

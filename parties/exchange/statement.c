@@ -125,6 +125,8 @@ enum err statement_read(struct statement *s, const struct study *study, const ch
     else if (e == ERR_AUTH)
         log_error(log, "%s is not signed by the key of server %u (%s), or was changed", path,
                   s->server, study->server[s->server].name);
+    else if (e == ERR_FORMAT && in.number == 1)
+        log_error(log, "%s is not a statement of trefoil serve --purge", path);
     else if (e == ERR_FORMAT)
         e = line_fail(&in, e, "this is not a line of a statement of trefoil serve --purge");
     if (e != ERR_OK)

@@ -25,7 +25,7 @@ static enum err take_line(struct witness *w, const struct line_reader *in, const
     struct head head;
     unsigned server;
     enum err e;
-    if (line[0] == '\0' || line[0] == '#' || strncmp(line, against, sizeof against - 1) == 0)
+    if (line_says_nothing(line) || strncmp(line, against, sizeof against - 1) == 0)
         return ERR_OK;
     if (signature != NULL) /* or what was spent would be forgotten */
         TRY(version_check(in->path, signature, strlen(signature), "trefoil-sig1-", 1, w->log));

@@ -89,7 +89,7 @@ static enum err take_line(struct book *b, const struct line_reader *in, char *li
     const char *format = line_value(line, "format");
     if (in->cut)
         return ERR_DATA;
-    if (line[0] == '#')
+    if (line[0] != '\0' && line_says_nothing(line))
         return ERR_OK;
     if (format != NULL) {
         TRY(version_check(in->path, format, strlen(format), label, 1, in->log));
