@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The commands of a document, as one script: its blocks of ```sh in their order, or those of the chapters whose
 # headings are from FROM to before TO. A block whose first line is "# needs X and Y" is left out, and the script
-# says "# SKIP" and why, unless each of those is a program that is here or named in HAVE ("root", "systemd").
+# says "# SKIP" and why, unless each of those is a program that is here or named in HAVE ("root", "systemd"), and not in LACK.
 #
 #   tests/commands.sh docs/operating.md [FROM [TO]]
 set -u
 text=$1 from=${2:-} to=${3:-}
 have=" ${HAVE:-} "
 for name in $(sed -n 's/^# needs //p' "$text" | sed 's/ and / /g'); do
-    [ "$name" != root ] && [ "$name" != systemd ] && command -v "$name" >/dev/null && have+="$name "
+    [ "$name" != root ] && [ "$name" != systemd ] && [[ " ${LACK:-} " != *" $name "* ]] && command -v "$name" >/dev/null && have+="$name "
 done
 echo "trap 'kill \$(jobs -p) 2>/dev/null || true' EXIT" # servers do not outlive the script, wherever it ends
 awk -v from="$from" -v to="$to" -v have="$have" '

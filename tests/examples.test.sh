@@ -5,6 +5,8 @@ set -u
 
 # a build with unixODBC, and SQLite's driver
 ldd "$trefoil" | grep -q libodbc && odbcinst -q -d -n SQLite3 >/dev/null 2>&1 && export HAVE="sqlite-odbc"
+# Python cannot load a sanitizer or gcov
+[[ ${TREFOIL_OUT:-build/gcc} != *-* ]] || export LACK=python3
 
 example() { # NAME: its commands run
     page "docs/examples/$1/README.md" "$1" "the commands of $1 run, one after another"

@@ -253,7 +253,8 @@ TEST(a_statement_that_was_changed_is_none)
     }
     for (size_t n = 0; n < text.size; n++) {
         const struct bytes part = {.data = text.data, .size = n};
-        expect(read_statement(&d, &part), ERR_FORMAT, "this is not a line of a statement", "cut");
+        expect(read_statement(&d, &part), ERR_FORMAT, "a statement of trefoil serve --purge",
+               "cut");
     }
     text.data[20] = '\0';
     expect(read_statement(&d, &text), ERR_FORMAT, "this is not a line of a statement", "NUL");

@@ -302,7 +302,7 @@ TEST(a_run_that_is_not_heard_of_ends)
     assert_int_equal(withdraw(&c, 0), 5); /* it may have been counted */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
-                                     "not heard of for too long; its session is closed", 10));
+                                     "nothing was heard from the run's program for too long", 10));
     assert_int_equal(withdraw(&c, 0), 0);
     disconnect_all(&dead);
 }
