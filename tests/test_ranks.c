@@ -42,7 +42,7 @@ static const char *ranked_program(void)
 /* Its process; `ports`: where each server's second rank listens. */
 static pid_t start_ranked(struct scene *c, unsigned i, unsigned ranks, uint16_t ports)
 {
-    char place[40], number[8], lanes[8];
+    char place[40], number[12], lanes[12];
     const char *const a[] = {SUPPORT_MPIRUN,
                              "-n",
                              number,
