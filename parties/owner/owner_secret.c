@@ -63,7 +63,7 @@ static enum err check_version(const struct bytes *text, const char *path, struct
 {
     static const char word[] = "\nformat ";
     const size_t skip = sizeof word - 1;
-    const uint8_t *at = memmem(text->data, text->size, word, skip);
+    const uint8_t *at = text->size > 0 ? memmem(text->data, text->size, word, skip) : NULL;
     if (at == NULL)
         return ERR_OK;
     at += skip;
