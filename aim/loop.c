@@ -114,17 +114,14 @@ static enum err keep_apart(const struct aim_options *o, bool **keep)
 
 enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows)
 {
-    const struct domain *d = o->domain;
+    struct merges expected CLEAN(merges_clear) = {0};
     bool *keep CLEAN(memory_release) = NULL;
     TRY(keep_apart(o, &keep));
-    *grouped = (struct domain){.attributes = d->attributes};
-    TRY(memory_new(&grouped->attribute, d->attributes));
-    for (size_t i = 0; i < d->attributes; i++) {
-        grouped->attribute[i] = d->attribute[i];
+    TRY(merges_none(&expected, o->domain));
+    for (size_t i = 0; i < expected.attributes; i++)
         if (!keep[i])
-            grouped->attribute[i].size = merges_expect(&d->attribute[i], rows, aim_sigma(o));
-    }
-    return ERR_OK;
+            expected.groups[i] = merges_expect(&o->domain->attribute[i], rows, aim_sigma(o));
+    return merges_domain(&expected, o->domain, grouped);
 }
 
 static enum err choose_merges(struct loop *l)
