@@ -83,16 +83,23 @@ void fuzz_seeds(fuzz_put put, void *self)
     uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
     uint64_t estimate[17] = {1024, 5};
     /* of b the last two codes, of c the first three */
-    uint8_t merges[] = {2, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 2, 0, 0, 0, 3, 0, 0, 0};
+    static const uint8_t merges[] = {2, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0,
+                                     0, 2, 0, 2, 0, 0, 0, 3, 0, 0, 0};
     int64_t weight[18] = {-3, 5, [10] = 1};
     uint8_t payload[NET_PHASES * 48] = {1};
     struct bytes b CLEAN(bytes_clear) = {0};
     struct request r = {.kind = REQUEST_OPEN};
+    struct domain *d CLEAN(domain_free) = NULL;
+    struct workload *w CLEAN(workload_free) = make_workload(&d);
+    struct merges m CLEAN(merges_clear);
+    struct reader in = reader_of(merges, sizeof merges);
+    if (merges_read(&m, d, &in) != ERR_OK)
+        abort();
     put_request(put, self, &r);
     r = (struct request){
         .kind = REQUEST_MEASURE, .sequence = 1, .queries = 3, .query = query, .multiplier = 4096};
     put_request(put, self, &r);
-    r.merges = (struct bytes){.data = merges, .size = sizeof merges};
+    r.merges = &m;
     put_request(put, self, &r);
     r = (struct request){.kind = REQUEST_SELECT,
                          .sequence = 2,

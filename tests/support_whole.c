@@ -301,9 +301,9 @@ enum err measure(void *self, const struct aim_measure *m)
     if (e != ERR_OK)
         return e;
     memcpy(r.query, m->query, m->queries * sizeof *r.query);
-    if (m->merges != NULL && merges_any(m->merges))
-        merges_write(m->merges, &r.merges);
-    e = perform(s, &r, NULL, m->values);
+    e = request_merge(&r, m->merges);
+    if (e == ERR_OK)
+        e = perform(s, &r, NULL, m->values);
     request_clear(&r);
     return e;
 }
@@ -324,9 +324,9 @@ static enum err select_worst(void *self, struct aim_select *a)
         return e;
     memcpy(r.query, a->query, a->candidates * sizeof *r.query);
     memcpy(r.estimate, a->estimate, a->estimates * sizeof *r.estimate);
-    if (a->merges != NULL && merges_any(a->merges))
-        merges_write(a->merges, &r.merges);
-    e = perform(s, &r, &a->selected, a->values);
+    e = request_merge(&r, a->merges);
+    if (e == ERR_OK)
+        e = perform(s, &r, &a->selected, a->values);
     if (e == ERR_OK)
         s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
     request_clear(&r);

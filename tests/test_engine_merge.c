@@ -261,15 +261,13 @@ static enum err refuse(struct party *p, void *shared)
         struct engine_step step;
         enum err *e = k == 0 ? &f->within[p->index] : &f->beyond[p->index];
         merge_by(&m, f->w->s.study->domain, k == 0 ? 2 : 64);
-        bytes_clear(&r.merges);
-        merges_write(&m, &r.merges);
+        r.merges = &m;
         *e = engine_prepare(g, &r, &step);
         if (*e == ERR_OK)
             engine_step_clear(&step);
         f->kept[p->index] = g->merged.counts != NULL && merges_largest(&g->merged.merges, 0) == 2;
         r.kind = REQUEST_MEASURE;
     }
-    bytes_clear(&r.merges);
     return ERR_OK;
 }
 

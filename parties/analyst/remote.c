@@ -227,15 +227,6 @@ static enum err keep(struct remote *r, unsigned round, const struct request *req
 
 /* --- the backend ------------------------------------------------------------------------------ */
 
-/* No merges at all are not named. */
-static enum err name_merges(const struct merges *m, struct request *request)
-{
-    if (m == NULL || !merges_any(m))
-        return ERR_OK;
-    merges_write(m, &request->merges);
-    return bytes_ok(&request->merges);
-}
-
 /* How many values a marginal has. */
 static uint64_t cells_of(const struct remote *r, const struct merges *m, uint32_t query)
 {
@@ -255,7 +246,7 @@ static enum err measure(void *self, const struct aim_measure *m)
     size_t at = 0;
     TRY(memory_new(&request.query, m->queries));
     memcpy(request.query, m->query, m->queries * sizeof *m->query);
-    TRY(name_merges(m->merges, &request));
+    TRY(request_merge(&request, m->merges));
     TRY(ask_aloud(r, "the servers make noise and measure all one-ways", m->round, &request, &answer,
                   m->lost));
     in = reader_of(answer.data, answer.size);
@@ -319,7 +310,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     enum err e;
     TRY(memory_new(&request.query, s->candidates));
     TRY(memory_new(&request.estimate, s->estimates));
-    TRY(name_merges(s->merges, &request));
+    TRY(request_merge(&request, s->merges));
     snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
              s->round, s->candidates);
     memcpy(request.query, s->query, s->candidates * sizeof *s->query);

@@ -11,13 +11,25 @@
 
 #define REPLY_VERSION 1u
 
+enum err request_merge(struct request *r, const struct merges *merges)
+{
+    if (merges == NULL || !merges_any(merges))
+        return ERR_OK;
+    TRY(memory_new(&r->merges, 1));
+    return merges_copy(r->merges, merges);
+}
+
 enum err request_write(const struct request *r, struct bytes *out)
 {
+    struct bytes merges CLEAN(bytes_clear) = {0};
+    if (r->merges != NULL)
+        merges_write(r->merges, &merges);
+    TRY(bytes_ok(&merges));
     bytes_put_u8(out, REQUEST_VERSION);
     bytes_put_u8(out, (uint8_t)r->kind);
     bytes_put(out, r->run, sizeof r->run);
     bytes_put_u32(out, r->sequence);
-    bytes_put_block(out, r->merges.data, r->merges.size);
+    bytes_put_block(out, merges.data, merges.size);
     bytes_put_u32(out, r->queries);
     for (uint32_t k = 0; k < r->queries; k++)
         bytes_put_u32(out, r->query[k]);
@@ -32,9 +44,8 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* What has none says so in one way alone, and leaves `m` as it is. */
-static enum err read_merges(struct request *r, const struct domain *d, struct merges *m,
-                            struct reader *in)
+/* What has none says so in one way alone. */
+static enum err read_merges(struct request *r, const struct domain *d, struct reader *in)
 {
     struct reader merges;
     size_t n = 0;
@@ -45,22 +56,17 @@ static enum err read_merges(struct request *r, const struct domain *d, struct me
     if (n == 0)
         return ERR_OK;
     merges = reader_of(p, n);
-    e = merges_read(m, d, &merges);
-    if (e == ERR_OK && (reader_done(&merges) != ERR_OK || !merges_any(m)))
+    TRY(memory_new(&r->merges, 1));
+    e = merges_read(r->merges, d, &merges);
+    if (e == ERR_OK && (reader_done(&merges) != ERR_OK || !merges_any(r->merges)))
         e = ERR_FORMAT;
     if (e == ERR_FORMAT || (r->kind != REQUEST_MEASURE && r->kind != REQUEST_SELECT))
         return ERR_REFUSED;
-    TRY(e);
-    bytes_set(&r->merges, p, n);
-    return bytes_ok(&r->merges);
+    return e;
 }
 
-/*
- * Query indices ascend, of batches to measure and candidates alike; several forms may be of one.
- * Their cells are merged ones unless `m` is NULL.
- */
-static enum err read_queries(struct request *r, const struct workload *w, const struct merges *m,
-                             struct reader *in)
+/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
+static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
 {
     const bool forms = r->kind == REQUEST_FORMS;
     uint64_t cells = 0;
@@ -72,7 +78,7 @@ static enum err read_queries(struct request *r, const struct workload *w, const 
         r->query[k] = reader_u32(in);
         if (r->query[k] >= w->queries || (k > 0 && r->query[k] < r->query[k - 1] + !forms))
             return ERR_FORMAT;
-        cells += merges_query_cells(m, &w->query[r->query[k]]);
+        cells += merges_query_cells(r->merges, &w->query[r->query[k]]);
     }
     r->estimates = r->kind == REQUEST_SELECT ? (size_t)cells : 0;
     if (forms)
@@ -83,7 +89,6 @@ static enum err read_queries(struct request *r, const struct workload *w, const 
 static enum err read_body(struct request *r, const struct domain *d, const struct workload *w,
                           struct reader *in)
 {
-    struct merges merges CLEAN(merges_clear) = {0};
     uint8_t version = reader_u8(in), kind = reader_u8(in);
     size_t count;
     reader_copy(in, r->run, sizeof r->run);
@@ -91,8 +96,8 @@ static enum err read_body(struct request *r, const struct domain *d, const struc
     if (version != REQUEST_VERSION || kind < REQUEST_OPEN || kind > REQUEST_LOOK)
         return ERR_FORMAT;
     r->kind = (enum request_kind)kind;
-    TRY(read_merges(r, d, &merges, in));
-    TRY(read_queries(r, w, merges.attributes > 0 ? &merges : NULL, in));
+    TRY(read_merges(r, d, in));
+    TRY(read_queries(r, w, in));
     r->multiplier = reader_u64(in);
     r->epsilon = reader_double(in);
     r->sigma = reader_double(in);
@@ -128,18 +133,22 @@ enum err request_read(struct request *r, const struct domain *d, const struct wo
 
 void request_clear(struct request *r)
 {
-    bytes_clear(&r->merges);
+    merges_free(&r->merges);
     memory_free(&r->query);
     memory_free(&r->estimate);
     memory_free(&r->weight);
     *r = (struct request){0};
 }
 
+static bool merge_alike(const struct merges *a, const struct merges *b)
+{
+    return a == NULL || b == NULL ? a == b : merges_equal(a, b);
+}
+
 bool request_asks_alike(const struct request *a, const struct request *b)
 {
     return a->kind == b->kind && a->queries == b->queries && a->multiplier == b->multiplier &&
-           a->weights == b->weights && a->merges.size == b->merges.size &&
-           (a->merges.size == 0 || memcmp(a->merges.data, b->merges.data, a->merges.size) == 0) &&
+           a->weights == b->weights && merge_alike(a->merges, b->merges) &&
            (a->queries == 0 || memcmp(a->query, b->query, a->queries * sizeof *a->query) == 0) &&
            (a->weights == 0 || memcmp(a->weight, b->weight, a->weights * sizeof *a->weight) == 0);
 }

@@ -41,7 +41,7 @@ struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
     uint32_t sequence;             /* the round, 0, 1 .. within a run, unless open or close */
-    struct bytes merges; /* measure, select: of merges_write(); empty: every code by itself */
+    struct merges *merges;         /* measure, select; NULL: every code by itself */
     uint32_t queries;
     uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of each */
     uint64_t multiplier;   /* measure, look: m */
@@ -52,6 +52,8 @@ struct request {
     size_t weights;
 };
 
+/* Names these merges; does nothing if they are NULL or merge nothing. */
+enum err request_merge(struct request *r, const struct merges *merges) MUST_CHECK;
 /* Appends the bytes of a request. */
 enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 /*

@@ -48,8 +48,7 @@ struct engine_scope {
 
 /* The merges of the last request that had some. */
 struct engine_merged {
-    struct bytes name; /* as in the request; empty: there was none */
-    struct merges merges;
+    struct merges merges;       /* of no attributes: there was none */
     struct score_bounds bounds; /* of merged cells */
     struct counts *counts;      /* NULL until they are made */
 };

@@ -3,11 +3,8 @@
 #include "base/memory.h"
 #include "mpc/ring.h"
 
-#include <string.h>
-
 void engine_merged_clear(struct engine_merged *m)
 {
-    bytes_clear(&m->name);
     merges_clear(&m->merges);
     counts_free(&m->counts);
     *m = (struct engine_merged){0};
@@ -16,12 +13,6 @@ void engine_merged_clear(struct engine_merged *m)
 void engine_unmerge(struct engine *g)
 {
     counts_free(&g->merged.counts);
-}
-
-static bool is_named(const struct engine_merged *m, const struct request *r)
-{
-    return m->name.size == r->merges.size &&
-           memcmp(m->name.data, r->merges.data, m->name.size) == 0;
 }
 
 static enum err check_room(const struct engine *g, const struct score_bounds *merged)
@@ -38,12 +29,9 @@ static enum err check_room(const struct engine *g, const struct score_bounds *me
 static enum err take_merges(struct engine *g, const struct request *r)
 {
     struct engine_merged m CLEAN(engine_merged_clear) = {0};
-    struct reader in = reader_of(r->merges.data, r->merges.size);
-    TRY(merges_read(&m.merges, g->study->domain, &in));
+    TRY(merges_copy(&m.merges, r->merges));
     TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
     TRY(check_room(g, &m.bounds));
-    bytes_set(&m.name, r->merges.data, r->merges.size);
-    TRY(bytes_ok(&m.name));
     engine_merged_clear(&g->merged);
     g->merged = m;
     m = (struct engine_merged){0};
@@ -100,7 +88,7 @@ static void forget_others(struct engine *g, const struct request *r)
 {
     if (r->kind != REQUEST_SELECT)
         return;
-    if (r->merges.size == 0)
+    if (r->merges == NULL)
         engine_unmerge(g);
     else
         counts_unfinish(g->counts);
@@ -109,12 +97,12 @@ static void forget_others(struct engine *g, const struct request *r)
 enum err engine_merge(struct engine *g, const struct request *r, struct engine_scope *scope)
 {
     *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
-    if (r->merges.size == 0) {
+    if (r->merges == NULL) {
         forget_others(g, r);
         return ERR_OK;
     }
     TRY(check_merges(g));
-    if (!is_named(&g->merged, r))
+    if (g->merged.merges.attributes == 0 || !merges_equal(&g->merged.merges, r->merges))
         TRY(take_merges(g, r));
     forget_others(g, r);
     if (g->merged.counts == NULL)
