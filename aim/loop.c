@@ -85,19 +85,23 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-/*
- * Takes merges back until scores have room for the counts of groups. Of squares until those are as
- * easy to score, since larger ones take more noise.
- */
-static enum err fit_merges(struct loop *l)
+enum err loop_merges_fit(const struct loop *l, bool *fit)
 {
     const struct aim_options *o = l->options;
     const unsigned room = o->score == AIM_L2 || o->bounds.room < o->bounds.bits ? o->bounds.bits
                                                                                 : o->bounds.room;
     struct score_bounds merged;
-    for (;; merges_part(l->result->merges)) {
-        TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
-        if (merged.bits <= room)
+    TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
+    *fit = merged.bits <= room;
+    return ERR_OK;
+}
+
+/* Takes merges back until they fit. */
+static enum err fit_merges(struct loop *l)
+{
+    for (bool fit;; merges_part(l->result->merges)) {
+        TRY(loop_merges_fit(l, &fit));
+        if (fit)
             return ERR_OK;
     }
 }

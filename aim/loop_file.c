@@ -193,10 +193,14 @@ static enum err read_state(struct loop *l, struct reader *r)
     const struct aim_options *o = l->options;
     struct aim_result *result = l->result;
     uint32_t measurements, rounds;
+    bool fit;
     TRY(read_ledger(l, r));
     TRY(read_schedule(l, r));
     TRY(memory_new(&result->merges, 1));
     TRY(merges_read(result->merges, o->domain, r));
+    TRY(loop_merges_fit(l, &fit));
+    if (!fit)
+        return ERR_MISMATCH;
     measurements = reader_u32(r);
     if (measurements != o->workload->one_ways + l->schedule.done)
         return ERR_FORMAT;

@@ -27,6 +27,12 @@ struct loop {
 
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */
 
+/*
+ * Whether scores have room for the counts of groups: of squares whether those are as easy to score
+ * as codes' are, since larger ones take more noise.
+ */
+enum err loop_merges_fit(const struct loop *l, bool *fit) MUST_CHECK;
+
 /* Fit a new model to all measurements of the result, starting from its last one. */
 enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
                         struct log *log) MUST_CHECK;

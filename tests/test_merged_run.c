@@ -221,6 +221,35 @@ TEST(a_run_merges_what_scores_have_room_for)
     assert_int_equal(seen, 7); /* of two columns, of one, of none */
 }
 
+/* The same holds of merges that a state brings: what chose them reckoned with more room. */
+TEST(a_state_with_merges_beyond_the_room_is_refused)
+{
+    struct stage g CLEAN(stage_free) = {0};
+    const struct aim_backend nobody = {.self = NULL};
+    struct aim_result *part CLEAN(aim_result_free) = NULL, *rest CLEAN(aim_result_free) = NULL;
+    struct aim_options o;
+    struct random r;
+    stage_new(&g);
+    o = (struct aim_options){.domain = g.s.study->domain,
+                             .workload = g.s.study->workload,
+                             .limits = {.rho = 2, .epsilon_slack = 1e-3},
+                             .rounds = 2,
+                             .rounds_now = 1,
+                             .bounds = {.bits = 10, .counts = 63, .room = 16},
+                             .select_slack = 1e-6,
+                             .measure_slack = 7.7e-6,
+                             .fit_final = 5,
+                             .state_file = path("state"),
+                             .resume = true};
+    random_seed_u64(&r, 3);
+    part = run(&g, &o, NULL, &r);
+    assert_true(merges_any(part->merges));
+    o.bounds.room = o.bounds.bits;
+    assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_MISMATCH);
+    o.bounds.room = 16;
+    assert_int_equal(aim_run(&rest, &o, &nobody, NULL), ERR_OK);
+}
+
 /* --- files and commands ----------------------------------------------------------------------- */
 
 static void aim(struct stage *g)

@@ -115,8 +115,12 @@ TEST(what_is_not_for_a_server_is_refused_in_words)
 
 TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
 {
-    uint8_t merges[] = {1, 0, 255, 255, 1, 0, 0, 0};
-    const struct request r = {.kind = REQUEST_MEASURE, .merges = {.data = merges, .size = 8}};
+    enum { BEYOND = 99 }; /* a column that no study here has */
+    uint32_t group[2] = {0}, codes[BEYOND + 1] = {[BEYOND] = 2}, groups[] = {[BEYOND] = 1},
+             *of[] = {[BEYOND] = group};
+    struct merges merges = {
+        .attributes = BEYOND + 1, .codes = codes, .groups = groups, .group = of};
+    const struct request r = {.kind = REQUEST_MEASURE, .merges = &merges};
     struct scene *c = *state;
     struct support_caller caller CLEAN(support_caller_free);
     support_caller_new(&caller, &c->s, "a.key", 0);
