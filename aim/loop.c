@@ -116,7 +116,8 @@ static enum err keep_apart(const struct aim_options *o, bool **keep)
     return ERR_OK;
 }
 
-enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows)
+enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
+                           double sigma)
 {
     struct merges expected CLEAN(merges_clear) = {0};
     bool *keep CLEAN(memory_release) = NULL;
@@ -124,7 +125,7 @@ enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, 
     TRY(merges_none(&expected, o->domain));
     for (size_t i = 0; i < expected.attributes; i++)
         if (!keep[i])
-            expected.groups[i] = merges_expect(&o->domain->attribute[i], rows, aim_sigma(o));
+            expected.groups[i] = merges_expect(&o->domain->attribute[i], rows, sigma);
     return merges_domain(&expected, o->domain, grouped);
 }
 

@@ -107,11 +107,12 @@ double aim_sigma(const struct aim_options *o);
 double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
 
 /*
- * The domain over groups instead of codes, if a run with these options has so many rows, spread
- * evenly (merges_expect()). It borrows the rest, as that of merges_domain().
+ * The domain over groups instead of codes, if so many rows, spread evenly, are measured with this
+ * sigma (merges_expect()). Of the options domain and zeros matter. It borrows the rest, as that of
+ * merges_domain().
  */
-enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o,
-                           double rows) MUST_CHECK;
+enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
+                           double sigma) MUST_CHECK;
 
 /*
  * The result borrows options->domain and options->workload. ERR_MISMATCH, logged, if state_file is

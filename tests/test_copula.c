@@ -1016,7 +1016,7 @@ static enum study_method advised(size_t i)
     }
     study.domain = support_domain(size, measured[i].columns);
     assert_int_equal(budget_plan(&terms, &budget, NULL), ERR_OK);
-    advice = method_advise(&study, measured[i].rows, budget.limits.rho);
+    assert_int_equal(method_advise(&advice, &study, measured[i].rows, budget.limits.rho), ERR_OK);
     domain_free(&study.domain);
     return advice.better;
 }
@@ -1033,4 +1033,23 @@ TEST(the_better_method_is_advised)
     }
     assert_int_equal(all, 10);
     assert_in_range(right, 9, all);
+}
+
+/* Advice is of cells as a run merges them: columns of which `impossible` names pairs stay fine. */
+TEST(advice_merges_what_a_run_does)
+{
+    static const uint32_t size[] = {200, 200, 2}, cell[] = {7};
+    const struct zeros zero[] = {{{2, {0, 1}}, 1, cell}, {{1, {2}}, 1, cell}};
+    struct study study = {.rows_per_person = 1, .domain = support_domain(size, 3)};
+    struct method_advice merged, apart;
+    assert_int_equal(method_advise(&merged, &study, 1000, 0.1), ERR_OK);
+    study.zero = memory_array(2, sizeof *study.zero);
+    memcpy(study.zero, zero, sizeof zero);
+    study.zeros = 2;
+    assert_int_equal(method_advise(&apart, &study, 1000, 0.1), ERR_OK);
+    assert_true(merged.merged && fabs(merged.cells - (100 * 100 + 2 * 100 * 2) / 3.) < 1e-9);
+    assert_false(apart.merged);
+    assert_true(fabs(apart.cells - (200 * 200 + 2 * 200 * 2) / 3.) < 1e-9);
+    memory_free(&study.zero);
+    domain_free(&study.domain);
 }

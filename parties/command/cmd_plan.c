@@ -267,7 +267,7 @@ static enum err print_servers(const struct plan *p)
 static enum err plan_copula(const struct plan *p, double rho)
 {
     plan_copula_size(p->study, p->rows);
-    method_print(stdout, p->study, (double)p->rows, rho);
+    TRY(method_print(stdout, p->study, (double)p->rows, rho));
     print_uploads(p);
     TRY(print_servers(p));
     return plan_copula_errors(p->study, p->rows);
@@ -285,9 +285,9 @@ static enum err plan(struct plan *p, const char *path)
         return plan_copula(p, limits.rho);
     TRY(release_loop_options(p->study, p->bounds, &p->options, p->log));
     TRY(check(p));
-    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows));
+    TRY(aim_expect_groups(&p->grouped, &p->options, (double)p->rows, aim_sigma(&p->options)));
     print_domain(p);
-    method_print(stdout, p->study, (double)p->rows, limits.rho);
+    TRY(method_print(stdout, p->study, (double)p->rows, limits.rho));
     TRY(print_model(p));
     print_uploads(p);
     TRY(print_servers(p));

@@ -49,7 +49,7 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
 {
     const struct workload *w = p->study->workload;
     struct domain grouped;
-    TRY(aim_expect_groups(&grouped, o, (double)p->rows));
+    TRY(aim_expect_groups(&grouped, o, (double)p->rows, aim_sigma(o)));
     for (size_t i = 0; i < w->one_ways; i++)
         x->one_ways += noise_error(p, x->sigma, w->query[i].cells) / (double)w->one_ways;
     for (size_t i = 0; i < w->cliques; i++)

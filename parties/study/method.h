@@ -22,14 +22,16 @@
 struct method_advice {
     enum study_method better;
     double cells; /* of a pair of columns, on average, over groups as AIM would merge them if the
-                   * budget were for columns alone (merges_expect()) */
+                   * budget were for columns alone (aim_expect_groups()) */
+    bool merged;  /* whether groups are fewer than codes */
     double error; /* expected of its table, as sum |p - q|, with all of the budget for it */
 };
 
 /* For so many rows, and a budget of rho. */
-struct method_advice method_advise(const struct study *study, double rows, double rho);
+enum err method_advise(struct method_advice *advice, const struct study *study, double rows,
+                       double rho) MUST_CHECK;
 
 /* The same in words. */
-void method_print(FILE *out, const struct study *study, double rows, double rho);
+enum err method_print(FILE *out, const struct study *study, double rows, double rho) MUST_CHECK;
 
 #endif
