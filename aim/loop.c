@@ -175,7 +175,7 @@ static enum err measure_one_ways(struct loop *l)
 /* --- the run --------------------------------------------------------------------------------- */
 
 /* sigma and epsilon of the round that comes, no larger than scores have room for. */
-static enum err enter(struct loop *l)
+static enum err enter(struct loop *l, struct log *log)
 {
     const struct schedule *s = &l->schedule;
     const double most = l->options->bounds.epsilon;
@@ -184,11 +184,11 @@ static enum err enter(struct loop *l)
         l->epsilon = fmin(l->epsilon, most);
     if (!s->finished && !(l->epsilon > 0))
         return log_fail(
-            l->log, ERR_RANGE,
+            log, ERR_RANGE,
             "%u rounds leave each selection an epsilon of %g, less than the slack of its "
             "noise; use fewer rounds or a larger budget",
             s->most, l->epsilon);
-    return measure_multiplier(s->sigma, &l->multiplier, l->log);
+    return measure_multiplier(s->sigma, &l->multiplier, log);
 }
 
 /* Ends a round. Nobody waits for what is written and shown of it: the next request goes first. */
@@ -247,7 +247,7 @@ static enum err round_zero(struct loop *l)
     const double spent = ledger_spent(l->ledger);
     *r = (struct aim_round){.query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
-    TRY(enter(l));
+    TRY(enter(l, l->log));
     TRY(debit(l, o->workload->one_ways, false, l->log));
     TRY(measure_one_ways(l));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
@@ -288,16 +288,35 @@ static enum err choose_and_learn(struct loop *l, struct aim_round *r)
     return learn(l, r, &chosen);
 }
 
+/* What a round costs and selects from. */
+static enum err plan_round(struct loop *l, struct log *log)
+{
+    const struct aim_options *o = l->options;
+    TRY(enter(l, log));
+    TRY(debit(l, 1, true, o->stop_when_spent ? NULL : log));
+    loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
+    return loop_plan(l, log);
+}
+
+/* An annealed run's last round takes what is left: after lost ones that may be next to nothing. */
+static bool takes_rest(const struct loop *l)
+{
+    const struct schedule *s = &l->schedule;
+    return l->options->stop_when_spent && s->annealed && s->last && s->done > 0;
+}
+
 static enum err round_select(struct loop *l)
 {
     const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[l->result->rounds];
     double spent = ledger_spent(l->ledger), k = ledger_rows_per_person(l->ledger);
-    TRY(enter(l));
-    *r = (struct aim_round){.round = l->schedule.done + 1, .epsilon = l->epsilon};
-    TRY(debit(l, 1, true, o->stop_when_spent ? NULL : l->log));
-    loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
-    r->candidates = l->candidates;
+    const bool rest = takes_rest(l);
+    const enum err e = plan_round(l, rest ? NULL : l->log);
+    if (e == ERR_RANGE && rest)
+        return ERR_BUDGET;
+    TRY(e);
+    *r = (struct aim_round){
+        .round = l->schedule.done + 1, .epsilon = l->epsilon, .candidates = l->candidates};
     TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved,
                   merges_query_cells(l->result->merges, &o->workload->query[r->query]),

@@ -52,12 +52,11 @@ static enum err make_room(struct loop *l, uint64_t cells)
  * Counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts, and
  * clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
  */
-static enum err estimate(struct loop *l, struct model_memo *memo, const struct select_terms *terms,
-                         uint32_t query, uint64_t *out)
+static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
 {
     const struct workload_query *q = &l->options->workload->query[query];
-    const uint64_t cells = merges_query_cells(terms->merges, q);
-    double most = ldexp(1, (int)terms->bounds.bits);
+    const uint64_t cells = merges_query_cells(l->terms.merges, q);
+    double most = ldexp(1, (int)l->terms.bounds.bits);
     double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
     TRY(memory_new(&counts, cells));
@@ -67,16 +66,16 @@ static enum err estimate(struct loop *l, struct model_memo *memo, const struct s
     return ERR_OK;
 }
 
-static enum err fill_estimates(struct loop *l, const struct select_terms *terms)
+static enum err fill_estimates(struct loop *l)
 {
-    const struct aim_options *o = l->options;
+    const struct workload *w = l->options->workload;
     struct model_memo *memo CLEAN(model_memo_free) = NULL;
     uint64_t *at = l->estimate;
     TRY(model_memo_new(&memo, l->result->model));
     for (size_t i = 0; i < l->candidates; i++) {
-        TRY(estimate(l, memo, terms, l->query[i], at));
-        TRY(select_check_estimates(terms, l->query[i], at, l->log));
-        at += merges_query_cells(terms->merges, &o->workload->query[l->query[i]]);
+        TRY(estimate(l, memo, l->query[i], at));
+        TRY(select_check_estimates(&l->terms, l->query[i], at, l->log));
+        at += merges_query_cells(l->terms.merges, &w->query[l->query[i]]);
     }
     return ERR_OK;
 }
@@ -86,23 +85,30 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
+enum err loop_plan(struct loop *l, struct log *log)
 {
     const struct aim_options *o = l->options;
-    struct select_terms terms = {.domain = o->domain,
-                                 .workload = o->workload,
-                                 .merges = l->result->merges,
-                                 .query = l->query,
-                                 .candidates = l->candidates,
-                                 .epsilon = l->epsilon,
-                                 .sigma = measure_sigma(l->multiplier),
-                                 .score = o->score};
+    l->terms = (struct select_terms){.domain = o->domain,
+                                     .workload = o->workload,
+                                     .merges = l->result->merges,
+                                     .query = l->query,
+                                     .candidates = l->candidates,
+                                     .epsilon = l->epsilon,
+                                     .sigma = measure_sigma(l->multiplier),
+                                     .score = o->score};
+    TRY(score_merged(&l->terms.bounds, &o->bounds, o->workload, l->terms.merges));
+    return select_plan(&l->terms, l->scale, l->penalty, &l->plan, log);
+}
+
+enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
+{
     uint64_t largest;
     struct aim_select request = {.round = round,
-                                 .epsilon = terms.epsilon,
-                                 .sigma = terms.sigma,
-                                 .score = terms.score,
-                                 .merges = terms.merges,
+                                 .epsilon = l->terms.epsilon,
+                                 .sigma = l->terms.sigma,
+                                 .score = l->terms.score,
+                                 .merges = l->terms.merges,
+                                 .shift = l->plan.shift,
                                  .candidates = l->candidates,
                                  .query = l->query,
                                  .scale = l->scale,
@@ -113,13 +119,9 @@ enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
                                  .lost = &chosen->lost,
                                  .meanwhile = settle,
                                  .loop = l};
-    struct select_plan plan;
-    TRY(score_merged(&terms.bounds, &o->bounds, o->workload, terms.merges));
-    TRY(select_plan(&terms, l->scale, l->penalty, &plan, l->log));
     TRY(make_room(l, request.estimates));
-    TRY(fill_estimates(l, &terms));
+    TRY(fill_estimates(l));
     TRY(memory_new(&chosen->values, largest));
-    request.shift = plan.shift;
     request.estimate = l->estimate;
     request.values = chosen->values;
     TRY(l->backend->select(l->backend->self, &request));

@@ -14,7 +14,9 @@ struct loop {
     double epsilon;      /* of this round, slack taken off */
     uint64_t multiplier; /* of this round's measurement */
     size_t candidates;
-    uint32_t *query; /* of each candidate */
+    uint32_t *query;           /* of each candidate */
+    struct select_terms terms; /* of this round's selection */
+    struct select_plan plan;
     uint64_t *scale; /* from select_plan(), and the penalty */
     uint64_t *penalty;
     uint64_t *estimate; /* cells of all candidates, one after the other */
@@ -49,7 +51,9 @@ struct chosen {
 
 /* Candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
-/* Selects from them, and has what is selected measured. */
+/* How scores are made of them; ERR_RANGE, logged, where there is no way. */
+enum err loop_plan(struct loop *l, struct log *log) MUST_CHECK;
+/* Selects from them by the plan, and has what is selected measured. */
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen) MUST_CHECK;
 
 /* Writes and shows the round that has ended; what was done is not done again. */

@@ -79,6 +79,7 @@ struct rounds {
     struct random random;
     uint64_t seed;
     unsigned calls, fail_at;
+    unsigned lost;    /* times that round 1 is */
     bool keeps;       /* then a failure is a crash */
     const char *full; /* or NULL: a folder that is not there while the state is first written */
 };
@@ -113,6 +114,7 @@ static enum err rounds_select(void *self, struct aim_select *request)
     }
     if (r->keeps)
         TRY(request->meanwhile(request->loop));
+    *request->lost = request->round == 1 ? r->lost : 0;
     return r->inner.select(r->inner.self, request);
 }
 
@@ -189,6 +191,30 @@ TEST(selections_have_no_more_than_scores_have_room_for)
     }
     assert_in_range(capped, 2, a->rounds - 2);
     assert_true(a->round[a->rounds - 1].last && a->round[a->rounds - 1].spent <= 0.05);
+}
+
+/* Lost rounds may leave a last one too little to select with: the run then ends without it. */
+TEST(a_rest_that_selects_nothing_is_left)
+{
+    struct stage s CLEAN(stage_free) = stage_new(3000);
+    struct aim_options o = options_of(&s, 0.09);
+    const unsigned all = 16 * ATTRIBUTES;
+    o.score = AIM_L2;
+    o.bounds.bits = 24; /* an epsilon of a round is little more than squares need */
+    o.stop_when_spent = true;
+    o.state_file = s.path;
+    o.resume = true;
+    for (unsigned rest = 0; rest < 3; rest++) { /* rounds like the first that could be paid for */
+        struct rounds rounds = {.seed = 1, .lost = all - ATTRIBUTES - 1 - rest};
+        for (unsigned again = 0; again < 2; again++) {
+            struct aim_result *a CLEAN(aim_result_free) = NULL;
+            assert_int_equal(run_rounds(&s, &o, &rounds, &a), ERR_OK);
+            assert_int_equal(a->rounds, rest == 0 ? 2 : 3);
+            assert_true(a->round[a->rounds - 1].last);
+            assert_true(a->round[a->rounds - 1].spent > 0.089);
+        }
+        unlink(s.path);
+    }
 }
 
 /* The schedule alone, driven by dice instead of data: exact sums stay within any budget. */
