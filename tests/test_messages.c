@@ -86,10 +86,8 @@ static const struct odd {
     {"a.key", 1, MESSAGE_REQUEST, NONE, 0, 23, ERR_FORMAT, "the request is cut"},
     {"a.key", 0, 5, NONE, 0, 48, ERR_REFUSED, no_right},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
-    {"a.key", 0, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT,
-     "the request does not parse"},
-    {"a.key", 1, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT,
-     "the request does not parse"},
+    {"a.key", 0, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},
+    {"a.key", 1, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},
 };
 
 TEST(what_is_not_for_a_server_is_refused_in_words)
@@ -129,7 +127,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
         bytes_put_u8(&caller.message, 0);
     assert_int_equal(request_write(&r, &caller.message), ERR_OK);
     assert_int_equal(support_call(&caller), ERR_REFUSED);
-    assert_non_null(strstr(caller.reply.text, "merges codes that the study does not permit"));
+    assert_non_null(strstr(caller.reply.text, "merges values that the study does not permit"));
 }
 
 /* More than the worker can take: some are told so at once, and all are told something. */

@@ -182,9 +182,9 @@ void audit_describe(struct audit_file *const *files, size_t count, FILE *out)
                           t.spent == total_of(fullest).spent;
         if (files[i] == fullest)
             continue;
-        fprintf(out, "the log of server %u (%s) tells %s\n", files[i]->server,
+        fprintf(out, "the log of server %u (%s) %s\n", files[i]->server,
                 files[i]->name[files[i]->server],
-                same ? "the same" : "this besides, or otherwise:");
+                same ? "says the same" : "also says, or says differently:");
         if (!same) {
             list(files[i], fullest, out);
             describe_total(t, out);

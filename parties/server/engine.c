@@ -145,9 +145,9 @@ static enum err check_kind(const struct engine *g, const struct request *r)
         return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
     if (r->kind != other[g->study->method])
         return ERR_OK;
-    return log_fail(g->log, ERR_REFUSED, "a study of method: %s %s",
+    return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
                     study_method_word(g->study->method),
-                    r->kind == REQUEST_FORMS ? "opens no forms" : "selects nothing");
+                    r->kind == REQUEST_FORMS ? "forms" : "selections");
 }
 
 static enum err check_multiplier(const struct engine *g, const struct engine_step *s)

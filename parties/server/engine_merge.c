@@ -21,7 +21,7 @@ static enum err check_room(const struct engine *g, const struct score_bounds *me
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "merged cells could count up to 2^%u, and scores of this study have room for "
-                    "2^%u; the request merges too many codes",
+                    "2^%u; the request merges too many values",
                     merged->bits, g->bounds->counts.room);
 }
 
@@ -76,7 +76,7 @@ static enum err check_merges(const struct engine *g)
 {
     switch (g->study->method) {
     case STUDY_COPULA:
-        return log_fail(g->log, ERR_REFUSED, "a study of method: copula merges no codes");
+        return log_fail(g->log, ERR_REFUSED, "a study of method: copula merges no values");
     case STUDY_AIM:
         break;
     }

@@ -219,8 +219,8 @@ static enum err know_guest(struct front *f, struct intake_message *m, bool *know
     if (*known)
         return ERR_OK;
     if (!seats_hear(f->seats, m->from)) {
-        log_warn(f->site->log, "a key that the study does not list is cut: it says too much beside "
-                               "a good token");
+        log_warn(f->site->log, "disconnected a key that the study does not list: too many messages "
+                               "without a good token");
         gate_cut(f->site->gate, m->from);
         return ERR_OK;
     }

@@ -84,7 +84,9 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
         if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
             level < MPI_THREAD_SERIALIZED)
-            return log_fail(o->log, ERR_SYSTEM, "this MPI takes calls of one thread alone");
+            return log_fail(
+                o->log, ERR_SYSTEM,
+                "this MPI has no support for threads: start the server with one that has");
     }
     TRY(memory_new(&r, 1));
     r->log = o->log;

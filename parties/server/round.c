@@ -117,7 +117,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         "price, or other weights, for this request (another program?)",
         "set of uploads",
         "roster (number, keys, endpoints, deadlines, model; see trefoil roster show)",
-        "range of the noise tape",
+        "stretch of noise set aside for this round",
         "analyst who asks for this round",
         "privacy ledger (was a server restored from a backup?)",
     };
@@ -126,7 +126,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         if (memcmp(own->digest[k], other->digest[k], 32) != 0)
             return differs(server, what[k - ROUND_OWN_DIGESTS], log);
     if (own->intent != other->intent)
-        return differs(server, "position on the noise tape", log);
+        return differs(server, "amount of noise at hand", log);
     if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
         return differs(server, "past: the round is bound at one, and new to the other", log);
     if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)

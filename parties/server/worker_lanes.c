@@ -132,7 +132,8 @@ static enum err tell_places(struct worker *w, struct places *x)
     for (size_t i = 0; i < count; i++)
         for (unsigned p = 0; p < 2; p++)
             if (memchr(x->of[p][i].host, '\0', sizeof x->of[p][i].host) == NULL)
-                return log_fail(&w->log, ERR_FORMAT, "server %u named no place of its lane %zu",
+                return log_fail(&w->log, ERR_FORMAT,
+                                "server %u did not say where its lane %zu listens",
                                 net_index_of(w->site->index, (enum net_peer)p), w->lanes + i);
     return ERR_OK;
 }

@@ -152,8 +152,8 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
         return ERR_OK;
     return log_fail(
         &w->log, ERR_REFUSED,
-        "this run is of analyst %s, and no other may ask for it. Once the roster does not list %s "
-        "any more, or its key as revoked, another may go on with it: trefoil run --continue",
+        "this run is of analyst %s, and no other may ask for it. Once the roster no longer lists "
+        "%s, or lists its key as revoked, another may go on with it: trefoil run --continue",
         name, name);
 }
 

@@ -32,7 +32,7 @@ struct query query_of(struct store *s, const char *sql)
         *q.kept = NULL;
     } else if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &q.statement, NULL) !=
                SQLITE_OK) {
-        q.e = query_failed(s, "prepare a statement");
+        q.e = query_failed(s, "read");
     }
     return q;
 }
@@ -59,11 +59,16 @@ void query_forget(struct store *s)
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
+static enum err failed(const struct query *q)
+{
+    return query_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
+}
+
 /* Notes how putting the next parameter went. */
 static void was_put(struct query *q, int result)
 {
     if (result != SQLITE_OK)
-        q->e = query_failed(q->store, "prepare a statement");
+        q->e = failed(q);
     q->next++;
 }
 
@@ -108,7 +113,7 @@ bool query_row(struct query *q)
     int result = q->e == ERR_OK ? sqlite3_step(q->statement) : SQLITE_DONE;
     q->next = 0;
     if (result != SQLITE_ROW && result != SQLITE_DONE)
-        q->e = query_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
+        q->e = failed(q);
     return result == SQLITE_ROW;
 }
 

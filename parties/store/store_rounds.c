@@ -170,7 +170,7 @@ static enum err range_is_free(struct store *s, const struct range_place *r)
     if (!taken)
         return ERR_OK;
     return log_fail(s->log, ERR_REFUSED,
-                    "this range of the noise tape is bound to another request");
+                    "the noise set aside for this round is bound to another request");
 }
 
 static enum err may_stage(struct store *s, const struct store_round *round)

@@ -7,7 +7,7 @@ enum err store_execute(struct store *s, const char *sql)
     enum err e = ERR_OK;
     pthread_mutex_lock(&s->lock);
     if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        e = query_failed(s, sql);
+        e = query_failed(s, "write");
     pthread_mutex_unlock(&s->lock);
     return e;
 }
@@ -17,7 +17,7 @@ static enum err execute_one(struct store *s, const char *sql)
 {
     struct query q = query_of(s, sql);
     if (q.e == ERR_OK && sqlite3_step(q.statement) != SQLITE_DONE)
-        q.e = query_failed(s, sql);
+        q.e = query_failed(s, "write");
     return query_end(&q);
 }
 
