@@ -67,7 +67,8 @@ static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k
     double *room CLEAN(memory_release) = NULL;
     size_t weights;
     TRY(case_weights(w, &w->question->where.one[k], weight, &weights, &room));
-    return model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log);
+    TRY(model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log));
+    return w->cell != NULL ? answer_cut_case(w, m, weight, weights, log) : ERR_OK;
 }
 
 /* What each case leaves of each code of y. */
@@ -107,6 +108,7 @@ static void answering_clear(struct answering *w)
 {
     memory_free(&w->mass);
     memory_free(&w->part);
+    memory_free(&w->cell);
 }
 
 static void count_links(struct answering *w, const struct model *m)
@@ -143,6 +145,8 @@ static enum err answering_start(struct answering *w, struct model_sums *m, struc
     if (w->draw != NULL)
         count_links(w, model_sums_of(m));
     TRY(memory_new(&w->mass, q->where.n * w->cells));
+    if (w->cut != NULL && w->y == ANSWER_ROWS)
+        TRY(memory_new(&w->cell, w->cells));
     for (unsigned k = 0; k < q->where.n; k++)
         TRY(weigh_case(w, m, k, log));
     return find_parts(w);
@@ -190,6 +194,20 @@ static struct answer_line line_of(const struct answering *w, const struct answer
         }
     }
     return l;
+}
+
+/* What is cut, of each line: of all of its rows, of which there are as many as in its cell. */
+static enum err find_cuts(const struct answering *w, const struct answer *a, struct model_sums *m,
+                          struct log *log)
+{
+    for (size_t line = 0; line < a->lines; line++) {
+        const struct answer_line l = line_of(w, a, line);
+        const struct answer_cut *cell = &w->cell[l.first];
+        const double rows = answer_rows_of(w, &l, 0);
+        if (rows > 0)
+            w->cut[line] = (struct answer_cut){cell->each / rows, cell->less / rows / rows};
+    }
+    return answer_cut_groups(w, a, m, log);
 }
 
 /* So many rows are left out at either end of `s`. */
@@ -286,9 +304,13 @@ static enum err answer_column(struct answer *a, struct model_sums *m, const stru
     struct answering w CLEAN(answering_clear) = *terms;
     w.y = y;
     TRY(answering_start(&w, m, log));
+    if (w.cell != NULL)
+        TRY(find_cuts(&w, a, m, log));
     for (size_t line = 0; line < a->lines; line++) {
         struct answer_line l = line_of(&w, a, line);
         double rows = answer_sums(&w, &l).rows;
+        if (w.cut != NULL)
+            l.cut = w.cut[line];
         if (y == ANSWER_ROWS)
             a->rows[line] = rows;
         if (w.draw != NULL)
@@ -324,8 +346,9 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log)
 {
-    const struct answering terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
+    struct answering terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
     struct answer *a CLEAN(answer_free) = NULL;
+    struct answer_cut *cut CLEAN(memory_release) = NULL;
     *out = NULL;
     TRY(memory_new(&a, 1));
     a->question = q;
@@ -339,6 +362,9 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
                         a->lines, q->items, (unsigned long long)MODEL_WEIGH_CELLS);
     TRY(memory_new(&a->rows, a->lines));
     TRY(memory_new(&a->value, a->lines * q->items));
+    if (draw != NULL)
+        TRY(memory_new(&cut, a->lines));
+    terms.cut = cut;
     TRY(answer_all(a, m, &terms, log));
     return memory_hand_over(out, &a);
 }

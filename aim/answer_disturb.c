@@ -39,11 +39,15 @@ void answer_disturb_part(const struct answering *w, uint16_t column, struct dens
     part->square = part->mean * part->mean + variance;
 }
 
-static double deviation(const struct answering *w, unsigned links, unsigned wave, double rows)
+/* Of links that were not measured, and of rows that are taken from groups without looking. */
+static double deviation(const struct answering *w, const struct answer_line *l, unsigned wave,
+                        double rows)
 {
     const struct errors_size *s = &w->draw->errors->apart[wave];
-    double others = fmax(0, 1 - rows / w->total);
-    return fmin(SD_MOST, others * sqrt(links * (s->common + s->small / rows)));
+    const double others = fmax(0, 1 - rows / w->total),
+                 links = wave == 0 ? w->links : w->links_y,
+                 gap = others * sqrt(links * (s->common + s->small / rows));
+    return fmin(SD_MOST, hypot(gap, sqrt(answer_cut_variance(&l->cut, rows, wave == 0))));
 }
 
 /* The logarithm of how much more of a code there is, for a rank among the rows. */
@@ -67,16 +71,17 @@ static void scale_code(const struct answering *w, const struct answer_line *l, u
 void answer_disturb_line(const struct answering *w, const struct answer_line *l)
 {
     const double rows = answer_sums(w, l).rows;
+    const bool tilted = w->links_y > 0 || l->cut.each > 0;
     double size[ERRORS_WAVES], before = 0, after = 0, sd;
     if (!(rows > 0))
         return;
-    sd = deviation(w, w->links, 0, rows);
+    sd = deviation(w, l, 0, rows);
     size[0] = exp(sd * gauss(w) - sd * sd / 2);
     for (unsigned k = 1; k < ERRORS_WAVES; k++)
-        size[k] = w->links_y > 0 ? deviation(w, w->links_y, k, rows) * gauss(w) : 0;
+        size[k] = tilted ? deviation(w, l, k, rows) * gauss(w) : 0;
     for (uint32_t code = l->from; code < answer_end(w, l); code++) {
         double here = answer_rows_of(w, l, code);
-        double factor = w->links_y > 0 ? exp(tilt(size, (before + here / 2) / rows)) : 1;
+        double factor = tilted ? exp(tilt(size, (before + here / 2) / rows)) : 1;
         before += here;
         after += here * factor;
         scale_code(w, l, code, factor);

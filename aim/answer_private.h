@@ -1,11 +1,12 @@
 /*
  * aim/answer_private.h - one column's answers while they are computed; shared by answer.c,
- * answer_sums.c, answer_quantile.c, answer_disturb.c and answer_interval.c.
+ * answer_sums.c, answer_quantile.c, answer_cut.c, answer_disturb.c and answer_interval.c.
  */
 #ifndef TREFOIL_AIM_ANSWER_PRIVATE_H
 #define TREFOIL_AIM_ANSWER_PRIVATE_H
 
 #include "aim/answer.h"
+#include "aim/model_weigh.h"
 #include "base/random.h"
 
 #define ANSWER_ROWS UINT16_MAX /* in the place of y: rows, whatever they hold */
@@ -14,6 +15,14 @@
 struct answer_draw {
     const struct errors *errors;
     struct random *random;
+};
+
+/*
+ * What independence within groups leaves open (aim/answer_cut.c) about rows that are a line's, or
+ * are of one that is asked for: the relative variance of n of them is each / n - less.
+ */
+struct answer_cut {
+    double each, less;
 };
 
 /* For MIN, MAX and RANGE: standard errors of each value's rows, and how many an interval has. */
@@ -45,12 +54,15 @@ struct answering {
     const struct answer_ends *ends;
     unsigned links, links_y; /* between the columns of the rows, and these and y */
     double total;            /* of the model */
+    struct answer_cut *cell; /* of each cell, while rows are weighed with a draw: sums of these */
+    struct answer_cut *cut;  /* of each line, with a draw */
 };
 
 /* The cells of a line: first + stride * code, for from <= code < below. */
 struct answer_line {
     size_t first;
     uint32_t from, below;
+    struct answer_cut cut;
 };
 
 /* --- aim/answer_sums.c ------------------------------------------------------------------------ */
@@ -79,6 +91,18 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
 /* SQL's PERCENTILE_CONT of so many rows. */
 double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
                          double p);
+
+/* --- aim/answer_cut.c ------------------------------------------------------------------------- */
+
+/* Adds what a case's conditions cut to w->cell; the weights are all of its columns'. */
+enum err answer_cut_case(const struct answering *w, struct model_sums *m,
+                         const struct model_weight *weight, size_t weights,
+                         struct log *log) MUST_CHECK;
+/* Adds to w->cut that each line is of one code of each column of GROUP BY. */
+enum err answer_cut_groups(const struct answering *w, const struct answer *a, struct model_sums *m,
+                           struct log *log) MUST_CHECK;
+/* The relative variance of so many rows, or of a part of them among the others. */
+double answer_cut_variance(const struct answer_cut *cut, double rows, bool count);
 
 /* --- aim/answer_disturb.c; they do nothing without a draw ------------------------------------- */
 
