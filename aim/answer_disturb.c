@@ -44,8 +44,7 @@ static double deviation(const struct answering *w, const struct answer_line *l, 
                         double rows)
 {
     const struct errors_size *s = &w->draw->errors->apart[wave];
-    const double others = fmax(0, 1 - rows / w->total),
-                 links = wave == 0 ? w->links : w->links_y,
+    const double others = fmax(0, 1 - rows / w->total), links = wave == 0 ? w->links : w->links_y,
                  gap = others * sqrt(links * (s->common + s->small / rows));
     return fmin(SD_MOST, hypot(gap, sqrt(answer_cut_variance(&l->cut, rows, wave == 0))));
 }
