@@ -3,13 +3,17 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "mpc/crew.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "tests/support_session.h"
 #include "tests/support_three.h"
+#include "tests/support_withhold.h"
 
+#include <malloc.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N 6000
 #define TILE 1024
@@ -259,4 +263,31 @@ TEST(lanes_are_counted)
     assert_int_equal(crew_new(&none, NULL, NULL, 0, NULL), ERR_RANGE);
     assert_null(none);
     assert_int_equal(crew_new(&none, NULL, NULL, SESSION_LANES_MAX + 1, NULL), ERR_RANGE);
+}
+
+#define MIB ((uint64_t)1 << 20)
+
+static void *take_and_free(void *of)
+{
+    uint64_t *most = of; /* and what is there in the end */
+    struct scratch *s = scratch_new();
+    uint8_t *p;
+    if (s == NULL || scratch_array(s, &p, 16 * MIB) != ERR_OK)
+        return NULL;
+    memset(p, 1, 16 * MIB);
+    most[0] = support_resident(getpid());
+    scratch_free(&s);
+    most[1] = support_resident(getpid());
+    return NULL;
+}
+
+/* Whatever the allocator keeps for threads to come, as it does in a server that had sessions. */
+TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
+{
+    uint64_t most[2] = {0};
+    pthread_t lane;
+    assert_true(mallopt(M_MMAP_THRESHOLD, 32 << 20) && mallopt(M_TRIM_THRESHOLD, 64 << 20));
+    assert_int_equal(thread_start(&lane, take_and_free, most, NULL), ERR_OK);
+    assert_int_equal(pthread_join(lane, NULL), 0);
+    assert_true(most[0] >= most[1] + 15 * MIB);
 }
