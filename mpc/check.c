@@ -16,7 +16,7 @@ enum err check_new_lane(struct party *p, const struct check_limits *limits)
     if (c == NULL)
         return ERR_NOMEM;
     c->limits = *limits;
-    c->log.from = c->numbers.from = &c->chunks;
+    c->bits.from = c->numbers.from = &c->chunks;
     c->numbers.kernel = p->kernel;
     c->limits.groups = c->limits.groups == 0 ? 1024 : c->limits.groups;
     bool ok = begin_digest(&c->script);
@@ -31,7 +31,7 @@ void check_free(struct check **check)
 {
     if (*check == NULL)
         return;
-    check_log_free(&(*check)->log);
+    check_bit_log_free(&(*check)->bits);
     check_numbers_free(&(*check)->numbers);
     check_chunks_free(&(*check)->chunks);
     EVP_MD_CTX_free((*check)->script);
@@ -42,7 +42,7 @@ void check_free(struct check **check)
 
 bool check_notes(const struct check *c)
 {
-    return !check_log_empty(&c->log) || !check_numbers_empty(&c->numbers);
+    return !check_bit_log_empty(&c->bits) || !check_numbers_empty(&c->numbers);
 }
 
 enum err check_bits(struct party *p, const struct move_term *terms, unsigned products)
@@ -51,11 +51,13 @@ enum err check_bits(struct party *p, const struct move_term *terms, unsigned pro
     if (p->check == NULL)
         return ERR_OK;
     products = check_products(terms, products);
-    sent = came = check_log_end(&p->check->log);
+    sent = came = check_bit_log_end(&p->check->bits);
     TRY(check_say(p, CHECK_BITS, terms->words, products, 0));
-    TRY(check_log_room(&p->check->log, terms, products, terms->words));
-    check_log_put(&p->check->log, &sent, p->kernel, terms, products, 0, terms->out.a, terms->words);
-    check_log_take(&p->check->log, &came, p->kernel, terms, products, terms->out.b, terms->words);
+    TRY(check_bit_log_room(&p->check->bits, terms, products, terms->words));
+    check_bit_log_put(&p->check->bits, &sent, p->kernel, terms, products, 0, terms->out.a,
+                      terms->words);
+    check_bit_log_take(&p->check->bits, &came, p->kernel, terms, products, terms->out.b,
+                       terms->words);
     return ERR_OK;
 }
 
@@ -81,7 +83,7 @@ size_t check_most(const struct party *p, size_t bytes)
 enum err check_if_full(struct party *p)
 {
     const struct check *c = p->check;
-    const bool full = c != NULL && check_log_bytes(&c->log) + c->numbers.bytes > c->limits.log;
+    const bool full = c != NULL && check_bit_log_bytes(&c->bits) + c->numbers.bytes > c->limits.log;
     return full ? c->prove(p) : ERR_OK;
 }
 

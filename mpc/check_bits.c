@@ -26,10 +26,10 @@ static enum err weigh(struct flush *f)
     struct prg *weights CLEAN(prg_free) = NULL;
     uint64_t rho[CHECK_DIGITS];
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
-        const size_t n = check_log_groups(&f->c->log, l);
+        const size_t n = check_bit_log_groups(&f->c->bits, l);
         groups += n;
         f->groups += l * n;
-        chunks += f->c->log.list[l].chunks;
+        chunks += f->c->bits.list[l].chunks;
     }
     TRY(scratch_array(f->p->scratch, &f->sigma, groups * KERNEL_COLUMNS));
     TRY(scratch_array(f->p->scratch, &f->stretch, chunks));
@@ -60,8 +60,8 @@ static void each_chunk(struct flush *f,
 {
     const uint64_t *sigma = f->sigma;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        for (size_t k = 0; k < f->c->log.list[l].chunks; k++) {
-            const struct check_part part = check_log_part(&f->c->log, l, k);
+        for (size_t k = 0; k < f->c->bits.list[l].chunks; k++) {
+            const struct check_part part = check_bit_log_part(&f->c->bits, l, k);
             call(f, &part, l, sigma, arg);
             sigma += part.groups * KERNEL_COLUMNS;
         }

@@ -219,7 +219,7 @@ static enum err say(const struct flush *f)
     const struct check_matrices *m = f->numbers.matrices;
     const struct check_numbers *numbers = &f->c->numbers;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        TRY(check_say(f->p, CHECK_FLUSH, l, f->c->log.list[l].words,
+        TRY(check_say(f->p, CHECK_FLUSH, l, f->c->bits.list[l].words,
                       f->ride != NULL ? f->ride->z.n : 0));
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
         TRY(check_say(f->p, CHECK_FLUSH, ring, numbers->relations[ring], numbers->products));
@@ -241,7 +241,7 @@ enum err check_flush_lane(struct party *p, const struct check_ride *ride,
     TRY(check_guard(guard, guard->begin));
     TRY(say(&f));
     TRY(prove(&f));
-    check_log_clear(&f.c->log);
+    check_bit_log_clear(&f.c->bits);
     check_numbers_clear(&f.c->numbers);
     f.c->owed = false;
     f.c->rode = ride != NULL;

@@ -6,7 +6,7 @@
 #define TREFOIL_MPC_CHECK_PRIVATE_H
 
 #include "mpc/check.h"
-#include "mpc/check_log.h"
+#include "mpc/check_bit_log.h"
 #include "mpc/check_numbers.h"
 #include "mpc/move_private.h"
 
@@ -18,7 +18,7 @@ struct check {
     struct check_limits limits;
     enum err (*prove)(struct party *p); /* check_flush(), for notes, which stand below it */
     struct check_chunks chunks;
-    struct check_log log;
+    struct check_bit_log bits;
     struct check_numbers numbers;
     bool owed;          /* products that matrices will prove */
     EVP_MD_CTX *script; /* what has been called, with which sizes, and what was opened */

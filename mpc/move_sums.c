@@ -106,9 +106,9 @@ static void note(struct summing *s, const uint8_t *z, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->note, (k = left, &k), &at);
-        check_log_put(&s->p->check->log, &s->sent, s->p->kernel, t,
-                      check_products(t, s->sums->products), at, (const void *)(z + (n - left)),
-                      k / 8);
+        check_bit_log_put(&s->p->check->bits, &s->sent, s->p->kernel, t,
+                          check_products(t, s->sums->products), at, (const void *)(z + (n - left)),
+                          k / 8);
     }
 }
 
@@ -155,9 +155,9 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
         if (s->p->check != NULL && s->sums->ring == RING_BITS)
-            check_log_take(&s->p->check->log, &s->came, s->p->kernel, t,
-                           check_products(t, s->sums->products), (const void *)(in + (n - left)),
-                           k / 8);
+            check_bit_log_take(&s->p->check->bits, &s->came, s->p->kernel, t,
+                               check_products(t, s->sums->products),
+                               (const void *)(in + (n - left)), k / 8);
     }
     return ERR_OK;
 }
@@ -230,7 +230,7 @@ static enum err begin(struct summing *s)
     const struct move_sums *sums = s->sums;
     if (s->p->check == NULL)
         return ERR_OK;
-    s->sent = s->came = check_log_end(&s->p->check->log);
+    s->sent = s->came = check_bit_log_end(&s->p->check->bits);
     TRY(check_say(s->p, CHECK_SUMS, sums->ring, sums->count, sums->products));
     for (size_t k = 0; k < sums->count; k++) {
         const struct move_term *t = &sums->terms[sums->products * k];
@@ -238,7 +238,7 @@ static enum err begin(struct summing *s)
         struct check_place place;
         TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
         if (sums->ring == RING_BITS)
-            TRY(check_log_room(&s->p->check->log, t, products, t->words));
+            TRY(check_bit_log_room(&s->p->check->bits, t, products, t->words));
         else if (products > 0 && !s->proved)
             TRY(note_products(s, t, products, k == 0 ? &s->numbers : &place));
         else if (!s->proved)

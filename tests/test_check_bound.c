@@ -34,7 +34,7 @@ static enum err look(void *self)
 {
     struct watched *w = self;
     const struct check *c = w->party->check;
-    const size_t bytes = check_log_bytes(&c->log) + c->numbers.bytes;
+    const size_t bytes = check_bit_log_bytes(&c->bits) + c->numbers.bytes;
     w->most = bytes > w->most ? bytes : w->most;
     w->flushes++;
     return ERR_OK;

@@ -22,7 +22,7 @@ struct run {
 static enum err end(struct party *p)
 {
     TRY(check_agree(p));
-    check_log_clear(&p->check->log);
+    check_bit_log_clear(&p->check->bits);
     check_numbers_clear(&p->check->numbers);
     return ERR_OK;
 }

@@ -342,7 +342,7 @@ static enum err price_flush(void *self)
     const struct check *c = cost->play->party[0]->check;
     uint64_t groups = 0, sent = 8 * (729 + 729 + 64 + 1), opened = 0;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        groups += l * ((c->log.list[l].words + 511) / 512);
+        groups += l * ((c->bits.list[l].words + 511) / 512);
     for (unsigned ring = RING_16; ring <= RING_128; ring++)
         if (c->numbers.relations[ring] > 0) {
             sent += 8 * 64 * words_of_claim[ring];

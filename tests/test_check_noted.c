@@ -57,13 +57,13 @@ static void read_numbers(const struct check_numbers *log, word128 *const off[NUM
 }
 
 /* Words of 64 relations each. */
-static size_t read_bits(struct check_log *log, bool next, word128 *off)
+static size_t read_bits(struct check_bit_log *log, bool next, word128 *off)
 {
     size_t count = 0;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
-        check_log_groups(log, l);
+        check_bit_log_groups(log, l);
         for (size_t k = 0; k < log->list[l].chunks; k++) {
-            const struct check_part part = check_log_part(log, l, k);
+            const struct check_part part = check_bit_log_part(log, l, k);
             for (size_t g = 0; g < part.groups; g++)
                 for (size_t w = 0; w < KERNEL_GROUP; w++, count++) {
                     uint64_t sum = part.z[(2 * g + next) * KERNEL_GROUP + w];
@@ -100,13 +100,13 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK) {
         assert_int_equal(check_agree(p), ERR_OK);
         read_numbers(&p->check->numbers, f->off[p->index]);
-        f->count[RING_BITS] = read_bits(&p->check->log, f->next, f->off[p->index][RING_BITS]);
+        f->count[RING_BITS] = read_bits(&p->check->bits, f->next, f->off[p->index][RING_BITS]);
         for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-            f->words[l] = p->check->log.list[l].words;
+            f->words[l] = p->check->bits.list[l].words;
         for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
             f->count[ring] = p->check->numbers.relations[ring];
     }
-    check_log_clear(&p->check->log);
+    check_bit_log_clear(&p->check->bits);
     check_numbers_clear(&p->check->numbers);
     share64_free(&x);
     planes_free(&bits);

@@ -1,4 +1,4 @@
-#include "mpc/check_log.h"
+#include "mpc/check_bit_log.h"
 
 #include "base/memory.h"
 #include "mpc/move.h"
@@ -13,9 +13,9 @@ static size_t capacity(unsigned products)
     return CHECK_CHUNK / ((4 * (size_t)products + 2) * KERNEL_GROUP * sizeof(uint64_t));
 }
 
-void check_log_free(struct check_log *log)
+void check_bit_log_free(struct check_bit_log *log)
 {
-    check_log_clear(log);
+    check_bit_log_clear(log);
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
         memory_free(&log->list[l].chunk);
 }
@@ -26,7 +26,7 @@ static unsigned list_of(unsigned products)
     return products <= EXACT ? products : (products + EXACT - 1) / EXACT * EXACT;
 }
 
-static enum err add_chunk(struct check_log *log, struct check_list *list)
+static enum err add_chunk(struct check_bit_log *log, struct check_list *list)
 {
     void *fresh;
     TRY(memory_room(&list->chunk, &list->room, list->chunks + 1));
@@ -35,7 +35,7 @@ static enum err add_chunk(struct check_log *log, struct check_list *list)
     return ERR_OK;
 }
 
-void check_log_clear(struct check_log *log)
+void check_bit_log_clear(struct check_bit_log *log)
 {
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
         struct check_list *list = &log->list[l];
@@ -45,12 +45,12 @@ void check_log_clear(struct check_log *log)
     }
 }
 
-bool check_log_empty(const struct check_log *log)
+bool check_bit_log_empty(const struct check_bit_log *log)
 {
-    return check_log_bytes(log) == 0;
+    return check_bit_log_bytes(log) == 0;
 }
 
-size_t check_log_bytes(const struct check_log *log)
+size_t check_bit_log_bytes(const struct check_bit_log *log)
 {
     size_t bytes = 0;
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
@@ -58,7 +58,7 @@ size_t check_log_bytes(const struct check_log *log)
     return bytes;
 }
 
-struct check_cursor check_log_end(const struct check_log *log)
+struct check_cursor check_bit_log_end(const struct check_bit_log *log)
 {
     struct check_cursor end = {{0}};
     for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
@@ -80,7 +80,7 @@ struct place {
     size_t within;
 };
 
-static struct place place_of(const struct check_log *log, unsigned products, size_t at)
+static struct place place_of(const struct check_bit_log *log, unsigned products, size_t at)
 {
     const size_t groups = capacity(products), group = at / KERNEL_GROUP % groups;
     uint64_t *chunk = log->list[products].chunk[at / KERNEL_GROUP / groups];
@@ -121,8 +121,8 @@ static void put_run(const struct place *to, const struct kernel *k, const struct
     }
 }
 
-enum err check_log_room(struct check_log *log, const struct move_term *terms, unsigned products,
-                        size_t words)
+enum err check_bit_log_room(struct check_bit_log *log, const struct move_term *terms,
+                            unsigned products, size_t words)
 {
     struct check_list *list;
     if (products == 0 || products > CHECK_PRODUCTS)
@@ -142,9 +142,9 @@ enum err check_log_room(struct check_log *log, const struct move_term *terms, un
     return ERR_OK;
 }
 
-void check_log_put(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
-                   const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
-                   size_t words)
+void check_bit_log_put(struct check_bit_log *log, struct check_cursor *cursor,
+                       const struct kernel *kernel, const struct move_term *terms,
+                       unsigned products, size_t at, const uint64_t *z, size_t words)
 {
     size_t *next = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, at += n * sizeof *z, *next += n) {
@@ -154,9 +154,9 @@ void check_log_put(struct check_log *log, struct check_cursor *cursor, const str
     }
 }
 
-void check_log_take(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
-                    const struct move_term *terms, unsigned products, const uint64_t *z,
-                    size_t words)
+void check_bit_log_take(struct check_bit_log *log, struct check_cursor *cursor,
+                        const struct kernel *kernel, const struct move_term *terms,
+                        unsigned products, const uint64_t *z, size_t words)
 {
     size_t *at = &cursor->at[list_of(products)];
     for (size_t n; words > 0; words -= n, z += n, *at += n) {
@@ -170,7 +170,7 @@ void check_log_take(struct check_log *log, struct check_cursor *cursor, const st
     }
 }
 
-size_t check_log_groups(struct check_log *log, unsigned products)
+size_t check_bit_log_groups(struct check_bit_log *log, unsigned products)
 {
     const struct check_list *list = &log->list[products];
     const size_t used = list->words % KERNEL_GROUP, bytes = (KERNEL_GROUP - used) * 8;
@@ -184,7 +184,8 @@ size_t check_log_groups(struct check_log *log, unsigned products)
     return list->words / KERNEL_GROUP + (used > 0);
 }
 
-struct check_part check_log_part(const struct check_log *log, unsigned products, size_t chunk)
+struct check_part check_bit_log_part(const struct check_bit_log *log, unsigned products,
+                                     size_t chunk)
 {
     const struct check_list *list = &log->list[products];
     const size_t all = list->words / KERNEL_GROUP + (list->words % KERNEL_GROUP != 0);

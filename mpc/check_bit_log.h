@@ -1,5 +1,5 @@
 /*
- * mpc/check_log.h - the log of a check: relations between bits, as components.
+ * mpc/check_bit_log.h - the log of relations between bits, as components.
  *
  * Relations of l products stand in a list of their own, word after word, in chunks. Above 8, l is
  * filled up to a multiple of 8 by products of zeros.
@@ -7,8 +7,8 @@
  * all its groups, 4 vectors each, then z of all of them, 2 vectors each. A flush overwrites
  * products by elements.
  */
-#ifndef TREFOIL_MPC_CHECK_LOG_H
-#define TREFOIL_MPC_CHECK_LOG_H
+#ifndef TREFOIL_MPC_CHECK_BIT_LOG_H
+#define TREFOIL_MPC_CHECK_BIT_LOG_H
 
 #include "mpc/check_chunks.h"
 
@@ -20,7 +20,7 @@ struct check_list {
     size_t words;
 };
 
-struct check_log {
+struct check_bit_log {
     struct check_list list[CHECK_PRODUCTS + 1]; /* of l products; none of 0 */
     struct check_chunks *from;
 };
@@ -30,11 +30,11 @@ struct check_cursor {
     size_t at[CHECK_PRODUCTS + 1];
 };
 
-void check_log_free(struct check_log *log);
-void check_log_clear(struct check_log *log);
-bool check_log_empty(const struct check_log *log);
-size_t check_log_bytes(const struct check_log *log);
-struct check_cursor check_log_end(const struct check_log *log);
+void check_bit_log_free(struct check_bit_log *log);
+void check_bit_log_clear(struct check_bit_log *log);
+bool check_bit_log_empty(const struct check_bit_log *log);
+size_t check_bit_log_bytes(const struct check_bit_log *log);
+struct check_cursor check_bit_log_end(const struct check_bit_log *log);
 
 /* Products that a term has, of at most `most`. */
 unsigned check_products(const struct move_term *terms, unsigned most);
@@ -44,21 +44,22 @@ unsigned check_products(const struct move_term *terms, unsigned most);
  * of the terms on, their products and z ^ c, which is what x y must be. Of z component a is put
  * when it is sent, and component b when it has come, which may be before.
  */
-enum err check_log_room(struct check_log *log, const struct move_term *terms, unsigned products,
-                        size_t words) MUST_CHECK;
-void check_log_put(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
-                   const struct move_term *terms, unsigned products, size_t at, const uint64_t *z,
-                   size_t words);
-void check_log_take(struct check_log *log, struct check_cursor *cursor, const struct kernel *kernel,
-                    const struct move_term *terms, unsigned products, const uint64_t *z,
-                    size_t words);
+enum err check_bit_log_room(struct check_bit_log *log, const struct move_term *terms,
+                            unsigned products, size_t words) MUST_CHECK;
+void check_bit_log_put(struct check_bit_log *log, struct check_cursor *cursor,
+                       const struct kernel *kernel, const struct move_term *terms,
+                       unsigned products, size_t at, const uint64_t *z, size_t words);
+void check_bit_log_take(struct check_bit_log *log, struct check_cursor *cursor,
+                        const struct kernel *kernel, const struct move_term *terms,
+                        unsigned products, const uint64_t *z, size_t words);
 
 /* Groups of a list, the last one filled up with zeros; its chunks, and what stands in them. */
-size_t check_log_groups(struct check_log *log, unsigned products);
+size_t check_bit_log_groups(struct check_bit_log *log, unsigned products);
 struct check_part {
     uint64_t *products, *z;
     size_t groups;
 };
-struct check_part check_log_part(const struct check_log *log, unsigned products, size_t chunk);
+struct check_part check_bit_log_part(const struct check_bit_log *log, unsigned products,
+                                     size_t chunk);
 
 #endif
