@@ -61,13 +61,13 @@ static size_t threads_for(size_t jobs, uint64_t cells)
 enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m)
 {
     struct work w = {.jobs = jobs, .model = m, .lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_t other[MODEL_JOBS_THREADS];
+    struct thread other[MODEL_JOBS_THREADS];
     size_t threads = 1, wanted = threads_for(jobs->jobs, model_cells(m));
     while (threads < wanted && thread_start(&other[threads], thread, &w, NULL) == ERR_OK)
         threads++;
     note(&w, play(&w, true));
     while (threads > 1)
-        (void)pthread_join(other[--threads], NULL);
+        thread_join(&other[--threads]);
     (void)pthread_mutex_destroy(&w.lock);
     return w.failed;
 }

@@ -2,13 +2,21 @@
 
 #include <string.h>
 
-enum err thread_start(pthread_t *thread, void *(*go)(void *), void *self, struct log *log)
+enum err thread_start(struct thread *thread, void *(*go)(void *), void *self, struct log *log)
 {
-    int failed = pthread_create(thread, NULL, go, self);
-    if (failed == 0)
+    const int failed = pthread_create(&thread->id, NULL, go, self);
+    thread->started = failed == 0;
+    if (thread->started)
         return ERR_OK;
     return log_fail(
         log, ERR_SYSTEM,
         "cannot start a thread: %s; is a limit on processes reached (ulimit -u, TasksMax)?",
         strerror(failed));
+}
+
+void thread_join(struct thread *thread)
+{
+    if (thread->started)
+        pthread_join(thread->id, NULL);
+    thread->started = false;
 }

@@ -7,8 +7,16 @@
 
 #include <pthread.h>
 
+/* Zeroed before it is started. */
+struct thread {
+    pthread_t id;
+    bool started;
+};
+
 /* ERR_SYSTEM, with words, where the system has no more. */
-enum err thread_start(pthread_t *thread, void *(*go)(void *), void *self,
+enum err thread_start(struct thread *thread, void *(*go)(void *), void *self,
                       struct log *log) MUST_CHECK;
+/* Waits until it has ended; does nothing where it was not started, or was joined. */
+void thread_join(struct thread *thread);
 
 #endif

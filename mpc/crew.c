@@ -138,8 +138,7 @@ struct errand {
     struct party *party;
     size_t tile, step, tiles;
     uint64_t since; /* see net_part() */
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     enum err result;
 };
 
@@ -160,8 +159,7 @@ static void start(struct errand *r, const struct party *first)
     enum err e;
     r->since = net_part(first->net, r->party->net);
     e = thread_start(&r->thread, go, r, r->party->log);
-    r->started = e == ERR_OK;
-    if (!r->started) {
+    if (e != ERR_OK) {
         r->result = e; /* else it is the thread's */
         net_abort(r->party->net);
     }
@@ -169,8 +167,7 @@ static void start(struct errand *r, const struct party *first)
 
 static void finish(struct errand *r, const struct party *first)
 {
-    if (r->started)
-        pthread_join(r->thread, NULL);
+    thread_join(&r->thread);
     net_join(first->net, r->party->net, r->since);
 }
 

@@ -45,7 +45,7 @@ struct admitted {
 struct netio {
     void *zmq;
     void *zap; /* REP socket, of the admission thread once that runs */
-    pthread_t thread;
+    struct thread thread;
     struct log *log;
     pthread_mutex_t mutex; /* over what follows */
     struct admitted *list;
@@ -345,7 +345,7 @@ void netio_free(struct netio **netio)
     if (n == NULL)
         return;
     zmq_ctx_shutdown(n->zmq); /* wakes the admission thread */
-    pthread_join(n->thread, NULL);
+    thread_join(&n->thread);
     while (zmq_ctx_term(n->zmq) != 0 && errno == EINTR)
         ;
     pthread_mutex_destroy(&n->mutex);

@@ -59,8 +59,7 @@ struct note {
 struct porter {
     struct porter_options o;
     void *events; /* PAIR; of the thread once that runs */
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     /* of the thread */
     struct guest *guest;     /* connections + 1 */
     struct crowd_pile *pile; /* as many */
@@ -342,7 +341,6 @@ enum err porter_new(struct porter **porter, const struct porter_options *o)
                    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED,
                    o->log));
     TRY(thread_start(&p->thread, watch_over, p, o->log));
-    p->started = true;
     return memory_hand_over(porter, &p);
 }
 
@@ -353,8 +351,7 @@ void porter_free(struct porter **porter)
         return;
     atomic_store(&p->stop, true);
     (void)zmq_socket_monitor(p->o.socket, NULL, 0); /* the last event wakes the thread */
-    if (p->started)
-        pthread_join(p->thread, NULL);
+    thread_join(&p->thread);
     events_free(p->events, p->o.socket);
     pthread_mutex_destroy(&p->mutex);
     memory_free(&p->guest);

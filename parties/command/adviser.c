@@ -1,7 +1,6 @@
 #include "parties/command/adviser.h"
 
 #include "base/file.h"
-#include "base/thread.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -39,9 +38,9 @@ static void *wait_for_signal(void *arg)
 
 void adviser_stop(struct adviser *a)
 {
-    if (a->started) {
-        (void)pthread_cancel(a->thread);
-        (void)pthread_join(a->thread, NULL);
+    if (a->thread.started) {
+        (void)pthread_cancel(a->thread.id);
+        thread_join(&a->thread);
         (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
     }
     bytes_clear(&a->text);
@@ -67,7 +66,6 @@ enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log
     }
     (void)pthread_sigmask(SIG_BLOCK, &a->signals, &a->before);
     e = thread_start(&a->thread, wait_for_signal, a, log);
-    a->started = e == ERR_OK;
     if (e != ERR_OK)
         (void)pthread_sigmask(SIG_SETMASK, &a->before, NULL);
     return e;

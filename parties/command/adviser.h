@@ -3,18 +3,16 @@
 #define TREFOIL_PARTIES_COMMAND_ADVISER_H
 
 #include "base/bytes.h"
-#include "base/log.h"
+#include "base/thread.h"
 
-#include <pthread.h>
 #include <signal.h>
 
 /* Says what `text` has when the process gets a signal that ends it. */
 struct adviser {
     sigset_t signals, before;
     struct bytes text;
-    pthread_t thread;
+    struct thread thread;
     int number; /* of the signal; sanitizers want none on the stack of what is cancelled */
-    bool started;
 };
 
 /* From now on whoever interrupts the run, in any later thread, is told how to go on. */

@@ -16,8 +16,7 @@ struct pulse {
     struct dial *dial[STUDY_SERVERS];
     uint8_t message[1 + REQUEST_RUN_SIZE];
     int64_t every_ms;
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     atomic_bool stop;
     atomic_int adding; /* thousandths; -1: nothing was heard */
 };
@@ -86,9 +85,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
                             "cannot connect to server %u to tell it that this run is alive: %s", i,
                             error_text(e));
     }
-    TRY(thread_start(&p->thread, beat_on, p, log));
-    p->started = true;
-    return ERR_OK;
+    return thread_start(&p->thread, beat_on, p, log);
 }
 
 void pulse_stop(struct pulse **pulse)
@@ -97,8 +94,7 @@ void pulse_stop(struct pulse **pulse)
     if (p == NULL)
         return;
     atomic_store(&p->stop, true);
-    if (p->started)
-        pthread_join(p->thread, NULL);
+    thread_join(&p->thread);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         dial_free(&p->dial[i]);
     memory_free(pulse);

@@ -21,8 +21,7 @@ struct forward {
     struct dial *dial;
     const struct site *site;
     uint8_t after[UPLOAD_ID_SIZE]; /* the last that was sent */
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     atomic_bool stop, awake;
 };
 
@@ -254,9 +253,7 @@ enum err forward_start(struct forward **forward, const struct site *site)
     study_endpoint(site->study, 2, STUDY_GATE, endpoint);
     TRY(dial_new(&f->dial, &o));
     TRY(dial_watch(f->dial));
-    TRY(thread_start(&f->thread, run, f, site->log));
-    f->started = true;
-    return ERR_OK;
+    return thread_start(&f->thread, run, f, site->log);
 }
 
 void forward_stop(struct forward **forward)
@@ -265,8 +262,7 @@ void forward_stop(struct forward **forward)
     if (f == NULL)
         return;
     atomic_store(&f->stop, true);
-    if (f->started)
-        pthread_join(f->thread, NULL);
+    thread_join(&f->thread);
     dial_free(&f->dial);
     memory_free(forward);
 }

@@ -28,8 +28,7 @@ struct visit {
 struct http {
     struct MHD_Daemon *daemon;
     const struct status *status;
-    pthread_t clock;
-    bool ticks;
+    struct thread clock;
     atomic_bool stop;
     pthread_mutex_t mutex;
     struct visit visit[CONNECTIONS];
@@ -217,7 +216,6 @@ enum err http_start(struct http **http, const char *where, const struct status *
             "cannot show the status on %s: is the port in use, or the address another machine's?",
             where);
     TRY(thread_start(&h->clock, end_visits, h, log));
-    h->ticks = true;
     return memory_hand_over(http, &h);
 }
 
@@ -227,8 +225,7 @@ void http_stop(struct http **http)
     if (h == NULL)
         return;
     atomic_store(&h->stop, true);
-    if (h->ticks)
-        pthread_join(h->clock, NULL);
+    thread_join(&h->clock);
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
     pthread_mutex_destroy(&h->mutex);

@@ -25,8 +25,7 @@ struct lane {
     struct follower *of;
     struct reader argument;
     struct bytes result;
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     atomic_bool done;
     enum err error;
 };
@@ -216,7 +215,7 @@ static bool all_done(const struct follower *f)
 {
     bool done = true;
     for (size_t k = 0; k < f->lanes; k++)
-        done = done && (!f->lane[k].started || atomic_load(&f->lane[k].done));
+        done = done && (!f->lane[k].thread.started || atomic_load(&f->lane[k].done));
     return done;
 }
 
@@ -224,15 +223,17 @@ static bool all_done(const struct follower *f)
 static enum err run(struct follower *f)
 {
     unsigned turn = 0;
-    enum err e = ERR_OK;
+    enum err e = ERR_OK, started;
     for (size_t k = 0; k < f->lanes; k++) {
         struct lane *l = &f->lane[k];
         atomic_store(&l->done, false);
         l->words[0] = '\0';
-        l->error = thread_start(&l->thread, go, l, &l->log);
-        l->started = l->error == ERR_OK;
-        if (!l->started)
+        l->error = ERR_OK;
+        started = thread_start(&l->thread, go, l, &l->log);
+        if (started != ERR_OK) {
+            l->error = started; /* else it is the thread's */
             net_abort(l->net);
+        }
     }
     while (!all_done(f)) {
         if (ranks_called_off())
@@ -241,8 +242,7 @@ static enum err run(struct follower *f)
         ranks_nap(&turn);
     }
     for (size_t k = 0; k < f->lanes; k++) {
-        if (f->lane[k].started)
-            pthread_join(f->lane[k].thread, NULL);
+        thread_join(&f->lane[k].thread);
         e = crew_worse(e, f->lane[k].error);
     }
     return e;

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "base/thread.h"
 #include "parties/server/worker_private.h"
 
 /*
@@ -62,9 +61,7 @@ enum err worker_start(struct worker **worker, struct site *site)
     worker_drop_ahead(w);
     worker_show_ahead(w);
     worker_idle_from_now(w);
-    TRY(thread_start(&w->thread, run, w, site->log));
-    w->started = true;
-    return ERR_OK;
+    return thread_start(&w->thread, run, w, site->log);
 }
 
 enum err worker_stop(struct worker **worker)
@@ -73,8 +70,7 @@ enum err worker_stop(struct worker **worker)
     enum err e;
     if (w == NULL)
         return ERR_OK;
-    if (w->started)
-        pthread_join(w->thread, NULL);
+    thread_join(&w->thread);
     e = w->result;
     gate_port_free(&w->port);
     secret_wipe(w, sizeof *w);

@@ -7,14 +7,13 @@
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 
+#include "base/thread.h"
 #include "mpc/crew.h"
 #include "parties/exchange/request.h"
 #include "parties/server/guard.h"
 #include "parties/server/play.h"
 #include "parties/server/round_ahead.h"
 #include "parties/server/worker.h"
-
-#include <pthread.h>
 
 #define WORKER_POLL_MS 200
 
@@ -41,8 +40,7 @@ struct worker_waiting {
 struct worker {
     struct site *site;
     struct gate_port *port; /* used by the thread alone while that runs */
-    pthread_t thread;
-    bool started;
+    struct thread thread;
     enum err result;
     struct log log;  /* as the options' log, and also into `words` */
     char words[512]; /* what is logged while a request is handled: told to the analyst */
