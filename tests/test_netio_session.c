@@ -402,8 +402,8 @@ TEST(a_missing_server_is_named)
     struct server s[3];
     in_memory(s);
     for (unsigned i = 0; i < 3; i++)
-        s[i].patience = 300;
-    s[2].delay = 400;
+        s[i].patience = 1500;
+    s[2].delay = 2000;
     run_three(run_server, s, sizeof *s);
     assert_int_equal(s[0].e, ERR_TIMEOUT);
     assert_int_equal(s[1].e, ERR_TIMEOUT);

@@ -436,18 +436,18 @@ TEST(a_callback_that_fails_ends_the_session)
 static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 {
     (void)round, (void)from, (void)to;
-    return 3 * TILE;
+    return 2 * TILE;
 }
 
 TEST(computing_is_not_silence)
 {
-    static const struct plan plan = {RING, 2, TILE, few_tiles, 250};
+    static const struct plan plan = {RING, 1, TILE, few_tiles, 1000};
     struct transport *t[3];
     struct party p[3];
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &plan);
     for (unsigned i = 0; i < 3; i++)
-        p[i].pause_ms = 150; /* a pass makes a tile and uses one: 300 ms */
+        p[i].pause_ms = 600; /* a pass makes a tile and uses one: 1200 ms */
     run_three(run_party, p, sizeof *p);
     expect_fine(p, &plan);
     free_three(t);
