@@ -285,9 +285,9 @@ static void *take_and_free(void *of)
 TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
 {
     uint64_t most[2] = {0};
-    pthread_t lane;
+    struct thread lane;
     assert_true(mallopt(M_MMAP_THRESHOLD, 32 << 20) && mallopt(M_TRIM_THRESHOLD, 64 << 20));
     assert_int_equal(thread_start(&lane, take_and_free, most, NULL), ERR_OK);
-    assert_int_equal(pthread_join(lane, NULL), 0);
+    thread_join(&lane);
     assert_true(most[0] >= most[1] + 15 * MIB);
 }
