@@ -25,8 +25,8 @@ struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
     const struct party_tamper *cheat[3];
     bool next; /* z is read of who holds it as b: the cheat has not altered its own a */
-    word128 *off[3][NUMBERS_RINGS]; /* bits stand first */
-    size_t count[NUMBERS_RINGS];
+    word128 *off[3][NUMBERS_RINGS];   /* bits stand first */
+    size_t count[NUMBERS_RINGS];      /* at server 0, as at all */
     size_t words[CHECK_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
@@ -80,6 +80,15 @@ static size_t read_bits(struct check_bit_log *log, bool next, word128 *off)
     return count;
 }
 
+static void count_all(struct found *f, const struct check *c, size_t bits)
+{
+    f->count[RING_BITS] = bits;
+    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+        f->words[l] = c->bits.list[l].words;
+    for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
+        f->count[ring] = c->numbers.relations[ring];
+}
+
 static enum err sit(struct party *p, void *shared)
 {
     static const struct check_limits limits = {.log = (size_t)1 << 40};
@@ -98,13 +107,12 @@ static enum err sit(struct party *p, void *shared)
     if (e == ERR_OK)
         e = f->job(p, &x, &bits);
     if (e == ERR_OK) {
+        size_t count;
         assert_int_equal(check_agree(p), ERR_OK);
         read_numbers(&p->check->numbers, f->off[p->index]);
-        f->count[RING_BITS] = read_bits(&p->check->bits, f->next, f->off[p->index][RING_BITS]);
-        for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-            f->words[l] = p->check->bits.list[l].words;
-        for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
-            f->count[ring] = p->check->numbers.relations[ring];
+        count = read_bits(&p->check->bits, f->next, f->off[p->index][RING_BITS]);
+        if (p->index == 0)
+            count_all(f, p->check, count);
     }
     check_bit_log_clear(&p->check->bits);
     check_numbers_clear(&p->check->numbers);

@@ -6,6 +6,7 @@
 #include "aim/copula.h"
 #include "aim/copula_model.h"
 #include "aim/forms.h"
+#include "base/clock.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -175,7 +176,8 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
     for (unsigned k = 0; k < 2; k++) {
         const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
         pid_t run = support_start(file(&c, "out.log"), a);
-        for (unsigned i = 0; i < 1000 && access(until, F_OK) != 0; i++)
+        const double end = support_deadline(60);
+        while (access(until, F_OK) != 0 && clock_now_s() < end)
             usleep(5000);
         support_kill(&run);
     }
