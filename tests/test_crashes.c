@@ -231,8 +231,14 @@ static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwa
         assert_true(clock_now_s() < end);
         pause_briefly();
     }
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         support_stop(&c->pid[i]);
+        if (support_contains(file(c, "server%u.log", i), "start the server again")) {
+            start(c, i);
+            wait_ready(c, i);
+            support_stop(&c->pid[i]);
+        }
+    }
 }
 
 /* --- what must be true then ------------------------------------------------------------------- */

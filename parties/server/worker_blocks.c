@@ -29,7 +29,7 @@ void worker_drop_ahead(struct worker *w)
         return;
     if (store_ahead_keep(w->site->store, &none, &dropped) != ERR_OK)
         log_warn(w->site->log, "noise that was made ahead stays on disk, though the budget is "
-                               "spent");
+                               "spent; mend the disk and start the server again, which deletes it");
     worker_show_ahead(w);
 }
 
