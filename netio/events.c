@@ -16,10 +16,12 @@ static enum err connect_to(void *events, void *socket, int kinds, struct log *lo
     /* not an address: ZeroMQ keeps the name of one that was freed for a while */
     secret_random(&number, sizeof number);
     snprintf(name, sizeof name, "inproc://events-%016" PRIx64, number);
+    /* first: to a monitor without a listener ZeroMQ waits for ever to say that it ends */
+    TRY(socket_dial(events, name, log));
     if (zmq_socket_monitor(socket, name, kinds) != 0)
         return log_fail(log, ERR_SYSTEM, "cannot watch the connections of a socket: %s",
                         zmq_strerror(zmq_errno()));
-    return socket_dial(events, name, log);
+    return ERR_OK;
 }
 
 enum err events_new(void **events, void *context, void *socket, int kinds, struct log *log)

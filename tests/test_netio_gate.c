@@ -11,6 +11,7 @@
 #include "tests/support_withhold.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -648,6 +649,34 @@ TEST(garbage_ends_the_connection)
         events_free(watch, s);
         zmq_close(s);
     }
+}
+
+/* ZeroMQ's own, unless this program refuses one. */
+static bool refuses;
+int zmq_connect(void *socket, const char *endpoint)
+{
+    int (*dial)(void *, const char *);
+    void *const next = dlsym(RTLD_NEXT, "zmq_connect");
+    memcpy(&dial, &next, sizeof dial);
+    if (!refuses)
+        return dial(socket, endpoint);
+    errno = EMFILE;
+    return -1;
+}
+
+TEST(events_that_cannot_be_heard_are_an_error)
+{
+    struct house h CLEAN(pull_down);
+    void *s, *watch;
+    build(&h);
+    s = raw_client(&h, NULL, 0);
+    refuses = true;
+    assert_int_equal(events_new(&watch, netio_zmq(h.outside), s,
+                                ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED, NULL),
+                     ERR_SYSTEM);
+    refuses = false;
+    assert_null(watch);
+    zmq_close(s);
 }
 
 TEST(what_is_too_long_does_not_arrive)
