@@ -56,12 +56,18 @@ static int faults_free(void **state)
 
 /* --- one fault -------------------------------------------------------------------------------- */
 
+static char last[32];
+
+const char *faults_last(void)
+{
+    return last;
+}
+
 void faults_arm(const struct scene *c, const char *kind, long n)
 {
-    char fault[32];
-    snprintf(fault, sizeof fault, "%s%ld", kind, n);
+    snprintf(last, sizeof last, "%s%ld", kind, n);
     unlink(c->done);
-    setenv("FAULT", fault, 1);
+    setenv("FAULT", last, 1);
     setenv("FAULT_ALONE", "1", 1);
     setenv("FAULT_DONE", c->done, 1);
     support_preload();

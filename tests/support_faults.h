@@ -23,6 +23,8 @@ struct scene {
  */
 void faults_arm(const struct scene *c, const char *kind, long n);
 void faults_disarm(void);
+/* The fault that was armed last, for a message. */
+const char *faults_last(void);
 /* Whether it happened; if not, there were fewer calls. */
 bool faults_happened(const struct scene *c);
 

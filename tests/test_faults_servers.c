@@ -69,7 +69,7 @@ static bool comes_up(const struct scene *c, unsigned i)
             return false;
         usleep(2000);
     }
-    fail_msg("server %u neither got ready nor ended with %s", i, getenv("FAULT"));
+    fail_msg("server %u neither got ready nor ended with %s", i, faults_last());
     return false;
 }
 
