@@ -13,8 +13,8 @@ static char folder[] = "/tmp/trefoil-library-XXXXXX";
 
 static const char *in(const char *name)
 {
-    static char path[8][200];
-    static unsigned next;
+    static _Thread_local char path[8][200];
+    static _Thread_local unsigned next;
     char *p = path[next++ % 8];
     snprintf(p, sizeof path[0], "%s/%s", folder, name);
     return p;
