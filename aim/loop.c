@@ -106,13 +106,15 @@ static enum err fit_merges(struct loop *l)
     }
 }
 
-/* Codes of which it is known which combinations cannot occur stay apart: a flag an attribute. */
+/* Of these, and where it is known which combinations cannot occur, codes stay apart. */
 static enum err keep_apart(const struct aim_options *o, bool **keep)
 {
     TRY(memory_new(keep, o->domain->attributes));
     for (size_t k = 0; k < o->zeros; k++)
         for (unsigned i = 0; i < o->zero[k].clique.n; i++)
             (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
+    for (size_t i = 0; i < o->aparts; i++)
+        (*keep)[o->apart[i]] = true;
     return ERR_OK;
 }
 
@@ -136,13 +138,13 @@ static enum err choose_merges(struct loop *l)
     const double **counts CLEAN(memory_release) = NULL;
     bool *keep CLEAN(memory_release) = NULL;
     const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
+    const struct merges_least least = merges_least(total, measure_sigma(l->multiplier));
     TRY(memory_new(&counts, o->domain->attributes));
     TRY(keep_apart(o, &keep));
     for (size_t i = 0; i < r->measurements; i++)
         counts[r->measurement[i].clique.attribute[0]] = r->measurement[i].y;
     TRY(memory_new(&r->merges, 1));
-    TRY(merges_choose(r->merges, o->domain, counts,
-                      merges_least(total, measure_sigma(l->multiplier)), keep));
+    TRY(merges_choose(r->merges, o->domain, counts, &least, keep));
     return fit_merges(l);
 }
 

@@ -77,6 +77,8 @@ struct aim_options {
     unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
     const struct zeros *zero; /* what cannot occur: public knowledge */
     size_t zeros;
+    const uint16_t *apart; /* attributes of which nothing is merged */
+    size_t aparts;
     const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
     size_t knowns;
     const char *state_file; /* NULL: nothing is kept. Written after each round */
@@ -108,8 +110,8 @@ double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 i
 
 /*
  * The domain over groups instead of codes, if so many rows, spread evenly, are measured with this
- * sigma (merges_expect()). Of the options domain and zeros matter. It borrows the rest, as that of
- * merges_domain().
+ * sigma (merges_expect()). Of the options domain, zeros and apart matter. It borrows the rest, as
+ * that of merges_domain().
  */
 enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
                            double sigma) MUST_CHECK;

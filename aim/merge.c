@@ -3,19 +3,15 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Codes that may join others: they have an order, and the missing one is not among them. */
-static uint32_t ordered_codes(const struct domain_attribute *a)
-{
-    return a->kind == DOMAIN_CATEGORICAL ? 0 : a->values;
-}
 
 static enum err make_room(struct merges *m, size_t attributes)
 {
     *m = (struct merges){.attributes = attributes};
     TRY(memory_new(&m->codes, attributes));
     TRY(memory_new(&m->groups, attributes));
+    TRY(memory_new(&m->code, attributes));
     return memory_new(&m->group, attributes);
 }
 
@@ -32,9 +28,12 @@ enum err merges_none(struct merges *m, const struct domain *d)
 
 void merges_clear(struct merges *m)
 {
-    for (size_t i = 0; m->group != NULL && i < m->attributes; i++)
+    for (size_t i = 0; m->group != NULL && i < m->attributes; i++) {
         memory_free(&m->group[i]);
+        memory_free(&m->code[i]);
+    }
     memory_free(&m->codes);
+    memory_free(&m->code);
     memory_free(&m->group);
     memory_free(&m->groups);
     *m = (struct merges){0};
@@ -49,7 +48,7 @@ void merges_free(struct merges **m)
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* Groups, each known by its first code, and a tournament in which the least count wins. */
+/* Neighbours in groups, each known by its first code; in a tournament the least count wins. */
 struct joining {
     uint32_t codes;
     double *count;
@@ -108,61 +107,105 @@ static void join(struct joining *j, uint32_t code)
     play(j, code);
 }
 
-static void join_small(struct joining *j, double least)
-{
-    for (;;) {
-        const uint32_t code = j->winner[1], before = j->before[code], after = j->after[code];
-        if (j->count[code] >= least || (before == j->codes && after == j->codes))
-            return;
-        if (after == j->codes || (before < j->codes && j->count[before] <= j->count[after]))
-            join(j, before);
-        else
-            join(j, code);
-    }
-}
-
-static enum err choose_one(struct merges *m, uint16_t attribute, const struct domain_attribute *a,
-                           const double *counts, double least)
+/* Bins and whole numbers. */
+static enum err join_neighbours(uint32_t *first, uint32_t codes, const double *counts, double least)
 {
     struct joining j CLEAN(joining_clear) = {0};
-    const uint32_t codes = ordered_codes(a);
-    uint32_t *group, groups = 0;
-    if (codes < 2)
-        return ERR_OK;
     TRY(joining_new(&j, codes, counts));
-    join_small(&j, least);
-    for (uint32_t code = 0; code < codes; code = j.after[code])
-        groups++;
-    if (groups == codes)
-        return ERR_OK;
-    TRY(memory_new(&group, a->size));
-    m->group[attribute] = group;
-    groups = 0;
-    for (uint32_t code = 0; code < a->size; code++) {
-        if (code > 0 && (code >= codes || isfinite(j.count[code])))
-            groups++;
-        group[code] = groups;
+    for (uint32_t groups = codes; groups > 2 && j.count[j.winner[1]] < least; groups--) {
+        const uint32_t code = j.winner[1], before = j.before[code], after = j.after[code];
+        if (after == codes || (before < codes && j.count[before] <= j.count[after]))
+            join(&j, before);
+        else
+            join(&j, code);
     }
-    m->groups[attribute] = groups + 1;
+    for (uint32_t code = 0; code < codes; code++)
+        first[code] = code == 0 || isfinite(j.count[code]) ? code : first[code - 1];
     return ERR_OK;
 }
 
-double merges_least(double total, double sigma)
+struct label {
+    double count;
+    uint32_t code;
+};
+
+static int by_count(const void *a, const void *b)
 {
-    return fmin(MERGE_SHARE * total, MERGE_NOISE * sigma);
+    const struct label *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count ? 1 : -1)
+                                : (x->code > y->code) - (x->code < y->code);
+}
+
+/* Labels with few rows, from the largest on, until a group of them has enough. */
+static enum err join_labels(uint32_t *first, uint32_t codes, const double *counts, double least)
+{
+    struct label *label CLEAN(memory_release) = NULL;
+    double sum = 0;
+    TRY(memory_new(&label, codes));
+    for (uint32_t code = 0; code < codes; code++)
+        label[code] = (struct label){fmax(counts[code], 0), code};
+    qsort(label, codes, sizeof *label, by_count);
+    for (uint32_t k = 0; k < codes; k++) {
+        const bool begins = sum >= least || k < 2;
+        first[label[k].code] = begins ? label[k].code : first[label[k - 1].code];
+        sum = label[k].count + (begins ? 0 : sum);
+    }
+    return ERR_OK;
+}
+
+/* Numbers groups as their first codes come; `first` has of each code one of its group. */
+static enum err number(struct merges *m, size_t attribute, const uint32_t *first)
+{
+    uint32_t *group = NULL, *known CLEAN(memory_release) = NULL, groups = 0;
+    TRY(memory_new(&known, m->codes[attribute]));
+    TRY(memory_new(&group, m->codes[attribute]));
+    m->group[attribute] = group;
+    for (uint32_t code = 0; code < m->codes[attribute]; code++) {
+        uint32_t *of = &known[first[code]];
+        if (*of == 0)
+            *of = ++groups;
+        group[code] = *of - 1;
+    }
+    m->groups[attribute] = groups;
+    return merges_sort(m, attribute);
+}
+
+/* The missing value stays alone. */
+static enum err choose_one(struct merges *m, uint16_t attribute, const struct domain_attribute *a,
+                           const double *counts, const struct merges_least *least)
+{
+    uint32_t *first CLEAN(memory_release) = NULL, groups = 0;
+    TRY(memory_new(&first, a->size));
+    TRY(a->kind == DOMAIN_CATEGORICAL
+            ? join_labels(first, a->values, counts, least->labels)
+            : join_neighbours(first, a->values, counts, least->neighbours));
+    for (uint32_t code = a->values; code < a->size; code++)
+        first[code] = code;
+    for (uint32_t code = 0; code < a->size; code++)
+        groups += first[code] == code;
+    return groups < a->size ? number(m, attribute, first) : ERR_OK;
+}
+
+struct merges_least merges_least(double total, double sigma)
+{
+    return (struct merges_least){fmin(MERGE_SHARE * total, MERGE_NOISE * sigma),
+                                 fmin(MERGE_SHARE * total, MERGE_LABELS * sigma)};
 }
 
 uint32_t merges_expect(const struct domain_attribute *a, double rows, double sigma)
 {
-    const uint32_t codes = ordered_codes(a);
-    const double each = rows / codes, least = merges_least(rows, sigma);
-    if (codes < 2 || each >= least)
+    const uint32_t codes = a->values;
+    const struct merges_least least = merges_least(rows, sigma);
+    const bool labels = a->kind == DOMAIN_CATEGORICAL;
+    const double each = rows / codes, most = labels ? least.labels : least.neighbours,
+                 groups = codes / fmax(1, ceil(most / each));
+    if (codes < 2)
         return a->size;
-    return (uint32_t)fmax(1, floor(codes / ceil(least / each))) + (a->size - codes);
+    return (uint32_t)fmax(2, labels ? ceil(groups) : floor(groups)) + (a->size - codes);
 }
 
 enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
-                       double least, const bool *keep)
+                       const struct merges_least *least, const bool *keep)
 {
     TRY(merges_none(m, d));
     for (uint16_t i = 0; i < d->attributes; i++)
@@ -186,6 +229,7 @@ static enum err copy(struct merges *m, const struct merges *from)
             continue;
         TRY(memory_new(&m->group[i], m->codes[i]));
         memcpy(m->group[i], from->group[i], m->codes[i] * sizeof *m->group[i]);
+        TRY(merges_sort(m, i));
     }
     return ERR_OK;
 }
@@ -226,11 +270,26 @@ bool merges_equal(const struct merges *a, const struct merges *b)
     return true;
 }
 
+enum err merges_sort(struct merges *m, size_t attribute)
+{
+    const uint32_t codes = m->codes[attribute], *group = m->group[attribute];
+    uint32_t *at CLEAN(memory_release) = NULL;
+    TRY(memory_new(&at, (size_t)m->groups[attribute] + 1));
+    TRY(memory_new(&m->code[attribute], codes));
+    for (uint32_t code = 0; code < codes; code++)
+        at[group[code] + 1]++;
+    for (uint32_t g = 0; g < m->groups[attribute]; g++)
+        at[g + 1] += at[g];
+    for (uint32_t code = 0; code < codes; code++)
+        m->code[attribute][at[group[code]]++] = code;
+    return ERR_OK;
+}
+
 uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from)
 {
-    const uint32_t *group = m->group[attribute];
+    const uint32_t *group = m->group[attribute], *code = m->code[attribute];
     uint32_t below = from + 1;
-    while (below < m->codes[attribute] && group[below] == group[from])
+    while (below < m->codes[attribute] && group[code[below]] == group[code[from]])
         below++;
     return below;
 }
@@ -257,6 +316,7 @@ void merges_part(struct merges *m)
             of = i;
         }
     memory_free(&m->group[of]);
+    memory_free(&m->code[of]);
     m->groups[of] = m->codes[of];
 }
 
@@ -312,37 +372,35 @@ void merges_write(const struct merges *m, struct bytes *out)
         if (m->group[i] == NULL)
             continue;
         bytes_put_u16(out, (uint16_t)i);
-        bytes_put_u32(out, m->groups[i]);
-        for (uint32_t from = merges_below(m, i, 0); from < m->codes[i];
-             from = merges_below(m, i, from))
-            bytes_put_u32(out, from);
+        for (uint32_t code = 0; code < m->codes[i]; code++)
+            bytes_put_u32(out, m->group[i][code]);
     }
 }
 
+/* Groups come numbered; numbers have neighbours alone, and a missing value has none. */
 static enum err read_one(struct merges *m, const struct domain *d, struct reader *r, size_t *least)
 {
     const size_t i = reader_u16(r);
-    const uint32_t groups = reader_u32(r);
     const struct domain_attribute *a;
-    uint32_t first = 0;
+    uint32_t *group, groups = 0;
     if (r->failed || i < *least || i >= d->attributes)
         return ERR_FORMAT;
     a = &d->attribute[i];
-    if (groups == 0 || groups >= a->size || ordered_codes(a) == 0)
-        return ERR_FORMAT;
-    TRY(memory_new(&m->group[i], a->size));
-    for (uint32_t group = 1; group < groups; group++) {
-        const uint32_t next = reader_u32(r);
-        if (r->failed || next <= first || next >= a->size)
+    TRY(memory_new(&group, a->size));
+    m->group[i] = group;
+    for (uint32_t code = 0; code < a->size; code++) {
+        uint32_t lowest = a->kind == DOMAIN_CATEGORICAL || code == 0 ? 0 : group[code - 1];
+        if (code >= a->values)
+            lowest = groups;
+        group[code] = reader_u32(r);
+        if (r->failed || group[code] < lowest || group[code] > groups)
             return ERR_FORMAT;
-        m->group[i][next] = 1;
-        first = next;
+        groups += group[code] == groups;
     }
-    for (uint32_t code = 1; code < a->size; code++) /* from where groups begin to their numbers */
-        m->group[i][code] += m->group[i][code - 1];
-    if (a->values < a->size && m->group[i][a->values] == m->group[i][a->values - 1])
-        return ERR_FORMAT; /* a missing value is nobody's neighbour */
+    if (groups == a->size)
+        return ERR_FORMAT; /* nothing is merged */
     m->groups[i] = groups;
+    TRY(merges_sort(m, i));
     *least = i + 1;
     return ERR_OK;
 }

@@ -16,19 +16,21 @@
 void groups_share(struct model *m, uint16_t attribute, const double *counts)
 {
     const bool *never = m->never[attribute];
+    const uint32_t *code = m->merges.code[attribute];
     double *share = m->share[attribute];
     for (uint32_t from = 0, below; from < m->merges.codes[attribute]; from = below) {
         double sum = 0, can = 0;
         below = merges_below(&m->merges, attribute, from);
-        for (uint32_t code = from; code < below; code++) {
-            share[code] = counts == NULL || never[code] ? 0 : fmax(counts[code], 0);
-            sum += share[code];
-            can += !never[code];
+        for (uint32_t k = from; k < below; k++) {
+            const uint32_t c = code[k];
+            share[c] = counts == NULL || never[c] ? 0 : fmax(counts[c], 0);
+            sum += share[c];
+            can += !never[c];
         }
-        for (uint32_t code = from; code < below; code++)
-            share[code] = sum > 0   ? share[code] / sum
-                          : can > 0 ? !never[code] / can
-                                    : 1. / (below - from);
+        for (uint32_t k = from; k < below; k++)
+            share[code[k]] = sum > 0   ? share[code[k]] / sum
+                             : can > 0 ? !never[code[k]] / can
+                                       : 1. / (below - from);
     }
 }
 
@@ -47,7 +49,7 @@ enum err groups_bar(struct model *m, struct mask *mask, struct log *log)
         if (mask->value[i] > 0 && mask->value[i] < codes[i] && never == NULL)
             return log_fail(log, ERR_RANGE,
                             "of %s some cells cannot occur that were measured together with others "
-                            "that can: the run merged neighbouring values. Say in the study what "
+                            "that can: the run merged values with few rows. Say in the study what "
                             "cannot occur, then these values stay apart",
                             clique_name(c, m->domain).text);
         mask->value[i] = mask->value[i] < codes[i] ? 0 : MODEL_ZERO;
@@ -132,10 +134,10 @@ bool groups_add_up(const struct merges *m, const double *share)
         for (uint32_t from = 0, below; from < m->codes[a]; from = below) {
             double sum = 0;
             below = merges_below(m, a, from);
-            for (uint32_t code = from; code < below; code++) {
-                if (!(share[code] >= 0))
+            for (uint32_t k = from; k < below; k++) {
+                if (!(share[m->code[a][k]] >= 0))
                     return false;
-                sum += share[code];
+                sum += share[m->code[a][k]];
             }
             if (!(fabs(sum - 1) <= SUMS_NEAR))
                 return false;

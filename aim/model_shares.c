@@ -90,6 +90,27 @@ static bool pool(const struct model *m, uint16_t attribute, const struct measure
     return weight > 0;
 }
 
+/* y[code] are what was measured, and then what is learned of it. */
+static enum err learn(const struct model *m, uint16_t attribute, double *y, struct random *draw)
+{
+    const uint32_t codes = m->merges.codes[attribute], *code = m->merges.code[attribute];
+    double *of CLEAN(memory_release) = NULL;
+    bool *never CLEAN(memory_release) = NULL;
+    TRY(memory_new(&of, codes));
+    TRY(memory_new(&never, codes));
+    for (uint32_t k = 0; k < codes; k++) {
+        of[k] = y[code[k]];
+        never[k] = m->never[attribute][code[k]];
+    }
+    for (uint32_t from = 0, below; from < codes; from = below) {
+        below = merges_below(&m->merges, attribute, from);
+        learn_group(of + from, never + from, below - from, draw);
+    }
+    for (uint32_t k = 0; k < codes; k++)
+        y[code[k]] = of[k];
+    return ERR_OK;
+}
+
 enum err shares_learn(struct model *m, const struct measurement *x, size_t count,
                       struct random *draw)
 {
@@ -100,10 +121,7 @@ enum err shares_learn(struct model *m, const struct measurement *x, size_t count
         TRY(memory_new(&y, m->merges.codes[a]));
         if (!pool(m, a, x, count, y))
             continue;
-        for (uint32_t from = 0, end; from < m->merges.codes[a]; from = end) {
-            end = merges_below(&m->merges, a, from);
-            learn_group(y + from, m->never[a] + from, end - from, draw);
-        }
+        TRY(learn(m, a, y, draw));
         groups_share(m, a, y);
     }
     return ERR_OK;

@@ -99,7 +99,7 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     return unless(failed, o);
 }
 
-/* Of each merged attribute the first codes of its groups. */
+/* Of each merged attribute of each code its group. */
 static json_t *merged_json(const struct domain *d, const struct merges *m)
 {
     json_t *o = json_object();
@@ -109,8 +109,8 @@ static json_t *merged_json(const struct domain *d, const struct merges *m)
         if (m->group[i] == NULL)
             continue;
         list = json_array();
-        for (uint32_t from = 0; from < m->codes[i]; from = merges_below(m, i, from))
-            failed |= json_array_append_new(list, json_integer(from));
+        for (uint32_t code = 0; code < m->codes[i]; code++)
+            failed |= json_array_append_new(list, json_integer(m->group[i][code]));
         failed |= json_object_set_new(o, d->attribute[i].name, list);
     }
     return unless(failed, o);

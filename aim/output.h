@@ -11,8 +11,8 @@
  *                       "missing": "" } ],         a missing value is the last code
  *                                                  and "step", "tail", "typical", "missing_too"
  *                                                  where the study has them
- *     "merged": { "age": [0, 4, 5, ...] },         codes that were measured together, as the first
- *                                                  code of each group, if there are any
+ *     "merged": { "age": [0, 0, 0, 1, ...] },      which codes were measured together: of each its
+ *                                                  group, if any are merged
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ],
  *     "known": [ { "attributes": ["sex"], "values": [...] } ] }   published totals that the model
  *                                                  was given and has exactly, if there are any

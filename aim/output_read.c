@@ -139,18 +139,16 @@ static enum err check_domain(const struct reading *r, const json_t *sizes)
 static enum err put_merged(const struct reading *r, uint32_t a, const json_t *list,
                            struct bytes *out)
 {
-    const size_t groups = json_array_size(list);
-    if (groups == 0 || groups > r->domain->attribute[a].size)
-        return wrong(r, "merged", "must have lists of codes");
+    const size_t codes = json_array_size(list);
+    if (codes != r->domain->attribute[a].size)
+        return wrong(r, "merged", "must have as many numbers as the column has codes");
     bytes_put_u16(out, (uint16_t)a);
-    bytes_put_u32(out, (uint32_t)groups);
-    for (size_t i = 0; i < groups; i++) {
-        const json_t *code = json_array_get(list, i);
-        const json_int_t first = json_integer_value(code);
-        if (!json_is_integer(code) || first < 0 || first > UINT32_MAX || (first == 0) != (i == 0))
-            return wrong(r, "merged", "must be the first codes of groups, from 0 on");
-        if (i > 0)
-            bytes_put_u32(out, (uint32_t)first);
+    for (size_t i = 0; i < codes; i++) {
+        const json_t *group = json_array_get(list, i);
+        if (!json_is_integer(group) || json_integer_value(group) < 0 ||
+            json_integer_value(group) > UINT32_MAX)
+            return wrong(r, "merged", "must have of each code the number of its group");
+        bytes_put_u32(out, (uint32_t)json_integer_value(group));
     }
     return ERR_OK;
 }
@@ -175,9 +173,10 @@ static enum err read_merged(struct reading *r, const json_t *merged, struct outp
     in = reader_of(b.data, b.size);
     if (columns == 0 || columns != json_object_size(merged) ||
         merges_read(found->merges, r->domain, &in) != ERR_OK)
-        return wrong(r, "merged",
-                     "must have columns of numbers, and of each the first codes of "
-                     "its groups");
+        return wrong(
+            r, "merged",
+            "must have columns, and of each code of these its group, numbered as they come; "
+            "groups of numbers are neighbours");
     r->merges = found->merges;
     return ERR_OK;
 }

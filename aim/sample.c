@@ -180,16 +180,22 @@ static enum err sample_codes(struct sampling *s, uint16_t attribute)
     const struct merges *m = model_merges(s->model);
     const double *share = model_share(s->model, attribute);
     const struct scope one = {.n = 1, .attribute = {attribute}};
+    const uint32_t *code = m->code[attribute];
     size_t *start CLEAN(memory_release) = NULL;
+    double *weight CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, (size_t)m->groups[attribute] + 2));
+    TRY(memory_new(&weight, m->codes[attribute]));
     sort_rows(s, &one, m->groups[attribute], start);
+    for (uint32_t k = 0; k < m->codes[attribute]; k++)
+        weight[k] = share[code[k]];
     for (uint32_t from = 0, below; from < m->codes[attribute]; from = below) {
-        const uint32_t g = m->group[attribute][from];
+        const uint32_t g = m->group[attribute][code[from]];
         const size_t rows = start[g + 1] - start[g];
         below = merges_below(m, attribute, from);
-        (s->independent ? draw_each : round_off)(s, share + from, below - from, rows);
+        (s->independent ? draw_each : round_off)(s, weight + from, below - from, rows);
         for (size_t i = 0; i < rows; i++)
-            s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)(from + s->values[i]);
+            s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)
+                code[from + s->values[i]];
     }
     return ERR_OK;
 }

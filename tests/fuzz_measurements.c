@@ -80,10 +80,11 @@ static void put_found(const struct output_found *f, fuzz_put put, void *self)
     put(self, text.data, text.size);
 }
 
-/* Of codes, and with the first two ages together. */
+/* Of codes, and with the first two ages and all wards but one together. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
-    uint32_t codes[] = {4, 4}, groups[] = {3, 4}, ages[] = {0, 0, 1, 2}, *group[] = {ages, NULL};
+    uint32_t codes[] = {4, 4}, groups[] = {3, 3}, ages[] = {0, 0, 1, 2}, wards[] = {0, 1, 0, 2},
+             *group[] = {ages, wards};
     struct merges merges = {.attributes = 2, .codes = codes, .groups = groups, .group = group};
     double age[] = {1, 2.5, -3, 4}, ward[] = {0, 0.1, 1e9, 3}, both[16] = {7};
     struct measurement m[] = {

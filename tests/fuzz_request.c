@@ -83,8 +83,8 @@ void fuzz_seeds(fuzz_put put, void *self)
     uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
     uint64_t estimate[17] = {1024, 5};
     /* of b the last two codes, of c the first three */
-    static const uint8_t merges[] = {2, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0,
-                                     0, 2, 0, 2, 0, 0, 0, 3, 0, 0, 0};
+    static const uint8_t merges[] = {2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2,
+                                     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
     int64_t weight[18] = {-3, 5, [10] = 1};
     uint8_t payload[NET_PHASES * 48] = {1};
     struct bytes b CLEAN(bytes_clear) = {0};

@@ -57,7 +57,7 @@ for a in doc["attributes"]:
 assert len(doc["measurements"]) == 5 + 3
 for m in doc["measurements"]:
     assert "merged" in m or len(m["attributes"]) == 1 or not set(m["attributes"]) & set(groups)
-    cells = math.prod(len(groups[name]) if name in groups and "merged" in m else doc["domain"][name]
+    cells = math.prod(max(groups[name]) + 1 if name in groups and "merged" in m else doc["domain"][name]
                       for name in m["attributes"])
     assert len(m["values"]) == cells and m["sigma"] > 0
     assert abs(sum(m["values"]) - doc["total"]) < 8 * m["sigma"] * math.sqrt(cells) + 100

@@ -83,21 +83,24 @@ uint32_t scene_query(const struct study *study, const json_t *attributes)
     return workload_find(study->workload, &clique);
 }
 
-/* What a run has merged: of each attribute the first codes of its groups. */
+/* What a run has merged: of each attribute of each code its group. */
 static void read_merges(struct merges *m, const struct domain *d, json_t *merged)
 {
     const char *name;
-    json_t *list, *first;
+    json_t *list, *group;
     size_t k;
     assert_int_equal(merges_none(m, d), ERR_OK);
     json_object_foreach(merged, name, list)
     {
         const uint32_t a = domain_find(d, name), size = d->attribute[a].size;
         assert_int_equal(memory_new(&m->group[a], size), ERR_OK);
-        m->groups[a] = (uint32_t)json_array_size(list);
-        json_array_foreach(list, k, first) m->group[a][json_integer_value(first)] = k > 0;
-        for (uint32_t code = 1; code < size; code++)
-            m->group[a][code] += m->group[a][code - 1];
+        assert_int_equal(json_array_size(list), size);
+        m->groups[a] = 0;
+        json_array_foreach(list, k, group)
+        {
+            m->group[a][k] = (uint32_t)json_integer_value(group);
+            m->groups[a] += m->group[a][k] == m->groups[a];
+        }
     }
 }
 

@@ -80,7 +80,8 @@ static void make_domain(struct world *w)
         assert_int_equal(
             domain_add_integer(w->domain, names[i], 0, sizes[i] - 1, NULL, DOMAIN_REJECT, NULL),
             ERR_OK);
-    assert_int_equal(merges_choose(&w->merges, w->domain, counts, 50, NULL), ERR_OK);
+    assert_int_equal(
+        merges_choose(&w->merges, w->domain, counts, &(struct merges_least){50, 50}, NULL), ERR_OK);
     assert_int_equal(w->merges.groups[0], 6);
     assert_null(w->merges.group[1]);
     assert_int_equal(w->merges.groups[2], 3);

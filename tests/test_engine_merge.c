@@ -14,19 +14,25 @@
 
 #define VALUES_MAX 20000
 
-/* Of each ordered attribute so many codes are one: 1 merges nothing. Missing values stay alone. */
+/*
+ * So many codes are one: 1 merges nothing. Those of numbers are neighbours, those of labels as far
+ * apart as they can be. Missing values stay alone.
+ */
 static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
 {
     assert_int_equal(merges_none(m, d), ERR_OK);
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         const uint32_t groups = (a->values + codes - 1) / codes;
-        if (a->kind == DOMAIN_CATEGORICAL || codes == 1)
+        if (groups == a->values)
             continue;
         assert_int_equal(memory_new(&m->group[i], a->size), ERR_OK);
         for (uint32_t code = 0; code < a->size; code++)
-            m->group[i][code] = code < a->values ? code / codes : groups;
+            m->group[i][code] = code >= a->values               ? groups
+                                : a->kind == DOMAIN_CATEGORICAL ? code % groups
+                                                                : code / codes;
         m->groups[i] = groups + (a->size - a->values);
+        assert_int_equal(merges_sort(m, i), ERR_OK);
     }
 }
 

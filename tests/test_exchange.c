@@ -316,13 +316,13 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     memory_free(&r.estimate);
 }
 
-/* Merges of attribute `a`: so many groups, the second of which begins at `first`, and so on. */
-static void put_merged(struct bytes *out, size_t a, uint32_t groups, uint32_t first)
+/* As attribute `a`: the codes of `of` below `first` are one group, the others another. */
+static void put_merged(struct bytes *out, size_t a, const struct domain_attribute *of,
+                       uint32_t first)
 {
     bytes_put_u16(out, (uint16_t)a);
-    bytes_put_u32(out, groups);
-    for (uint32_t g = 1; g < groups; g++)
-        bytes_put_u32(out, first++);
+    for (uint32_t code = 0; code < of->size; code++)
+        bytes_put_u32(out, code >= of->values ? 2 : code >= first);
 }
 
 /* Writes a request that merges nothing, with these bytes where merges stand. */
@@ -364,17 +364,15 @@ TEST(merges_of_a_request_are_checked)
     const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
     struct request back, same, none;
-    size_t label = 0, ordered = 0;
-    uint32_t values;
+    const size_t ordered = 0;
+    const struct {
+        size_t attribute;
+        uint32_t first;
+    } bad[] = {{ordered, 0}, {1, 1}, {UINT16_MAX, 1}}; /* no group 0; of other codes; of none */
     desk_new(&d);
     domain = d.s.study->domain;
-    while (domain->attribute[label].kind != DOMAIN_CATEGORICAL)
-        label++;
-    while (domain->attribute[ordered].kind == DOMAIN_CATEGORICAL)
-        ordered++;
-    values = domain->attribute[ordered].values;
     bytes_put_u16(&merges, 1);
-    put_merged(&merges, ordered, 2, 1);
+    put_merged(&merges, ordered, &domain->attribute[ordered], 1);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_OK);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &(struct bytes){0}, &none), ERR_OK);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &same), ERR_OK);
@@ -383,7 +381,7 @@ TEST(merges_of_a_request_are_checked)
     request_clear(&same);
     bytes_clear(&merges);
     bytes_put_u16(&merges, 1);
-    put_merged(&merges, ordered, 2, 2);
+    put_merged(&merges, ordered, &domain->attribute[ordered], 2);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &same), ERR_OK);
     assert_false(request_asks_alike(&back, &same));
     request_clear(&same);
@@ -393,24 +391,16 @@ TEST(merges_of_a_request_are_checked)
         assert_int_equal(read_merged(&d, others[k], &merges, &back), ERR_REFUSED);
     merges.data[0] = 2; /* attributes, of which one is missing; or comes twice */
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
-    put_merged(&merges, ordered, 2, 1);
+    put_merged(&merges, ordered, &domain->attribute[ordered], 1);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
     merges.data[0] = 1; /* and something left over */
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
-    {
-        const struct {
-            size_t attribute;
-            uint32_t groups, first;
-        } bad[] = {{label, 1, 0},      {ordered, 0, 0},           {ordered, values, 1},
-                   {ordered, 2, 0},    {ordered, 2, values},      {ordered, UINT16_MAX, 1},
-                   {UINT16_MAX, 2, 1}, {domain->attributes, 2, 1}};
-        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-            bytes_clear(&merges);
-            bytes_put_u16(&merges, 1);
-            put_merged(&merges, bad[k].attribute, bad[k].groups, bad[k].first);
-            if (read_merged(&d, REQUEST_MEASURE, &merges, &back) != ERR_REFUSED)
-                fail_msg("merges %zu are taken", k);
-        }
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        bytes_clear(&merges);
+        bytes_put_u16(&merges, 1);
+        put_merged(&merges, bad[k].attribute, &domain->attribute[ordered], bad[k].first);
+        if (read_merged(&d, REQUEST_MEASURE, &merges, &back) != ERR_REFUSED)
+            fail_msg("merges %zu are taken", k);
     }
     bytes_clear(&merges);
     bytes_put_u16(&merges, 0); /* what merges nothing has none */
@@ -432,7 +422,8 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
         query++;
     assert_in_range(query, 0, w->one_ways - 1);
     bytes_put_u16(&merges, 1);
-    put_merged(&merges, w->query[query].clique.attribute[0], 2, 1);
+    put_merged(&merges, w->query[query].clique.attribute[0],
+               &domain->attribute[w->query[query].clique.attribute[0]], 1);
     for (size_t n = 0; n < 4; n++) {
         const struct request r = {.kind = REQUEST_SELECT,
                                   .queries = 1,

@@ -25,15 +25,14 @@ static void scene_clear(struct scene *c)
     domain_free(&c->domain);
 }
 
-static void scene_new(struct scene *c, const struct zeros *zero)
+/* A model of the scene's domain, merged by these counts. */
+static void scene_model(struct scene *c, const double *few, const struct zeros *zero)
 {
-    static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900}, *const counts[] = {few};
+    const double *const counts[] = {few};
     const struct clique clique = {1, {0}};
     struct model_terms t;
-    assert_int_equal(domain_new(&c->domain), ERR_OK);
-    assert_int_equal(domain_add_integer(c->domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL),
-                     ERR_OK);
-    assert_int_equal(merges_choose(&c->merges, c->domain, counts, 9, NULL), ERR_OK);
+    assert_int_equal(
+        merges_choose(&c->merges, c->domain, counts, &(struct merges_least){9, 9}, NULL), ERR_OK);
     assert_int_equal(c->merges.groups[0], 2);
     t = (struct model_terms){.domain = c->domain,
                              .merges = &c->merges,
@@ -46,6 +45,15 @@ static void scene_new(struct scene *c, const struct zeros *zero)
     model_set_total(c->model, ROWS);
     for (unsigned k = 0; k < 2; k++)
         c->x[k] = (struct measurement){.clique = clique, .sigma = 10, .y = c->y};
+}
+
+static void scene_new(struct scene *c, const struct zeros *zero)
+{
+    static const double few[CODES + 1] = {1, 1, 1, 1, 1, 4, 900};
+    assert_int_equal(domain_new(&c->domain), ERR_OK);
+    assert_int_equal(domain_add_integer(c->domain, "n", 0, CODES, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
+    scene_model(c, few, zero);
 }
 
 /* The mean of a Gaussian around a, of what is above 0 of it. */
@@ -186,4 +194,20 @@ TEST(shares_are_some_whatever_was_measured)
     c.y[2] = 500;
     assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
     assert_memory_equal(before, model_share(c.model, 0), sizeof before);
+}
+
+TEST(labels_of_a_group_need_not_be_neighbours)
+{
+    static const char *const labels[] = {"a", "b", "c"};
+    static const double few[] = {1, 900, 3};
+    struct scene c CLEAN(scene_clear) = {0};
+    assert_int_equal(domain_new(&c.domain), ERR_OK);
+    assert_int_equal(domain_add_categorical(c.domain, "l", labels, 3, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
+    scene_model(&c, few, NULL);
+    memcpy(c.y, (double[]){100, 700, 300}, 3 * sizeof *c.y);
+    assert_int_equal(shares_learn(c.model, c.x, 1, NULL), ERR_OK);
+    assert_true(fabs(model_share(c.model, 0)[0] - 0.25) < 1e-3);
+    assert_true(model_share(c.model, 0)[1] == 1);
+    assert_true(fabs(model_share(c.model, 0)[2] - 0.75) < 1e-3);
 }

@@ -351,6 +351,8 @@ TEST(damaged_files_are_refused)
         {"measurements.json", FIRST, MEASURED("[\"died\"]") "\"sigma\":", ERR_FORMAT,
          "measurements[0].values must be a list of 2"},
         {"measurements.json", FIRST, "\"merged\":{\"age\":[0,1]}," FIRST, ERR_FORMAT,
+         "merged must have as many numbers as the column has codes"},
+        {"measurements.json", FIRST, "\"merged\":{\"died\":[0,0]}," FIRST, ERR_FORMAT,
          "\"merged\" is not what the model has merged"},
         {"measurements.json", FIRST, FIRST "-", ERR_FORMAT, "measurements[0].sigma must be"},
         {"stats.json", "\"rounds\": [", "\"rounds\": [], \"others\": [", ERR_MISMATCH, other},

@@ -101,6 +101,7 @@ static const struct {
     {"max_mib: 40", "max_mib: 41", "roster"},
     {"  iterations: 50", "  iterations: 51", "roster"},
     {"final_iterations: 60", "final_iterations: 61", "roster"},
+    {"final_iterations: 60", "final_iterations: 60\n  apart: [age]", "roster"},
     {"rounds: 4", "rounds: 4\nmin_owners: 2\nopen_owners: {issuer: @9, max: 9}", "bounds roster"},
 };
 

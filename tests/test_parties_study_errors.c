@@ -333,6 +333,7 @@ static const struct mistake mistakes[] = {
     {"rounds: 4", "rounds: 4\nretain_days: ^0", "from 1 to 3650"},
     {"max_mib: 40", "max_mib: ^40.5", "whole number"},
     {"iterations: 50", "iterations: ^true", "whole number"},
+    {"iterations: 50", "apart: [age, ^height]", "no attribute \"height\""},
     {"final_iterations: 60", "final_iterations: 60\n^---\na: 1", "second document"},
     {"final_iterations: 60", "final_iterations: [[[[[[[[[[[[[[^[[[[1]]]]]]]]]]]]]]]]]]",
      "nested too deeply"},

@@ -53,7 +53,7 @@ static void sparse_attributes(char *text, size_t size)
                               "  - {name: a%u, kind: integer, min: 0, max: 299}\n", i);
 }
 
-/* Two of 500 labels, which are never merged. */
+/* Two of 500 labels, which have too little noise to be merged. */
 static void large_attributes(char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size, "domain:\n");
@@ -136,7 +136,7 @@ TEST(the_plan_says_what_a_run_takes)
         share_everything(&c);
         planned = planned_bytes(&c);
         assert_int_equal(
-            support_contains(file(&c, "plan.txt"), "bins with few rows taken as merged"),
+            support_contains(file(&c, "plan.txt"), "values with few rows taken as merged"),
             size->merges);
         taken = taken_bytes(&c, size);
         print_message("# %s: planned %.1f MB, taken %.1f MB\n", size->name, planned / 1e6,

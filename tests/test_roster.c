@@ -316,8 +316,9 @@ TEST(every_change_is_told)
                                 NULL});
     amend(c.s.path, b,
           (const char *const[]){
-              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4",
-              "servers:", "model: {max_mib: 7, iterations: 8, final_iterations: 9}\nservers:",
+              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4", "servers:",
+              "model: {max_mib: 7, iterations: 8, final_iterations: 9, "
+              "apart: [ward, age]}\nservers:",
               "max_rows: 1000\n",
               "max_rows: 1000\n    batch: x\n    columns: [age, sex, ward, bmi, died]\n"
               "    rows: 400\n",
@@ -339,6 +340,7 @@ TEST(every_change_is_told)
     assert_non_null(strstr(words, "model.max_mib: 80 -> 7\n"));
     assert_non_null(strstr(words, "model.iterations: 100 -> 8\n"));
     assert_non_null(strstr(words, "model.final_iterations: 1000 -> 9\n"));
+    assert_non_null(strstr(words, "model.apart: none -> age, ward\n"));
     compare(&c, a, a, words);
     assert_non_null(strstr(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test"));
     study = load(&c, a); /* somebody who is not there is turned away */

@@ -91,7 +91,7 @@ static enum err check_codes(const struct refit *f, const char *path, struct log 
         if (f->result->merges != NULL && c->n > 1 && merges_touch(f->result->merges, c))
             return log_fail(log, ERR_DATA,
                             "%s: the known counts of %s cannot be met: the run measured "
-                            "neighbouring values together (\"merged\" in measurements.json). Give "
+                            "values with few rows together (\"merged\" in measurements.json). Give "
                             "the counts of each column alone",
                             path != NULL ? path : "the result's known totals",
                             clique_name(c, f->study->domain).text);

@@ -30,6 +30,8 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .workload = study->workload,
         .zero = study->zero,
         .zeros = study->zeros,
+        .apart = study->apart,
+        .aparts = study->aparts,
         .rounds = study->rounds,
         .annealed = study->annealed,
         .bounds = bounds->counts,

@@ -171,7 +171,7 @@ static enum err print_model(const struct plan *p)
            words_bytes(cells * sizeof(double)).text, cells,
            words_bytes((uint64_t)analyst_bytes(p, asked, cells, measured)).text);
     if (merges(p))
-        printf("  (bins with few rows taken as merged, with rows spread evenly)\n");
+        printf("  (values with few rows taken as merged, with rows spread evenly)\n");
     if (most > cells)
         printf("  marginals that overlap%s may need more, up to %s;\n"
                "  the program then takes %s\n",

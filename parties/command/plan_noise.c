@@ -165,7 +165,7 @@ static void print_errors(const struct plan_noise *p)
         printf("  (the last line is the study's own)\n");
     }
     if (p->merges)
-        printf("The workload's marginals are of merged bins, as above.\n");
+        printf("The workload's marginals are of merged values, as above.\n");
     printf("An error of 2 means that nothing but noise would come out. The model shares what\n"
            "it measures among marginals, so that most come out better than measured alone.\n");
 }

@@ -156,7 +156,7 @@ bool request_asks_alike(const struct request *a, const struct request *b)
 size_t request_longest(const struct workload *w)
 {
     const size_t factors = 2 * products_codes(w), cells = (size_t)w->cells;
-    const size_t merges = 2 + 6 * w->one_ways + 4 * products_codes(w);
+    const size_t merges = 2 + 2 * w->one_ways + 4 * products_codes(w);
     return SMALL_MOST * (cells > factors ? cells : factors) + (size_t)w->queries * 4 + merges +
            4096;
 }

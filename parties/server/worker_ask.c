@@ -69,8 +69,9 @@ static enum err read(struct worker *w, struct request *r, const uint8_t *p, size
                   request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
     else if (e == ERR_REFUSED)
         log_error(&w->log,
-                  "the request merges values that the study does not permit: only neighbours in a "
-                  "column of numbers are, and only where marginals are measured or selected");
+                  "the request merges values that the study does not permit: of numbers only "
+                  "neighbours are, a missing value never, and only where marginals are measured or "
+                  "selected");
     else if (e != ERR_OK)
         log_error(&w->log, "the request is damaged");
     return e;

@@ -7,7 +7,11 @@
 
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
 {
-    const struct aim_options o = {.domain = s->domain, .zero = s->zero, .zeros = s->zeros};
+    const struct aim_options o = {.domain = s->domain,
+                                  .zero = s->zero,
+                                  .zeros = s->zeros,
+                                  .apart = s->apart,
+                                  .aparts = s->aparts};
     const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
     struct domain grouped;
     double before = 0; /* groups of the columns before */
@@ -36,7 +40,7 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
             "  with all of the budget one would have an error of %.2g of noise alone",
-            m.cells, m.merged ? ", of merged bins" : "", m.error);
+            m.cells, m.merged ? ", of merged values" : "", m.error);
     if (m.error > METHOD_PAIR_ERROR)
         fputs(":\n"
               "  more than there is to see, so that one number a pair (method: copula) tells\n"

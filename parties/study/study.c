@@ -161,16 +161,21 @@ static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
 static enum err read_model(struct reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
-    const yaml_node_t *mib, *iterations, *final;
+    const yaml_node_t *mib, *iterations, *final, *apart;
     const struct yaml_key keys[] = {{"max_mib", false, &mib},
                                     {"iterations", false, &iterations},
-                                    {"final_iterations", false, &final}};
+                                    {"final_iterations", false, &final},
+                                    {"apart", false, &apart}};
     if (node == NULL)
         return ERR_OK;
-    TRY(yaml_mapping(r->file, node, "model", keys, 3));
+    TRY(yaml_mapping(r->file, node, "model", keys, 4));
     TRY(study_read_unsigned(r, mib, "max_mib", 1, 65536, &s->max_mib));
     TRY(study_read_unsigned(r, iterations, "iterations", 1, 1000000, &s->iterations));
-    return study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations);
+    TRY(study_read_unsigned(r, final, "final_iterations", 1, 1000000, &s->final_iterations));
+    if (apart == NULL)
+        return ERR_OK;
+    TRY(memory_new(&s->apart, s->domain->attributes));
+    return study_read_attributes(r, apart, "apart", s->domain->attributes, s->apart, &s->aparts);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -306,6 +311,7 @@ void study_free(struct study **study)
     memory_free(&s->open.each.column);
     memory_free(&s->open.revoked);
     memory_free(&s->analyst);
+    memory_free(&s->apart);
     memory_free(&s->revoked);
     memory_free(study);
 }

@@ -141,6 +141,8 @@ struct study {
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
     unsigned max_mib, iterations, final_iterations;
+    size_t aparts; /* columns of which a run merges nothing, however few rows a value has */
+    uint16_t *apart;
 
     unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
     struct terms terms;

@@ -221,7 +221,7 @@ class Measurement:
     total: Optional[float] = None
     """the noisy number of rows then, where others have joined the run since"""
     groups: Optional[Tuple[Optional[List[int]], ...]] = None
-    """where neighbouring values were measured together: of each such column, of each value its group"""
+    """where values with few rows were measured together: of each such column, of each value its group"""
 
 
 @dataclass(frozen=True)
