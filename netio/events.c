@@ -18,10 +18,12 @@ static enum err connect_to(void *events, void *socket, int kinds, struct log *lo
     snprintf(name, sizeof name, "inproc://events-%016" PRIx64, number);
     /* first: to a monitor without a listener ZeroMQ waits for ever to say that it ends */
     TRY(socket_dial(events, name, log));
-    if (zmq_socket_monitor(socket, name, kinds) != 0)
-        return log_fail(log, ERR_SYSTEM, "cannot watch the connections of a socket: %s",
-                        zmq_strerror(zmq_errno()));
-    return ERR_OK;
+    if (zmq_socket_monitor(socket, name, kinds) == 0)
+        return ERR_OK;
+    log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
+    (void)zmq_bind(events,
+                   name); /* to itself: ZeroMQ keeps a socket until all it dialled are there */
+    return ERR_SYSTEM;
 }
 
 enum err events_new(void **events, void *context, void *socket, int kinds, struct log *log)

@@ -1257,6 +1257,7 @@ TEST(descriptors_may_run_out)
         dial_free(&d);
         for (unsigned ms = 0; count_descriptors() > at_first && ms < 20000; ms++)
             clock_pause(1);
+        assert_in_range(count_descriptors(), 0, at_first);
         failures += e == ERR_SYSTEM;
         if (e != ERR_OK && strstr(h.outside_sink, "Too many open files") == NULL)
             fail_msg("with %u: %s\n%s", (unsigned)more, error_text(e), h.outside_sink);

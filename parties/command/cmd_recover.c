@@ -23,9 +23,10 @@ static const char help[] =
     "  --folder DIR   its folder, as for `trefoil serve`; an empty one if there is no\n"
     "                 backup\n"
     "  --resume       none of the above: lets a server take part again that stopped\n"
-    "                 because a check of what the others sent had failed, or the others\n"
-    "                 had left too many before they ended (security: abort). Find out\n"
-    "                 why first: whoever is behind it gets that many tries again\n"
+    "                 because a check of what the others sent had failed, or the\n"
+    "                 others had left too many before they ended (security: abort).\n"
+    "                 Find out why first: whoever is behind it gets that many tries\n"
+    "                 again\n"
     "\n"
     "example:\n"
     "  trefoil recover study.yaml --key north.key --folder /var/lib/trefoil/north\n";
