@@ -171,14 +171,6 @@ size_t answer_left_out(const struct answer *a, double *rows)
     return groups;
 }
 
-uint32_t answer_code(const struct answer *a, size_t line, size_t group)
-{
-    const struct question *q = a->question;
-    for (size_t i = q->groups; i-- > group + 1;)
-        line /= q->domain->attribute[q->group[i]].size;
-    return (uint32_t)(line % q->domain->attribute[q->group[group]].size);
-}
-
 /* The part of the table that is about a line: where it begins, and which codes of y it has. */
 static struct answer_line line_of(const struct answering *w, const struct answer *a, size_t line)
 {

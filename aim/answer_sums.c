@@ -1,7 +1,15 @@
-/* The rows of a line: how many each code of y has, and what follows from that alone. */
+/* Lines: their codes; how many rows each code of y has, and what follows from that alone. */
 #include "aim/answer_private.h"
 
 #include <math.h>
+
+uint32_t answer_code(const struct answer *a, size_t line, size_t group)
+{
+    const struct question *q = a->question;
+    for (size_t i = q->groups; i-- > group + 1;)
+        line /= q->domain->attribute[q->group[i]].size;
+    return (uint32_t)(line % q->domain->attribute[q->group[group]].size);
+}
 
 /* --- parts of codes --------------------------------------------------------------------------- */
 

@@ -85,17 +85,6 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-enum err loop_merges_fit(const struct loop *l, bool *fit)
-{
-    const struct aim_options *o = l->options;
-    const unsigned room = o->score == AIM_L2 || o->bounds.room < o->bounds.bits ? o->bounds.bits
-                                                                                : o->bounds.room;
-    struct score_bounds merged;
-    TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
-    *fit = merged.bits <= room;
-    return ERR_OK;
-}
-
 /* Takes merges back until they fit. */
 static enum err fit_merges(struct loop *l)
 {

@@ -1,4 +1,7 @@
-/* The model of a run: fitted to what was measured so far, and again by aim_refit(). */
+/*
+ * The model of a run: how large it may be, which groups it may be of, and its fits to what was
+ * measured so far, and again by aim_refit().
+ */
 #include "aim/loop_private.h"
 #include "base/memory.h"
 
@@ -9,6 +12,17 @@
 uint64_t loop_model_limit(const struct aim_options *o)
 {
     return (o->model_bytes != 0 ? o->model_bytes : AIM_MODEL_BYTES) / sizeof(double);
+}
+
+enum err loop_merges_fit(const struct loop *l, bool *fit)
+{
+    const struct aim_options *o = l->options;
+    const unsigned room = o->score == AIM_L2 || o->bounds.room < o->bounds.bits ? o->bounds.bits
+                                                                                : o->bounds.room;
+    struct score_bounds merged;
+    TRY(score_merged(&merged, &o->bounds, o->workload, l->result->merges));
+    *fit = merged.bits <= room;
+    return ERR_OK;
 }
 
 /*
