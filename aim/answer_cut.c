@@ -10,7 +10,6 @@
  * one group is cut.
  */
 #include "aim/answer_private.h"
-#include "aim/model_weigh.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -193,9 +193,10 @@ static enum err sample_codes(struct sampling *s, uint16_t attribute)
         const size_t rows = start[g + 1] - start[g];
         below = merges_below(m, attribute, from);
         (s->independent ? draw_each : round_off)(s, weight + from, below - from, rows);
-        for (size_t i = 0; i < rows; i++)
-            s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)
-                code[from + s->values[i]];
+        for (size_t i = 0; i < rows; i++) {
+            const uint32_t drawn = code[from + s->values[i]];
+            s->table->column[attribute][s->order[start[g] + i]] = (uint16_t)drawn;
+        }
     }
     return ERR_OK;
 }

@@ -21,8 +21,8 @@ static enum err connect_to(void *events, void *socket, int kinds, struct log *lo
     if (zmq_socket_monitor(socket, name, kinds) == 0)
         return ERR_OK;
     log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
-    (void)zmq_bind(events,
-                   name); /* to itself: ZeroMQ keeps a socket until all it dialled are there */
+    /* to itself: ZeroMQ keeps a socket until all that it dialled are there */
+    (void)zmq_bind(events, name);
     return ERR_SYSTEM;
 }
 
