@@ -421,6 +421,23 @@ TEST(a_run_that_loses_round_after_round_stops)
     end(&c);
 }
 
+/* A server left as the run began. Once it is back rows are missing, which no wait may mend. */
+TEST(a_run_that_lacks_rows_does_not_wait_for_long)
+{
+    struct scene c;
+    unsigned lost = 0;
+    begin(&c, NULL);
+    c.remote.wait_ms = 3600 * 1000;
+    add_step(&c, ERR_PEER, "server 1 closed its connection");
+    for (unsigned i = 0; i < 4; i++) /* of which two seconds see three at most */
+        add_step(&c, ERR_AGAIN, "0 of 1 owners' rows are here");
+    add_opened(&c, RHO, 0);
+    add_values(&c, NULL, c.s.study->workload->query[0].cells);
+    assert_int_equal(measure(&c, &lost), ERR_AGAIN);
+    support_says(c.words, "trying again in 0.5 s, for");
+    end(&c);
+}
+
 static enum err open_forms(struct scene *c, int64_t factor)
 {
     const struct aim_backend backend = remote_backend(&c->remote);

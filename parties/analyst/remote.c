@@ -125,21 +125,26 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 
 /*
  * A server that is not there is an error at once. One that leaves while the session is made is
- * waited for, and so are servers that wait for each other: one may hold a session whose third died
- * silently, until deadlines.round is over; a try takes deadlines.connect.
+ * waited for. So are, for a shorter time, servers that wait for each other: one may hold a session
+ * whose third died silently, until deadlines.round is over; a try takes deadlines.connect. Rows
+ * that a server lacks when it is back are waited for no longer than that: nobody may have sent
+ * them.
  */
 static enum err begin(struct remote *r)
 {
-    const int64_t now = clock_now_ms();
-    const int64_t given_up = now + 1000 * ((int64_t)r->study->round_s + r->study->connect_s);
-    int64_t deadline = now + r->wait_ms, pause = PAUSE_MS;
-    bool were_there = false, held;
+    const int64_t wait = clock_now_ms() + r->wait_ms;
+    const int64_t soon_ms = 1000 * ((int64_t)r->study->round_s + r->study->connect_s);
+    int64_t soon = clock_now_ms() + soon_ms, pause = PAUSE_MS;
+    bool left = false, held, shortly;
     enum err e;
     do {
         e = open_session(r);
-        were_there = were_there || e == ERR_PEER;
-        held = e == ERR_TIMEOUT && client_answered(r->client) && clock_left_ms(given_up) > 0;
-    } while ((were_there || held) && try_again(r, e, deadline, &pause));
+        left = left || e == ERR_PEER;
+        held = e == ERR_TIMEOUT && client_answered(r->client);
+        if (left && e != ERR_AGAIN)
+            soon = clock_now_ms() + soon_ms; /* from when it is back */
+        shortly = (!left || e == ERR_AGAIN) && soon < wait;
+    } while ((left || held) && try_again(r, e, shortly ? soon : wait, &pause));
     return e;
 }
 
