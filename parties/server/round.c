@@ -128,7 +128,7 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
     if (own->intent != other->intent)
         return differs(server, "amount of noise at hand", log);
     if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
-        return differs(server, "past: the round is bound at one, and new to the other", log);
+        return differs(server, "past: one of us has begun this round, the other has not", log);
     if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)
         return ERR_FORMAT;
     /* we share one component of the noise: its next one and our previous one, or the reverse */
