@@ -30,6 +30,7 @@
 #define DIALS_PER_SECOND 2
 /* Connections of one pass: the first, and some that the network broke while they began. */
 #define PASS_DIALS 4
+#define ZAP_PAUSE_MS 10 /* before what failed is tried again */
 
 _Static_assert(KEY_SIZE == NETIO_PASS_SIZE, "keys and passes are kept alike");
 
@@ -139,16 +140,36 @@ struct zap_request {
 };
 
 /*
- * A signal must not cut a message: half a request, or half an answer, would be the end of
- * admission.
+ * Half a request, or half an answer, would be the end of admission: this socket only takes what
+ * comes next once all of it has been dealt with. So whatever fails is tried until it works, or all
+ * ends. /
  */
+static bool zap_again(int result)
+{
+    if (result >= 0 || errno == ETERM)
+        return false;
+    if (errno != EINTR)
+        clock_pause(ZAP_PAUSE_MS);
+    return true;
+}
+
 static int zap_receive(void *socket, void *p, size_t n)
 {
     int size;
     do
         size = zmq_recv(socket, p, n, 0);
-    while (size < 0 && errno == EINTR);
+    while (zap_again(size));
     return size;
+}
+
+static int zap_more(void *socket)
+{
+    int more, result;
+    size_t size = sizeof more;
+    do
+        result = zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size);
+    while (zap_again(result));
+    return result == 0 ? more : -1;
 }
 
 static bool zap_send(void *socket, const void *p, size_t n, int flags)
@@ -156,17 +177,15 @@ static bool zap_send(void *socket, const void *p, size_t n, int flags)
     int size;
     do
         size = zmq_send(socket, p, n, flags);
-    while (size < 0 && errno == EINTR);
+    while (zap_again(size));
     return size >= 0;
 }
 
+/* False, as of all of these: ZeroMQ ends. */
 static bool zap_read(void *socket, struct zap_request *r)
 {
-    int more = 1;
-    size_t size = sizeof more;
-
     memset(r, 0, sizeof *r);
-    for (r->frames = 0; more; r->frames++) {
+    for (int more = 1; more; r->frames++) {
         char rest[256];
         bool known = r->frames < ZAP_MAX;
         /* one byte less than there is room for: every text ends with NUL */
@@ -175,7 +194,8 @@ static bool zap_read(void *socket, struct zap_request *r)
             return false;
         if (known) /* n is the frame's size, also where it was cut */
             r->size[r->frames] = (size_t)n < sizeof rest ? (size_t)n : sizeof rest - 1;
-        if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &size) != 0)
+        more = zap_more(socket);
+        if (more < 0)
             return false;
     }
     return true;
@@ -262,18 +282,14 @@ static void *admission(void *argument)
 {
     struct netio *n = argument;
     struct zap_request r;
+    bool done = true;
 
-    for (;;) {
+    while (done && zap_read(n->zap, &r)) {
         uint32_t user = 0;
-        bool done = zap_read(n->zap, &r);
-        if (done) {
-            enum verdict v = judge(n, &r, &user);
-            if (v == TURNED_AWAY && !shows_pass(&r)) /* a pass is nobody's name */
-                report_denial(n, &r);
-            done = zap_answer(n->zap, &r, v, user);
-        }
-        if (!done && errno == ETERM)
-            break;
+        enum verdict v = judge(n, &r, &user);
+        if (v == TURNED_AWAY && !shows_pass(&r)) /* a pass is nobody's name */
+            report_denial(n, &r);
+        done = zap_answer(n->zap, &r, v, user);
     }
     zmq_close(n->zap);
     return NULL;

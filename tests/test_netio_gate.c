@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -651,15 +652,18 @@ TEST(garbage_ends_the_connection)
     }
 }
 
-/* ZeroMQ's own, unless this program refuses one. */
+/* `next`: ZeroMQ's own of a function that this program has too. */
+#define NEXT(name, declaration)                                                                    \
+    declaration;                                                                                   \
+    void *const found = dlsym(RTLD_NEXT, #name);                                                   \
+    memcpy(&next, &found, sizeof next)
+
 static bool refuses;
 int zmq_connect(void *socket, const char *endpoint)
 {
-    int (*dial)(void *, const char *);
-    void *const next = dlsym(RTLD_NEXT, "zmq_connect");
-    memcpy(&dial, &next, sizeof dial);
+    NEXT(zmq_connect, int (*next)(void *, const char *));
     if (!refuses)
-        return dial(socket, endpoint);
+        return next(socket, endpoint);
     errno = EMFILE;
     return -1;
 }
@@ -1097,6 +1101,64 @@ TEST(only_a_whole_request_admits)
     netio_free(&netio); /* and with it the thread that writes there */
     assert_non_null(strstr(sink, "turned away a connection from 127.0.0.1 to \"cellar\": its key"));
     assert_non_null(strstr(sink, "to \"gate\": its key none is not in the study"));
+}
+
+/* Which call of admission fails once, from now on; 0: none. Those of `asking` are not its. */
+static atomic_int failing;
+static void *asking;
+
+static bool fails(void *socket)
+{
+    if (asking == NULL || socket == asking || atomic_load(&failing) == 0 ||
+        atomic_fetch_sub(&failing, 1) != 1)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+int zmq_recv(void *socket, void *p, size_t n, int flags)
+{
+    NEXT(zmq_recv, int (*next)(void *, void *, size_t, int));
+    return fails(socket) ? -1 : next(socket, p, n, flags);
+}
+
+int zmq_send(void *socket, const void *p, size_t n, int flags)
+{
+    NEXT(zmq_send, int (*next)(void *, const void *, size_t, int));
+    return fails(socket) ? -1 : next(socket, p, n, flags);
+}
+
+int zmq_getsockopt(void *socket, int option, void *value, size_t *size)
+{
+    NEXT(zmq_getsockopt, int (*next)(void *, int, void *, size_t *));
+    return fails(socket) ? -1 : next(socket, option, value, size);
+}
+
+/* Wherever it runs out of memory: half a request or answer would be the end of all admission. */
+TEST(admission_outlives_what_fails)
+{
+    const struct key_pair key = new_key_pair();
+    const struct frame frames[7] = {{"1.0", 3}, {"a", 1},     {"gate", 4},     {"127.0.0.1", 9},
+                                    {"", 0},    {"CURVE", 5}, {key.public, 32}};
+    const int soon = 5000;
+    struct netio *netio;
+    void *asker;
+    char user[16];
+    int call = 0;
+    assert_int_equal(netio_new(&netio, NULL), ERR_OK);
+    assert_int_equal(netio_allow(netio, "gate", key.public, 7), ERR_OK);
+    asker = zmq_socket(netio_zmq(netio), ZMQ_REQ);
+    assert_int_equal(zmq_setsockopt(asker, ZMQ_RCVTIMEO, &soon, sizeof soon), 0);
+    assert_int_equal(zmq_connect(asker, "inproc://zeromq.zap.01"), 0);
+    asking = asker;
+    do {
+        atomic_store(&failing, ++call);
+        assert_int_equal(admission_of(asker, frames, 7, user), 200);
+    } while (atomic_load(&failing) == 0);
+    assert_true(call > 7 + 7 + 6); /* of frames read, of whether more come, of frames sent */
+    asking = NULL;
+    zmq_close(asker);
+    netio_free(&netio);
 }
 
 /* Without CURVE nobody is asked for admission: whatever comes then is not heard. */
