@@ -94,6 +94,38 @@ TEST(bins_are_read)
     }
 }
 
+static void assert_edges(struct fixture *f, size_t column, const char *find, const char *replace,
+                         double (*edge)(int k, int n), int n)
+{
+    struct study *s CLEAN(study_free) = NULL;
+    char text[100];
+    snprintf(text, sizeof text, "%s\n    bins: %d", replace, n);
+    assert_int_equal(parse_edit(f, find, text, &s), ERR_OK);
+    for (int k = 0; k < n; k++)
+        assert_true(s->domain->attribute[column].edges[k] == edge(k, n));
+}
+
+static double whole_edge(int k, int n)
+{
+    return (100 * k + n - 1) / n;
+}
+
+/* Nearest to k / 10; of 9 bins from 0 to 10 there are no such numbers. */
+static double tenth(int k, int n)
+{
+    return n == 100 ? k / 10. : 10 * (k / 9.);
+}
+
+/* 100 * (11. / 20) is above 55, and 10 * (7. / 100) above 0.7. */
+TEST(edges_of_even_bins_are_not_off_by_a_rounding)
+{
+    struct fixture *f = *state;
+    for (int n = 2; n <= 100; n++)
+        assert_edges(f, 0, "    max: 9", "    max: 99", whole_edge, n);
+    assert_edges(f, 2, "    edges: [0, 1.5, 3]", "    min: 0\n    max: 10", tenth, 100);
+    assert_edges(f, 2, "    edges: [0, 1.5, 3]", "    min: 0\n    max: 10", tenth, 9);
+}
+
 TEST(what_is_missing_is_read)
 {
     struct fixture *f = *state;

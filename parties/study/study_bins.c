@@ -3,7 +3,10 @@
 #include "base/memory.h"
 #include "parties/study/study_column.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NUMBER_MAX 1e300
@@ -49,6 +52,21 @@ static enum err read_edges(struct reading *r, const yaml_node_t *node, struct bi
     return ERR_OK;
 }
 
+/*
+ * Where the i-th of even bins begins. 100 * (11. / 20) is a little more than 55: an edge that 12
+ * digits say is just that number. Others have the digits that terms of 0.1 had.
+ */
+static double even_edge(double min, double max, double i, double bins)
+{
+    const double edge = (min * (bins - i) + max * i) / bins;
+    double said;
+    char text[32];
+    snprintf(text, sizeof text, "%.12g", edge);
+    said = strtod(text, NULL);
+    return fabs(said - edge) <= 4 * DBL_EPSILON * fabs(edge) ? said
+                                                             : min + (max - min) * (i / bins);
+}
+
 /* Bins of equal width; of whole numbers, of as equally many as can be, the last one up to max. */
 static enum err even_edges(struct reading *r, const struct column *c, struct bins *b)
 {
@@ -65,8 +83,8 @@ static enum err even_edges(struct reading *r, const struct column *c, struct bin
                           "\"bins\" out for one value each",
                           max - min + 1, min, max);
     for (size_t i = 0; i + 1 < b->edges; i++)
-        b->edge[i] = b->whole ? min + ceil((max - min + 1) * ((double)i / bins))
-                              : min + (max - min) * ((double)i / bins);
+        b->edge[i] = b->whole ? min + ceil(even_edge(0, max - min + 1, (double)i, bins))
+                              : even_edge(min, max, (double)i, bins);
     b->edge[b->edges - 1] = max;
     return ERR_OK;
 }
