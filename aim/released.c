@@ -57,13 +57,17 @@ double released_total(const struct released *r)
 }
 
 /* Of a copula no marginal of several columns was measured. */
+bool released_item_together(const struct released *r, const struct question *q, size_t item)
+{
+    struct scope s = answer_columns(q, item);
+    return r->model == NULL ? s.n <= 1 : s.n == 0 || model_holds_together(r->model, &s);
+}
+
 bool released_together(const struct released *r, const struct question *q)
 {
-    for (size_t i = 0; i < q->items; i++) {
-        struct scope s = answer_columns(q, i);
-        if (r->model == NULL ? s.n > 1 : s.n > 0 && !model_holds_together(r->model, &s))
+    for (size_t i = 0; i < q->items; i++)
+        if (!released_item_together(r, q, i))
             return false;
-    }
     return true;
 }
 

@@ -33,7 +33,8 @@ enum err released_errors(struct released *r, const char *path, char beside[FILE_
 
 /* The number of rows that it stands for. */
 double released_total(const struct released *r);
-/* Whether one measured marginal holds all columns of a question. */
+/* Whether one measured marginal holds all columns of an item; the same of each item. */
+bool released_item_together(const struct released *r, const struct question *q, size_t item);
 bool released_together(const struct released *r, const struct question *q);
 /* Counts of up to CLIQUE_MAX columns, as answers to questions have them. Needs released_sums(). */
 enum err released_marginal(const struct released *r, const struct clique *c, double *counts,

@@ -228,6 +228,11 @@ TEST(a_single_number_without_a_step_is_warned_of)
     struct question *q CLEAN(question_free) = NULL;
     assert_int_equal(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" = 3", &q, said), ERR_OK);
     assert_non_null(strstr(said, "`step`"));
+    question_free(&q);
+    assert_int_equal(parse(*state, "SELECT COUNT(*) FROM t WHERE \"PM2.5\" IN (3, 4)", &q, said),
+                     ERR_OK);
+    assert_non_null(strstr(said, "`step`"));
+    assert_null(strstr(strstr(said, "`step`") + 1, "`step`")); /* once */
 }
 
 int main(void)

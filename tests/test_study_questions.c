@@ -150,21 +150,23 @@ static double part(const struct densities *even, const struct study *s, const ui
 TEST(noise_is_of_the_cells_that_a_condition_takes_in)
 {
     static const char questions[] = "SELECT sex, COUNT(*) FROM t WHERE died = 'no' GROUP BY sex;"
-                                    "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28";
+                                    "-- heavy\nSELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28;"
+                                    "SELECT COUNT(*) FROM t";
     struct support_study s;
     struct study *study CLEAN(study_free) = NULL;
     struct expect *list CLEAN(memory_release) = NULL;
     struct densities even CLEAN(densities_clear) = {0};
     const struct expect *grouped, *either;
-    double share = 0, squares = 0, rows;
+    double share = 0, squares = 0, rows, weights = 0;
     size_t count;
     char said[1024];
     assert_int_equal(load(&s, "{queries: q.sql}", questions, said, sizeof said, &study), ERR_OK);
     assert_int_equal(expect_questions(&list, &count, study, 10, NULL), ERR_OK);
     assert_int_equal(densities_even(&even, study->domain), ERR_OK);
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 3);
     grouped = strstr(list[0].text, "GROUP BY") != NULL ? &list[0] : &list[1];
     either = grouped == &list[0] ? &list[1] : &list[0];
+    assert_string_equal(either->text, "SELECT COUNT(*) FROM t WHERE age < 4 OR bmi >= 28");
     rows = study->owner[0].max_rows + study->owner[1].max_rows;
     assert_true(grouped->together && fabs(grouped->rows - rows / 4) < 1e-9);
     assert_true(fabs(grouped->noise - 10) < 1e-9); /* a cell for each sex */
@@ -176,6 +178,9 @@ TEST(noise_is_of_the_cells_that_a_condition_takes_in)
         }
     assert_true(fabs(either->rows - rows * share) < 1e-9 * rows);
     assert_true(fabs(either->noise - 10 * sqrt(squares)) < 1e-9);
+    for (size_t i = 0; i < study->domain->attributes; i++)
+        weights += 1. / study->domain->attribute[i].size;
+    assert_true(fabs(list[2].noise - sqrt(100 / weights)) < 1e-9); /* of all rows */
     support_study_free(&s);
 }
 

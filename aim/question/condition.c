@@ -97,13 +97,18 @@ static struct values compared(struct pool *pool, const struct domain_attribute *
 }
 
 /* Where numbers have no step, all of them together have the rows, and none alone. */
-static void warn_of_density(const struct parser *p, const struct domain_attribute *a, double v)
+static bool has_no_rows(const struct domain_attribute *a, double v)
 {
     if (a->kind != DOMAIN_NUMERIC || a->step > 0)
-        return;
+        return false;
     for (uint32_t i = 0; i < a->values; i++)
         if (domain_spike(a, i) && a->edges[i] == v)
-            return;
+            return false;
+    return true;
+}
+
+static void warn_of_density(const struct parser *p, const struct domain_attribute *a)
+{
     log_warn(p->lexer.log,
              "no rows have one number of %s alone: the study gives it no `step`, so its numbers "
              "are taken to lie anywhere in a bin; ask for a range",
@@ -132,8 +137,8 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
                           a->name);
     TRY(lexer_next(&p->lexer));
     TRY(read_literal(p, column, &value));
-    if (relation <= UNEQUAL)
-        warn_of_density(p, a, value);
+    if (relation <= UNEQUAL && has_no_rows(a, value))
+        warn_of_density(p, a);
     *v = compared(&p->work.pool, a, relation, value);
     return ERR_OK;
 }
@@ -158,7 +163,7 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
 {
     const struct domain_attribute *a = attribute_of(p, column);
     const size_t used = p->work.pool.used;
-    bool more = true;
+    bool more = true, warn = false;
     *v = (struct values){0};
     TRY(lexer_next(&p->lexer));
     TRY(parser_pass(p, "(", "behind IN"));
@@ -168,13 +173,15 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
             return lexer_fail(&p->lexer, p->lexer.token.at, "a list has at most %d values",
                               LIST_MAX);
         TRY(read_literal(p, column, &value));
-        warn_of_density(p, a, value);
+        warn |= has_no_rows(a, value);
         *v = values_or(&p->work.pool, *v, compared(&p->work.pool, a, EQUAL, value));
         *v = values_keep(&p->work.pool, used, *v);
         more = lexer_is(&p->lexer, ",");
         if (more)
             TRY(lexer_next(&p->lexer));
     }
+    if (warn)
+        warn_of_density(p, a);
     return parser_pass(p, ")", "at the end of the list");
 }
 

@@ -114,8 +114,8 @@ struct density_part density_part(const struct density *d, uint32_t code, double 
     const struct bin *b = &d->bin[code];
     struct density_part part = {0};
     double from = place_of(d, b, low), to = place_of(d, b, high);
-    if (!(to > from))
-        return part;
+    if (!(to > from) || (b->values == 0 && !(high > nextafter(low, INFINITY))))
+        return part; /* one number of an interval has no rows */
     part.share = share_of(b->tilt, from, to);
     if (part.share > 0)
         moments(d, b, from, to, &part);

@@ -111,6 +111,48 @@ static enum err load_known(struct refit *f, const char *path, struct log *log)
     return add_known_zeros(f);
 }
 
+/* The largest z of rows that were measured in cells of a marginal that the model cannot have. */
+static enum err find_denied(const struct aim_result *r, const struct domain *d,
+                            const struct measurement **worst, double *rows, double *noise,
+                            struct log *log)
+{
+    double most = KNOWN_DOUBTED;
+    for (size_t i = 0; i < r->measurements; i++) {
+        const struct measurement *x = &r->measurement[i];
+        const uint64_t cells = measurement_cells(x, d);
+        double *counts CLEAN(memory_release) = NULL;
+        double sum = 0, denied = 0;
+        TRY(memory_new(&counts, cells));
+        TRY(model_measured(r->model, x, counts, log));
+        for (uint64_t c = 0; c < cells; c++)
+            if (counts[c] == 0) {
+                sum += x->y[c];
+                denied++;
+            }
+        if (!(sum > most * x->sigma * sqrt(denied)))
+            continue;
+        most = sum / (x->sigma * sqrt(denied));
+        *worst = x;
+        *rows = sum;
+        *noise = x->sigma * sqrt(denied);
+    }
+    return ERR_OK;
+}
+
+/* A few rows may be mistakes in the data; many, a mistake in what cannot occur. */
+static enum err doubt_impossible(const struct refit *f, const char *path, struct log *log)
+{
+    const struct measurement *worst = NULL;
+    double rows = 0, noise = 0;
+    TRY(find_denied(f->result, f->study->domain, &worst, &rows, &noise, log));
+    if (worst != NULL)
+        log_warn(log,
+                 "%s: what cannot occur hardly fits what was measured: some %.0f rows were, of %s, "
+                 "with noise of %.2g, and the model has none of them",
+                 path, rows, clique_name(&worst->clique, f->study->domain).text, noise);
+    return ERR_OK;
+}
+
 /* Rounding lets margins differ a little, so that not all of them can be met to the last digit. */
 static enum err check_met(const struct refit *f, struct log *log)
 {
@@ -144,6 +186,8 @@ enum err refit_run(struct refit *f, const struct refit_terms *terms,
     if (terms->max_mib != 0)
         options.model_bytes = (uint64_t)terms->max_mib << 20;
     TRY(aim_refit(f->result, &options, progress, log));
+    if (terms->impossible != NULL)
+        TRY(doubt_impossible(f, terms->impossible, log));
     return check_met(f, log);
 }
 

@@ -135,10 +135,12 @@ static enum err put(struct asking *k, const struct answers_entry *e, bool first)
     case FORM_CSV:
         left_out = answer_left_out(e->answer, &rows);
         if (left_out > 0)
-            log_warn(k->log,
-                     "%zu groups of less than half a row, %.2g rows together, are left out "
-                     "of the answer to %.*s",
-                     left_out, rows, (int)e->size, e->text);
+            log_warn(
+                k->log,
+                "%zu group%s of less than half a row, %.*f rows together, left out of the answer "
+                "to %.*s",
+                left_out, left_out == 1 ? "" : "s", rows < 9.95 ? 1 : 0, rows, (int)e->size,
+                e->text);
         bytes_put_text(&k->out, first ? "" : "\n");
         answers_csv(&k->out, e);
         return ERR_OK;
@@ -186,14 +188,15 @@ static enum err put_all(struct asking *k)
 {
     for (size_t i = 0; i < k->asked; i++) {
         const struct asked *one = &k->one[i];
-        const struct answers_entry e = {.text = (const char *)one->text.data,
-                                        .size = one->text.size,
-                                        .answer = one->answer,
-                                        .together = released_together(&k->model, one->question),
-                                        .level = k->model.errors != NULL ? k->level : 0,
-                                        .copula = k->model.copula != NULL,
-                                        .learned = k->model.errors != NULL &&
-                                                   k->model.errors->learned};
+        struct answers_entry e = {.text = (const char *)one->text.data,
+                                  .size = one->text.size,
+                                  .answer = one->answer,
+                                  .together = released_together(&k->model, one->question),
+                                  .level = k->model.errors != NULL ? k->level : 0,
+                                  .copula = k->model.copula != NULL,
+                                  .learned = k->model.errors != NULL && k->model.errors->learned};
+        for (size_t item = 0; item < one->question->items; item++)
+            e.item[item] = released_item_together(&k->model, one->question, item);
         TRY(put(k, &e, i == 0));
     }
     return ERR_OK;

@@ -6,6 +6,7 @@
 #include "parties/display/report.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: trefoil refit RESULT --out DIR [--iterations N] [--between N]\n"
@@ -77,8 +78,14 @@ static enum err load_study(struct refitting *r)
     json_auto_t *stats = NULL;
     TRY(study_load(&r->study, r->study_file, r->log));
     TRY(file_path(path, r->log, "%s/stats.json", r->terms.folder));
+    if (access(path, F_OK) != 0)
+        return log_fail(r->log, ERR_USAGE,
+                        "there is no %s, of which the report of a run is made: leave --study out, "
+                        "and give its iterations by --iterations and --between",
+                        path);
     TRY(file_read(path, ((size_t)64 << 20), &r->stats, r->log));
-    return report_read_json(&stats, r->terms.folder, "stats.json", r->log);
+    TRY(report_read_json(&stats, r->terms.folder, "stats.json", r->log));
+    return report_check_stats(stats, r->study, r->terms.folder, r->log);
 }
 
 /* Options of the command line go before the study's. */

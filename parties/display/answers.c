@@ -184,6 +184,22 @@ static void put_line(struct grid *g, const struct answers_entry *e, size_t line)
     put_rows(g, at++, a->rows[line]);
 }
 
+/* "AVG(bmi), MODE(sex): ", the items that no measured marginal is of, where others have one. */
+static void put_apart(struct bytes *out, const struct answers_entry *e)
+{
+    const struct question *q = e->answer->question;
+    char name[NAME];
+    size_t apart = 0, put = 0;
+    for (size_t i = 0; i < q->items; i++)
+        apart += !e->item[i];
+    for (size_t i = 0; i < q->items && apart < q->items; i++) {
+        if (e->item[i])
+            continue;
+        question_item_name(q, i, name, sizeof name);
+        text_put(out, "%s%s", name, ++put < apart ? ", " : ": ");
+    }
+}
+
 static void put_notes(struct bytes *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
@@ -193,12 +209,13 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     for (size_t i = 0; i < q->items; i++)
         approximate |= aggregate_is_extreme(q->item[i].aggregate);
     if (hidden > 0)
-        text_put(out, "(left out: %zu group%s of less than half a row, %.2g rows together)\n",
-                 hidden, hidden == 1 ? "" : "s", rows);
+        text_put(out, "(left out: %zu group%s of less than half a row, %.*f rows together)\n",
+                 hidden, hidden == 1 ? "" : "s", rows < 9.95 ? 1 : 0, rows);
     if (approximate)
         bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
     if (e->together)
         return;
+    put_apart(out, e);
     bytes_put_text(out, e->copula ? "of a copula: these columns hang together by correlations alone"
                                   : "no measured marginal holds these columns together: the answer "
                                     "rests on conditional\nindependence");
@@ -259,8 +276,10 @@ static void csv_head(struct bytes *out, const struct answers_entry *e)
         csv_field(out, name, q->groups + i == 0);
         if (e->level > 0)
             csv_ends_head(out, q, i, name);
-        if (may_lack(q, i))
-            csv_field(out, "of rows", false);
+        if (may_lack(q, i)) {
+            snprintf(name + strlen(name), sizeof name - strlen(name), " of rows");
+            csv_field(out, name, false);
+        }
     }
     csv_field(out, "rows", false);
     csv_field(out, "together", false);
@@ -368,6 +387,8 @@ static json_t *value_json(const struct answers_entry *e, size_t item, const stru
     failed |= json_object_set_new(o, "rows", json_real(v->rows));
     if (aggregate_is_extreme(q->item[item].aggregate))
         failed |= json_object_set_new(o, "approximate", json_true());
+    if (!e->item[item])
+        failed |= json_object_set_new(o, "together", json_false());
     if (failed != 0) {
         json_decref(o);
         return NULL;

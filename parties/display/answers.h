@@ -13,10 +13,11 @@
  *                                 "low": 37.9, "high": 38.5,         null: there is no interval
  *                                 "agreed": 0.9,                     of MODE: see aim/answer.h
  *                                 "rows": 1020.7,                    that have the column
- *                                 "approximate": true } ] } ],       absent where it is not
+ *                                 "approximate": true,               absent where it is not
+ *                                 "together": false } ] } ],         absent where they are
  *     "left_out": {"groups": 3, "rows": 0.8},        absent without GROUP BY
  *     "level": 0.95,          of the intervals; absent, with low and high, where there are none
- *     "together": false }     whether one measured marginal holds all columns of the question
+ *     "together": false }     whether measured marginals hold all columns of each item
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_ANSWERS_H
 #define TREFOIL_PARTIES_DISPLAY_ANSWERS_H
@@ -29,10 +30,11 @@ struct answers_entry {
     const char *text; /* of the question; `size` bytes of it */
     size_t size;
     const struct answer *answer;
-    bool together;
-    bool copula;  /* so what columns have in common is their correlations */
-    double level; /* 0: without intervals */
-    bool learned; /* what they are where columns were not measured together */
+    bool together,
+        item[QUESTION_ITEMS_MAX]; /* all columns were measured together: of all, of each */
+    bool copula;                  /* so what columns have in common is their correlations */
+    double level;                 /* 0: without intervals */
+    bool learned;                 /* what they are where columns were not measured together */
 };
 
 void answers_text(struct bytes *out, const struct answers_entry *e);

@@ -384,10 +384,13 @@ static void files(const struct report *r)
         "model, in the study's own labels and numbers</li>"
         "<li><a href=\"model\">model</a>: the model itself, from which <code>trefoil synth</code> "
         "draws more rows and <code>trefoil query</code> answers questions, at no cost in "
-        "privacy</li>"
+        "privacy</li>%s"
         "<li><a href=\"measurements.json\">measurements.json</a>: all noisy counts, for other "
         "programs</li>"
-        "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n");
+        "<li><a href=\"stats.json\">stats.json</a>: what the run took</li></ul>\n",
+        r->copula != NULL ? ""
+                          : "<li><a href=\"errors\">errors</a>: how far off answers may be, "
+                            "unless this was left out (<code>--quick</code>)</li>");
     if (r->copula == NULL)
         text_put(r->out, "%s", into_private_pgm);
     text_put(r->out,

@@ -24,6 +24,10 @@ struct report_truth {
 enum err report_read_json(json_t **json, const char *folder, const char *name,
                           struct log *log) MUST_CHECK;
 
+/* Whether stats.json, of `folder`, is of this study; ERR_MISMATCH, logged, if not. */
+enum err report_check_stats(const json_t *stats, const struct study *study, const char *folder,
+                            struct log *log) MUST_CHECK;
+
 /* Reads and writes in `folder`. `truth` is NULL but in a demo. */
 enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct log *log) MUST_CHECK;

@@ -67,19 +67,22 @@ static enum err check_merged(const struct report *r, const char *folder)
                     folder);
 }
 
-static bool of_these_terms(const struct report *r)
+enum err report_check_stats(const json_t *stats, const struct study *study, const char *folder,
+                            struct log *log)
 {
-    const char *terms = json_string_value(json_object_get(r->stats, "terms"));
-    return terms != NULL && strcmp(terms, study_fingerprint(r->study).text) == 0;
+    const char *terms = json_string_value(json_object_get(stats, "terms"));
+    if (terms != NULL && strcmp(terms, study_fingerprint(study).text) == 0)
+        return ERR_OK;
+    return log_fail(log, ERR_MISMATCH, "what %s holds is not of study %s", folder, study->name);
 }
 
 /* What the sections and pictures rely on. */
 static enum err check(const struct report *r, const char *folder)
 {
     bool same;
+    TRY(report_check_stats(r->stats, r->study, folder, r->log));
     TRY(domain_compare(r->domain, r->study->domain, &same));
-    if (same && of_these_terms(r) && report_round(r, 0) != NULL &&
-        json_is_string(json_object_get(r->stats, "finished")))
+    if (same && report_round(r, 0) != NULL && json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
     return log_fail(r->log, ERR_MISMATCH, "what %s holds is not of study %s", folder,
                     r->study->name);

@@ -89,6 +89,15 @@ static bool has_marginal(const struct study *s, const struct scope *columns)
     return columns->n == 0 || workload_find(s->workload, &c) != UINT32_MAX;
 }
 
+/* Of the number of all rows, as the marginals of one attribute say it. */
+static double noise_of_all(const struct study *s, double sigma)
+{
+    double weights = 0;
+    for (size_t i = 0; i < s->domain->attributes; i++)
+        weights += 1.0 / s->domain->attribute[i].size;
+    return sigma / sqrt(weights);
+}
+
 static struct expect judge(const struct study *s, const struct questions_next *next,
                            const struct densities *even, double sigma)
 {
@@ -105,7 +114,7 @@ static struct expect judge(const struct study *s, const struct questions_next *n
         const struct scope columns = answer_columns(q, i);
         double share, squares, noise;
         weigh(q, even, &columns, &share, &squares);
-        noise = columns.n > 0 ? sigma * sqrt(squares / lines) : 0;
+        noise = columns.n > 0 ? sigma * sqrt(squares / lines) : noise_of_all(s, sigma);
         e.together &= has_marginal(s, &columns);
         e.rows = rows * share / lines;
         e.noise = fmax(e.noise, noise);
