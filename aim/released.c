@@ -84,14 +84,16 @@ static enum err count_drawn(const struct released *r, const struct clique *c, do
     return ERR_OK;
 }
 
-enum err released_marginal(const struct released *r, const struct clique *c, double *counts,
+enum err released_marginal(struct released *r, const struct clique *c, double *counts,
                            struct log *log)
 {
     if (r->model != NULL)
         return model_marginal(r->model, c, counts, log);
-    return c->n <= 2
-               ? copula_marginal(r->copula, model_sums_rows(r->sums), c->attribute, c->n, counts)
-               : count_drawn(r, c, counts);
+    if (c->n == 1)
+        return copula_marginal(r->copula, NULL, c->attribute, 1, counts);
+    TRY(released_sums(r, log));
+    return c->n == 2 ? copula_marginal(r->copula, model_sums_rows(r->sums), c->attribute, 2, counts)
+                     : count_drawn(r, c, counts);
 }
 
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,

@@ -36,8 +36,8 @@ double released_total(const struct released *r);
 /* Whether one measured marginal holds all columns of an item; the same of each item. */
 bool released_item_together(const struct released *r, const struct question *q, size_t item);
 bool released_together(const struct released *r, const struct question *q);
-/* Counts of up to CLIQUE_MAX columns, as answers to questions have them. Needs released_sums(). */
-enum err released_marginal(const struct released *r, const struct clique *c, double *counts,
+/* Counts of up to CLIQUE_MAX columns, as answers to questions have them. */
+enum err released_marginal(struct released *r, const struct clique *c, double *counts,
                            struct log *log) MUST_CHECK;
 
 /* How rows are drawn (aim/sample.h). Of a copula each is drawn by itself. */

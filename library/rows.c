@@ -177,8 +177,6 @@ static enum err marginal(struct trefoil *model, const char *const *names, uint32
         return log_fail(log, ERR_RANGE,
                         "the marginal of %s has more than %llu cells; name fewer columns",
                         clique_name(&c, d).text, (unsigned long long)CELLS_MAX);
-    if (trefoil_kind(model) == TREFOIL_COPULA && n > 1)
-        TRY(released_sums(&model->released, log));
     TRY(memory_new(&k, 1));
     made = &k->given;
     TRY(describe(k, d, &asked));

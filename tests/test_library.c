@@ -176,6 +176,22 @@ TEST(a_marginal_is_in_the_order_asked_for)
     }
 }
 
+/* Before anything else was asked. */
+TEST(a_marginal_may_be_of_one_column)
+{
+    static const char *const one[] = {"ward"};
+    const char *const kinds[] = {"tree", "copula"};
+    for (size_t k = 0; k < 2; k++) {
+        struct trefoil *t = opened(kinds[k]);
+        struct trefoil_counts *c = counted(t, one, 1);
+        assert_true(c->cells == 4 && c->columns == 1 && c->column[0] == 2);
+        const double sum = c->count[0] + c->count[1] + c->count[2] + c->count[3];
+        assert_true(fabs(sum - trefoil_total(t)) < 1e-6 * sum);
+        trefoil_counts_free(&c);
+        trefoil_close(&t);
+    }
+}
+
 static void check_rows(const struct trefoil *t, const struct trefoil_rows *r)
 {
     const struct trefoil_column *bmi = trefoil_column(t, 3);
