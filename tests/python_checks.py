@@ -110,6 +110,7 @@ def as_many_rows_as_the_model_stands_for():
 def marginals_answer_as_questions_do():
     for path, closeness in ((tree, 1e-9), (copula, 0.02)):
         with trefoil.Model(path) as model:
+            assert abs(sum(model.marginal("ward").counts) - model.total) < 1e-6  # before anything else is asked
             m = model.marginal("ward", "sex")
             assert m.shape == (4, 2) and abs(sum(m.counts) - model.total) < 1e-6
             asked = model.query("SELECT COUNT(*) FROM t WHERE sex = 'f' AND ward = 'lung'", None).value
@@ -157,6 +158,17 @@ def errors_are_of_their_kind():
     raises(trefoil.UsageError, "seed", model.sample, 5, seed=-1)
     raises(trefoil.UsageError, "0.9999", model.query, "SELECT COUNT(*) FROM t", 1)
     raises(trefoil.RangeError, "fewer", model.sample, 1 << 60)
+    raises(trefoil.RangeError, "fewer", model.sample, 1 << 70)
+    raises(trefoil.UsageError, "or None", model.query, "SELECT COUNT(*) FROM t", 0.3)
+    raises(trefoil.UsageError, "character", trefoil.Model, tree + "\0")
+    raises(trefoil.QuestionError, "character", model.marginal, "age\0")
+    for call, wrong in ((model.query, b"SELECT"), (model.marginal, ["age"]), (model.sample, 2.5), (model.sample, "5"),
+                        (trefoil.Model, 3)):
+        try:
+            call(wrong)
+        except TypeError:
+            continue
+        raise AssertionError(f"no TypeError of {wrong!r}")
     model.close()
     model.close()
     raises(trefoil.UsageError, "closed", model.query, "SELECT COUNT(*) FROM t")
@@ -301,6 +313,8 @@ def frames_have_what_lists_have():
         assert list(answer.frame().columns) == ["sex", "AVG(age)", "AVG(age) low", "AVG(age) high", "rows"]
         marginal = model.marginal("sex", "ward").frame()
         assert len(marginal) == 8 and math.isclose(marginal["count"].sum(), model.total)
+    of_counts = trefoil.Marginal((trefoil.Column("count", "whole", (0, 1)),), [3.0, 4.0]).frame()
+    assert list(of_counts.columns) == ["count", "count"] and of_counts.values.tolist() == [[0, 3], [1, 4]]
 
 
 CHECKS = [

@@ -20,7 +20,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import operator
 import os
+import sys
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union
@@ -163,16 +165,13 @@ class Answer(Sequence[Line]):
 
     def frame(self) -> pandas.DataFrame:
         """A DataFrame: groups, then each item, with its interval where there are intervals; and rows."""
-        import pandas
-
         columns: Dict[str, List[Any]] = {name: [line.group[name] for line in self.lines] for name in self.groups}
         for i, name in enumerate(self.items):
             columns[name] = [line[i].value for line in self.lines]
             if self.level is not None:
                 columns[name + " low"] = [line[i].low for line in self.lines]
                 columns[name + " high"] = [line[i].high for line in self.lines]
-        columns["rows"] = [line.rows for line in self.lines]
-        return pandas.DataFrame(columns)
+        return _frame_and(columns, "rows", [line.rows for line in self.lines])
 
 
 @dataclass(frozen=True)
@@ -204,11 +203,9 @@ class Marginal:
 
     def frame(self) -> pandas.DataFrame:
         """A DataFrame with a row for each combination, and `count`."""
-        import pandas
-
         cells = list(itertools.product(*(c.values for c in self.columns)))
         columns = {c.name: [cell[i] for cell in cells] for i, c in enumerate(self.columns)}
-        return pandas.DataFrame({**columns, "count": self.counts})
+        return _frame_and(columns, "count", self.counts)
 
 
 @dataclass(frozen=True)
@@ -265,6 +262,29 @@ def _have_pandas() -> bool:
     return True
 
 
+def _frame_and(columns: Dict[str, List[Any]], last: str, numbers: List[float]) -> pandas.DataFrame:
+    """A DataFrame with one column more, whether or not the study has one of that name."""
+    _need_pandas()
+    import pandas
+
+    frame = pandas.DataFrame(columns)
+    frame.insert(len(columns), last, numbers, allow_duplicates=True)
+    return frame
+
+
+def _need_pandas() -> None:
+    if not _have_pandas():
+        raise UsageError("a DataFrame needs pandas, which is not installed")
+
+
+def _text(text: str, what: str) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a str, not {type(text).__name__}")
+    if "\0" in text:
+        raise QuestionError(f"{what} has no character of code 0")
+    return text.encode()
+
+
 class Model:
     """A released model: the folder of a result, or its file `model`.
 
@@ -277,8 +297,11 @@ class Model:
         self._lock = threading.Lock()
         self._handle = ctypes.c_void_p()
         self.path = os.fspath(path)
+        name = os.fsencode(path)
+        if b"\0" in name:
+            raise UsageError("a path has no character of code 0")
         error = _c.trefoil_error()
-        self._check(_lib.trefoil_open(self._handle, os.fsencode(path), error), error)
+        self._check(_lib.trefoil_open(self._handle, name, error), error)
         self.kind: str = "copula" if _lib.trefoil_kind(self._handle) == _c.COPULA else "tree"
         self.total: float = _lib.trefoil_total(self._handle)
         """the noisy number of rows"""
@@ -323,17 +346,15 @@ class Model:
 
     def queries(self, sql: str, level: Optional[float] = 0.95) -> List[Answer]:
         """The answers to several questions, with a ; between two: quicker than one after the other."""
-        if level == 0:
-            raise UsageError("a level is a number from 0.5 to 0.9999, or None for no intervals; not 0")
-        text = sql.encode()
-        if b"\0" in text:
-            raise QuestionError("a question has no character of code 0")
+        if level is not None and not 0.5 <= level <= 0.9999:
+            raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
+        text = _text(sql, "a question")
 
         def read(r: Any) -> List[Answer]:
             return [self._answer(r.answer[i].contents) for i in range(r.count)]
 
         return self._result(_lib.trefoil_query, _lib.trefoil_answers_free, _c.trefoil_answers, read,
-                            text, 0.0 if level is None else level)
+                            text, 0.0 if level is None else float(level))
 
     def sample(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None,
                frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
@@ -346,24 +367,27 @@ class Model:
         `frame`: True gives a pandas DataFrame, False a dict of lists, by columns; None a DataFrame
         where pandas is installed. A missing value is None in lists, NaN or NA in a DataFrame.
         """
-        if rows is not None and rows < 1:
-            raise UsageError(f"rows must be 1 or more, not {rows}")
+        if rows is not None:
+            rows = operator.index(rows)
+            if rows < 1:
+                raise UsageError(f"rows must be 1 or more, not {rows}")
+            if rows > sys.maxsize:
+                raise RangeError(f"{rows} rows are too many; ask for fewer")
+        seed = operator.index(seed)
         if not 0 <= seed < 1 << 63:
             raise UsageError(f"a seed is a number from 0 to 2^63 - 1, not {seed}")
         if sampling not in _SAMPLING:
             raise UsageError(f'sampling is "rounded" or "independent", not {sampling!r}')
-        read: Callable[[Any], Any]
-        as_frame = _have_pandas() if frame is None else frame
-        if as_frame and not _have_pandas():
-            raise UsageError("a DataFrame needs pandas, which is not installed; frame=False gives lists")
-        read = self._frame if as_frame else self._lists
+        if frame:
+            _need_pandas()
+        read: Callable[[Any], Any] = self._frame if frame or frame is None and _have_pandas() else self._lists
         drawn: Union[Dict[str, List[Any]], pandas.DataFrame] = self._result(
             _lib.trefoil_sample, _lib.trefoil_rows_free, _c.trefoil_rows, read, rows or 0, seed, _SAMPLING[sampling])
         return drawn
 
     def marginal(self, *columns: str) -> Marginal:
         """How many rows have each combination of values of one to eight columns, in this order."""
-        names = (ctypes.c_char_p * len(columns))(*(name.encode() for name in columns))
+        names = (ctypes.c_char_p * len(columns))(*(_text(name, "the name of a column") for name in columns))
 
         def read(r: Any) -> Marginal:
             return Marginal(tuple(self.columns[r.column[i]] for i in range(r.columns)), r.count[:r.cells])
