@@ -23,6 +23,10 @@ offers synth --sam --sampling
 result $? "an option"
 offers synth --sampling '' 'rounded independent'
 result $? "an option's choices"
+offers share --as '' 'counts records auto'
+result $? "choices of an option"
+offers serve --noise-ahead '' off
+result $? "no word that stands for a number"
 offers refit --max --max-mib
 result $? "an option with a dash"
 offers query --js --json
@@ -39,9 +43,13 @@ offers check st study.yaml
 result $? "a file"
 offers check study.yaml --key m my.key
 result $? "a file after an option"
+offers admit --earlier st study.yaml
+result $? "a study after an option"
 offers run study.yaml --rows '' ''
 result $? "nothing where a number goes"
 
+grep -qF "'--receipt[verify what the three servers signed for an owner (trefoil share), nothing else]:FILE:_files'" _trefoil
+result $? "zsh is told what an option is for, to the end of the sentence"
 if command -v zsh >/dev/null; then
     zsh -n _trefoil
     result $? "zsh parses its script"

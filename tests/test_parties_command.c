@@ -157,7 +157,7 @@ TEST(options_of_a_help_text)
                                "  --how HOW   which way\n"
                                "  --a C, --b C    both of them\n"
                                "                  and --more of it\n"
-                               "  --flag      nothing\n"
+                               "  --flag      nothing; more\n"
                                "  --e, --f    two flags\n";
     struct help_option o[HELP_OPTIONS_MAX];
     char many[40 * 16] = "";
@@ -175,7 +175,7 @@ TEST(options_of_a_help_text)
     assert_string_equal(o[1].name, "a");
     assert_string_equal(o[2].name, "b");
     assert_string_equal(o[2].value, "C");
-    assert_string_equal(o[1].words, "both of them");
+    assert_string_equal(o[1].words, "both of them and --more of it");
     assert_string_equal(o[3].name, "flag");
     assert_string_equal(o[3].value, "");
     assert_string_equal(o[3].words, "nothing");

@@ -5,6 +5,7 @@
 #include "parties/command/command.h"
 #include "parties/command/help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char help[] =
@@ -18,16 +19,24 @@ static const char help[] =
 
 static bool is_path(const struct help_option *o)
 {
-    return strcmp(o->value, "FILE") == 0 || strcmp(o->value, "DIR") == 0 ||
-           strcmp(o->value, "OLD") == 0;
+    static const char *const paths[] = {"FILE",  "DIR",   "FOLDER",    "OLD",
+                                        "STUDY", "MODEL", "CONNECTION"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (strcmp(o->value, paths[i]) == 0)
+            return true;
+    return false;
 }
 
 /* --- bash ------------------------------------------------------------------------------------- */
 
-static void put_words(const char *text)
+/* All but what stands for a value, in capitals. */
+static void put_words(const char *choices)
 {
-    for (; *text != '\0'; text++)
-        putchar(*text == '|' ? ' ' : *text);
+    for (size_t n; *choices != '\0'; choices += n + (choices[n] == '|')) {
+        n = strcspn(choices, "|");
+        if (!isupper((unsigned char)*choices))
+            printf("%.*s ", (int)n, choices);
+    }
 }
 
 /* What comes after an option that has a value. */
@@ -116,7 +125,7 @@ static void zsh_option(const struct help_option *o)
             putchar('(');
             put_words(o->choices);
             putchar(')');
-        } else if (strcmp(o->value, "DIR") == 0) {
+        } else if (strcmp(o->value, "DIR") == 0 || strcmp(o->value, "FOLDER") == 0) {
             printf("_files -/");
         } else if (is_path(o)) {
             printf("_files");

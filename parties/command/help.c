@@ -26,6 +26,21 @@ static void find_choices(const char *help, struct help_option *o)
     o->choices[0] = '\0';
 }
 
+/* A sentence that may go on over lines which are indented further than options are. */
+static void take_words(const char *at, char *to, size_t size)
+{
+    size_t n = 0;
+    for (at += strspn(at, " "); *at != '\0' && *at != ';' && n + 1 < size; at++) {
+        if ((at[0] == '.' && at[-1] != '.' && isspace((unsigned char)at[1])) ||
+            (at[0] == '\n' && strncmp(at, "\n     ", 6) != 0))
+            break;
+        to[n++] = *at == '\n' ? ' ' : *at;
+        if (*at == '\n')
+            at += strspn(at + 1, " ");
+    }
+    to[n] = '\0';
+}
+
 /* The options of one line, which begins at their dashes; returns how many. */
 static size_t take_line(const char *help, const char *at, struct help_option *o, size_t room)
 {
@@ -39,8 +54,8 @@ static size_t take_line(const char *help, const char *at, struct help_option *o,
         n++;
         at += at[0] == ',' ? strspn(at, ", ") : 0;
     }
-    for (size_t i = 0; i < n; i++)
-        take(at + strspn(at, " "), "\n", o[i].words, sizeof o[i].words);
+    for (size_t i = 0; i < n && strncmp(at, "  ", 2) == 0; i++)
+        take_words(at, o[i].words, sizeof o[i].words);
     return n;
 }
 

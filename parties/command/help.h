@@ -16,7 +16,7 @@ struct help_option {
     char name[32];
     char value[16];   /* "" for a flag */
     char choices[64]; /* "one|other", or "" */
-    char words[96];   /* the first line of them */
+    char words[200];  /* the first sentence of them, or its part before a ; */
 };
 
 size_t help_options(const char *help, struct help_option option[HELP_OPTIONS_MAX]);
