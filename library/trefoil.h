@@ -24,7 +24,8 @@ extern "C" {
  *
  * What can fail returns a status: TREFOIL_OK is 0. The error, which may be NULL, then has the same
  * status and says what is wrong and what to do, in UTF-8. Of a question it has further lines: the
- * text, and a ^ below the place. A result that is not made is NULL.
+ * text, and a ^ below the place. A result that is not made is NULL. The error is the only argument
+ * that may be NULL; what is freed may be NULL already.
  */
 enum trefoil_status {
     TREFOIL_OK = 0,
@@ -163,8 +164,8 @@ void trefoil_rows_free(struct trefoil_rows **drawn);
  * # MARGINALS
  *
  * trefoil_marginal() counts the rows of each combination of values of up to eight columns, in the
- * order in which you name them: the last one runs fastest. Counts are no whole numbers, and add up
- * to the total. Of a copula those of more than two columns, and of two with labels that have no
+ * order in which you name them: the last one runs fastest. Counts need not be whole, and add up to
+ * the total. Of a copula those of more than two columns, and of two with labels that have no
  * order, are those of rows that are drawn.
  */
 struct trefoil_counts {
@@ -220,10 +221,11 @@ void trefoil_measurements_free(struct trefoil_measurements **measurements);
  *
  * # COMPATIBILITY
  *
- * As long as the library is called libtrefoil.so.0 no function changes or goes. Structures may get
- * further members at their ends, and functions are added under symbol versions of their own: a
- * program that was linked with an older library runs with a newer one. Leave it to the library to
- * make results, and do not copy them by value.
+ * As long as the library is called libtrefoil.so.0 no function changes or goes. Functions are added
+ * under symbol versions of their own, and what the library makes may get further members at its
+ * end: a program that was linked with an older library runs with a newer one. So do not make such
+ * structures yourself, nor copy them by value. struct trefoil_error, which you make, stays as it
+ * is.
  */
 #pragma GCC visibility pop
 #ifdef __cplusplus

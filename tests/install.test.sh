@@ -24,7 +24,7 @@ nothing() { # words: the standard input must be empty
 
 library=$folder/lib/libtrefoil.so.0
 nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort >"$folder/has"
-sed -n 's/^ *\(trefoil_[a-z_]*\);$/\1@@TREFOIL_0.1/p' library/libtrefoil.map | LC_ALL=C sort >"$folder/should"
+sed -n 's/^ *\(trefoil_[a-z_]*\);$/\1@@TREFOIL_0.2/p' library/libtrefoil.map | LC_ALL=C sort >"$folder/should"
 sed '/^ \*/d' library/trefoil.h | grep -oE '\btrefoil_[a-z_]+\(' | tr -d '(' | LC_ALL=C sort -u >"$folder/declared"
 [ -s "$folder/has" ] && diff "$folder/has" "$folder/should" && diff <(sed 's/@.*//' "$folder/has") "$folder/declared"
 result $? "the library has the functions of its map and header, by version, and no others"
