@@ -2,7 +2,11 @@
 # The Markdown of docs/study.md as scdoc: headings, paragraphs, lists, indented blocks, `code`, *emphasis*.
 # The page's own title is left out.
 
-function inline(s,    out, part, n, i, code) {
+function inline(s,    out, part, n, i, code, link) {
+    while (match(s, /\[[^][]*\]\([^()]*\)/)) { # a link is its words
+        link = substr(s, RSTART + 1, RLENGTH - 1)
+        s = substr(s, 1, RSTART - 1) substr(link, 1, index(link, "](") - 1) substr(s, RSTART + RLENGTH)
+    }
     gsub(/\\/, "\\\\", s)
     n = split(s, part, "`")
     out = ""
