@@ -16,6 +16,9 @@ static const char help[] =
     "usage: trefoil serve STUDY --key FILE --folder DIR [--listen ADDRESS[:PORT]]\n"
     "                     [--lanes N] [--noise-ahead SECONDS|off]\n"
     "                     [--status [ADDRESS:]PORT] [--purge]\n"
+#ifdef TREFOIL_MPI
+    "                     [--ranks HOST:PORT,..]\n"
+#endif
     "\n"
     "Runs one of the study's three servers until it gets SIGTERM or SIGINT. It takes\n"
     "owners' uploads, and computes with the two other servers when an analyst runs\n"
