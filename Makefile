@@ -118,7 +118,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall list clean deps programs man
+.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -254,6 +254,9 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(SHARED) $(SHARED_LINK))) $(DESTDIR)$(PREFIX)/include/trefoil.h $(PC)
 	rm -f $(UNIT)
 	rm -rf $(SHARE)/doc/trefoil
+
+uninstall-python:
+	$(if $(PYTHONDIR),rm -rf $(DESTDIR)$(PYTHONDIR)/trefoil)
 
 clean:
 	rm -rf build
