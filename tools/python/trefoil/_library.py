@@ -73,8 +73,8 @@ def _load() -> CDLL:
         library = CDLL("libtrefoil.so.0")
     except OSError as reason:
         raise ImportError(
-            f"{reason}: install the package libtrefoil0; or, behind `make install`, run ldconfig; or let "
-            "LD_LIBRARY_PATH name the folder of libtrefoil.so.0"
+            f"{reason}: install the package libtrefoil0; or run ldconfig after `make install`; or set LD_LIBRARY_PATH to "
+            "the folder of libtrefoil.so.0"
         ) from None
     error, model = POINTER(trefoil_error), c_void_p
     declared = {
