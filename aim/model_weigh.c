@@ -424,7 +424,7 @@ enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
     if (largest > most)
         return log_fail(log, ERR_RANGE,
                         "the answer needs a table of %llu cells where %llu are allowed; ask for "
-                        "fewer columns at a time, those behind GROUP BY first",
+                        "fewer columns at a time, those in GROUP BY first",
                         (unsigned long long)largest, (unsigned long long)most);
     TRY(weigh(&g));
     memset(counts, 0, clique_cells(asked, &m->grouped) * sizeof *counts);

@@ -112,9 +112,9 @@ struct trefoil_answer {
     const char *question;
     double level;            /* of the intervals; 0: there are none */
     int32_t together;        /* 0: no measured marginal holds all columns of the question */
-    uint32_t groups;         /* columns behind GROUP BY */
+    uint32_t groups;         /* columns in GROUP BY */
     const uint32_t *group;   /* their numbers */
-    uint32_t items;          /* what was asked for, columns behind GROUP BY left out */
+    uint32_t items;          /* what was asked for, those of GROUP BY left out */
     const char *const *item; /* such as "AVG(age)" */
     const uint32_t *coded;   /* the column of whose labels the values are codes; TREFOIL_NONE */
     const uint8_t *rough;    /* 1: approximate, as MIN, MAX and RANGE are */

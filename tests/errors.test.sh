@@ -88,7 +88,7 @@ for option in --dry-run --replace '--as records' '--person who' '--stats x'; do
 done
 says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
 says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
-says 2 'write one behind MODEL, or --file FILE' query result/model
+says 2 'write one after MODEL, or --file FILE' query result/model
 says 2 'which of the two' query result/model 'SELECT COUNT(*) FROM t' --json --csv
 says 2 '--quick leaves the intervals out' query result/model 'SELECT COUNT(*) FROM t' --quick --level 0.9
 says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0

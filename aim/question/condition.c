@@ -166,7 +166,7 @@ static enum err read_in(struct parser *p, uint16_t column, struct values *v)
     bool more = true, warn = false;
     *v = (struct values){0};
     TRY(lexer_next(&p->lexer));
-    TRY(parser_pass(p, "(", "behind IN"));
+    TRY(parser_pass(p, "(", "after IN"));
     for (size_t n = 0; more; n++) {
         double value = 0;
         if (n == LIST_MAX)
@@ -195,7 +195,7 @@ static enum err read_null(struct parser *p, uint16_t column, bool negated, struc
         is = !is;
         TRY(lexer_next(&p->lexer));
     }
-    TRY(parser_pass(p, "NULL", "behind IS"));
+    TRY(parser_pass(p, "NULL", "after IS"));
     cases_of(&p->work, c, column, is ? values_missing(a) : values_known(&p->work.pool, a));
     return ERR_OK;
 }
@@ -213,7 +213,7 @@ static enum err read_term(struct parser *p, bool negated, struct cases *c)
         TRY(lexer_next(&p->lexer));
         if (!lexer_is(&p->lexer, "between") && !lexer_is(&p->lexer, "in"))
             return lexer_fail(&p->lexer, p->lexer.token.at,
-                              "behind a column and NOT stands BETWEEN or IN");
+                              "after a column and NOT comes BETWEEN or IN");
     }
     if (lexer_is(&p->lexer, "between"))
         TRY(read_between(p, column, &v));

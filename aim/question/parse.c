@@ -133,7 +133,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
         TRY(find_aggregate(p, before.token.text, before.token.at, &item->aggregate));
         TRY(lexer_next(&p->lexer));
         TRY(read_argument(p, item));
-        TRY(parser_pass(p, ")", "behind what the aggregate is of"));
+        TRY(parser_pass(p, ")", "after what the aggregate is of"));
         q->items++;
     } else {
         p->lexer = before;
@@ -147,7 +147,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
 
 static enum err read_groups(struct parser *p, struct question *q)
 {
-    TRY(parser_pass(p, "BY", "behind GROUP"));
+    TRY(parser_pass(p, "BY", "after GROUP"));
     for (bool more = true; more;) {
         size_t at = p->lexer.token.at;
         if (q->groups == QUESTION_GROUPS_MAX)
@@ -173,7 +173,7 @@ static enum err check_plain(const struct parser *p, const struct question *q,
             grouped |= q->group[k] == s->plain[i].column;
         if (!grouped)
             return lexer_fail(&p->lexer, s->plain[i].at,
-                              "a column without an aggregate must stand behind GROUP BY");
+                              "a column without an aggregate must be in GROUP BY");
     }
     if (q->items == 0)
         return lexer_fail(&p->lexer, p->lexer.token.at,

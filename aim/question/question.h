@@ -5,7 +5,7 @@
  *
  *   item        COUNT(*) | COUNT(y) | SUM(y) | AVG(y) | VARIANCE(y) | STDDEV(y) | MEDIAN(y)
  *               | PERCENTILE(y, p) | MODE(y) | MIN(y) | MAX(y) | RANGE(y)
- *               | column, if it stands behind GROUP BY
+ *               | column, if it is in GROUP BY
  *   condition   column = | <> | != | < | <= | > | >= literal; column [NOT] BETWEEN literal AND
  *               literal; column [NOT] IN (literal, ..); column IS [NOT] NULL; NOT, AND, OR,
  *               parentheses

@@ -279,7 +279,7 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(command_options(argc, argv, options, 6, given, 1, QUESTIONS_MAX + 1, &count, log));
     if (count == 1 && file == NULL && !columns)
         return log_fail(log, ERR_USAGE,
-                        "there is no question: write one behind MODEL, or --file FILE");
+                        "there is no question: write one after MODEL, or --file FILE");
     if (json && csv)
         return log_fail(log, ERR_USAGE, "--json and --csv: which of the two?");
     if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))

@@ -121,7 +121,7 @@ class Line:
     """A line of an answer: `line["AVG(age)"]` or `line[0]` is a Value."""
 
     group: Dict[str, Cell]
-    """the columns behind GROUP BY"""
+    """the columns in GROUP BY"""
     rows: float
     """COUNT(*) of the group"""
     items: Tuple[str, ...] = field(repr=False)
