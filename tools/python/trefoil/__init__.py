@@ -75,7 +75,7 @@ _ERRORS = {
 
 
 class Bin(NamedTuple):
-    """Numbers from `low` up to, and without, `high`; where both are equal, that number alone."""
+    """Numbers from `low` to below `high`, in the last bin with `high`; where both are equal, that number alone."""
 
     low: float
     high: float
