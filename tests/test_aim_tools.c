@@ -136,6 +136,27 @@ TEST(questions_are_answered)
     support_says(a.out, name);
 }
 
+/* The model holds the first two columns together: an item of the third as well rests on less. */
+TEST(items_that_rest_on_independence_are_named)
+{
+    static const struct support_options o = {.owners = 2};
+    static const char text[] = "SELECT COUNT(*), MODE(ward), MODE(sex) FROM t GROUP BY age";
+    struct outcome a;
+    struct stage g CLEAN(stage_free);
+    json_t *root, *answers;
+    stage_new(&g, &o);
+    save_model(&g, g.s.study->domain, 0);
+    TREFOIL(&a, &g, "query", g.model, text);
+    support_says(a.out, "\nMODE(ward): no measured marginal holds these columns together");
+    TREFOIL(&a, &g, "query", g.model, text, "--json");
+    root = json_loads(a.out, 0, NULL);
+    answers = json_object_get(json_array_get(json_object_get(json_array_get(root, 0), "lines"), 0),
+                              "answers");
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(json_object_get(json_array_get(answers, i), "together") != NULL, i == 1);
+    json_decref(root);
+}
+
 TEST(evaluation_warns_and_compares)
 {
     static const struct support_options o = {.owners = 2};

@@ -16,6 +16,7 @@
 #define RANGES_HIGH 130.0
 #define CELL_LEAST 6.0 /* smaller cells have no mark */
 #define NAME_CUT 10    /* characters of a name below */
+#define NAME_LEFT 12   /* on the left; capitals, too, have room there */
 
 struct side {
     uint16_t attribute;
@@ -197,7 +198,7 @@ static void draw_down_names(const struct heat *h)
     for (size_t i = s->slots.ranges; i < s->slots.count; i++) {
         text_put(h->r->out, "<text x=\"%g\" y=\"%.1f\" class=\"t end\">", LEFT - 5,
                  (s->at[i] + s->at[i + 1]) / 2 + 4);
-        report_slot_name(&s->slots, i, 14, h->r->out);
+        report_slot_name(&s->slots, i, NAME_LEFT, h->r->out);
         text_put(h->r->out, "</text>");
     }
 }
@@ -288,12 +289,17 @@ static enum err prepare(struct heat *h)
 
 void report_known_from(const struct report *r, const struct report_pair *p)
 {
+    const struct clique pair = {2, {p->x, p->y}};
+    bool published = false;
+    for (size_t i = 0; i < r->knowns; i++)
+        published |= clique_contains(&r->known[i].clique, &pair);
     if (p->times == 0)
-        text_put(r->out, "not measured");
+        text_put(r->out, published ? "published" : "not measured");
     else if (p->times == 1)
         text_put(r->out, "measured in round %zu", p->first);
     else
-        text_put(r->out, "measured %u times, in rounds %zu to %zu", p->times, p->first, p->last);
+        text_put(r->out, "measured %u times, in rounds %zu %s %zu", p->times, p->first,
+                 p->times == 2 ? "and" : "to", p->last);
     if (p->times > 0 && p->alone == 0)
         text_put(r->out, ", with others");
 }

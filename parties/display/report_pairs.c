@@ -262,10 +262,10 @@ static void say_what(const struct pairs *p)
     text_put(out,
              "<p>%s"
              "&plusmn; is twice the standard deviation that the noise of the measured pair gives, "
-             "which covers the truth in about 95 of 100; not what bins leave out, nor how rows "
+             "which covers the truth in about 95 of 100; not what bins%s leave out, nor how rows "
              "happened to be sampled. The mark in a bar is what such noise would show where there "
              "is nothing.</p>\n",
-             what_strengths_are);
+             what_strengths_are, p->r->merges != NULL ? ", and values measured together," : "");
 }
 
 enum err report_pairs(const struct report *r)
