@@ -118,6 +118,7 @@ static const char *const right[] = {
     "select avg(age) from \"any table\";",
     "SELECT sex, COUNT(*), MODE(sex) FROM t GROUP BY sex, \"PM2.5\"",
     "SELECT COUNT(*) -- of all\nFROM t WHERE Age > -1.5e0 AND Age < +3",
+    "/* a; b */ SELECT COUNT(*) FROM/**/t -- c /*\nWHERE Age > 3 /* d\n-- */ AND code = 1",
     "SELECT COUNT(*) FROM t WHERE code = 1 OR code = '2'",
     "SELECT COUNT(*) FROM t WHERE NOT (NOT sex <> 'male' AND Age != 3)",
     "SELECT COUNT(*) FROM t WHERE Age NOT BETWEEN 3 AND 4 AND sex NOT IN ('male')",

@@ -64,16 +64,24 @@ enum err lexer_fail(const struct lexer *l, size_t at, const char *format, ...)
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-static void skip_spaces(struct lexer *l)
+static size_t comment_size(const char *text)
 {
-    const char *p = l->text + l->next;
-    for (;;) {
-        p += strspn(p, " \t\r\n");
-        if (strncmp(p, "--", 2) != 0)
-            break;
-        p += strcspn(p, "\n");
-    }
-    l->next = (size_t)(p - l->text);
+    const char *end;
+    if (strncmp(text, "--", 2) == 0)
+        return strcspn(text, "\n");
+    end = strncmp(text, "/*", 2) == 0 ? strstr(text + 2, "*/") : NULL;
+    return end != NULL ? (size_t)(end + 2 - text) : 0;
+}
+
+size_t lexer_between(const char *text, const char *spaces)
+{
+    size_t n = 0, more;
+    do {
+        n += strspn(text + n, spaces);
+        more = comment_size(text + n);
+        n += more;
+    } while (more > 0);
+    return n;
 }
 
 static enum err take(struct lexer *l, enum token_kind kind, size_t size)
@@ -152,7 +160,7 @@ enum err lexer_next(struct lexer *l)
 {
     const char *p;
     size_t size;
-    skip_spaces(l);
+    l->next += lexer_between(l->text + l->next, " \t\r\n");
     l->token.at = l->next;
     p = l->text + l->next;
     if (*p == '\0')

@@ -36,6 +36,8 @@ struct lexer {
     struct log *log;
 };
 
+/* How much of a text is spaces, of these kinds, and comments. */
+size_t lexer_between(const char *text, const char *spaces);
 /* The next token; ERR_QUESTION, logged, for quotes that do not end, or what is no word at all. */
 enum err lexer_next(struct lexer *l) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 #include "aim/question/questions.h"
 
+#include "aim/question/lexer.h"
 #include "base/encoding.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -48,27 +49,15 @@ enum err questions_file(struct questions *q, const char *path)
     return check_characters(q);
 }
 
-static const char between[] = "; \t\r\n";
-
-/* What stands before a question. */
-static size_t before_question(const char *text)
-{
-    size_t n = strspn(text, between);
-    while (strncmp(text + n, "--", 2) == 0) {
-        n += strcspn(text + n, "\n");
-        n += strspn(text + n, between);
-    }
-    return n;
-}
-
 enum err questions_next(struct questions *q, struct questions_next *next)
 {
+    static const char between[] = "; \t\r\n";
     size_t from = q->text.at;
     *next = (struct questions_next){0};
     TRY(question_parse(&next->question, q->domain, &q->text, q->log));
     if (next->question == NULL)
         return ERR_OK;
-    from += before_question(q->text.text + from);
+    from += lexer_between(q->text.text + from, between);
     next->text = q->text.text + from;
     next->size = q->text.at - from;
     while (next->size > 0 && strchr(between, next->text[next->size - 1]) != NULL)

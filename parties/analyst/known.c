@@ -65,7 +65,8 @@ void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, c
         if (n >= size)
             return;
         if (code >= a->values)
-            n += (size_t)snprintf(text + n, size - n, "%.40s", a->missing);
+            n += (size_t)snprintf(text + n, size - n, "%.40s",
+                                  a->missing[0] != '\0' ? a->missing : "(empty)");
         else if (a->kind == DOMAIN_CATEGORICAL)
             n += (size_t)snprintf(text + n, size - n, "%.40s", a->labels[code]);
         else

@@ -188,11 +188,12 @@ void expect_summary(FILE *out, const struct study *s, const struct expect *list,
         noisy += list[i].together && expect_error(&list[i]) > EXPECT_WELL;
     }
     fprintf(out,
-            "\nQuestions: %zu, of %s, for which the study has %zu marginals besides those of\n"
+            "\nQuestions: %zu, of %s, for which the study has %zu marginal%s besides those of\n"
             "  one attribute; a run measures %s%u. If rows were spread evenly over the bins,\n"
-            "  noise alone would leave %zu answers within %g %% of the rows they are of.\n",
-            count, name_of(s), marginals_of(s), s->annealed ? "at most " : "", s->rounds,
-            count - apart - noisy, 100 * EXPECT_WELL);
+            "  noise alone would leave %zu answer%s within %g %% of the rows they are of.\n",
+            count, name_of(s), marginals_of(s), marginals_of(s) == 1 ? "" : "s",
+            s->annealed ? "at most " : "", s->rounds, count - apart - noisy,
+            count - apart - noisy == 1 ? "" : "s", 100 * EXPECT_WELL);
     if (apart + noisy > 0)
         fprintf(out,
                 "  Not well answered: %zu for noise; %zu for which no marginal has all columns,\n"
