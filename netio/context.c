@@ -142,7 +142,7 @@ struct zap_request {
 /*
  * Half a request, or half an answer, would be the end of admission: this socket only takes what
  * comes next once all of it has been dealt with. So whatever fails is tried until it works, or all
- * ends. /
+ * ends.
  */
 static bool zap_again(int result)
 {
