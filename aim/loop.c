@@ -95,7 +95,7 @@ static enum err fit_merges(struct loop *l)
     }
 }
 
-/* Of these, and where it is known which combinations cannot occur, codes stay apart. */
+/* Of these, and where it is known which combinations cannot occur; of all if rows may come. */
 static enum err keep_apart(const struct aim_options *o, bool **keep)
 {
     TRY(memory_new(keep, o->domain->attributes));
@@ -104,6 +104,8 @@ static enum err keep_apart(const struct aim_options *o, bool **keep)
             (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
     for (size_t i = 0; i < o->aparts; i++)
         (*keep)[o->apart[i]] = true;
+    for (size_t i = 0; o->grows && i < o->domain->attributes; i++)
+        (*keep)[i] = true;
     return ERR_OK;
 }
 

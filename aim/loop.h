@@ -79,6 +79,7 @@ struct aim_options {
     size_t zeros;
     const uint16_t *apart; /* attributes of which nothing is merged */
     size_t aparts;
+    bool grows; /* rows may come while it runs, of which nothing is known yet: nothing is merged */
     const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
     size_t knowns;
     const char *state_file; /* NULL: nothing is kept. Written after each round */

@@ -146,7 +146,8 @@ static enum err run_loop(struct stage *s, struct model **m)
         .annealed = s->trial->rounds == 0,
         .rounds = rounds,
         .bounds = {.bits = BITS},
-        .model_bytes = MODEL_BYTES};
+        .model_bytes = MODEL_BYTES,
+        .grows = s->method->algorithm == DISTRIBUTED && s->method->joining != JOINING_AHEAD};
     struct joining *j;
     struct aim_backend backend;
     struct aim_result *result = NULL;

@@ -183,6 +183,24 @@ TEST(what_noise_does_not_hide_is_not_merged)
     assert_int_equal(result->merges->groups[0], 13);
 }
 
+/* Those who come later may be of values that those who are there do not have. */
+TEST(nothing_is_merged_before_all_have_come)
+{
+    static const char late[] = "late_uploads: join\n";
+    struct stage g CLEAN(stage_free) = {0};
+    struct output_found found CLEAN(output_found_clear) = {0};
+    struct bytes study CLEAN(bytes_clear) = {0};
+    stage_new(&g);
+    assert_int_equal(file_read(g.s.path, 1 << 20, &study, NULL), ERR_OK);
+    bytes_put_text(&study, late);
+    assert_int_equal(file_write(path("s.yaml"), 0600, study.data, study.size, NULL), ERR_OK);
+    TREFOIL(&g, "aim", path("s.yaml"), path("rows.csv"), "--out", path("more"), "--quick");
+    assert_int_equal(g.o.code, EXIT_OK);
+    assert_int_equal(output_read(&found, path("more/measurements.json"), g.s.study->domain, NULL),
+                     ERR_OK);
+    assert_false(found.merges != NULL && merges_any(found.merges));
+}
+
 /* Owners of counts may fill every cell of a group: what scores could not hold stays apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {

@@ -141,6 +141,7 @@ TEST(the_plan_says_what_a_run_takes)
         taken = taken_bytes(&c, size);
         print_message("# %s: planned %.1f MB, taken %.1f MB\n", size->name, planned / 1e6,
                       taken / 1e6);
-        assert_true(planned < (size->merges ? 2 : 1.5) * taken && taken < 1.5 * planned);
+        /* one processor takes less, since it fits one model at a time; and so do merged bins */
+        assert_true(planned < 2 * taken && taken < 1.5 * planned);
     }
 }

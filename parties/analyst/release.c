@@ -32,6 +32,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
         .zeros = study->zeros,
         .apart = study->apart,
         .aparts = study->aparts,
+        .grows = study->late_join,
         .rounds = study->rounds,
         .annealed = study->annealed,
         .bounds = bounds->counts,

@@ -11,7 +11,8 @@ enum err method_advise(struct method_advice *m, const struct study *s, double ro
                                   .zero = s->zero,
                                   .zeros = s->zeros,
                                   .apart = s->apart,
-                                  .aparts = s->aparts};
+                                  .aparts = s->aparts,
+                                  .grows = s->late_join};
     const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
     struct domain grouped;
     double before = 0; /* groups of the columns before */
