@@ -109,8 +109,8 @@ static enum err take_terms(struct store *s)
         strstr(words, "domain") == NULL
             ? ""
             : ". If that is this file, and trefoil 0.1 made the folder, "
-              "write outside: error wherever outside is not given: it "
-              "was the default then");
+              "write outside: error wherever outside is not given: it was the default then; "
+              "for columns with bins see Upgrades in operating.md");
 }
 
 /* --- roster ----------------------------------------------------------------------------------- */
