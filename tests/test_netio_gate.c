@@ -495,6 +495,8 @@ TEST(a_thousand_messages_wait_for_their_reader)
     build(&h);
     d = knock(&h, &h.client[1], h.server.public);
     for (uint32_t i = 0; i < 1000; i++) {
+        if (i % (GATE_REPLIES / 4) == 0)
+            clock_pause(2); /* ZeroMQ looks no more often at how many answers have left the gate */
         assert_int_equal(dial_send(d, &i, sizeof i, in_ms(3000)), ERR_OK);
         hear(&h, NULL);
         assert_int_equal(h.b.size, sizeof i);
