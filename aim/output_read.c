@@ -212,6 +212,8 @@ enum err output_read(struct output_found *found, const char *path, const struct 
     json_error_t error;
     *found = (struct output_found){0};
     TRY(file_read(path, OUTPUT_FILE_MAX, &text, log));
+    if (text.size == 0)
+        return log_fail(log, ERR_FORMAT, "%s is empty", path);
     root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL)
         return log_fail(log, ERR_FORMAT, "%s:%d: %s", path, error.line, error.text);

@@ -9,7 +9,9 @@ import io
 import itertools
 import json
 import math
+import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -147,6 +149,10 @@ def errors_are_of_their_kind():
     raises(trefoil.FileError, "/nowhere", trefoil.Model, "/nowhere")
     raises(OSError, "/nowhere", trefoil.Model, "/nowhere")
     raises(trefoil.FormatError, "no model", trefoil.Model, folder + "/rows.csv")
+    os.mkdir(folder + "/empty")
+    shutil.copy(tree + "/model", folder + "/empty")
+    open(folder + "/empty/measurements.json", "w").close()
+    raises(trefoil.FormatError, "measurements.json is empty", trefoil.Model(folder + "/empty").measurements)
     model = trefoil.Model(copula)
     raises(trefoil.QuestionError, "^", model.query, "SELECT AVG(weight) FROM t")
     raises(ValueError, "character", model.query, "SELECT\0")
