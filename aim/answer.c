@@ -165,7 +165,7 @@ size_t answer_left_out(const struct answer *a, double *rows)
     *rows = 0;
     for (size_t line = 0; line < a->lines; line++)
         if (!answer_is_shown(a, line)) {
-            groups++;
+            groups += a->rows[line] > 0; /* else the condition leaves it out */
             *rows += a->rows[line];
         }
     return groups;

@@ -69,7 +69,10 @@ struct answer_terms {
 enum err answer_intervals(struct answer *const *answers, size_t n,
                           const struct answer_terms *terms) MUST_CHECK;
 
-/* Groups of less than half a row are left out: how many, and their rows all together. */
+/*
+ * Groups of less than half a row are left out: how many, but for those without any, which the
+ * condition excludes, and their rows all together.
+ */
 bool answer_is_shown(const struct answer *a, size_t line);
 size_t answer_left_out(const struct answer *a, double *rows);
 

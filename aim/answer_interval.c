@@ -113,6 +113,24 @@ static double student_quantile(double level, double n)
     return z + (cube + z) / (4 * v) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * v * v);
 }
 
+/* From the least to the largest number of a column that conditions on it leave. */
+static void narrow(const struct question *q, uint16_t column, double *least, double *most)
+{
+    const bool whole = q->domain->attribute[column].kind == DOMAIN_INTEGER;
+    double from = INFINITY, below = -INFINITY;
+    for (unsigned k = 0; k < q->where.n; k++) {
+        const struct values *v = case_values(&q->where.one[k], column);
+        if (v == NULL)
+            return;
+        for (uint32_t i = 0; i < v->spans; i++) {
+            from = fmin(from, q->pool.span[v->first + i].from);
+            below = fmax(below, q->pool.span[v->first + i].below);
+        }
+    }
+    *least = fmax(*least, whole ? ceil(from) : from);
+    *most = fmin(*most, whole ? floor(below) : nextafter(below, -INFINITY));
+}
+
 static void keep_possible(const struct question *q, const struct question_item *item,
                           struct answer_value *v)
 {
@@ -140,7 +158,8 @@ static void keep_possible(const struct question *q, const struct question_item *
         least = 0;
         most = a != NULL ? a->values - 1.0 : 0;
         break;
-    default:
+    default: /* of numbers themselves */
+        narrow(q, item->column, &least, &most);
         break;
     }
     v->low = fmin(v->number, fmax(least, v->low));

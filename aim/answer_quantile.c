@@ -20,12 +20,16 @@ static double rows_up_to(const struct answering *w, const struct answer_line *l,
     return sum;
 }
 
-/* The least number of a code at or below which so many of its rows lie. */
+/*
+ * The least number of a code at or below which such a share of its rows lies: of those that the
+ * conditions take undisturbed, or a refit's share would lie beyond the conditions.
+ */
 static double within(const struct answering *w, const struct answer_line *l, uint32_t code,
-                     double rows)
+                     double share)
 {
     double low = density_quantile(w->density, code, -INFINITY, INFINITY, 0),
-           high = density_quantile(w->density, code, -INFINITY, INFINITY, 1);
+           high = density_quantile(w->density, code, -INFINITY, INFINITY, 1),
+           rows = share * rows_up_to(w, l, code, high);
     if (!(high > low) || rows_up_to(w, l, code, low) >= rows)
         return low;
     for (int i = 0; i < HALVINGS; i++) {
@@ -57,7 +61,7 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
     rows = (rows - (before - of_last)) / of_last;
     if (rows > 0 && rows < 1)
         rows = answer_disturb_share(w, w->y, rows);
-    return within(w, l, last, of_last * fmin(fmax(rows, NEAR), 1 - NEAR));
+    return within(w, l, last, fmin(fmax(rows, NEAR), 1 - NEAR));
 }
 
 /* Rows are whole, and share all there is; the number of one is that at its middle. */

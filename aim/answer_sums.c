@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define ROUNDED 1e-13 /* of the mean's square: what rounding leaves where there is no variance */
+
 uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 {
     const struct question *q = a->question;
@@ -87,6 +89,8 @@ struct answer_sums answer_sums(const struct answering *w, const struct answer_li
             s.variance += case_rows(w, l, k, code) * (inside + away * away);
         }
     s.variance = s.rows > 0 ? s.variance / s.rows : 0;
+    if (s.variance < ROUNDED * s.mean * s.mean)
+        s.variance = 0;
     return s;
 }
 

@@ -156,7 +156,8 @@ static enum err make_answer(struct asking *k, size_t i)
     to->groups = (uint32_t)a->question->groups;
     to->items = (uint32_t)a->question->items;
     to->left_out = answer_left_out(a, &to->left_out_rows);
-    to->lines = a->lines - to->left_out;
+    for (size_t line = 0; line < a->lines; line++)
+        to->lines += answer_is_shown(a, line);
     TRY(make_items(&k->result->keep, a->question, to));
     return make_lines(&k->result->keep, &d);
 }

@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 
-#include "aim/answer.h"
+#include "aim/answer_private.h"
 #include "aim/model_densities.h"
 #include "base/random.h"
 
@@ -184,6 +184,41 @@ TEST(extremes_leave_out_what_noise_may_have_put_there)
     assert_true(v.bounded && v.high == 3 && v.low <= v.number);
 }
 
+/* What a condition takes of a bin is uncertain; the numbers that it leaves are not. */
+TEST(quantiles_of_refits_stay_within_conditions)
+{
+    static const double edges[] = {0, 10, 20, 30, 40};
+    static double y[] = {1000, 3000, 2000, 500};
+    const struct clique c = {.n = 1, .attribute = {0}};
+    const struct measurement x = {.clique = c, .sigma = SIGMA, .y = y};
+    struct question_text t = {.text = "SELECT PERCENTILE(x, 0.9) FROM t WHERE x BETWEEN 13 AND 16"};
+    struct world w CLEAN(world_free) = {.domain = NULL};
+    struct question *q CLEAN(question_free) = NULL;
+    struct fit_result result;
+    int known = 0;
+    assert_int_equal(domain_new(&w.domain), ERR_OK);
+    assert_int_equal(domain_add_numeric(w.domain, "x", edges, 5, NULL, DOMAIN_REJECT, NULL),
+                     ERR_OK);
+    assert_int_equal(model_plain(&w.model, w.domain, &c, 1, 1 << 20, NULL), ERR_OK);
+    model_set_total(w.model, 6500);
+    assert_int_equal(model_fit(w.model, &x, 1, 1000, &result, NULL), ERR_OK);
+    assert_int_equal(errors_new(&w.errors, w.model, &x, 1, NULL, NULL), ERR_OK);
+    assert_int_equal(model_densities(&w.inside, w.model, NULL), ERR_OK);
+    assert_int_equal(model_sums_new(&w.sums, w.model), ERR_OK);
+    assert_int_equal(question_parse(&q, w.domain, &t, NULL), ERR_OK);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct answer *a CLEAN(answer_free) = NULL;
+        struct random r;
+        const struct answer_draw draw = {.errors = w.errors, .random = &r};
+        random_seed_u64(&r, seed);
+        assert_int_equal(answer_make(&a, w.sums, &w.inside, q, &draw, NULL, NULL), ERR_OK);
+        if (a->value[0].known)
+            assert_true(13 <= a->value[0].number && a->value[0].number <= 16);
+        known += a->value[0].known;
+    }
+    assert_true(known > 30);
+}
+
 TEST(intervals_keep_to_what_is_possible)
 {
     struct world w CLEAN(world_free);
@@ -193,6 +228,8 @@ TEST(intervals_keep_to_what_is_possible)
     assert_true(v.bounded && v.low >= 0);
     v = ask(&w, "SELECT MEDIAN(b) FROM t WHERE a = 0", 0.9999);
     assert_true(v.bounded && v.low >= 0 && v.high <= 3);
+    v = ask(&w, "SELECT AVG(b) FROM t WHERE a = 0 AND b BETWEEN 1 AND 2", 0.9999);
+    assert_true(v.bounded && v.low >= 1 && v.high <= 2);
     v = ask(&w, "SELECT MODE(b) FROM t WHERE a = 2", 0.95);
     assert_true(v.known && v.number == 2 && v.agreed == 1 && v.low == 2 && v.high == 2);
 }
