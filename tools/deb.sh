@@ -48,4 +48,4 @@ DEB_BUILD_OPTIONS="parallel=${JOBS:-$(nproc)} ${DEB_BUILD_OPTIONS:-}" dpkg-build
     { tail -n 30 "$out/build.log" >&2; echo "the packages are not made; all of it: $out/build.log" >&2; exit 1; }
 cd "$out"
 rm -rf "$stage"
-ls -1 ./*.deb | sed "s|^\./|$out/|"
+ls -1 ./*_"$version"_*.deb | sed "s|^\./|$out/|"
