@@ -1107,7 +1107,7 @@ TEST(only_a_whole_request_admits)
 
 /* Which call of admission fails once, from now on; 0: none. Those of `asking` are not its. */
 static atomic_int failing;
-static void *asking;
+static void *_Atomic asking;
 
 static bool fails(void *socket)
 {
