@@ -206,7 +206,7 @@ TEST(what_is_not_answered_well_is_said)
     assert_non_null(strstr(text, "Questions: 3, of q.sql"));
     assert_non_null(strstr(text, "1 for which no marginal has all columns"));
     assert_non_null(
-        strstr(text, "    pairs        SELECT COUNT(*) FROM t WHERE sex = 'f' AND age"));
+        strstr(text, "    apart        SELECT COUNT(*) FROM t WHERE sex = 'f' AND age"));
     assert_non_null(strstr(text, "age = 3 AND"));
     assert_non_null(strstr(text, "1 more have no marginal of all their columns"));
     free(text);

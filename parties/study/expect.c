@@ -197,13 +197,13 @@ void expect_summary(FILE *out, const struct study *s, const struct expect *list,
     if (apart + noisy > 0)
         fprintf(out,
                 "  Not well answered: %zu for noise; %zu for which no marginal has all columns,\n"
-                "  and which rest on pairs of them:\n",
+                "  and which rest on smaller ones:\n",
                 noisy, apart);
     for (size_t i = 0; i < count && expect_error(&list[i]) > EXPECT_WELL && shown < SHOWN; i++) {
         if (list[i].together)
             fprintf(out, "    noise %3.0f %%  ", fmin(999, 100 * expect_error(&list[i])));
         else
-            fputs("    pairs        ", out);
+            fputs("    apart        ", out);
         put_question(out, &list[i], 60);
         shown++;
     }
@@ -232,7 +232,7 @@ void expect_table(FILE *out, const struct study *s, const struct expect *list, s
         fprintf(out, "        ...  and %zu questions with smaller errors\n", count - apart - SHOWN);
     if (apart > 0)
         fprintf(out,
-                "%zu more have no marginal of all their columns and rest on pairs: their error\n"
-                "cannot be told from the study\n",
+                "%zu more have no marginal of all their columns and rest on smaller ones: their\n"
+                "error cannot be told from the study\n",
                 apart);
 }
