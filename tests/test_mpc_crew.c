@@ -286,6 +286,10 @@ TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
 {
     uint64_t most[2] = {0};
     struct thread lane;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("# SKIP a sanitizer has an allocator of its own\n");
+    skip();
+#endif
     assert_true(mallopt(M_MMAP_THRESHOLD, 32 << 20) && mallopt(M_TRIM_THRESHOLD, 64 << 20));
     assert_int_equal(thread_start(&lane, take_and_free, most, NULL), ERR_OK);
     thread_join(&lane);
