@@ -16,8 +16,11 @@ struct withheld {
     size_t frame;    /* bytes */
 };
 
-/* A program whose threads a sanitizer watches cannot have a child with threads. */
-#if defined(__SANITIZE_THREAD__)
+/*
+ * A program that a sanitizer watches, or whose allocator it brings, cannot have a child with
+ * threads: another thread may hold a lock of its at the fork.
+ */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SUPPORT_WITHHOLDS 0
 #else
 #define SUPPORT_WITHHOLDS 1
@@ -29,12 +32,7 @@ struct withheld {
  */
 pid_t support_withhold(const struct withheld *w);
 
-/* Bytes of a process that are in memory. Address sanitizer keeps for a while what is freed. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SUPPORT_MEMORY_TELLS 0
-#else
-#define SUPPORT_MEMORY_TELLS 1
-#endif
+/* Bytes of a process that are in memory. */
 uint64_t support_resident(pid_t pid);
 
 #endif

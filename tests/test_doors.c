@@ -81,7 +81,7 @@ TEST(a_stolen_key_fills_no_memory)
     assert_true(served > 10);
     print_message("# resident: %llu MB before, %llu MB at most\n",
                   (unsigned long long)before / 1000000, (unsigned long long)most / 1000000);
-    assert_true(!SUPPORT_MEMORY_TELLS || most < (uint64_t)150 << 20); /* of 250 that are sent */
+    assert_true(most < (uint64_t)150 << 20); /* of 250 that are sent */
 }
 
 /* --- logs ------------------------------------------------------------------------------------- */
