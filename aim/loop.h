@@ -111,8 +111,8 @@ double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 i
 
 /*
  * The domain over groups instead of codes, if so many rows, spread evenly, are measured with this
- * sigma (merges_expect()). Of the options domain, zeros and apart matter. It borrows the rest, as
- * that of merges_domain().
+ * sigma (merges_expect()). Of the options domain, zeros, apart and grows matter. It borrows the
+ * rest, as that of merges_domain().
  */
 enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
                            double sigma) MUST_CHECK;

@@ -122,6 +122,15 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
     return counts[at];
 }
 
+/* With what cannot occur, from a file z.yaml. */
+static void refit_impossible(struct stage *g, const char *zeros)
+{
+    const char *const file = support_path(&g->s, "z.yaml");
+    assert_int_equal(file_write(file, 0600, zeros, strlen(zeros), NULL), ERR_OK);
+    TREFOIL(g, "refit", support_path(&g->s, "result"), "--out", support_path(&g->s, "again"),
+            "--impossible", file);
+}
+
 /* Those of the file and those of the result; a line of columns that the result has zeros of. */
 TEST(zeros_are_zero)
 {
@@ -131,8 +140,7 @@ TEST(zeros_are_zero)
     struct stage g CLEAN(stage_free);
     stage_new(&g, "impossible: [{age: 8, ward: d}]\n");
     assert_true(cell(path("result/model"), 0, 2, 0) > 0 && cell(path("result/model"), 1, 4, 3) > 0);
-    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    refit_impossible(&g, zeros);
     assert_int_equal(g.o.code, EXIT_OK);
     assert_true(cell(path("again/model"), 1, 4, 3) == 0);         /* sex m, died yes */
     assert_true(cell(path("again/model"), 0, 2, 0) == 0);         /* age 0, ward a */
@@ -146,8 +154,7 @@ TEST(zeros_of_many_rows_are_doubted)
     static const char zeros[] = "impossible: [{sex: m}]\n";
     struct stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    assert_int_equal(file_write(path("z.yaml"), 0600, zeros, sizeof zeros - 1, NULL), ERR_OK);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    refit_impossible(&g, zeros);
     assert_int_equal(g.o.code, EXIT_OK);
     support_says(g.o.err, "z.yaml: what cannot occur hardly fits what was measured");
     support_says(g.o.err, " rows were, of sex");
@@ -292,8 +299,7 @@ TEST(mistakes_are_answered)
     static const char other[] = "{\"terms\": \"of another study\"}";
     struct stage g CLEAN(stage_free);
     stage_new(&g, NULL);
-    assert_int_equal(file_write(path("z.yaml"), 0600, unknown, sizeof unknown - 1, NULL), ERR_OK);
-    TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--impossible", path("z.yaml"));
+    refit_impossible(&g, unknown);
     assert_int_equal(g.o.code, EXIT_CONFIG);
     support_says(g.o.err, "z.yaml:2:14: ");
     support_says(g.o.err, "wart");

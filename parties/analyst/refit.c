@@ -121,7 +121,7 @@ static enum err find_denied(const struct aim_result *r, const struct domain *d,
         const struct measurement *x = &r->measurement[i];
         const uint64_t cells = measurement_cells(x, d);
         double *counts CLEAN(memory_release) = NULL;
-        double sum = 0, denied = 0;
+        double sum = 0, denied = 0, deviation;
         TRY(memory_new(&counts, cells));
         TRY(model_measured(r->model, x, counts, log));
         for (uint64_t c = 0; c < cells; c++)
@@ -129,12 +129,13 @@ static enum err find_denied(const struct aim_result *r, const struct domain *d,
                 sum += x->y[c];
                 denied++;
             }
-        if (!(sum > most * x->sigma * sqrt(denied)))
+        deviation = x->sigma * sqrt(denied);
+        if (!(sum > most * deviation))
             continue;
-        most = sum / (x->sigma * sqrt(denied));
+        most = sum / deviation;
         *worst = x;
         *rows = sum;
-        *noise = x->sigma * sqrt(denied);
+        *noise = deviation;
     }
     return ERR_OK;
 }

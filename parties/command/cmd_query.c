@@ -191,12 +191,14 @@ static enum err put_all(struct asking *k)
         struct answers_entry e = {.text = (const char *)one->text.data,
                                   .size = one->text.size,
                                   .answer = one->answer,
-                                  .together = released_together(&k->model, one->question),
+                                  .together = true,
                                   .level = k->model.errors != NULL ? k->level : 0,
                                   .copula = k->model.copula != NULL,
                                   .learned = k->model.errors != NULL && k->model.errors->learned};
-        for (size_t item = 0; item < one->question->items; item++)
+        for (size_t item = 0; item < one->question->items; item++) {
             e.item[item] = released_item_together(&k->model, one->question, item);
+            e.together &= e.item[item];
+        }
         TRY(put(k, &e, i == 0));
     }
     return ERR_OK;
