@@ -76,6 +76,7 @@ enum err answer_intervals(struct answer *const *answers, size_t n,
 bool answer_is_shown(const struct answer *a, size_t line);
 size_t answer_left_out(const struct answer *a, double *rows);
 
+const struct answer_value *answer_value_at(const struct answer *a, size_t line, size_t item);
 /* A line's code of a group. */
 uint32_t answer_code(const struct answer *a, size_t line, size_t group);
 

@@ -5,6 +5,11 @@
 
 #define ROUNDED 1e-13 /* of the mean's square: what rounding leaves where there is no variance */
 
+const struct answer_value *answer_value_at(const struct answer *a, size_t line, size_t item)
+{
+    return &a->value[line * a->question->items + item];
+}
+
 uint32_t answer_code(const struct answer *a, size_t line, size_t group)
 {
     const struct question *q = a->question;

@@ -63,14 +63,6 @@ bool released_item_together(const struct released *r, const struct question *q, 
     return r->model == NULL ? s.n <= 1 : s.n == 0 || model_holds_together(r->model, &s);
 }
 
-bool released_together(const struct released *r, const struct question *q)
-{
-    for (size_t i = 0; i < q->items; i++)
-        if (!released_item_together(r, q, i))
-            return false;
-    return true;
-}
-
 /* Of more than two columns a copula has no counts but those of rows. */
 static enum err count_drawn(const struct released *r, const struct clique *c, double *counts)
 {

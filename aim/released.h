@@ -33,9 +33,8 @@ enum err released_errors(struct released *r, const char *path, char beside[FILE_
 
 /* The number of rows that it stands for. */
 double released_total(const struct released *r);
-/* Whether one measured marginal holds all columns of an item; the same of each item. */
+/* Whether one measured marginal holds all columns of an item. */
 bool released_item_together(const struct released *r, const struct question *q, size_t item);
-bool released_together(const struct released *r, const struct question *q);
 /* Counts of up to CLIQUE_MAX columns, as answers to questions have them. */
 enum err released_marginal(struct released *r, const struct clique *c, double *counts,
                            struct log *log) MUST_CHECK;

@@ -63,8 +63,8 @@ struct draft {
 /* MODE of numbers is a number; of labels it stays a code. */
 static double number_of(const struct question *q, size_t item, double v)
 {
-    const struct domain_attribute *a = &q->domain->attribute[q->item[item].column];
-    if (q->item[item].aggregate != AGGREGATE_MODE || a->kind == DOMAIN_CATEGORICAL)
+    const struct domain_attribute *a = question_item_column(q, item);
+    if (!aggregate_is_code(q->item[item].aggregate) || a->kind == DOMAIN_CATEGORICAL)
         return v;
     return a->kind == DOMAIN_INTEGER ? (double)a->min + v : a->edges[(uint32_t)v];
 }
@@ -73,7 +73,7 @@ static void put_value(struct draft *d, size_t at, size_t item, const struct answ
 {
     const struct question *q = d->from->question;
     const bool bounded = v->known && v->bounded;
-    const bool mode = q->item[item].aggregate == AGGREGATE_MODE;
+    const bool mode = aggregate_is_code(q->item[item].aggregate);
     d->value[at] = v->known ? number_of(q, item, v->number) : NAN;
     d->low[at] = bounded ? number_of(q, item, v->low) : NAN;
     d->high[at] = bounded ? number_of(q, item, v->high) : NAN;
@@ -92,7 +92,7 @@ static void put_lines(struct draft *d)
         for (size_t g = 0; g < groups; g++)
             d->code[to * groups + g] = answer_code(a, line, g);
         for (size_t i = 0; i < items; i++)
-            put_value(d, to * items + i, i, &a->value[line * items + i]);
+            put_value(d, to * items + i, i, answer_value_at(a, line, i));
         d->count[to++] = a->rows[line];
     }
 }
@@ -117,25 +117,29 @@ static enum err make_lines(struct keep *k, struct draft *d)
     return ERR_OK;
 }
 
-static enum err make_items(struct keep *k, const struct question *q, struct trefoil_answer *to)
+static enum err make_items(struct keep *k, const struct released *r, const struct question *q,
+                           struct trefoil_answer *to)
 {
-    char name[300];
+    char name[QUESTION_ITEM_NAME];
     uint32_t *group, *coded;
-    uint8_t *rough;
+    uint8_t *rough, *apart;
     const char **item;
     TRY(keep_new(k, &group, q->groups));
     TRY(keep_new(k, &item, q->items));
     TRY(keep_new(k, &coded, q->items));
     TRY(keep_new(k, &rough, q->items));
+    TRY(keep_new(k, &apart, q->items));
+    to->together = true;
     for (size_t i = 0; i < q->groups; i++)
         group[i] = q->group[i];
     for (size_t i = 0; i < q->items; i++) {
         const enum aggregate a = q->item[i].aggregate;
-        const uint16_t column = q->item[i].column;
-        bool labels = a == AGGREGATE_MODE &&
-                      q->domain->attribute[column].kind == DOMAIN_CATEGORICAL;
-        coded[i] = labels ? column : TREFOIL_NONE;
-        rough[i] = a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
+        const bool labels = aggregate_is_code(a) &&
+                            question_item_column(q, i)->kind == DOMAIN_CATEGORICAL;
+        coded[i] = labels ? q->item[i].column : TREFOIL_NONE;
+        rough[i] = aggregate_is_extreme(a);
+        apart[i] = !released_item_together(r, q, i);
+        to->together &= !apart[i];
         question_item_name(q, i, name, sizeof name);
         TRY(keep_string(k, &item[i], name, strlen(name)));
     }
@@ -143,6 +147,7 @@ static enum err make_items(struct keep *k, const struct question *q, struct tref
     to->item = item;
     to->coded = coded;
     to->rough = rough;
+    to->apart = apart;
     return ERR_OK;
 }
 
@@ -152,13 +157,12 @@ static enum err make_answer(struct asking *k, size_t i)
     struct trefoil_answer *to = k->one[i].made;
     struct draft d = {.from = a, .to = to};
     to->level = k->model->released.errors != NULL ? k->level : 0;
-    to->together = released_together(&k->model->released, a->question);
     to->groups = (uint32_t)a->question->groups;
     to->items = (uint32_t)a->question->items;
     to->left_out = answer_left_out(a, &to->left_out_rows);
     for (size_t line = 0; line < a->lines; line++)
         to->lines += answer_is_shown(a, line);
-    TRY(make_items(&k->result->keep, a->question, to));
+    TRY(make_items(&k->result->keep, &k->model->released, a->question, to));
     return make_lines(&k->result->keep, &d);
 }
 

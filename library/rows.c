@@ -114,6 +114,15 @@ void trefoil_counts_free(struct trefoil_counts **counts)
     memory_free(counts);
 }
 
+static enum err no_such_column(const struct domain *d, const char *name, struct log *log)
+{
+    const char *near = domain_nearest(d, name);
+    if (near == NULL)
+        return log_fail(log, ERR_QUESTION, "there is no column \"%s\"", name);
+    return log_fail(log, ERR_QUESTION, "there is no column \"%s\"; did you mean \"%s\"?", name,
+                    near);
+}
+
 /* In the order asked for; and `c`, the same ascending. */
 static enum err find_columns(const struct domain *d, const char *const *names, uint32_t n,
                              struct scope *asked, struct clique *c, struct log *log)
@@ -124,7 +133,7 @@ static enum err find_columns(const struct domain *d, const char *const *names, u
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t column = domain_find(d, names[i]);
         if (column == DOMAIN_NO_CODE)
-            return log_fail(log, ERR_QUESTION, "there is no column %s", names[i]);
+            return no_such_column(d, names[i], log);
         if (!domain_insert(c->attribute, c->n++, (uint16_t)column))
             return log_fail(log, ERR_QUESTION, "column %s is named twice", names[i]);
         asked->attribute[asked->n++] = (uint16_t)column;

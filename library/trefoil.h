@@ -111,13 +111,14 @@ uint32_t trefoil_find(const struct trefoil *model, const char *name);
 struct trefoil_answer {
     const char *question;
     double level;            /* of the intervals; 0: there are none */
-    int32_t together;        /* 0: no measured marginal holds all columns of the question */
+    int32_t together;        /* 0: some item's columns are in no measured marginal together */
     uint32_t groups;         /* columns in GROUP BY */
     const uint32_t *group;   /* their numbers */
     uint32_t items;          /* what was asked for, those of GROUP BY left out */
     const char *const *item; /* such as "AVG(age)" */
     const uint32_t *coded;   /* the column of whose labels the values are codes; TREFOIL_NONE */
     const uint8_t *rough;    /* 1: approximate, as MIN, MAX and RANGE are */
+    const uint8_t *apart;    /* 1: no measured marginal holds its columns together */
     size_t lines;
     const uint32_t *code;     /* of each line and group */
     const double *count;      /* of each line: its rows */

@@ -91,6 +91,7 @@ says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries
 says 2 'write one after MODEL, or --file FILE' query result/model
 says 2 'which of the two' query result/model 'SELECT COUNT(*) FROM t' --json --csv
 says 2 '--quick leaves the intervals out' query result/model 'SELECT COUNT(*) FROM t' --quick --level 0.9
+says 2 '--columns is for people' query result/model --columns --json
 says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0
 says 2 '--seed is "x"' synth result/model --out rows.csv --seed x
 says 2 '--rows is "1e3"' aim study.yaml a.csv --out x --rows 1e3

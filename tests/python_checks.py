@@ -62,7 +62,7 @@ def answers_are_the_programs():
                 assert line.rows == their_line["rows"]
                 for name, value, theirs_one in zip(ours.items, line.values, their_line["answers"]):
                     told = (theirs_one["answer"], theirs_one.get("low"), theirs_one.get("high"), theirs_one.get("agreed"),
-                            theirs_one["rows"], theirs_one.get("approximate", False))
+                            theirs_one["rows"], theirs_one.get("approximate", False), theirs_one.get("together", True))
                     if value.value is None:
                         told = told[:3] + (None,) + told[4:]
                     assert name == theirs_one["item"] and tuple(value) == told, (value, told)
@@ -157,6 +157,7 @@ def errors_are_of_their_kind():
     raises(trefoil.QuestionError, "^", model.query, "SELECT AVG(weight) FROM t")
     raises(ValueError, "character", model.query, "SELECT\0")
     raises(trefoil.QuestionError, "colour", model.marginal, "colour")
+    raises(trefoil.QuestionError, 'did you mean "age"?', model.marginal, "sex", "aeg")
     raises(trefoil.RangeError, "one to 8", model.marginal)
     raises(trefoil.UsageError, "copula", model.sample, 5, sampling="rounded")
     raises(trefoil.UsageError, "sampling", model.sample, 5, sampling="any")

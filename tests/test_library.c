@@ -134,6 +134,21 @@ TEST(without_a_level_there_are_no_intervals)
     trefoil_close(&c);
 }
 
+/* A copula measured each column alone. */
+TEST(each_item_says_whether_it_rests_on_independence)
+{
+    struct trefoil *t = opened("copula");
+    struct trefoil_answers *a = asked(t,
+                                      "SELECT AVG(age), AVG(bmi) FROM t WHERE age > 8;"
+                                      "SELECT AVG(age), COUNT(*) FROM t WHERE age > 8",
+                                      0);
+    const struct trefoil_answer *mixed = a->answer[0], *alone = a->answer[1];
+    assert_true(!mixed->together && !mixed->apart[0] && mixed->apart[1]);
+    assert_true(alone->together && !alone->apart[0] && !alone->apart[1]);
+    trefoil_answers_free(&a);
+    trefoil_close(&t);
+}
+
 /* Groups of less than half a row are left out and counted, but for those the condition excludes. */
 TEST(lines_and_what_is_left_out_are_all_groups_of_the_condition)
 {

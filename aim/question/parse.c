@@ -30,6 +30,16 @@ bool aggregate_is_extreme(enum aggregate a)
     return a == AGGREGATE_MIN || a == AGGREGATE_MAX || a == AGGREGATE_RANGE;
 }
 
+bool aggregate_is_code(enum aggregate a)
+{
+    return a == AGGREGATE_MODE;
+}
+
+const struct domain_attribute *question_item_column(const struct question *q, size_t item)
+{
+    return &q->domain->attribute[q->item[item].column];
+}
+
 void question_item_name(const struct question *q, size_t item, char *text, size_t size)
 {
     const struct question_item *x = &q->item[item];

@@ -1,7 +1,6 @@
 #include "aim/question/parser.h"
 
 #include "aim/table/number.h"
-#include "base/nearest.h"
 
 #include <string.h>
 #include <strings.h>
@@ -78,21 +77,16 @@ static const char *unquoted(const struct parser *p)
 
 static enum err no_such_column(const struct parser *p)
 {
-    const char *known[DOMAIN_ATTRIBUTES_MAX];
-    const struct domain *d = p->domain;
     const struct token *t = &p->lexer.token;
-    const char *whole = unquoted(p);
-    size_t hit;
+    const char *whole = unquoted(p), *near;
     if (whole != NULL)
         return lexer_fail(&p->lexer, t->at,
                           "there is no column \"%s\"; if %s is meant, it stands in double quotes",
                           t->text, whole);
-    for (size_t i = 0; i < d->attributes; i++)
-        known[i] = d->attribute[i].name;
-    hit = nearest(t->text, known, d->attributes);
-    if (hit < d->attributes)
+    near = domain_nearest(p->domain, t->text);
+    if (near != NULL)
         return lexer_fail(&p->lexer, t->at, "there is no column \"%s\"; did you mean \"%s\"?",
-                          t->text, known[hit]);
+                          t->text, near);
     return lexer_fail(&p->lexer, t->at,
                       "there is no column \"%s\" (trefoil query MODEL --columns lists them)",
                       t->text);

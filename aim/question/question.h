@@ -44,6 +44,8 @@ enum aggregate {
 const char *aggregate_name(enum aggregate a);
 /* MIN, MAX and RANGE, which a model answers only approximately. */
 bool aggregate_is_extreme(enum aggregate a);
+/* MODE, whose answer is a code. */
+bool aggregate_is_code(enum aggregate a);
 
 struct question_item {
     enum aggregate aggregate;
@@ -77,7 +79,10 @@ enum err question_parse(struct question **q, const struct domain *d, struct ques
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
 
+/* The column that an item is of. */
+const struct domain_attribute *question_item_column(const struct question *q, size_t item);
 /* "AVG(age)", cut to fit. */
+#define QUESTION_ITEM_NAME 300
 void question_item_name(const struct question *q, size_t item, char *text, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 #include "aim/table/domain_private.h"
 
 #include "base/memory.h"
+#include "base/nearest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -198,6 +199,16 @@ uint32_t domain_find(const struct domain *d, const char *name)
         if (strcmp(d->attribute[i].name, name) == 0)
             return (uint32_t)i;
     return DOMAIN_NO_CODE;
+}
+
+const char *domain_nearest(const struct domain *d, const char *text)
+{
+    const char *names[DOMAIN_ATTRIBUTES_MAX];
+    size_t hit;
+    for (size_t i = 0; i < d->attributes; i++)
+        names[i] = d->attribute[i].name;
+    hit = nearest(text, names, d->attributes);
+    return hit < d->attributes ? names[hit] : NULL;
 }
 
 bool domain_insert(uint16_t *attribute, size_t n, uint16_t another)

@@ -123,6 +123,8 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
 
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
+/* The name that may be meant by another text (base/nearest.h); NULL: none. */
+const char *domain_nearest(const struct domain *d, const char *text);
 /* Puts one among n attributes, ascending, where there is room; false if it is there already. */
 bool domain_insert(uint16_t *attribute, size_t n, uint16_t another);
 

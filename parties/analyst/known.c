@@ -5,7 +5,6 @@
 #include "base/encoding.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 
 #include <csv.h>
 #include <stdlib.h>
@@ -101,14 +100,10 @@ static enum err finish_margin(struct known_reading *r)
 
 static enum err unknown_column(const struct known_reading *r, size_t field)
 {
-    const char *names[DOMAIN_ATTRIBUTES_MAX] = {NULL};
-    size_t n = r->domain->attributes, best;
-    for (size_t i = 0; i < n; i++)
-        names[i] = r->domain->attribute[i].name;
-    best = nearest(r->field[field], names, n);
+    const char *near = domain_nearest(r->domain, r->field[field]);
     return log_fail(r->log, ERR_DATA, "%s:%zu:%zu: no column is called \"%.80s\"%s%s%s", r->path,
-                    r->line, field + 1, r->field[field], best < n ? "; did you mean \"" : "",
-                    best < n ? names[best] : "", best < n ? "\"?" : "");
+                    r->line, field + 1, r->field[field], near != NULL ? "; did you mean \"" : "",
+                    near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
 /* A line of names. Columns may come in any order. */

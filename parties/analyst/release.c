@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
+#include "parties/study/method.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -25,24 +26,10 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
                               struct aim_options *options, struct log *log)
 {
     const struct price_slack slack = price_slack(study);
-    *options = (struct aim_options){
-        .domain = study->domain,
-        .workload = study->workload,
-        .zero = study->zero,
-        .zeros = study->zeros,
-        .apart = study->apart,
-        .aparts = study->aparts,
-        .grows = study->late_join,
-        .rounds = study->rounds,
-        .annealed = study->annealed,
-        .bounds = bounds->counts,
-        .score = study->score,
-        .select_slack = slack.select,
-        .measure_slack = slack.marginal,
-        .model_bytes = (uint64_t)study->max_mib << 20,
-        .fit_round = study->iterations,
-        .fit_final = study->final_iterations,
-    };
+    *options = method_aim(study);
+    options->bounds = bounds->counts;
+    options->select_slack = slack.select;
+    options->measure_slack = slack.marginal;
     TRY(price_limits(study, &options->limits, log));
     return release_look(study, &options->limits, &options->look, log);
 }

@@ -127,20 +127,13 @@ static void print_column(const struct domain_attribute *a)
 
 static enum err put(struct asking *k, const struct answers_entry *e, bool first)
 {
-    size_t left_out;
-    double rows;
+    char left[100];
     switch (k->form) {
     case FORM_JSON:
         return answers_json(k->list, e);
     case FORM_CSV:
-        left_out = answer_left_out(e->answer, &rows);
-        if (left_out > 0)
-            log_warn(
-                k->log,
-                "%zu group%s of less than half a row, %.*f rows together, left out of the answer "
-                "to %.*s",
-                left_out, left_out == 1 ? "" : "s", rows < 9.95 ? 1 : 0, rows, (int)e->size,
-                e->text);
+        if (answers_left_out(e->answer, left, sizeof left))
+            log_warn(k->log, "%s, left out of the answer to %.*s", left, (int)e->size, e->text);
         bytes_put_text(&k->out, first ? "" : "\n");
         answers_csv(&k->out, e);
         return ERR_OK;
@@ -284,6 +277,8 @@ static enum err run(int argc, char **argv, struct log *log)
                         "there is no question: write one after MODEL, or --file FILE");
     if (json && csv)
         return log_fail(log, ERR_USAGE, "--json and --csv: which of the two?");
+    if (columns && (json || csv))
+        return log_fail(log, ERR_USAGE, "--columns is for people: it has no --json or --csv");
     if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
         return log_fail(log, ERR_USAGE, "--level must be a number from 0.5 to 0.9999, not %s",
                         level);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME 300
+#define NAME QUESTION_ITEM_NAME
 #define CELL 600
 
 /* --- one value -------------------------------------------------------------------------------- */
@@ -44,24 +44,9 @@ static void put_rounded(char text[CELL], double v)
         snprintf(text, CELL, "%.6g", v);
 }
 
-static bool is_code(const struct question_item *item)
-{
-    return item->aggregate == AGGREGATE_MODE;
-}
-
-static const struct domain_attribute *column_of(const struct question *q, size_t item)
-{
-    return &q->domain->attribute[q->item[item].column];
-}
-
-static const struct answer_value *value_of(const struct answer *a, size_t line, size_t item)
-{
-    return &a->value[line * a->question->items + item];
-}
-
 static bool may_lack(const struct question *q, size_t item)
 {
-    return !q->item[item].rows && column_of(q, item)->missing != NULL;
+    return !q->item[item].rows && question_item_column(q, item)->missing != NULL;
 }
 
 /* --- for people ------------------------------------------------------------------------------- */
@@ -121,8 +106,8 @@ static void put_value(char text[CELL], const struct question *q, size_t item,
 {
     if (!v->known) {
         snprintf(text, CELL, "NULL");
-    } else if (is_code(&q->item[item])) {
-        put_code(text, column_of(q, item), (uint32_t)v->number);
+    } else if (aggregate_is_code(q->item[item].aggregate)) {
+        put_code(text, question_item_column(q, item), (uint32_t)v->number);
     } else {
         put_rounded(text, v->number);
         if (aggregate_is_extreme(q->item[item].aggregate)) {
@@ -134,8 +119,8 @@ static void put_value(char text[CELL], const struct question *q, size_t item,
 
 static void put_end(char text[CELL], const struct question *q, size_t item, double end)
 {
-    if (is_code(&q->item[item]))
-        put_code(text, column_of(q, item), (uint32_t)end);
+    if (aggregate_is_code(q->item[item].aggregate))
+        put_code(text, question_item_column(q, item), (uint32_t)end);
     else
         put_rounded(text, end);
 }
@@ -149,7 +134,7 @@ static void put_interval(struct grid *g, size_t column, const struct question *q
         put_end(low, q, item, v->low);
         put_end(high, q, item, v->high);
         snprintf(text, sizeof text, "%s to %s", low, high);
-    } else if (v->known && is_code(&q->item[item]) && v->agreed > 0) {
+    } else if (v->known && aggregate_is_code(q->item[item].aggregate) && v->agreed > 0) {
         snprintf(text, sizeof text, "%.0f %% agree", 100 * v->agreed);
     }
     put_cell(g, column, text);
@@ -173,7 +158,7 @@ static void put_line(struct grid *g, const struct answers_entry *e, size_t line)
         put_cell(g, at++, text);
     }
     for (size_t i = 0; i < q->items; i++) {
-        const struct answer_value *v = value_of(a, line, i);
+        const struct answer_value *v = answer_value_at(a, line, i);
         put_value(text, q, i, v);
         put_cell(g, at++, text);
         if (e->level > 0)
@@ -200,17 +185,25 @@ static void put_apart(struct bytes *out, const struct answers_entry *e)
     }
 }
 
+bool answers_left_out(const struct answer *a, char *text, size_t size)
+{
+    double rows;
+    const size_t groups = answer_left_out(a, &rows);
+    if (groups > 0)
+        snprintf(text, size, "%zu group%s of less than half a row, %.*f rows together", groups,
+                 groups == 1 ? "" : "s", rows < 9.95 ? 1 : 0, rows);
+    return groups > 0;
+}
+
 static void put_notes(struct bytes *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
     bool approximate = false;
-    double rows;
-    size_t hidden = answer_left_out(e->answer, &rows);
+    char left[100];
     for (size_t i = 0; i < q->items; i++)
         approximate |= aggregate_is_extreme(q->item[i].aggregate);
-    if (hidden > 0)
-        text_put(out, "(left out: %zu group%s of less than half a row, %.*f rows together)\n",
-                 hidden, hidden == 1 ? "" : "s", rows < 9.95 ? 1 : 0, rows);
+    if (answers_left_out(e->answer, left, sizeof left))
+        text_put(out, "(left out: %s)\n", left);
     if (approximate)
         bytes_put_text(out, "~ is approximate: a model has no least and no largest row\n");
     if (e->together)
@@ -259,7 +252,7 @@ static void csv_ends_head(struct bytes *out, const struct question *q, size_t it
     csv_field(out, text, false);
     snprintf(text, sizeof text, "%s high", name);
     csv_field(out, text, false);
-    if (!is_code(&q->item[item]))
+    if (!aggregate_is_code(q->item[item].aggregate))
         return;
     snprintf(text, sizeof text, "%s agreed", name);
     csv_field(out, text, false);
@@ -297,8 +290,8 @@ static void csv_value(struct bytes *out, const struct question *q, size_t item, 
                       double value, bool first)
 {
     char text[CELL] = "";
-    if (known && is_code(&q->item[item]))
-        put_code(text, column_of(q, item), (uint32_t)value);
+    if (known && aggregate_is_code(q->item[item].aggregate))
+        put_code(text, question_item_column(q, item), (uint32_t)value);
     else if (known)
         put_number(text, value);
     csv_field(out, text, first);
@@ -309,7 +302,7 @@ static void csv_ends(struct bytes *out, const struct question *q, size_t item,
 {
     csv_value(out, q, item, v->known && v->bounded, v->low, false);
     csv_value(out, q, item, v->known && v->bounded, v->high, false);
-    if (is_code(&q->item[item]))
+    if (aggregate_is_code(q->item[item].aggregate))
         csv_number(out, v->agreed);
 }
 
@@ -325,7 +318,7 @@ static void csv_line(struct bytes *out, const struct answers_entry *e, size_t li
         csv_field(out, code < column->values ? text : "", i == 0);
     }
     for (size_t i = 0; i < q->items; i++) {
-        const struct answer_value *v = value_of(a, line, i);
+        const struct answer_value *v = answer_value_at(a, line, i);
         csv_value(out, q, i, v->known, v->number, q->groups + i == 0);
         if (e->level > 0)
             csv_ends(out, q, i, v);
@@ -343,101 +336,4 @@ void answers_csv(struct bytes *out, const struct answers_entry *e)
     for (size_t line = 0; line < e->answer->lines; line++)
         if (answer_is_shown(e->answer, line))
             csv_line(out, e, line);
-}
-
-/* --- JSON ------------------------------------------------------------------------------------- */
-
-static json_t *code_json(const struct domain_attribute *a, uint32_t code)
-{
-    if (code >= a->values)
-        return json_null();
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return json_string(a->labels[code]);
-    case DOMAIN_INTEGER:
-        return json_integer(a->min + (json_int_t)code);
-    case DOMAIN_NUMERIC:
-        break;
-    }
-    return json_real(a->edges[code]);
-}
-
-static json_t *number_json(const struct question *q, size_t item, bool known, double number)
-{
-    return !known                    ? json_null()
-           : is_code(&q->item[item]) ? code_json(column_of(q, item), (uint32_t)number)
-                                     : json_real(number);
-}
-
-static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)
-{
-    const struct question *q = e->answer->question;
-    const bool bounded = v->known && v->bounded;
-    char name[NAME];
-    json_t *o = json_object();
-    int failed;
-    question_item_name(q, item, name, sizeof name);
-    failed = json_object_set_new(o, "item", json_string(name)) |
-             json_object_set_new(o, "answer", number_json(q, item, v->known, v->number));
-    if (e->level > 0)
-        failed |= json_object_set_new(o, "low", number_json(q, item, bounded, v->low)) |
-                  json_object_set_new(o, "high", number_json(q, item, bounded, v->high));
-    if (e->level > 0 && is_code(&q->item[item]))
-        failed |= json_object_set_new(o, "agreed", json_real(v->agreed));
-    failed |= json_object_set_new(o, "rows", json_real(v->rows));
-    if (aggregate_is_extreme(q->item[item].aggregate))
-        failed |= json_object_set_new(o, "approximate", json_true());
-    if (!e->item[item])
-        failed |= json_object_set_new(o, "together", json_false());
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
-}
-
-static json_t *line_json(const struct answers_entry *e, size_t line)
-{
-    const struct answer *a = e->answer;
-    const struct question *q = a->question;
-    json_t *o = json_object(), *group = json_object(), *answers = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < q->groups; i++) {
-        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
-        failed |= json_object_set_new(group, column->name,
-                                      code_json(column, answer_code(a, line, i)));
-    }
-    for (size_t i = 0; i < q->items; i++)
-        failed |= json_array_append_new(answers, value_json(e, i, value_of(a, line, i)));
-    if (q->groups > 0)
-        failed |= json_object_set(o, "group", group);
-    json_decref(group);
-    failed |= json_object_set_new(o, "rows", json_real(a->rows[line])) |
-              json_object_set_new(o, "answers", answers);
-    if (failed != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
-}
-
-enum err answers_json(json_t *list, const struct answers_entry *e)
-{
-    double rows;
-    const size_t left_out = answer_left_out(e->answer, &rows);
-    json_t *o = json_object(), *lines = json_array();
-    int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
-    for (size_t line = 0; line < e->answer->lines; line++)
-        if (answer_is_shown(e->answer, line))
-            failed |= json_array_append_new(lines, line_json(e, line));
-    if (e->level > 0)
-        failed |= json_object_set_new(o, "level", json_real(e->level));
-    if (e->answer->question->groups > 0)
-        failed |= json_object_set_new(
-            o, "left_out", json_pack("{s:I, s:f}", "groups", (json_int_t)left_out, "rows", rows));
-    failed |= json_object_set_new(o, "lines", lines) |
-              json_object_set_new(o, "together", json_boolean(e->together)) |
-              json_array_append(list, o);
-    json_decref(o);
-    return failed == 0 ? ERR_OK : ERR_NOMEM;
 }

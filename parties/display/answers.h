@@ -37,6 +37,9 @@ struct answers_entry {
     bool learned;                 /* what they are where columns were not measured together */
 };
 
+/* "3 groups of less than half a row, 0.8 rows together"; false, without text, if there are none. */
+bool answers_left_out(const struct answer *a, char *text, size_t size);
+
 void answers_text(struct bytes *out, const struct answers_entry *e);
 void answers_csv(struct bytes *out, const struct answers_entry *e);
 enum err answers_json(json_t *list, const struct answers_entry *e) MUST_CHECK;

@@ -1,18 +1,29 @@
 #include "parties/study/method.h"
 
-#include "aim/loop.h"
 #include "base/memory.h"
 
 #include <math.h>
 
+struct aim_options method_aim(const struct study *s)
+{
+    return (struct aim_options){.domain = s->domain,
+                                .workload = s->workload,
+                                .zero = s->zero,
+                                .zeros = s->zeros,
+                                .apart = s->apart,
+                                .aparts = s->aparts,
+                                .grows = s->late_join,
+                                .rounds = s->rounds,
+                                .annealed = s->annealed,
+                                .score = s->score,
+                                .model_bytes = (uint64_t)s->max_mib << 20,
+                                .fit_round = s->iterations,
+                                .fit_final = s->final_iterations};
+}
+
 enum err method_advise(struct method_advice *m, const struct study *s, double rows, double rho)
 {
-    const struct aim_options o = {.domain = s->domain,
-                                  .zero = s->zero,
-                                  .zeros = s->zeros,
-                                  .apart = s->apart,
-                                  .aparts = s->aparts,
-                                  .grows = s->late_join};
+    const struct aim_options o = method_aim(s);
     const double d = (double)s->domain->attributes, sigma = s->rows_per_person / sqrt(2 * rho);
     struct domain grouped;
     double before = 0; /* groups of the columns before */

@@ -12,6 +12,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_METHOD_H
 #define TREFOIL_PARTIES_STUDY_METHOD_H
 
+#include "aim/loop.h"
 #include "parties/study/study.h"
 
 #include <stdio.h>
@@ -26,6 +27,9 @@ struct method_advice {
     bool merged;  /* whether groups are fewer than codes */
     double error; /* expected of its table, as sum |p - q|, with all of the budget for it */
 };
+
+/* Options of AIM that the study says outright: its domain, its workload and what hangs on these. */
+struct aim_options method_aim(const struct study *study);
 
 /* For so many rows, and a budget of rho. */
 enum err method_advise(struct method_advice *advice, const struct study *study, double rows,

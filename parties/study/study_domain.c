@@ -1,6 +1,5 @@
 /* The domain of a study file: its attributes, and their names where other parts give them. */
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "parties/study/study_column.h"
 
 #include <stdlib.h>
@@ -162,16 +161,11 @@ enum err study_read_domain(struct reading *r, const yaml_node_t *node)
 
 enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node, const char *text)
 {
-    const struct domain *d = r->study->domain;
-    const char *names[DOMAIN_ATTRIBUTES_MAX] = {0};
-    size_t hit;
-    for (size_t i = 0; i < d->attributes; i++)
-        names[i] = d->attribute[i].name;
-    hit = nearest(text, names, d->attributes);
-    if (hit < d->attributes)
+    const char *near = domain_nearest(r->study->domain, text);
+    if (near != NULL)
         return yaml_error(r->file, node,
                           "the domain has no attribute \"%.64s\"; did you mean \"%.64s\"?", text,
-                          names[hit]);
+                          near);
     return yaml_error(r->file, node,
                       "the domain has no attribute \"%.64s\"; name one of its attributes", text);
 }

@@ -114,6 +114,8 @@ class Value(NamedTuple):
     """how many rows it is of: those in which the column is not missing"""
     approximate: bool
     """as MIN, MAX and RANGE are"""
+    together: bool
+    """False: no measured marginal holds its columns together, and it rests on conditional independence"""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class Answer(Sequence[Line]):
     level: Optional[float]
     """of the intervals; None: there are none"""
     together: bool
-    """False: no measured marginal holds all these columns, and the answer rests on conditional independence"""
+    """True where it is of every item: see Value"""
     left_out: int
     """groups of less than half a row, which are no lines"""
     left_out_rows: float
@@ -456,7 +458,7 @@ class Model:
         if value is not None and a.coded[item] != _c.NONE:
             value = self.columns[a.coded[item]].values[int(value)]
         return Value(value, _known(a.low[at]), _known(a.high[at]), _known(a.agreed[at]), a.rows[at],
-                     bool(a.rough[item]))
+                     bool(a.rough[item]), not a.apart[item])
 
     def _lists(self, r: Any) -> Dict[str, List[Any]]:
         lists: Dict[str, List[Any]] = {}

@@ -1,0 +1,98 @@
+#include "base/memory.h"
+#include "parties/display/answers.h"
+
+static json_t *code_json(const struct domain_attribute *a, uint32_t code)
+{
+    if (code >= a->values)
+        return json_null();
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        return json_string(a->labels[code]);
+    case DOMAIN_INTEGER:
+        return json_integer(a->min + (json_int_t)code);
+    case DOMAIN_NUMERIC:
+        break;
+    }
+    return json_real(a->edges[code]);
+}
+
+static json_t *number_json(const struct question *q, size_t item, bool known, double number)
+{
+    return !known ? json_null()
+           : aggregate_is_code(q->item[item].aggregate)
+               ? code_json(question_item_column(q, item), (uint32_t)number)
+               : json_real(number);
+}
+
+static json_t *value_json(const struct answers_entry *e, size_t item, const struct answer_value *v)
+{
+    const struct question *q = e->answer->question;
+    const bool bounded = v->known && v->bounded;
+    char name[QUESTION_ITEM_NAME];
+    json_t *o = json_object();
+    int failed;
+    question_item_name(q, item, name, sizeof name);
+    failed = json_object_set_new(o, "item", json_string(name)) |
+             json_object_set_new(o, "answer", number_json(q, item, v->known, v->number));
+    if (e->level > 0)
+        failed |= json_object_set_new(o, "low", number_json(q, item, bounded, v->low)) |
+                  json_object_set_new(o, "high", number_json(q, item, bounded, v->high));
+    if (e->level > 0 && aggregate_is_code(q->item[item].aggregate))
+        failed |= json_object_set_new(o, "agreed", json_real(v->agreed));
+    failed |= json_object_set_new(o, "rows", json_real(v->rows));
+    if (aggregate_is_extreme(q->item[item].aggregate))
+        failed |= json_object_set_new(o, "approximate", json_true());
+    if (!e->item[item])
+        failed |= json_object_set_new(o, "together", json_false());
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *line_json(const struct answers_entry *e, size_t line)
+{
+    const struct answer *a = e->answer;
+    const struct question *q = a->question;
+    json_t *o = json_object(), *group = json_object(), *answers = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < q->groups; i++) {
+        const struct domain_attribute *column = &q->domain->attribute[q->group[i]];
+        failed |= json_object_set_new(group, column->name,
+                                      code_json(column, answer_code(a, line, i)));
+    }
+    for (size_t i = 0; i < q->items; i++)
+        failed |= json_array_append_new(answers, value_json(e, i, answer_value_at(a, line, i)));
+    if (q->groups > 0)
+        failed |= json_object_set(o, "group", group);
+    json_decref(group);
+    failed |= json_object_set_new(o, "rows", json_real(a->rows[line])) |
+              json_object_set_new(o, "answers", answers);
+    if (failed != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+enum err answers_json(json_t *list, const struct answers_entry *e)
+{
+    double rows;
+    const size_t left_out = answer_left_out(e->answer, &rows);
+    json_t *o = json_object(), *lines = json_array();
+    int failed = json_object_set_new(o, "question", json_stringn(e->text, e->size));
+    for (size_t line = 0; line < e->answer->lines; line++)
+        if (answer_is_shown(e->answer, line))
+            failed |= json_array_append_new(lines, line_json(e, line));
+    if (e->level > 0)
+        failed |= json_object_set_new(o, "level", json_real(e->level));
+    if (e->answer->question->groups > 0)
+        failed |= json_object_set_new(
+            o, "left_out", json_pack("{s:I, s:f}", "groups", (json_int_t)left_out, "rows", rows));
+    failed |= json_object_set_new(o, "lines", lines) |
+              json_object_set_new(o, "together", json_boolean(e->together)) |
+              json_array_append(list, o);
+    json_decref(o);
+    return failed == 0 ? ERR_OK : ERR_NOMEM;
+}
