@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "mpc/party.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RANKS 2
@@ -66,6 +68,10 @@ static pid_t start_ranked(struct scene *c, unsigned i, unsigned ranks, uint16_t 
     const pid_t pid = fork();
     if (pid != 0)
         return pid;
+    /* A folder of its own: one mpirun takes a common one away as another makes it. */
+    if (mkdir(file(c, "mpirun%u", i), 0700) != 0 && errno != EEXIST)
+        _exit(126);
+    setenv("TMPDIR", file(c, "mpirun%u", i), 1);
     snprintf(number, sizeof number, "%u", ranks);
     snprintf(lanes, sizeof lanes, "%u", RANKS / ranks);
     snprintf(place, sizeof place, "127.0.0.1:%u", ports + 2 * i);
