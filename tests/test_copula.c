@@ -991,9 +991,9 @@ static const struct {
     {"body, epsilon 0.1", body, 12, 1, 0.1, 1e-4, 10715, STUDY_COPULA},
     {"body, coarse", body, 12, 0.25, 1, 1e-4, 10715, STUDY_AIM},
     {"body, coarse, epsilon 0.1", body, 12, 0.25, 0.1, 1e-4, 10715, STUDY_AIM},
-    {"body, fine", body, 12, 4, 1, 1e-4, 10715, STUDY_COPULA},
+    {"body, fine", body, 12, 4, 1, 1e-4, 10715, STUDY_AIM},
     {"body, few rows", body, 12, 1, 1, 1e-4, 1000, STUDY_COPULA},
-    {"body, coarse, few rows", body, 12, 0.25, 1, 1e-4, 1000, STUDY_COPULA},
+    {"body, coarse, few rows", body, 12, 0.25, 1, 1e-4, 1000, STUDY_AIM},
     /* the error of marginals */
     {"adult", adult, 15, 1, 1, 1e-5, 48842, STUDY_AIM},
     {"60 columns of a factor", NULL, 60, 1, 1, 1e-5, 20000, STUDY_COPULA},
