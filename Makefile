@@ -229,7 +229,6 @@ install-python:
 
 # Packages of the tree as it is, into build/deb; what git does not know is left out.
 deb:
-	@$(DEPS) debhelper dh-python dpkg-dev fakeroot lintian scdoc
 	@rm -rf build/deb # of an earlier version
 	@tools/deb.sh build/deb
 

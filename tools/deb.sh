@@ -2,7 +2,7 @@
 # Debian packages of the tree as it is here, without what git does not know. They are the same bytes wherever and whenever
 # they are made: times are those of the last commit, or SOURCE_DATE_EPOCH.
 #
-#   tools/deb.sh FOLDER             makes them in FOLDER
+#   tools/deb.sh FOLDER             makes them in FOLDER, having installed what that needs
 #   tools/deb.sh --stage FOLDER     only the source tree, with debian/, that dpkg-buildpackage takes
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,6 +11,7 @@ only_stage=
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 version=$(sed -n 's/^VERSION := //p' Makefile)
+[ -n "$only_stage" ] || tools/deps.sh debhelper dh-python dpkg-dev fakeroot lintian scdoc >&2
 in_git() { git -C "$PWD" rev-parse --is-inside-work-tree >/dev/null 2>&1; }
 
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
