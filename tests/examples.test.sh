@@ -37,7 +37,7 @@ says '12 new tokens, 12 in admitted.txt'
 says 'server 2: 12, and 0 in part'
 rows census/result/synthetic.csv 7600 8400
 if [ -x "$(dirname "$trefoil")/trefoil-mpi" ]; then
-    TMPDIR=$folder example ranks # where mpirun works: it takes a folder away that others share with it
+    example ranks
     says 'rank 1 is on'
     rows ranks/result/synthetic.csv 14800 15200
 else
