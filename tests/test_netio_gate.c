@@ -1157,7 +1157,9 @@ TEST(admission_outlives_what_fails)
         atomic_store(&failing, ++call);
         assert_int_equal(admission_of(asker, frames, 7, user), 200);
     } while (atomic_load(&failing) == 0);
-    assert_true(call > 7 + 7 + 6); /* of frames read, of whether more come, of frames sent */
+    /* Of frames read, of whether more come, of frames sent; of these the first read of a request
+     * may have begun before its turn to fail. */
+    assert_true(call >= 7 + 7 + 6);
     asking = NULL;
     zmq_close(asker);
     netio_free(&netio);
