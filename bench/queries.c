@@ -139,7 +139,8 @@ static const json_t *floor_of(const struct queries *q, const json_t *query, cons
 struct tally {
     double *error;
     double *width; /* of the intervals */
-    size_t room, wide;
+    double *over_error;
+    size_t room, wide, over;
     struct queries_score *score;
 };
 
@@ -151,23 +152,30 @@ static enum err count(struct tally *t, const json_t *query, const char *group, c
     double x = json_number_value(truth);
     TRY(memory_room(&t->error, &t->room, t->score->items + 1));
     TRY(memory_room(&t->width, &t->wide, t->score->intervals + 1));
+    TRY(memory_room(&t->over_error, &t->over, t->score->intervals + 1));
     t->error[t->score->items++] = error_of(query, group, truth, value);
     t->score->missing += value == NULL || json_is_null(value);
     if (json_is_number(low) && json_is_number(high) && json_is_number(truth) &&
         strcmp(text_of(query, "aggregate"), "MODE") != 0) {
-        t->width[t->score->intervals++] = (json_number_value(high) - json_number_value(low)) / 2 /
-                                          fabs(x);
+        double half = (json_number_value(high) - json_number_value(low)) / 2;
+        t->width[t->score->intervals] = half / fabs(x);
+        t->over_error[t->score->intervals++] = half / fabs(json_number_value(value) - x);
         t->score->held += x >= json_number_value(low) && x <= json_number_value(high);
     }
     return ERR_OK;
 }
 
+static bool is_grouped(const json_t *query)
+{
+    return json_is_string(json_object_get(query, "group_by"));
+}
+
 static enum err score_one(struct tally *t, const struct queries *q, const json_t *query,
-                          const json_t *answers, bool grouped, double within)
+                          const json_t *answers, double within)
 {
     json_t *truth = json_object_get(query, "answer"), *of;
     const char *group;
-    if (!grouped) {
+    if (!is_grouped(query)) {
         bool fair = q->floor == NULL ||
                     error_of(query, NULL, truth, floor_of(q, query, NULL)) <= within;
         return fair ? count(t, query, NULL, truth, answer_of(answers, NULL)) : ERR_OK;
@@ -195,6 +203,18 @@ static double quantile(const double *v, size_t n, double p)
     return v[low] + (v[high] - v[low]) * (place - (double)low);
 }
 
+static bool is_chosen(const struct queries_choice *choice, const json_t *query,
+                      const json_t *answers)
+{
+    int columns = (int)json_integer_value(json_object_get(query, "columns_in_predicates"));
+    return (choice->shape == QUERIES_ANY ||
+            is_grouped(query) == (choice->shape == QUERIES_BY_GROUP)) &&
+           (choice->aggregate == NULL ||
+            strcmp(text_of(query, "aggregate"), choice->aggregate) == 0) &&
+           (choice->columns == 0 || choice->columns == columns) &&
+           (!choice->together || json_is_true(json_object_get(answers, "together")));
+}
+
 enum err queries_score(struct queries_score *s, const struct queries *q, const json_t *answers,
                        const struct queries_choice *choice, double within)
 {
@@ -205,12 +225,9 @@ enum err queries_score(struct queries_score *s, const struct queries *q, const j
     *s = (struct queries_score){0};
     json_array_foreach(q->list, i, query)
     {
-        bool grouped = json_is_string(json_object_get(query, "group_by"));
-        int columns = (int)json_integer_value(json_object_get(query, "columns_in_predicates"));
-        if (e == ERR_OK && grouped == choice->grouped &&
-            strcmp(text_of(query, "aggregate"), choice->aggregate) == 0 &&
-            (choice->columns == 0 || choice->columns == columns))
-            e = score_one(&t, q, query, json_array_get(answers, i), grouped, within);
+        const json_t *answer = json_array_get(answers, i);
+        if (e == ERR_OK && is_chosen(choice, query, answer))
+            e = score_one(&t, q, query, answer, within);
     }
     if (s->items > 0) {
         qsort(t.error, s->items, sizeof *t.error, ascending);
@@ -220,8 +237,11 @@ enum err queries_score(struct queries_score *s, const struct queries *q, const j
     if (s->intervals > 0) {
         qsort(t.width, s->intervals, sizeof *t.width, ascending);
         s->width = quantile(t.width, s->intervals, 0.5);
+        qsort(t.over_error, s->intervals, sizeof *t.over_error, ascending);
+        s->over_error = quantile(t.over_error, s->intervals, 0.5);
     }
     memory_free(&t.error);
     memory_free(&t.width);
+    memory_free(&t.over_error);
     return e;
 }

@@ -30,11 +30,18 @@ void queries_clear(struct queries *q);
 /* All questions, with a ; behind each. */
 void queries_text(const struct queries *q, struct bytes *out);
 
-/* Which items: of an aggregate, by group or not, and of questions on so many columns (0: any). */
+enum queries_shape {
+    QUERIES_PLAIN, /* without GROUP BY */
+    QUERIES_BY_GROUP,
+    QUERIES_ANY,
+};
+
+/* Which items. */
 struct queries_choice {
-    const char *aggregate;
-    bool grouped;
-    int columns;
+    const char *aggregate; /* NULL: any */
+    enum queries_shape shape;
+    int columns;   /* of questions with conditions on so many; 0: any */
+    bool together; /* only of questions whose columns some measured marginal has together */
 };
 
 struct queries_score {
@@ -42,6 +49,7 @@ struct queries_score {
     double median, p95;
     size_t intervals, held; /* items with an interval; those of which it holds the truth */
     double width;           /* median of half the intervals' lengths, as shares of the truth */
+    double over_error;      /* the same, as multiples of the answers' own errors */
 };
 
 /* `answers` is what `trefoil query --json` wrote of queries_text(). */
