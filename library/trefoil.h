@@ -1,9 +1,9 @@
 /*
- * libtrefoil - ask and draw from released models of Trefoil
+ * libtrefoil - query released models of Trefoil and draw rows from them
  *
  * A model is what a study releases: a differentially private distribution over all columns of a
  * table. The library opens its file, answers questions in SQL, draws synthetic rows, and gives
- * marginals and the measurements that the model was fitted to. It reads released files alone:
+ * marginals and the measurements that the model was fitted to. It reads only released files:
  * whatever is asked, however often, costs no privacy.
  *
  * Link with pkg-config --cflags --libs trefoil.
@@ -22,19 +22,19 @@ extern "C" {
 /*
  * # FAILURES
  *
- * What can fail returns a status: TREFOIL_OK is 0. The error, which may be NULL, then has the same
- * status and says what is wrong and what to do, in UTF-8. Of a question it has further lines: the
- * text, and a ^ below the place. A result that is not made is NULL. The error is the only argument
- * that may be NULL; what is freed may be NULL already.
+ * A function that can fail returns a status; TREFOIL_OK is 0. The error, which may be NULL, then
+ * gets the same status and says what is wrong and what to do, in UTF-8. For a question it has
+ * further lines: the text, and a ^ below the place. If a function fails, its result is NULL. The
+ * error is the only argument that may be NULL; a pointer that is freed may already be NULL.
  */
 enum trefoil_status {
     TREFOIL_OK = 0,
-    TREFOIL_SYSTEM = 1,   /* a file that is not there or cannot be read, no more threads */
+    TREFOIL_SYSTEM = 1,   /* a file that does not exist or cannot be read; no more threads */
     TREFOIL_MEMORY = 2,   /* no memory */
     TREFOIL_FORMAT = 3,   /* a file that is cut, altered, of another kind or a later version */
     TREFOIL_QUESTION = 4, /* a question, or the name of a column, that is wrong in itself */
-    TREFOIL_RANGE = 5,    /* too large an answer */
-    TREFOIL_USAGE = 6     /* another argument that does not fit */
+    TREFOIL_RANGE = 5,    /* the answer would be too large */
+    TREFOIL_USAGE = 6     /* any other invalid argument */
 };
 
 #define TREFOIL_TEXT 1020
@@ -47,8 +47,8 @@ struct trefoil_error {
  * # MODELS
  *
  * trefoil_open() takes the folder of a result or its file model. The model is a tree of marginals
- * or a copula. trefoil_close() frees it and sets the pointer to NULL, as all functions do that
- * free; results stay valid. trefoil_total() is the noisy number of rows that the model stands for.
+ * or a copula. trefoil_close() frees it and sets the pointer to NULL, as all functions that free
+ * do; results stay valid. trefoil_total() is the noisy number of rows that the model stands for.
  */
 struct trefoil;
 
@@ -66,10 +66,11 @@ const char *trefoil_version(void);
 /*
  * # COLUMNS
  *
- * Columns are numbered from 0 in the study's order. Values of a column have codes: labels and
- * whole numbers in their order, numbers in bins those of their bins. Where a value may be missing
- * that has the last code. trefoil_column() is NULL for a number that is too large; what it points
- * to lives as long as the model. trefoil_find() gives the number of a column, or TREFOIL_NONE.
+ * Columns are numbered from 0 in the study's order. The values of a column have codes: labels and
+ * whole numbers are numbered in their order, and numbers in bins have the codes of their bins. If
+ * a value may be missing, the last code stands for that. trefoil_column() returns NULL for a
+ * number that is too large; what it points to lives as long as the model. trefoil_find() returns
+ * the number of a column, or TREFOIL_NONE.
  */
 #define TREFOIL_NONE UINT32_MAX
 
@@ -78,11 +79,11 @@ enum trefoil_values { TREFOIL_LABELS = 0, TREFOIL_WHOLE = 1, TREFOIL_BINS = 2 };
 struct trefoil_column {
     const char *name;
     int32_t kind;              /* enum trefoil_values */
-    uint32_t codes;            /* how many, that of missing values included */
+    uint32_t codes;            /* how many, including that of missing values */
     uint32_t values;           /* without it */
     const char *const *labels; /* TREFOIL_LABELS: one for each value; else NULL */
     int64_t min, max;          /* TREFOIL_WHOLE: code 0 stands for min */
-    const double *edges;       /* TREFOIL_BINS: values + 1; one that stands twice is a bin alone */
+    const double *edges;       /* TREFOIL_BINS: values + 1; one that occurs twice is itself a bin */
     double step;               /* TREFOIL_BINS: numbers are multiples of it; 0: any numbers */
     const char *missing;       /* how a missing value is written; NULL: none is missing */
 };
@@ -94,17 +95,17 @@ uint32_t trefoil_find(const struct trefoil *model, const char *name);
 /*
  * # QUESTIONS
  *
- * trefoil_query() answers questions as trefoil-query(1) takes them, with a ; between two:
+ * trefoil_query() answers the questions that trefoil-query(1) takes, with a ; between two:
  *
  *     SELECT AVG(age), COUNT(*) FROM t WHERE sex = 'f' GROUP BY ward
  *
- * Answers are the model's own: no rows are drawn, except of a copula. An interval holds the truth
- * as often as level says, from 0.5 to 0.9999; 0 asks for none. Intervals need the file errors
- * beside the model, which a copula does not have. They take thirty times as long as answers, once
- * for all questions that are asked together. NAN stands for what is not known: a value of no rows,
- * an interval that there is not.
+ * Answers are the model's own: no rows are drawn, except from a copula. An interval holds the
+ * truth as often as level says, from 0.5 to 0.9999; 0 asks for none. Intervals need the file
+ * errors beside the model, which a copula does not have. They take thirty times as long as
+ * answers, but only once for all questions that are asked together. NAN stands for what is not
+ * known: a value of no rows, or an interval that does not exist.
  *
- * Each answer has lines, one for each group, or one line alone. Groups of less than half a row are
+ * Each answer has one line for each group, or a single line. Groups with less than half a row are
  * left out. A line has a value for each item. Arrays of lines and items have the items of a line
  * side by side: value[line * items + item].
  */
@@ -114,18 +115,18 @@ struct trefoil_answer {
     int32_t together;        /* 0: some item's columns are in no measured marginal together */
     uint32_t groups;         /* columns in GROUP BY */
     const uint32_t *group;   /* their numbers */
-    uint32_t items;          /* what was asked for, those of GROUP BY left out */
+    uint32_t items;          /* what was asked for, without those of GROUP BY */
     const char *const *item; /* such as "AVG(age)" */
-    const uint32_t *coded;   /* the column of whose labels the values are codes; TREFOIL_NONE */
+    const uint32_t *coded;   /* the column whose labels the values are codes of, or TREFOIL_NONE */
     const uint8_t *rough;    /* 1: approximate, as MIN, MAX and RANGE are */
     const uint8_t *apart;    /* 1: no measured marginal holds its columns together */
     size_t lines;
-    const uint32_t *code;     /* of each line and group */
-    const double *count;      /* of each line: its rows */
-    const double *value;      /* of each line and item */
+    const uint32_t *code;     /* for each line and group */
+    const double *count;      /* for each line: its rows */
+    const double *value;      /* for each line and item */
     const double *low, *high; /* its interval */
-    const double *agreed;     /* of MODE: the share of refits that have the same one */
-    const double *rows;       /* rows that it is of: those that have the column */
+    const double *agreed;     /* for MODE: the share of refits that have the same one */
+    const double *rows;       /* rows that it is based on: those that have the column */
     size_t left_out;          /* groups */
     double left_out_rows;
 };
@@ -142,17 +143,18 @@ void trefoil_answers_free(struct trefoil_answers **answers);
 /*
  * # ROWS
  *
- * trefoil_sample() draws synthetic rows; 0 rows are as many as the model stands for. The same seed
- * gives the same rows, those of trefoil-synth(1). Rounded: marginals are as near to the model's as
- * so many rows can be. Independent: each row is drawn by itself, as if from a population. Rows of
- * a copula are independent; of a tree they are rounded unless you say otherwise.
+ * trefoil_sample() draws synthetic rows; 0 asks for as many as the model stands for. The same seed
+ * gives the same rows, also from trefoil-synth(1). Rounded: marginals are as near to the model's
+ * as that number of rows allows. Independent: each row is drawn by itself, as if from a
+ * population. Rows of a copula are independent; those of a tree are rounded unless you say
+ * otherwise.
  */
 enum trefoil_sampling { TREFOIL_USUAL = 0, TREFOIL_ROUNDED = 1, TREFOIL_INDEPENDENT = 2 };
 
 struct trefoil_rows {
     size_t rows;
     uint32_t columns;
-    const uint16_t *const *code; /* of each column, each row's */
+    const uint16_t *const *code; /* for each column, one for each row */
     const double *const *number; /* the same as numbers, NAN if missing; NULL for labels */
 };
 
@@ -164,10 +166,10 @@ void trefoil_rows_free(struct trefoil_rows **drawn);
 /*
  * # MARGINALS
  *
- * trefoil_marginal() counts the rows of each combination of values of up to eight columns, in the
- * order in which you name them: the last one runs fastest. Counts need not be whole, and add up to
- * the total. Of a copula those of more than two columns, and of two with labels that have no
- * order, are those of rows that are drawn.
+ * trefoil_marginal() counts the rows with each combination of values of up to eight columns, in
+ * the order in which you name them; the last one runs fastest. Counts need not be whole, and add
+ * up to the total. For a copula, counts of more than two columns, or of two where either has
+ * labels without an order, are those of drawn rows.
  */
 struct trefoil_counts {
     uint32_t columns;
@@ -184,9 +186,8 @@ void trefoil_counts_free(struct trefoil_counts **counts);
 /*
  * # MEASUREMENTS
  *
- * trefoil_measurements() reads measurements.json beside the model: what was released, and the
- * guarantee under which it was. Counts are noisy, each with independent Gaussian noise of deviation
- * sigma.
+ * trefoil_measurements() reads measurements.json beside the model: what was released, and under
+ * which guarantee. Counts are noisy, each with independent Gaussian noise of deviation sigma.
  */
 struct trefoil_measurement {
     uint32_t columns;
@@ -194,8 +195,8 @@ struct trefoil_measurement {
     size_t cells;
     const double *count;
     double sigma; /* 0: published totals that trefoil-refit(1) was given, in `known` */
-    double total; /* 0, or the noisy number of rows then, where others have joined the run since */
-    /* NULL, or of each column: NULL, or of each code the group that was measured in its place */
+    double total; /* 0; or the noisy number of rows then, if others have joined the run since */
+    /* NULL, or for each column: NULL, or for each code the group that was measured instead */
     const uint32_t *const *group;
 };
 
@@ -217,16 +218,16 @@ void trefoil_measurements_free(struct trefoil_measurements **measurements);
  * # THREADS
  *
  * The library has no state of its own, prints nothing and never ends the program. Threads may use
- * different models at the same time; one model is for one thread at a time. Intervals are computed
+ * different models at the same time, but one model only one after another. Intervals are computed
  * by a few threads, which have ended when trefoil_query() returns.
  *
  * # COMPATIBILITY
  *
- * As long as the library is called libtrefoil.so.0 no function changes or goes. Functions are added
- * under symbol versions of their own, and what the library makes may get further members at its
- * end: a program that was linked with an older library runs with a newer one. So do not make such
- * structures yourself, nor copy them by value. struct trefoil_error, which you make, stays as it
- * is.
+ * As long as the library is called libtrefoil.so.0, no function changes or disappears. New
+ * functions get symbol versions of their own, and structures that the library makes may get
+ * further members at their ends: a program that was linked with an older library runs with a newer
+ * one. So do not make such structures yourself or copy them by value. struct trefoil_error, which
+ * you make, stays as it is.
  */
 #pragma GCC visibility pop
 #ifdef __cplusplus

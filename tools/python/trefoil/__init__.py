@@ -1,4 +1,4 @@
-"""Ask and draw from released models of Trefoil.
+"""Query released models of Trefoil and draw rows from them.
 
     >>> import trefoil
     >>> with trefoil.Model("result") as model:
@@ -12,7 +12,7 @@ Models are released: whatever is asked of one, however often, costs no privacy. 
 and plain numbers; where pandas is installed, `sample()` gives a DataFrame, and answers and
 marginals have `frame()`.
 
-Text of a CSV file that stands for a missing value is None here, as it is NULL in questions.
+A missing value, whatever text a CSV file has for it, is None here, as it is NULL in questions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __version__: str = _lib.trefoil_version().decode()
 
 
 class Error(Exception):
-    """What the library refuses, in words that say what to do."""
+    """The library refuses something, and says what to do."""
 
 
 class FileError(Error, OSError):
@@ -61,7 +61,7 @@ class RangeError(Error, ValueError):
 
 
 class UsageError(Error, ValueError):
-    """Another argument does not fit, or the model is closed."""
+    """Some other argument is not valid, or the model is closed."""
 
 
 class OutOfMemory(Error, MemoryError):
@@ -75,19 +75,19 @@ _ERRORS = {
 
 
 class Bin(NamedTuple):
-    """Numbers from `low` to below `high`, in the last bin with `high`; where both are equal, that number alone."""
+    """Numbers from `low` to below `high`, which only the last bin includes; where both are equal, just that number."""
 
     low: float
     high: float
 
 
 Cell = Union[str, int, Bin, None]
-"""What one code of a column stands for: a label, a whole number, a bin, or None for missing."""
+"""What one code of a column stands for: a label, a whole number, a bin, or None for a missing value."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the study: its name, and what it may hold."""
+    """A column of the study: its name and what it may hold."""
 
     name: str
     kind: str
@@ -95,7 +95,7 @@ class Column:
     values: Tuple[Cell, ...]
     """what its codes stand for, in their order; the last is None if values may be missing"""
     step: Optional[float] = None
-    """of bins: numbers are multiples of it"""
+    """for bins: numbers are multiples of it"""
     missing: Optional[str] = None
     """how CSV files write a missing value; None if none is missing"""
 
@@ -104,18 +104,18 @@ class Value(NamedTuple):
     """One value of an answer."""
 
     value: Union[float, int, str, None]
-    """a number, for MODE of labels a label; None if it is of no rows"""
+    """a number, or a label for MODE of labels; None if there are no rows"""
     low: Optional[float]
     """the interval around it; None where there is none"""
     high: Optional[float]
     agreed: Optional[float]
-    """of MODE: the share of the model's refits that have the same one"""
+    """for MODE: the share of the model's refits that have the same one"""
     rows: float
-    """how many rows it is of: those in which the column is not missing"""
+    """how many rows it is based on: those in which the column is not missing"""
     approximate: bool
     """as MIN, MAX and RANGE are"""
     together: bool
-    """False: no measured marginal holds its columns together, and it rests on conditional independence"""
+    """False: no measured marginal holds its columns together, so it rests on conditional independence"""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Answer(Sequence[Line]):
-    """The answer to a question: a sequence of lines, one for each group, or one line alone."""
+    """The answer to a question: a sequence of lines, one for each group, or a single line."""
 
     question: str
     items: Tuple[str, ...]
@@ -147,9 +147,9 @@ class Answer(Sequence[Line]):
     level: Optional[float]
     """of the intervals; None: there are none"""
     together: bool
-    """True where it is of every item: see Value"""
+    """True if it is True for every item: see Value"""
     left_out: int
-    """groups of less than half a row, which are no lines"""
+    """groups with less than half a row, which get no line"""
     left_out_rows: float
 
     def __len__(self) -> int:
@@ -178,11 +178,11 @@ class Answer(Sequence[Line]):
 
 @dataclass(frozen=True)
 class Marginal:
-    """How many rows have each combination of values: `marginal["f", "lung"]`, or all by `items()`."""
+    """How many rows have each combination of values: `marginal["f", "lung"]`, or `items()` for all."""
 
     columns: Tuple[Column, ...]
     counts: List[float] = field(repr=False)
-    """of all combinations, the last column fastest"""
+    """for all combinations; the last column runs fastest"""
 
     @property
     def shape(self) -> Tuple[int, ...]:
@@ -218,9 +218,9 @@ class Measurement:
     counts: List[float] = field(repr=False)
     sigma: float = 0.0
     total: Optional[float] = None
-    """the noisy number of rows then, where others have joined the run since"""
+    """the noisy number of rows then, if others have joined the run since"""
     groups: Optional[Tuple[Optional[List[int]], ...]] = None
-    """where values with few rows were measured together: of each such column, of each value its group"""
+    """where values with few rows were measured together: for each such column, the group of each value"""
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _have_pandas() -> bool:
 
 
 def _frame_and(columns: Dict[str, List[Any]], last: str, numbers: List[float]) -> pandas.DataFrame:
-    """A DataFrame with one column more, whether or not the study has one of that name."""
+    """A DataFrame with one more column, whether or not the study has one of that name."""
     _need_pandas()
     import pandas
 
@@ -290,8 +290,8 @@ def _text(text: str, what: str) -> bytes:
 class Model:
     """A released model: the folder of a result, or its file `model`.
 
-    A context manager, which closes it; a model that is forgotten is closed too. Threads may share
-    one: it does one thing at a time, and others wait.
+    It is a context manager, which closes it; a model that is garbage-collected is closed too.
+    Threads may share one: it does one thing at a time, and others wait.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -329,17 +329,17 @@ class Model:
             _lib.trefoil_close(self._handle)
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """The column with this name."""
         for c in self.columns:
             if c.name == name:
                 return c
         raise QuestionError(f"there is no column {name}")
 
     def query(self, sql: str, level: Optional[float] = 0.95) -> Answer:
-        """The answer to one question in SQL; `level` is of its intervals, None for none.
+        """The answer to one question in SQL; `level` is that of its intervals, None for none.
 
-        Without the file `errors` beside the model, and of a copula, there are no intervals:
-        `answer.level` is None then.
+        Without the file `errors` beside the model, and for a copula, there are no intervals:
+        `answer.level` is then None.
         """
         answers = self.queries(sql, level)
         if len(answers) != 1:
@@ -347,7 +347,7 @@ class Model:
         return answers[0]
 
     def queries(self, sql: str, level: Optional[float] = 0.95) -> List[Answer]:
-        """The answers to several questions, with a ; between two: quicker than one after the other."""
+        """The answers to several questions, with a ; between two: faster than one after the other."""
         if level is not None and not 0.5 <= level <= 0.9999:
             raise UsageError(f"a level is a number from 0.5 to 0.9999, or None for no intervals; not {level}")
         text = _text(sql, "a question")
@@ -360,14 +360,15 @@ class Model:
 
     def sample(self, rows: Optional[int] = None, *, seed: int = 1, sampling: Optional[str] = None,
                frame: Optional[bool] = None) -> Union[Dict[str, List[Any]], pandas.DataFrame]:
-        """Synthetic rows: as many as asked for, or as the model stands for.
+        """Synthetic rows: as many as you ask for, or as the model stands for.
 
-        The same seed gives the same rows, those of `trefoil synth`. `sampling` is "rounded"
-        (marginals as near to the model's as so many rows can be; a copula has none) or
+        The same seed gives the same rows, also from `trefoil synth`. `sampling` is "rounded"
+        (marginals as near to the model's as that number of rows allows; not for a copula) or
         "independent" (each row by itself); by default a tree's rows are rounded.
 
-        `frame`: True gives a pandas DataFrame, False a dict of lists, by columns; None a DataFrame
-        where pandas is installed. A missing value is None in lists, NaN or NA in a DataFrame.
+        `frame`: True gives a pandas DataFrame, False a dict with a list for each column, None a
+        DataFrame if pandas is installed. A missing value is None in lists, NaN or NA in a
+        DataFrame.
         """
         if rows is not None:
             rows = operator.index(rows)
@@ -417,7 +418,7 @@ class Model:
 
         return self._result(_lib.trefoil_measurements, _lib.trefoil_measurements_free, _c.trefoil_measurements, read)
 
-    # --- what the library gives, as Python has it ---
+    # --- what the library gives, as Python objects ---
 
     @staticmethod
     def _check(status: int, error: _c.trefoil_error) -> None:
