@@ -56,8 +56,8 @@ struct price_noise price_noise(const struct study *study);
 
 /*
  * The same as blocks, of so many samples each, that servers make before a run (parties/server/
- * ahead.h): an eighth of the plan or PRICE_AHEAD_MOST samples, and PRICE_AHEAD_BLOCKS blocks of a
- * kind at most, 16 MiB of shares at each server.
+ * ahead.h): an eighth of the plan or PRICE_AHEAD_MOST samples, and at most PRICE_AHEAD_BLOCKS blocks
+ * of a kind, 16 MiB of shares of each kind at each server.
  */
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64
