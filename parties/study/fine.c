@@ -14,7 +14,7 @@ uint32_t fine_values_most(double rows, double sigma)
 
 /*
  * The most values of columns whose pairs, if measured, have an L1 error of noise of no more than
- * PAIR_NOISE; at least 2. On a real table correlations were best there (docs/results.md).
+ * PAIR_NOISE; at least 2. docs/results.md has how near that was to the best on a real table.
  */
 static uint32_t pair_values(double rows, double sigma)
 {

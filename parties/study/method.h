@@ -7,7 +7,7 @@
  * with the cells. And a model of AIM holds few pairs a column, so that of the pairs of many columns
  * it has a small part. Elsewhere AIM does better: a table says more than one number.
  *
- * docs/study.md has what this was compared with.
+ * docs/results.md has what this was compared with.
  */
 #ifndef TREFOIL_PARTIES_STUDY_METHOD_H
 #define TREFOIL_PARTIES_STUDY_METHOD_H
