@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the low n bytes of v, lowest first, and returns where the next go; reads them back. */
+/* Write the low n bytes of v, lowest first, and return where the next go; read them back. */
 static inline uint8_t *integer_put(uint8_t *to, uint64_t v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -44,17 +44,17 @@ void bytes_put_u16(struct bytes *b, uint16_t v);
 void bytes_put_u32(struct bytes *b, uint32_t v);
 void bytes_put_u64(struct bytes *b, uint64_t v);
 /*
- * A number that is mostly small: 7 bits a byte, lowest first; the highest bit says that more come.
+ * A number that is usually small: 7 bits a byte, lowest first; the top bit says that more follow.
  */
 #define SMALL_MOST 10 /* bytes */
 void bytes_put_small(struct bytes *b, uint64_t v);
 void bytes_put_double(struct bytes *b, double v); /* the bits of the IEEE number */
-/* Replaces all that it held. */
+/* Replaces all of its contents. */
 void bytes_set(struct bytes *b, const void *p, size_t n);
 /* u32 length, then the bytes: the prefix that hashing and formats use for anything variable. */
 void bytes_put_block(struct bytes *b, const void *p, size_t n);
 void bytes_put_string(struct bytes *b, const char *s);
-/* The characters alone. */
+/* Only the characters, without a length. */
 void bytes_put_text(struct bytes *b, const char *s);
 /* Adds n bytes for the caller to fill and returns them, or NULL. */
 uint8_t *bytes_extend(struct bytes *b, size_t n);
@@ -72,7 +72,7 @@ uint8_t reader_u8(struct reader *r);
 uint16_t reader_u16(struct reader *r);
 uint32_t reader_u32(struct reader *r);
 uint64_t reader_u64(struct reader *r);
-uint64_t reader_small(struct reader *r); /* fails if it is longer than it need be */
+uint64_t reader_small(struct reader *r); /* fails if it is longer than necessary */
 double reader_double(struct reader *r);
 /* The next n bytes in place, or NULL. */
 const uint8_t *reader_bytes(struct reader *r, size_t n);

@@ -1,4 +1,4 @@
-/* base/encoding.h - text from outside: is it UTF-8, what else may it be, and how to show it. */
+/* base/encoding.h - text from outside: whether it is UTF-8, what else it may be, how to show it. */
 #ifndef TREFOIL_BASE_ENCODING_H
 #define TREFOIL_BASE_ENCODING_H
 
@@ -16,14 +16,14 @@ const char *encoding_guess(const char *text);
 
 /*
  * The first letter whose accent is a character of its own (NFD), such as "U+0075 U+0308" for a u
- * with two dots; NULL if there is none. Such text looks like its composed form (NFC) and differs.
+ * with two dots; NULL if there is none. Such text looks like its composed form (NFC), but differs.
  */
 const char *encoding_decomposed(const char *text, char points[24]);
 
-/* Bytes of the mark by which some programs begin a file in UTF-8; 0 if there is none. */
+/* The size of the mark that some programs put before a file in UTF-8; 0 if there is none. */
 size_t encoding_mark(const char *p, size_t n);
 
-/* What a file is that cannot be UTF-8 text, by its first bytes; NULL if it may be. */
+/* What a file is, by its first bytes, if it cannot be UTF-8 text; NULL if it may be. */
 const char *encoding_foreign(const char *p, size_t n);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * base/error.h - the closed list of ways in which Trefoil can fail.
  *
- * Every function that can fail returns `enum err` and is marked MUST_CHECK. Where a failure is
- * noticed its particulars are logged (which file, line, field, peer); the code that is returned
- * says only of what kind it was. error_text() puts the kind into words, with what to do about it.
+ * Every function that can fail returns `enum err` and is marked MUST_CHECK. Whatever notices a
+ * failure logs the particulars (which file, line, field, peer); the code that it returns gives only
+ * the kind of failure. error_text() puts the kind into words, with what to do about it.
  */
 #ifndef TREFOIL_BASE_ERROR_H
 #define TREFOIL_BASE_ERROR_H
@@ -38,13 +38,13 @@ enum err {
 const char *error_text(enum err e);
 
 /*
- * A variable that is cleared or freed where its scope ends, by a function of its address:
+ * Clears or frees a variable at the end of its scope, by a function that gets its address:
  *     struct bytes text CLEAN(bytes_clear) = {0};
- * It may be there for that alone, like a mark of the scratch.
+ * It may exist for that alone, like a mark of the scratch.
  */
 #define CLEAN(function) __attribute__((cleanup(function), unused))
 
-/* Returns from the calling function on failure, where nothing has to be undone but by CLEAN(). */
+/* Returns from the calling function on failure, where only CLEAN() has anything to undo. */
 #define TRY(expression)                                                                            \
     do {                                                                                           \
         enum err try_error = (expression);                                                         \

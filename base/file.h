@@ -31,7 +31,7 @@ enum err file_write(const char *path, unsigned mode, const void *p, size_t n,
                     struct log *log) MUST_CHECK;
 
 /*
- * The same piece by piece, for what is too long for memory. file_draft_end() puts the file in place
+ * The same piece by piece, for a file too long for memory. file_draft_end() puts the file in place
  * if `e` is ERR_OK and removes it otherwise; it returns `e`, or its own failure.
  */
 struct file_draft {
@@ -45,27 +45,27 @@ enum err file_draft_open(struct file_draft *draft, const char *path, unsigned mo
 enum err file_draft_write(const struct file_draft *draft, const void *p, size_t n) MUST_CHECK;
 enum err file_draft_end(struct file_draft *draft, enum err e) MUST_CHECK;
 
-/* file_write(), but where a file is there it stays: ERR_REFUSED, not logged. */
+/* file_write(), but it never replaces a file: ERR_REFUSED, not logged. */
 enum err file_write_new(const char *path, unsigned mode, const void *p, size_t n,
                         struct log *log) MUST_CHECK;
 
 /*
- * Appends lines, each with its end, or makes the file, of mode 0600. They are on disk when this
- * returns. Where a crash has cut the last line, they begin on a new one. Two processes may append
- * at the same time.
+ * Appends lines, each with its line end. A file that is missing is made, with mode 0600. The lines
+ * are on disk when this returns. If a crash has cut the last line of the file, they begin on a new
+ * one. Two processes may append at the same time.
  */
 enum err file_append(const char *path, const char *lines, struct log *log) MUST_CHECK;
 
 /* Writes all n bytes to an open file; -1, with errno, if it cannot. */
 int file_write_all(int fd, const void *p, size_t n) MUST_CHECK;
 
-/* Brings a changed name in a folder to disk. */
+/* Syncs the folder of `path`, so that a changed name in it is on disk. */
 enum err file_sync_folder_of(const char *path, struct log *log) MUST_CHECK;
 
-/* Makes one folder of mode 0700 unless it is there. */
+/* Makes one folder with mode 0700 unless it exists. */
 enum err file_folder(const char *path, struct log *log) MUST_CHECK;
 bool file_is_there(const char *path);
-/* Removes these files (a NULL-ended list) from a folder, and the folder if it is empty then. */
+/* Removes these files (a NULL-ended list) from a folder, and then the folder if it is empty. */
 void file_drop_folder(const char *path, const char *const *names);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * base/line.h - a text taken line by line, and the one way to say which line is wrong.
+ * base/line.h - reads a text line by line, and says which line is wrong.
  *
  * Lines lose their ends, "\n" or "\r\n". A NUL within a line becomes a character that no format
- * has, so that a damaged line is never taken for the whole one that it begins as.
+ * has, so that a damaged line cannot pass for a shorter, valid one.
  */
 #ifndef TREFOIL_BASE_LINE_H
 #define TREFOIL_BASE_LINE_H
@@ -20,21 +20,21 @@ struct line_reader {
     bool cut;          /* that line has no end */
 };
 
-/* Begins to read a file of at most `limit` bytes; a copy of a text, which messages call `path`. */
+/* Begin to read a file of at most `limit` bytes; a copy of a text, which messages call `path`. */
 enum err line_file(struct line_reader *r, const char *path, size_t limit,
                    struct log *log) MUST_CHECK;
 enum err line_text(struct line_reader *r, const char *path, const void *text, size_t n,
                    struct log *log) MUST_CHECK;
 void line_clear(struct line_reader *r);
 
-/* The next line, for the caller to take apart; NULL where it is missing, which counts as well. */
+/* The next line, for the caller to take apart; NULL at the end, which `number` counts as well. */
 char *line_next(struct line_reader *r);
-/* Whether it is empty or a comment: one that is whole, or what stood there would be lost. */
+/* Whether it is empty or a comment, but not a damaged one: what stood there would be lost. */
 bool line_says_nothing(const char *line);
-/* What a line has after `word` and a space; NULL if it does not begin with them. */
+/* The rest of a line after `word` and a space; NULL if it does not begin with them. */
 char *line_value(char *line, const char *word);
 
-/* Logs what is wrong, after the file's name and the line's number; is `e`. */
+/* Logs what is wrong, after the file's name and the line's number; returns `e`. */
 enum err line_fail(const struct line_reader *r, enum err e, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
 

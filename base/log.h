@@ -5,7 +5,7 @@
  * printf's, and a mismatch does not compile: shares are struct types, so no share can be passed to
  * a log call (tests/nocompile proves it). A NULL log swallows everything.
  *
- * A line may hold what others say. Characters that could steer a terminal become `?`, and what
+ * A line may quote what others say. Characters that could steer a terminal become `?`, and what
  * follows a line end is indented, so that nobody can forge a line.
  */
 #ifndef TREFOIL_BASE_LOG_H
@@ -25,8 +25,8 @@ struct log {
     size_t buffer_size;      /* bytes in buffer, the NUL counted */
     enum log_level level;    /* lines above this level are dropped */
     struct log_meter *meter; /* bounds what goes to `file`; NULL: nothing does */
-    const char *prefix;      /* stands before each line, or NULL */
-    bool dated;              /* the time in UTC stands before each line */
+    const char *prefix;      /* goes before each line, or NULL */
+    bool dated;              /* the time in UTC goes before each line */
     /* Called before a line goes to `file`, for instance to clear a display there; or NULL. */
     void (*before)(void *self);
     void *self;
@@ -35,7 +35,7 @@ struct log {
 #define LOG_FORMAT __attribute__((format(printf, 2, 3)))
 
 void log_error(struct log *log, const char *format, ...) LOG_FORMAT;
-/* The same, and is `e`: for what notices a failure and returns it. */
+/* The same, and returns `e`: for code that notices a failure and returns it. */
 enum err log_fail(struct log *log, enum err e, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 3, 4)));
 void log_warn(struct log *log, const char *format, ...) LOG_FORMAT;
@@ -43,9 +43,9 @@ void log_info(struct log *log, const char *format, ...) LOG_FORMAT;
 void log_debug(struct log *log, const char *format, ...) LOG_FORMAT;
 
 /*
- * Bounds the log of a program that runs for months, and some of whose lines others cause. Of each
- * kind of line (each format) `at_once` go to the file at once, and one in LOG_METER_S seconds in
- * the long run. The rest is counted; after a minute the number is told, with the last of them.
+ * Bounds the log of a program that runs for months while others can cause some of its lines. Of
+ * each kind of line (each format) `at_once` go to the file at once, and one in LOG_METER_S seconds
+ * in the long run. The rest are counted; after a minute the log tells how many, with the last one.
  * Threads, and copies of a log, may share a meter.
  */
 #define LOG_METER_S 10
@@ -56,7 +56,7 @@ void log_meter_free(struct log *log);
 /* Logs what was counted; call it now and then. */
 void log_tend(struct log *log);
 
-/* The first message of a log's buffer, without its level; the buffer is cut behind it. */
+/* The first message of a log's buffer, without its level; the buffer is cut after it. */
 const char *log_first(char *buffer);
 
 #endif

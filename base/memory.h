@@ -17,19 +17,19 @@
 
 void *memory_array(size_t count, size_t size) MEMORY_OWNED;
 
-/* The same for `count` of what a pointer points to, with ERR_NOMEM in place of NULL. */
+/* The same for `count` objects of the pointer's type, with ERR_NOMEM instead of NULL. */
 #define memory_new(address_of_pointer, count)                                                      \
     memory_new_array((void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
 enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) MUST_CHECK;
 
-/* Gives what one pointer owns to another of its kind, as the last step of making it. ERR_OK. */
+/* Gives what one pointer owns to another of its type, as the last step of making it. ERR_OK. */
 #define memory_hand_over(to, from) memory_move((void *)(true ? (to) : (from)), (void *)(from))
 enum err memory_move(void *to, void *from) MUST_CHECK;
 
 /* Grows to `count` elements; the old block stays valid on ERR_NOMEM. New bytes are not zeroed. */
 #define memory_extend(address_of_pointer, count)                                                   \
     memory_extend_array((void *)(address_of_pointer), NULL, (count), sizeof **(address_of_pointer))
-/* Only if *room is below `count`, and then by half as much again, for elements that come singly. */
+/* Only if *room is below `count`, and then by half as much again: for elements added one by one. */
 #define memory_room(address_of_pointer, room, count)                                               \
     memory_extend_array((void *)(address_of_pointer), (room), (count),                             \
                         sizeof **(address_of_pointer))
@@ -50,7 +50,7 @@ void memory_release(void *address_of_pointer);
     memory_wipe_release((void *)(address_of_pointer), (bytes))
 void memory_wipe_release(void *address_of_pointer, size_t bytes);
 
-/* Returns memory that the C library keeps to the system; for use after much was freed. */
+/* Returns to the system the memory that the C library keeps; for use after much was freed. */
 void memory_give_back(void);
 
 #endif

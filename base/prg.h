@@ -20,11 +20,11 @@ void prg_free(struct prg **prg);
 
 /* The next n bytes of the stream. */
 enum err prg_fill(struct prg *prg, void *p, size_t n) MUST_CHECK;
-/* The same, XORed to what p holds. */
+/* The same, XORed with what p holds. */
 enum err prg_xor(struct prg *prg, void *p, size_t n) MUST_CHECK;
 
 /*
- * p = p ^ the first n bytes of the stream of a key that serves once, such as the seed of an upload.
+ * p = p ^ the first n bytes of the stream of a key that is used once, such as an upload's seed.
  */
 enum err prg_xor_once(const uint8_t key[16], void *p, size_t n) MUST_CHECK;
 /* The same with the bytes of that stream from `from` on. */

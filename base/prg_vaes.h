@@ -1,6 +1,6 @@
 /*
- * base/prg_vaes.h - AES-128-CTR by VAES, for prg.c. All are safe to call only where
- * processor_has_wide_ciphers(), and the processor runs the set that a name ends with.
+ * base/prg_vaes.h - AES-128-CTR by VAES, for prg.c. Call these only where
+ * processor_has_wide_ciphers() is true and the processor runs the set that the name ends with.
  */
 #ifndef TREFOIL_BASE_PRG_VAES_H
 #define TREFOIL_BASE_PRG_VAES_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PRG_CHUNK ((size_t)512) /* bytes that are made together */
+#define PRG_CHUNK ((size_t)512) /* bytes made together */
 
 struct prg_schedule {
     uint8_t round[11][16];
@@ -17,7 +17,7 @@ struct prg_schedule {
 #if defined(__x86_64__)
 void prg_vaes_schedule(struct prg_schedule *schedule, const uint8_t key[16]);
 
-/* `chunks` of the stream from `chunk` on: to `out`, XORed to what `in` holds (or NULL). */
+/* Puts `chunks` of the stream, from number `chunk` on, into `out`, XORed with `in` (or NULL). */
 void prg_vaes_avx2(const struct prg_schedule *schedule, uint64_t chunk, uint8_t *out,
                    const uint8_t *in, size_t chunks);
 void prg_vaes_avx512(const struct prg_schedule *schedule, uint64_t chunk, uint8_t *out,

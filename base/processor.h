@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Each set has what those before it have. */
+/* Each set includes those before it. */
 enum processor { PROCESSOR_PORTABLE, PROCESSOR_AVX2, PROCESSOR_AVX512, PROCESSOR_SETS };
 
 /* "portable", "avx2" or "avx512" */
@@ -14,13 +14,13 @@ const char *processor_name(enum processor set);
 
 bool processor_runs(enum processor set);
 
-/* Instructions of their own, which come with some processors of a set. */
+/* Further instructions, which only some processors of a set have. */
 bool processor_has_wide_products(void); /* VPCLMULQDQ */
 bool processor_has_wide_ciphers(void);  /* VAES */
 
 /*
- * What the environment variable TREFOIL_KERNEL names, else the last set that this processor runs.
- * Where the variable is unknown or cannot run here: the last one, and *problem is set to a sentence
+ * The set that the environment variable TREFOIL_KERNEL names, else the last one that this processor
+ * runs. If that name is unknown or cannot run here: the last one, and *problem is set to a sentence
  * for the caller to print (NULL otherwise; problem may be NULL).
  */
 enum processor processor_best(const char **problem);

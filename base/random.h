@@ -36,7 +36,7 @@ double random_double(struct random *r);              /* [0, 1), a multiple of 2^
 
 /*
  * n unit Gaussians, none beyond 8.7, for synthetic rows: several times as fast as random_gauss(),
- * whose tails and rounding are those that noise needs.
+ * which has the tails and rounding that noise needs.
  */
 void random_normals(struct random *r, double *z, size_t n);
 /* A unit Gaussian rounded to the lattice, as the multiple of 2^-20. */

@@ -1,6 +1,6 @@
 /*
  * base/terms.h - what the three servers of a study must agree on, as digests: one for each named
- * part, so that a difference can be named, and one over them all.
+ * part, so that a difference can be named, and one over all of them.
  */
 #ifndef TREFOIL_BASE_TERMS_H
 #define TREFOIL_BASE_TERMS_H

@@ -1,4 +1,4 @@
-/* base/text.h - text: made, taken apart; as UTF-8, and what of it could steer a terminal. */
+/* base/text.h - making and parsing text; UTF-8, and characters that could steer a terminal. */
 #ifndef TREFOIL_BASE_TEXT_H
 #define TREFOIL_BASE_TEXT_H
 
@@ -7,22 +7,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at `p`, or 0 if there is none. */
+/* The size of the UTF-8 character at `p` in bytes, or 0 if there is none. */
 size_t text_character(const char *p);
-/* Whether a terminal may obey such a character. Line ends are among them. */
+/* Whether a terminal may obey this character. Line ends are among those. */
 bool text_is_control(const char *p);
-/* Replaces those, and bytes that are not UTF-8, by `?`; line ends stay. */
+/* Replaces those, and bytes that are not UTF-8, with `?`; line ends stay. */
 void text_tame(char *text);
 
-/* Adds text as printf() makes it; the digits of n bytes in hexadecimal. */
+/* Add text as printf() makes it; the hexadecimal digits of n bytes. */
 void text_put(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_put_hex(struct bytes *b, const void *p, size_t n);
-/* The n bytes of a text of 2n such digits and nothing else; false for another text. */
+/* Reads n bytes from a text of 2n such digits and nothing else; false for any other text. */
 bool text_hex(const char *text, void *out, size_t n);
 
 /*
- * Where the value of the line that begins with `word` and a space starts, or NULL. It reaches to
- * the line's end.
+ * Finds the line that begins with `word` and a space: where its value starts, or NULL. The value
+ * reaches to the end of the line.
  */
 char *text_value(char *text, const char *word);
 

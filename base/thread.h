@@ -13,10 +13,10 @@ struct thread {
     bool started;
 };
 
-/* ERR_SYSTEM, with words, where the system has no more. */
+/* ERR_SYSTEM, logged, where the system has no more. */
 enum err thread_start(struct thread *thread, void *(*go)(void *), void *self,
                       struct log *log) MUST_CHECK;
-/* Waits until it has ended; does nothing where it was not started, or was joined. */
+/* Waits until it has ended; does nothing if it was not started, or was joined already. */
 void thread_join(struct thread *thread);
 
 #endif

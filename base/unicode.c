@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of a text's first character if that is white space or has no width; else 0. */
+/* The size of a text's first character if that is white space or has no width; else 0. */
 static size_t space(const char *text)
 {
     static const char *const wide[] = {

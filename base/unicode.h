@@ -1,6 +1,6 @@
 /*
- * base/unicode.h - texts that people take for the same, made the same bytes. Unicode's tables are
- * utf8proc's; where that was absent when this was built, texts of ASCII alone are made.
+ * base/unicode.h - gives the same bytes to texts that people take for the same. Unicode's tables
+ * are utf8proc's; a build without that library converts only texts in ASCII.
  */
 #ifndef TREFOIL_BASE_UNICODE_H
 #define TREFOIL_BASE_UNICODE_H
@@ -9,8 +9,8 @@
 
 struct unicode_form {
     bool composed;  /* the form NFC */
-    bool caseless;  /* full case folding: letters that differ in case alone are alike */
-    bool spaceless; /* without white space, also that of no width */
+    bool caseless;  /* full case folding: letters that differ only in case become alike */
+    bool spaceless; /* without white space, including that of zero width */
 };
 
 /*
@@ -19,7 +19,7 @@ struct unicode_form {
  */
 enum err unicode_put(struct bytes *out, const char *text, struct unicode_form form) MUST_CHECK;
 
-/* For unicode.c: text in UTF-8, composed or caseless; NUL-ended. */
+/* For unicode.c alone: `text` is UTF-8, NUL-ended; the form is composed or caseless. */
 enum err unicode_map(struct bytes *out, const char *text, struct unicode_form form) MUST_CHECK;
 
 #endif

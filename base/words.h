@@ -17,7 +17,7 @@ struct phrase words_bytes(uint64_t bytes);
 /* How many characters of UTF-8 a text has; how many bytes its first `characters` take. */
 size_t words_length(const char *text);
 size_t words_prefix(const char *text, size_t characters);
-/* Pads a text to so many columns, of a character each, or cuts it, with ".." at its end. */
+/* Pads a text to so many columns, a character each, or cuts it and ends it with "..". */
 void words_fit(char *out, size_t size, const char *text, size_t columns);
 
 /* As %g, but 1e-6 for 1e-06. */

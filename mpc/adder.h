@@ -20,8 +20,8 @@ enum err adder_save(struct party *p, struct planes *sum, struct planes *carry,
                     const struct planes *z) MUST_CHECK;
 
 /*
- * The generate bit of the whole of g, p (plane 0 lowest), destroying them: the carry out of that
- * many positions. 2(w-1) - ceil(log2 w) ANDs, ceil(log2 w) rounds.
+ * out = the generate bit of all of g, p (plane 0 lowest), which are destroyed: the carry out of
+ * that many positions. 2(w-1) - ceil(log2 w) ANDs, ceil(log2 w) rounds.
  */
 enum err adder_carry(struct party *p, struct bits out, struct planes *g,
                      struct planes *propagate) MUST_CHECK;

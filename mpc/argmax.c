@@ -86,7 +86,7 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
     return log_fail(
         p->log, ERR_RANGE,
         "selection: %zu indices look largest instead of one. Chance does that less than once "
-        "in 2^52: a server departs from the protocol, or its memory is faulty. Compare the "
+        "in 2^47: a server departs from the protocol, or its memory is faulty. Compare the "
         "three servers' programs and machines before the run goes on",
         zeros);
 }

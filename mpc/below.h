@@ -1,18 +1,18 @@
 /*
- * mpc/below.h - [u < t] for bit-sliced u against public constants t, one constant a plane of
+ * mpc/below.h - [u < t] for bit-sliced u against public constants t, one constant for each plane of
  * results.
  *
- * Positions join in pairs to groups, from single ones on. A group knows G = [u < t on it] and L =
- * [u <= t on it]:
+ * Positions join in pairs into groups, starting from single ones. A group knows G = [u < t on it]
+ * and L = [u <= t on it]:
  *
  *   G = G_high ^ (G_high ^ L_high) G_low        L = G_high ^ (G_high ^ L_high) L_low
  *
  * On a group where t has only zeros G is 0, and where it has only ones L is 1, so that a lower
- * group of the kind takes one product, not two. Positions below t's lowest one decide nothing and
- * are not looked at. Constants of few runs of digits cost about one AND a position, others 1.3,
- * where a carry takes 1.9 for any.
+ * group of that kind takes one product, not two. Positions below t's lowest one decide nothing and
+ * are not looked at. Constants with few runs of equal digits cost about one AND a position, others
+ * 1.3; a carry takes 1.9 for any.
  *
- * Rounds: ceil(log2) of the most positions of a constant. LEAKS: nothing.
+ * Rounds: ceil(log2) of the most positions of any constant. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_BELOW_H
 #define TREFOIL_MPC_BELOW_H
@@ -28,7 +28,7 @@ unsigned below_ands(uint64_t constant, unsigned width);
 
 /*
  * Plane c of out = [u_c < constant[c]]; constants are below 2^width. `complement` holds the
- * complements of the positions that are looked at, of one constant after the other, from the lowest
+ * complements of the positions that are looked at, for one constant after another, from the lowest
  * up.
  */
 enum err below_constants(struct party *p, struct planes *out, const struct planes *complement,

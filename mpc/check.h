@@ -3,7 +3,7 @@
  *
  * A party with a check notes every relation that must hold between components as they are stored,
  * and proves all of them at once, in a flush, before it opens a value. So if one server alters
- * whatever it sends, the two others open what they would have opened without it, or nothing at
+ * anything that it sends, the two others open what they would have opened otherwise, or nothing at
  * all; docs/protocols.md has the theorem. A party without a check (p->check is NULL) sends not a
  * byte more. Relations are noted, of bits and of numbers:
  *
@@ -28,23 +28,24 @@
 
 #include <stdbool.h>
 
-#define CHECK_PRODUCTS 104 /* most of a relation */
+#define CHECK_PRODUCTS 104 /* most in a relation */
 
 /*
  * A server that knows a coin may hang up, and try again in another session. So whoever makes the
- * check counts tries, where they last. Each is called by the thread of the lane that it is about.
+ * check counts the tries, in a place that lasts. Each function is called by the thread of the lane
+ * that it concerns.
  */
 struct check_guard {
-    enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error keeps it back */
-    enum err (*end)(void *self);   /* that one was accepted, and what rode with it opened */
+    enum err (*begin)(void *self); /* a flush: before a coin of it leaves; an error holds it back */
+    enum err (*end)(void *self);   /* that flush was accepted, and what rode with it opened */
     void (*failed)(void *self);    /* something does not fit, in a flush or outside of one */
     void *self;
-    /* Lane 0, ahead of its flush and of those beside it; an error, at all three alike, keeps them
+    /* Lane 0, before its flush and those beside it; an error, the same at all three, holds them
      * back. May play a round. NULL: nobody is asked. */
     enum err (*ready)(void *self);
 };
 
-/* Zeros stand for what is said here; other values are for tests. */
+/* Zeros stand for the values given here; other values are for tests. */
 struct check_limits {
     size_t log;               /* bytes: a move that passes them is followed by a flush; 192 MiB */
     size_t groups;            /* of 512 elements: more are folded before the last fold; 1024 */
@@ -54,19 +55,19 @@ struct check_limits {
 /* Makes p->check, which is freed with the party. */
 enum err check_new(struct party *p, const struct check_limits *limits) MUST_CHECK;
 void check_free(struct check **check);
-/* Bytes of the log of each lane of a process that has so many, where limits->log is 0. */
+/* The bytes of each lane's log in a process with so many lanes, where limits->log is 0. */
 size_t check_log_share(size_t lanes);
 
 /*
- * Proves what is noted; nothing happens where that is nothing. ERR_CHEAT: one of the two others
- * sent something that does not fit, which is logged, and the session has ended.
+ * Proves what is noted; does nothing if that is nothing. ERR_CHEAT: one of the two others sent
+ * something that does not fit, which is logged, and the session has ended.
  */
 enum err check_flush(struct party *p) MUST_CHECK;
 
 /*
- * Compares scripts, a round, where a server could have told the two others differently since they
- * were compared: before a component leaves whose holders might not have the same, or another lane
- * uses it. ERR_CHEAT as above.
+ * Compares scripts, in one round, if a server could have told the two others different things since
+ * the last comparison: before a component leaves whose holders might not have the same, or another
+ * lane uses it. ERR_CHEAT as above.
  *   all -> all    script                                    32 bytes each way
  */
 enum err check_agree(struct party *p) MUST_CHECK;
@@ -85,8 +86,8 @@ enum check_form {
 };
 
 /*
- * c x y, of numbers; with bits c 2^shift x y. A component that is NULL is zero. Bits stand as words
- * of 64, from bit 0 of the first on; they cost little to note and to prove.
+ * c x y, of numbers; with bits c 2^shift x y. A component that is NULL is zero. Bits are packed in
+ * words of 64, from bit 0 of the first on; they cost little to note and to prove.
  */
 struct check_product {
     struct operand x, y;
@@ -98,11 +99,11 @@ struct check_product {
 
 /*
  * Notes n relations of numbers modulo 2^K, where there is a check: the sum over l of c_l x_l y_l is
- * z. Relation q is of word q of each vector; with `start`, of words start[q] <= i < start[q+1] of
- * each x_l and y_l, none of them bits, all of whose products are added up, and of word q of z. A
- * value that is carried by one component alone is {v, NULL} or {NULL, v} at those who hold it. Sums
- * need no products: then z is zero. All is copied. A log that is full is proved: so a move notes
- * what it computed when its outputs are complete.
+ * z. Relation q has word q of each vector. With `start` it has words start[q] <= i < start[q+1] of
+ * each x_l and y_l, none of them bits, and adds up all their products; z is word q. A value that
+ * one component alone carries is {v, NULL} or {NULL, v} at those who hold it. A relation of sums
+ * needs no products: it says that z is zero. All is copied. A full log is proved at once: so a move
+ * notes what it computed when its outputs are complete.
  */
 enum err check_ring(struct party *p, enum ring ring, const struct check_product *products,
                     unsigned count, const size_t *start, struct operand z, size_t n) MUST_CHECK;
@@ -121,8 +122,8 @@ struct check_sums {
 };
 
 /*
- * Nothing without a check: bytes that all three must have alike, such as a digest of what they
- * compute on. The others' are compared before anything leaves that depends on them unmasked.
+ * Bytes that must be the same at all three, such as a digest of what they compute on. The others'
+ * are compared before anything leaves that depends on them unmasked. Does nothing without a check.
  */
 enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
 
@@ -133,7 +134,7 @@ enum err check_alike(struct party *p, const void *bytes, size_t n) MUST_CHECK;
  */
 enum err check_opened(struct party *p, bool fits) MUST_CHECK;
 
-/* Where the first failure was: in which phase, and within or behind which flush of the session. */
+/* Where the first failure was: in which phase, and within or after which flush of the session. */
 struct check_failure {
     bool failed;
     enum net_phase phase;
@@ -142,19 +143,20 @@ struct check_failure {
 struct check_failure check_failure(const struct party *p);
 
 /*
- * How many elements a move should have at most, of each of which it notes so many bytes: three
- * quarters of a log, a multiple of 64; any number where there is no check.
+ * The most elements that a move should have if it notes so many bytes for each: three quarters of a
+ * log, a multiple of 64; any number where there is no check.
  */
 size_t check_most(const struct party *p, size_t bytes);
 
 /*
- * Around jobs (crew_jobs()): nothing without a check. What lanes heard before is compared; a check
- * of the guard's begins with the jobs, and ends when all lanes have proved what they did in them.
+ * Around jobs (crew_jobs()); they do nothing without a check. What lanes heard before is compared.
+ * For the guard one check begins with the jobs, and ends when all lanes have proved what they did
+ * in them.
  */
 enum err check_begin_jobs(struct party *p) MUST_CHECK;
 enum err check_end_jobs(struct party *p, enum err e) MUST_CHECK;
 
-/* Nothing waits to be proved. */
+/* Whether nothing waits to be proved. */
 bool check_clean(const struct party *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a flush does with bits: sums of words, weighed, and then elements in their place. */
+/* What a flush does with bits: weighed sums of words, and then elements in their place. */
 #include "mpc/check_flush.h"
 
 #include <string.h>

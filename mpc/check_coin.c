@@ -1,5 +1,5 @@
 /*
- * What the three tell each other ahead of a proof: that they did and heard the same, and a coin
+ * What the three tell each other before a proof: that they did and heard the same, and a coin
  * that none of them could choose.
  */
 #include "mpc/check_private.h"

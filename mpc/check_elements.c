@@ -1,4 +1,4 @@
-/* What a flush proves of numbers as elements modulo a prime, block by block. */
+/* What a flush proves about numbers as elements modulo a prime, block by block. */
 #include "mpc/check_prime.h"
 
 #include <string.h>

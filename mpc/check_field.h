@@ -9,7 +9,7 @@
 /* weight[a] = the product over v of r[v] where bit v of a is 1, else 1 + r[v]. */
 void check_row_weights(uint64_t weight[KERNEL_ROWS], const uint64_t r[CHECK_DIGITS]);
 
-/* The value at r of what has these values at the points: a product of two multilinear functions. */
+/* The value at r of a product of two multilinear functions that has these values at the points. */
 uint64_t check_value_at(const uint64_t values[KERNEL_POINTS], const uint64_t r[CHECK_DIGITS]);
 
 /* The sum of weight[a] times the value at row a. */

@@ -1,6 +1,6 @@
 /*
- * The flush: all relations of the log at once, in GF(2^64). Sums at points, masked, become shares;
- * a coin; each side of the products is folded by it, 64 values to one; and again, until the last
+ * The flush: all relations of the log at once, in GF(2^64). Sums at points, masked, become shares.
+ * Then each side of the products is folded by a coin, 64 values to one. This repeats until the last
  * fold's columns, masked by random ones, are opened and multiplied in the clear.
  */
 #include "mpc/check_flush.h"

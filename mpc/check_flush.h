@@ -1,4 +1,4 @@
-/* mpc/check_flush.h - a flush on its way; see mpc/check_flush.c. For mpc/check*.c alone. */
+/* mpc/check_flush.h - a flush in progress; see mpc/check_flush.c. For mpc/check*.c alone. */
 #ifndef TREFOIL_MPC_CHECK_FLUSH_H
 #define TREFOIL_MPC_CHECK_FLUSH_H
 
@@ -6,15 +6,15 @@
 #include "mpc/check_prime.h"
 
 #define FLUSH_CACHED ((size_t)16) /* groups of one product that stay in the second-level cache */
-#define FLUSH_REMAINDERS 8        /* most: one of the bits, one a fold */
+#define FLUSH_REMAINDERS 8        /* most: one for the bits, one for each fold */
 
 struct pair {
     uint64_t a, b;
 };
 
 /*
- * Elements: products of four groups each, u_a, u_b, v_a, v_b. U is u times a weight that its column
- * has: 8 for `alike` products, then the next.
+ * Elements: products of four groups each, u_a, u_b, v_a, v_b. U is u times the weight of its
+ * column: 8 for `alike` products, then the next 8.
  */
 struct stretch {
     uint64_t *x;
@@ -27,7 +27,7 @@ struct stretch {
 struct columns {
     size_t n, done; /* done: whose products with elements have been added up */
     struct share64 r, s;
-    uint64_t *sides; /* of each 8 columns those of S, then of R */
+    uint64_t *sides; /* for every 8 columns those of S, then of R */
 };
 
 struct flush {
@@ -47,14 +47,14 @@ struct flush {
     struct beside beside;
 };
 
-/* What the three of a fold send: sums at points, and of the last one what belongs to the masks. */
+/* What the three send in a fold: sums at points, and in the last one what belongs to the masks. */
 struct sums {
     uint64_t point[KERNEL_POINTS], cross[KERNEL_ROWS], square;
 };
 
 /*
- * The first part: sums of bits, with what rides along, their remainder, and elements in their
- * place, whose products add up to f->z; then the sums of these.
+ * The first part: sums of bits, with what rides along; their remainder; elements in their place,
+ * whose products add up to f->z; then the sums of these.
  */
 enum err flush_bits(struct flush *f, struct sums sums[2]) MUST_CHECK;
 
@@ -66,7 +66,7 @@ enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
 enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS],
                           uint64_t weight[KERNEL_ROWS]) MUST_CHECK;
 
-/* Of both components: the value at a point; the sum of weighed rows. */
+/* For both components: the value at a point; the sum of weighed rows. */
 struct pair flush_value_at(const struct sums sums[2], const uint64_t r[CHECK_DIGITS]);
 struct pair flush_sum_of_rows(const struct sums sums[2], const uint64_t weight[KERNEL_ROWS]);
 

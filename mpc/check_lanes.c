@@ -1,7 +1,7 @@
 /*
  * A check of a server with lanes (mpc/crew.h): each lane has one of its own, with its own script
  * and coins, and proves what it notes when its log is full. What lane 0 does between two runs of
- * its crew it does for all: so nothing is opened before all have proved, side by side, and no lane
+ * its crew, it does for all: so nothing is opened before all have proved, side by side, and no lane
  * uses what another one made before all have compared what they heard. Jobs (crew_jobs()) end with
  * a flush of each lane's own.
  */

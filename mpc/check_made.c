@@ -1,4 +1,4 @@
-/* Sides that are made of two factors: the second half of check_matrix.h. */
+/* Sides that are made from two factors: the second half of check_matrix.h. */
 #include "mpc/check_fold.h"
 #include "mpc/scratch.h"
 

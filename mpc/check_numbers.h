@@ -1,24 +1,23 @@
 /*
  * mpc/check_numbers.h - the log of relations between numbers, as components modulo 2^K.
  *
- * Relations of a ring are counted from 0. A record has products of words, and z of relations or
+ * Relations of a ring are counted from 0. A record has products of words, and z of its relations or
  * none:
  *
- *   in a row     word i of its products and of z is of relation `relation` + i
- *   of one       all its words are of that relation; no z
+ *   in a row     word i of its products and of z belongs to relation `relation` + i
+ *   of one       all its words belong to that relation; no z
  *
- * Of each vector only those components stand that are not zero. Factors c are part of x where that
- * has words; z stands with its sign changed. Records stand one after the other in chunks.
- * What is noted at once is cut into records at multiples of 64 words, so that tiles of 64 are the
- * same at all servers. A flush overwrites factors of 64 or 128 bits by elements, which stand in the
- * first words of a vector.
+ * Only components that are not zero are stored. Factors c are part of x where that has words; z has
+ * its sign changed. Records follow one another in chunks. What one call notes is cut into records
+ * at multiples of 64 words, so that tiles of 64 are the same at all servers. A flush overwrites
+ * factors of 64 or 128 bits with elements, in the first words of a vector.
  */
 #ifndef TREFOIL_MPC_CHECK_NUMBERS_H
 #define TREFOIL_MPC_CHECK_NUMBERS_H
 
 #include "mpc/check_chunks.h"
 
-#define NUMBERS_PRODUCTS 8             /* most of a record */
+#define NUMBERS_PRODUCTS 8             /* most in a record */
 #define NUMBERS_MOST ((size_t)1 << 26) /* products of a flush, and relations of a ring */
 #define NUMBERS_RINGS (RING_128 + 1)
 
@@ -67,11 +66,11 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
 void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
                         size_t n);
 
-/* The record at a place, which is then behind it; false at the end. */
+/* The record at a place, which then moves past it; false at the end. */
 bool check_numbers_next(const struct check_numbers *log, struct check_place *place,
                         struct check_record *record);
 
-/* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or where they stand. */
+/* Words [at, at + n) of a vector of a ring of up to 64 bits, in `room` or in place. */
 #define NUMBERS_TILE 64
 const uint64_t *check_numbers_words(enum ring ring, const void *v, size_t at, size_t n,
                                     uint64_t room[NUMBERS_TILE]);

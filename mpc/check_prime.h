@@ -1,10 +1,10 @@
 /*
- * mpc/check_prime.h - the part of a flush that proves claims on numbers, modulo a prime p; for
- * mpc/check*.c alone. It goes beside that of bits, in the same rounds.
+ * mpc/check_prime.h - the part of a flush that proves claims about numbers, modulo a prime p; for
+ * mpc/check*.c alone. It runs beside that of bits, in the same rounds.
  *
  * A product of relation q of a ring is an element: U = kappa theta_q(y) x, V = y, whichever of them
  * has the factor of bits. So is a column of what matrices are folded to: U = 2 kappa f(y), V =
- * g(y). The sum of U V is Z, what all claims come to at y. 64 elements are a block: 16 rows of 4
+ * g(y). The sum of U V is Z, the value of all claims at y. 64 elements are a block: 16 rows of 4
  * columns.
  */
 #ifndef TREFOIL_MPC_CHECK_PRIME_H
@@ -17,16 +17,16 @@
 #define PRIME_BLOCK ((size_t)PRIME_ROWS * PRIME_COLUMNS)
 #define PRIME_DIGITS 4
 #define PRIME_POINTS 81     /* 3^4 */
-#define PRIME_REMAINDERS 16 /* most: one a fold */
+#define PRIME_REMAINDERS 16 /* most: one for each fold */
 
-/* Sums at points, and of the last fold what belongs to the masks. */
+/* Sums at points, and in the last fold what belongs to the masks. */
 struct prime_sums {
     uint64_t point[PRIME_POINTS], cross[PRIME_ROWS], square;
 };
 
 /*
  * Element 4 a + s is row a of column s: its u_a, u_b, v_a, v_b, each any word of its residue. A
- * vector that is NULL is zero; the protocol alone says which are.
+ * vector that is NULL is zero; only the protocol decides which are.
  */
 struct prime_block {
     uint64_t x[4][PRIME_BLOCK];
@@ -45,7 +45,7 @@ struct check_prime {
     struct prime_block *block;  /* what is left to fold; NULL: columns, then the log's products */
     struct prime_block *column; /* of `strips` of what matrices are folded to */
     size_t strips;
-    bool made;            /* elements of long words, which stand in the log in their place */
+    bool made;            /* elements of long words, which are in the log in their place */
     size_t blocks, words; /* words of all claims; 0: nothing is noted */
     uint64_t z[2], remainder[PRIME_REMAINDERS][2]; /* by component */
     unsigned remainders;
@@ -56,7 +56,7 @@ struct check_prime {
     uint64_t r[PRIME_DIGITS], zeta;
 };
 
-/* A message beside that of bits: what goes to the last server, and what comes from the next. */
+/* A message beside that of bits: what goes to the previous server, and comes from the next. */
 struct beside {
     void *out, *in;
     size_t bytes;
@@ -64,7 +64,7 @@ struct beside {
 
 /*
  * With the first coin: weights and claims, which go beside. With each later coin what is due then:
- * a prime and a point; the points of folds. Nothing where nothing is noted.
+ * a prime and a point; the points of folds. They do nothing where nothing is noted.
  */
 enum err check_prime_claim(struct check_prime *n, struct prg *weights,
                            struct beside *beside) MUST_CHECK;
@@ -74,7 +74,7 @@ enum err check_prime_coin(struct check_prime *n, struct prg *weights) MUST_CHECK
 enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside) MUST_CHECK;
 enum err check_prime_fold(struct check_prime *n) MUST_CHECK;
 
-/* The elements of columns, once there is a prime. */
+/* Makes the elements of columns, once there is a prime. */
 enum err check_prime_columns(struct check_prime *n) MUST_CHECK;
 
 /* Calls with each block of elements, in order. */
@@ -83,7 +83,7 @@ typedef void check_prime_block_fn(struct check_prime *n, const struct prime_view
 void check_prime_each_block(struct check_prime *n, check_prime_block_fn *call, void *arg);
 
 /*
- * What is opened of each component, in words; what the three add up to; and whether that holds.
+ * What is opened of each component, in words; the sum of the three; and whether that holds.
  */
 size_t check_prime_opened(const struct check_prime *n);
 void check_prime_put(struct check_prime *n, uint64_t *a, uint64_t *b);

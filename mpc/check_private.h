@@ -25,9 +25,9 @@ struct check {
     uint64_t flushes;
     struct check_failure failure;
     EVP_MD_CTX *heard[3]; /* what each server has sent to both others in this round */
-    bool apart;           /* the others may have heard differently: scripts tell */
+    bool apart;           /* the others may have heard different things: scripts tell */
     bool rode;            /* products with a flush, which are not opened yet */
-    bool in_jobs;         /* lane 0: what it is asked before a flush it has been asked */
+    bool in_jobs;         /* lane 0: it was already asked what it is asked before a flush */
 };
 
 /* --- script ----------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ enum err check_heard(const struct party *p) MUST_CHECK;
 /* check_agree() of one lane. */
 enum err check_agree_lane(struct party *p) MUST_CHECK;
 
-/* Asks or tells the guard, by one of its functions; ERR_OK where it has none. */
+/* Asks or tells the guard, through one of its functions; ERR_OK where it has none. */
 static inline enum err check_guard(const struct check_guard *guard, enum err (*call)(void *self))
 {
     return call != NULL ? call(guard->self) : ERR_OK;
@@ -89,7 +89,7 @@ struct check_ride {
     struct share64 x, y, z;
 };
 
-/* Proves what is noted where that is more than the limit: at the end of a move. */
+/* Proves what is noted if that is more than the limit: at the end of a move. */
 enum err check_if_full(struct party *p) MUST_CHECK;
 
 /* A flush that proves matrices, and the sides that are made, beside what is noted. */

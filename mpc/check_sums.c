@@ -1,4 +1,4 @@
-/* The sums of a fold: at points, of one side of products after another; and how they are shared. */
+/* The sums of a fold: at points, for one side of products after another; how they are shared. */
 #include "mpc/check_flush.h"
 
 #include <string.h>

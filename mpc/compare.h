@@ -10,8 +10,9 @@
 
 /*
  * out = bit width-1 of x modulo 2^width: the sign of a difference that fits in `width` bits,
- * signed. Server j knows u = x_j + x_(j+1), the two others t = x_(j+2), and the top bit of u + t is
- * the carry out of their digits and both top bits: move_carries(), then a tree over the digits.
+ * signed. Server j knows u = x_j + x_(j+1), the two others t = x_(j+2), and the top bit of u + t
+ * follows from the carry out of their digits and both top bits: move_carries(), then a tree over
+ * the digits.
  *
  * Up to 8192 lanes there are 8 digits of up to 6 bits, where that is enough, else 16 of up to 4.
  * With D digits, of N values each: 2 (N - 1) + 4 bits a digit over all servers, and a tree's 2(D-1)

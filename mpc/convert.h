@@ -1,7 +1,7 @@
 /*
  * mpc/convert.h - between numbers in the ring and numbers as bits.
  *
- * Lanes are in three parts; in part j server j has the role that knows x_j + x_(j+1).
+ * Lanes are divided into three parts; in part j server j has the role that knows x_j + x_(j+1).
  * LEAKS: nothing; every word sent is masked by a PRG that the receiver lacks.
  */
 #ifndef TREFOIL_MPC_CONVERT_H
@@ -10,14 +10,14 @@
 #include "mpc/adder.h"
 
 /*
- * x = u + t: u = x_j + x_(j+1) is known to server j, t = x_(j+2) to the two others. Here are the
- * low `digits` bits of what this server knows, plane by plane: of u in the part where it is j,
+ * x = u + t: u = x_j + x_(j+1) is known to server j, t = x_(j+2) to the two others. Gives the low
+ * `digits` bits of what this server knows, plane by plane: of u in the part where it is j,
  * elsewhere of t. Local.
  */
 void convert_known(const struct party *p, uint64_t *planes, unsigned digits, struct share64 x);
 
 /*
- * out = the low out.width bits of x: j inputs u's, t's cost nothing, and an adder.
+ * out = the low out.width bits of x: j inputs u's, t's cost nothing, and an adder follows.
  *   j -> j+1   bits of u ^ F                        width bits a lane over all servers
  * 2 + ceil(log2(width - 1)) rounds.
  */
@@ -33,7 +33,7 @@ enum err convert_to_ring64(struct party *p, struct share64 out, const struct pla
 
 /*
  * The numbers of x and those of y in the rounds of one call: out has room for twice the words of x,
- * as lanes; x's numbers stand first, y's from half of it on.
+ * as lanes; x's numbers come first, y's from the middle on.
  */
 enum err convert_two_to_ring64(struct party *p, struct share64 out, const struct planes *x,
                                const struct planes *y) MUST_CHECK;

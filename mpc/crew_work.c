@@ -1,5 +1,5 @@
 /*
- * What crews are given: tiles and jobs. This stands above the check, which asks the same lanes by
+ * What crews are given: tiles and jobs. This is above the check, which asks the same lanes through
  * mpc/crew.c: lanes agree on what they heard before they start, and jobs end with a proof.
  */
 #include "mpc/crew.h"

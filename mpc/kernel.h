@@ -2,15 +2,15 @@
  * mpc/kernel.h - the local share algebra: what a server computes between two messages.
  *
  * Pure functions on words, in one table for each instruction set; all tables give identical bytes.
- * A table is chosen once, by kernel_best(), and hangs off `struct party`; nothing is compiled for
- * more than the baseline but the functions of a table, each with its own target attribute.
+ * A table is chosen once, by kernel_best(), and hangs off `struct party`; only the functions of a
+ * table are compiled for more than the baseline, each with its own target attribute.
  *
  *   portable   any processor
  *   avx2       AVX2, BMI2, PCLMULQDQ; a table of its own where there is VPCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose, linear16 and
- * matrix16 take any alignment. An output may be an input at the same position, nothing else may
+ * matrix16 take any alignment. An output may be an input at the same position; nothing else may
  * overlap. No branch or index depends on a word's value.
  */
 #ifndef TREFOIL_MPC_KERNEL_H
@@ -28,7 +28,7 @@
 #define KERNEL_GROUP ((size_t)KERNEL_ROWS * KERNEL_COLUMNS)
 #define KERNEL_POINTS 729 /* 3^6 */
 #define KERNEL_VALUE_LOW 31
-#define KERNEL_STRIP ((size_t)64) /* columns of what has 64 rows of 16 bits */
+#define KERNEL_STRIP ((size_t)64) /* columns of a strip of 64 rows of 16 bits */
 #define KERNEL_BUCKETS ((size_t)8 << 8)
 
 struct kernel {
@@ -72,25 +72,25 @@ struct kernel {
     /* out = in + x + y: the third component joins the two of an opening */
     void (*join64)(uint64_t *out, const uint64_t *in, const uint64_t *x, const uint64_t *y,
                    size_t n);
-    /* out[k] = in[i] for the k-th set bit i of a public mask, of which it returns the number. */
+    /* out[k] = in[i] for the k-th set bit i of a public mask; returns how many are set. */
     unsigned (*compress64)(uint64_t *out, const uint64_t *in, uint64_t mask);
     /*
-     * The bits that a public mask chooses of one word of each of `planes` planes, `in_stride` words
-     * apart, follow one another from lane `at` of planes `stride` words apart. Lanes from `at` on
-     * in its word must be zero, or `at` a multiple of 64.
+     * Takes the bits that a public mask chooses from one word of each of `planes` planes,
+     * `in_stride` words apart, and puts them one after another from lane `at` of planes `stride`
+     * words apart. Lanes from `at` on in its word must be zero, or `at` a multiple of 64.
      */
     void (*append)(uint64_t *out, size_t stride, size_t at, const uint64_t *in, size_t in_stride,
                    unsigned planes, uint64_t mask);
     /*
-     * What a carry needs of a digit b of `width` bits, whose planes are `bits`, and of planes y(1)
-     * .. y(2^width - 1), `stride` words apart:
+     * What a carry needs from a digit b of `width` bits, whose planes are `bits`, and from planes
+     * y(1) .. y(2^width - 1), `stride` words apart:
      *   g = y(b)    p = y(b) ^ y(b + 1)       with y(0) = 0 and y(2^width) = `last`
      */
     void (*digit)(uint64_t *g, uint64_t *p, const uint64_t *y, size_t stride, unsigned width,
                   const uint64_t *bits, size_t bits_stride, size_t words, bool last);
     /*
      * Bit k of row i goes to bit i of row k, in `count` matrices of 64 rows of 64 bits, in place.
-     * They stand one after the other.
+     * They follow one another.
      */
     void (*transpose)(uint64_t *m, size_t count);
     /* z ^= x y in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1 */
@@ -104,7 +104,7 @@ struct kernel {
     /*
      * For the check of relations (mpc/check.h), over GF(2^64). A group is 64 rows of 8 columns of
      * words: word 8 a + s is row a of column s. Point c = sum of d_v 3^v stands for the sum of the
-     * rows a of which bit v is d_v, for all v with d_v < 2.
+     * rows a whose bit v is d_v for all v with d_v < 2.
      *
      *   bits_points     sums[c] += sum over columns of weight * summand, word by word of 64 bits, a
      *                   word being an element. A product is four groups, x_a, x_b, y_a, y_b, its
@@ -128,14 +128,14 @@ struct kernel {
     void (*field_columns)(uint64_t *sums, const uint64_t *x, const uint64_t *y, size_t groups);
     void (*field_scale)(uint64_t *x, const uint64_t *weight);
     /*
-     * For the check of matrices over Z_2^16. n is a multiple of KERNEL_STRIP. What has 64 rows
-     * stands in strips of so many columns, one after the other, row by row.
+     * For the check of matrices over Z_2^16. n is a multiple of KERNEL_STRIP. What has 64 rows is
+     * stored in strips of so many columns, one after the other, row by row.
      *
      *   fold16    row t of out += the sum of the rows v of x, of n words each, with bit t of
      *             weight[v] set
      *   choose16  row t of ga += a where plane t of `bits` has a bit, of gb += b; planes of n lanes
-     *   chosen16  sums[64 r + t] += the sum of what row r of x, of n words, has where plane t of
-     *             `bits` has a bit
+     *   chosen16  sums[64 r + t] += the sum of the words of row r of x, of n words, where plane t
+     *             of `bits` has a bit
      *   cross16   sums[s + t] += the sum over columns of X_s Y_t as whole numbers, X being p x_a +
      *             q x_b, Y likewise, |p| + |q| <= 3: 127 sums
      *   value16   low[i] + 2^31 high[i] = the sum of weight[t] times row t, of a strip; weights are
@@ -156,7 +156,7 @@ struct kernel {
      *               of digit[i], which is public, choose: one of the first 256, of the next, ..
      *
      * Modulo a prime p, 2^58 < p < 2^59. 16 rows of 4 columns have 81 points, c = sum of d_v 3^v:
-     * where d_v = 2 what is at 1 less what is at 0.
+     * where d_v = 2, the value at 1 less the value at 0.
      *
      *   number_side     out < p is 2 a + b at server 0, a + 2 b at 1, a - b at 2; of any n words, a
      *                   multiple of 4. `inverse` is 2^90 / p, rounded down
@@ -179,13 +179,13 @@ extern const struct kernel kernel_avx2, kernel_avx2_wide, kernel_avx512;
 /* The table of a name if this processor can run it, or NULL. */
 const struct kernel *kernel_by_name(const char *name);
 
-/* That of processor_best(), which explains `problem`. */
+/* The table for processor_best(), which explains `problem`. */
 const struct kernel *kernel_best(const char **problem);
 
 /*
  * Bit k of values[i] goes to plane k at lane i, for k < width, and back (other bits zero). A plane
- * has bits_words(n) words, whose lanes past n become zero, and starts `stride` words after the one
- * before.
+ * has bits_words(n) words, whose lanes past n become zero, and starts `stride` words after the
+ * previous one.
  */
 void kernel_slice64(const struct kernel *k, const uint64_t *values, size_t n, unsigned width,
                     uint64_t *planes, size_t stride);
@@ -204,7 +204,7 @@ static inline unsigned kernel_point_of_row(unsigned row, unsigned digits)
 }
 
 /*
- * A product of two words gives a server its summand of x y, where x_a (y_a + y_b) + x_b y_a takes
+ * One product of two words gives a server its summand of x y, where x_a (y_a + y_b) + x_b y_a takes
  * two: that of the sides of x and y, times kernel_side[server]. With n, d = (X, 1), (X + 1, X),
  * (1, X + 1) a side is n a + d b, and the factor 1 / n d: summands are x_a y_b + x_b y_a + (n / d)
  * x_a y_a + (d / n) x_b y_b, and n_j / d_j + d_(j-1) / n_(j-1) = 1, whichever j.

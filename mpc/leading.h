@@ -1,9 +1,9 @@
 /*
- * mpc/leading.h - the leading one of a bit-sliced number, and what stands below it.
+ * mpc/leading.h - the leading one of a bit-sliced number, and the digits below it.
  *
  *   none_i   = AND over k >= i of the complements of digits k: prefixes from the top, Sklansky's
  *              tree
- *   place_i  = none_(i+1) ^ none_i: whether the leading one stands at i
+ *   place_i  = none_(i+1) ^ none_i: whether the leading one is at i
  *   digit j below it = XOR over i of place_i digit_(i-j): a sum of products, which costs one
  *
  * LEAKS: nothing.
@@ -16,7 +16,7 @@
 #define LEADING_WIDTH 128 /* most digits */
 
 /*
- * Plane i of place = whether x's leading one stands at i; plane x.width: whether x is 0.
+ * Plane i of place = whether x's leading one is at i; plane x.width: whether x is 0.
  * ceil(log2 x.width) rounds; 309 ANDs for 98 digits.
  */
 enum err leading_places(struct party *p, struct planes *place, const struct planes *x) MUST_CHECK;

@@ -11,12 +11,12 @@
  * shares, over which ring, which public positions. So what it computes can be recorded, counted or
  * tampered with behind this header. It draws every mask itself:
  *
- *   alpha_i   zero share: position of key_i's stream less that of key_(i+1)
+ *   alpha_i   zero share: position of key_i's stream minus that of key_(i+1)
  *   F         of key_j, known to j and j+2           G, H   of key_(j+2), known to j+1 and j+2
  *
- * Components are whole words: both holders of a component hold the same ones, lanes of bits past a
- * vector's end too. A component leaves in steps of 16 KiB within tiles of MOVE_TILE bytes, made as
- * they go: nothing large is held whole. One call is one round. LEAKS: nothing, open apart.
+ * Components are whole words: both holders of a component hold the same ones, including lanes of
+ * bits past a vector's end. A component leaves in steps of 16 KiB within tiles of MOVE_TILE bytes,
+ * made as they go: nothing large is held whole. One call is one round. LEAKS: nothing, except open.
  */
 #ifndef TREFOIL_MPC_MOVE_H
 #define TREFOIL_MPC_MOVE_H
@@ -47,9 +47,9 @@ struct move_term {
 
 /*
  * `count` outputs, each the sum of `products` terms, at the cost of one: terms[products k ..] are
- * output k's, of which the first names out, c and words; those after a sum's last product have
- * none. `apart`: no output overlaps an operand. Without that promise an output may be an operand of
- * any term.
+ * output k's, of which the first names out, c and words; those after a sum's last product have no
+ * product. `apart`: no output overlaps an operand. Without that promise an output may be an operand
+ * of any term.
  */
 struct move_sums {
     enum ring ring;
@@ -59,18 +59,18 @@ struct move_sums {
     bool apart;
 };
 enum err move_sums(struct party *p, const struct move_sums *sums) MUST_CHECK;
-/* Of numbers. Under a check nothing is noted: what is settled next proves it (check_matrix.h). */
+/* For numbers. Under a check nothing is noted: what is settled next proves it (check_matrix.h). */
 enum err move_sums_proved(struct party *p, const struct move_sums *sums) MUST_CHECK;
 
 /*
  * A sum of many products costs what one does: each server adds up its own parts, in words that
  * nothing masks and that go nowhere, until they are settled.
  *   move_part_inner    *z += this server's part of the sum of x y over n words; RING_64
- *   move_part_side     what x brings to this server's part of matrix products of x; RING_16
+ *   move_part_side     what x contributes to this server's part of matrix products of x; RING_16
  *   move_part_matrix   z += this server's part of 2 x y^T, of such sides: x has `rows` rows, y
  *                      `columns`, of n words each. So z is known modulo 2^16, and x y^T modulo 2^15
  *   move_settle        out = the sums; z may be out.a. Where there is a check `of` says what they
- *                      are sums of, which still stands when they are settled; NULL is ERR_MISUSE
+ *                      are sums of, all still in place when they are settled; NULL is ERR_MISUSE
  */
 void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struct share64 y);
 void move_part_side(const struct party *p, uint16_t *side, struct share16 x);
@@ -83,14 +83,14 @@ enum err move_settle(struct party *p, enum ring ring, struct operand out, void *
 /* --- input, and products of what is known ----------------------------------------------------- */
 
 /*
- * Server j of each part of the lanes (party_parts(), whole words) knows bits, which stand in u.b
+ * Server j of each part of the lanes (party_parts(), whole words) knows bits, which are in u.b
  * there: u becomes a share of them, (F, v ^ F, 0).
  *   j -> j+1   v ^ F                                        width bits a lane over all servers
  */
 enum err move_input(struct party *p, struct planes u) MUST_CHECK;
 
 /*
- * Of each lane server j of its part (party_parts(), 64 lanes) knows a bit T, and the two others a
+ * For each lane server j of its part (party_parts(), 64 lanes) knows a bit T, and the two others a
  * bit u: `known` is T in the part where this server is j, elsewhere u. Without `added`, out is the
  * number T ^ u = T (1 - 2 u) + u over RING_16, 64 or 128. With it, out = 2^shift T u + c over
  * RING_32, 64 or 128, where c is what j has in `added` plus what each of the others has there.
@@ -102,8 +102,8 @@ enum err move_input(struct party *p, struct planes u) MUST_CHECK;
  *                 m b - G - H   component j+2 (+ u, or c of both)
  *
  * F and F'' are of key_j, F' of key_(j+1), G and H of key_(j+2): 4 words over all servers, and 1
- * for c. 2^shift T u is needed modulo the ring alone, so its 4 words may be of `product`, a ring of
- * its width less the shift, or of any more. What is sent of `added` is masked in place.
+ * for c. 2^shift T u is needed only modulo the ring, so its 4 words may be of `product`, a ring of
+ * its width less the shift, or any wider one. What is sent of `added` is masked in place.
  *
  * A server j that lies can send two different m, so that the others hold two components j+2: under
  * a check they compare what came. Then whoever calls this notes what out must be (mpc/note.h), for
@@ -133,14 +133,14 @@ enum err move_known(struct party *p, const struct move_known *terms) MUST_CHECK;
  *                 sum of m - 2 u m + n w + u v_(j+2), - G - H     component j+2
  *
  * F, E are of key_j, F', E' of key_(j+1), G, H of key_(j+2). 4 words a lane over all servers, and 2
- * a sum, up to two of them once more where parts meet. A server j that lies can send two different
+ * a sum, once more for up to two sums where parts meet. A server j that lies can send two different
  * m or n, as in move_known(); under a check this move notes what T, P and out must be.
  */
 enum err move_choose(struct party *p, struct share64 out, struct bits s, struct share64 v,
                      const size_t *start) MUST_CHECK;
 
 /*
- * Of each lane server j of its part (party_parts(), 64 lanes) knows a number u, and the two others
+ * For each lane server j of its part (party_parts(), 64 lanes) knows a number u, and the two others
  * a number t, both of some digits and a top bit: `known` is the bits of u in the part where this
  * server is j, elsewhere of t, plane by plane from the lowest. With a and b the digits of u and t,
  * N = 2^width and y(v) = [a + v >= N], so that y(0) = 0 and y(N) = 1,
@@ -148,7 +148,7 @@ enum err move_choose(struct party *p, struct share64 out, struct bits s, struct 
  *   g = [a + b >= N] = y(b)        p = [a + b = N - 1] = y(b) ^ y(b + 1)
  *
  * and the top digit's g is XORed with both top bits: so the carry out of all digits is the top bit
- * of u + t. The others' b chooses, in each of the shares that j's bits have, by itself:
+ * of u + t. The others' b chooses in each share of j's bits separately:
  *
  *   j   -> both   m = y(v) - F(v) - F'(v)      v = 1 .. N - 1 of each digit, and of the top bit
  *   j+2 -> j      F(b) + G, of g and of p      component j
@@ -163,7 +163,7 @@ struct move_carries {
     const uint64_t *known;
     unsigned digits;
     const uint8_t *width; /* of each, at most KERNEL_DIGIT */
-    struct planes g, p;   /* a plane a digit; p's plane 0 is nothing */
+    struct planes g, p;   /* a plane for each digit; p's plane 0 is unused */
     struct planes y;      /* or nothing: y(1) .. y(N - 1) of each digit, and the top bit */
 };
 enum err move_carries(struct party *p, const struct move_carries *terms) MUST_CHECK;
@@ -171,7 +171,7 @@ enum err move_carries(struct party *p, const struct move_carries *terms) MUST_CH
 /* --- reveal ----------------------------------------------------------------------------------- */
 
 /*
- * Bits to the two servers other than `from`, who gets nothing: `out`, y's room, at each of them.
+ * Bits to the two servers other than `from`, which gets nothing: `out`, as large as y, at each.
  *   from -> both   the component that the receiver lacks       1 bit each
  */
 enum err move_reveal(struct party *p, unsigned from, const struct planes *y,

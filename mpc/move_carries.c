@@ -1,10 +1,10 @@
 /*
- * What a carry needs of the digits of a sum of two numbers, of which server j knows the one and the
- * two others the other. mpc/move.h has the arrows.
+ * What a carry needs from the digits of two numbers that are added: server j knows one, the two
+ * others know the other. mpc/move.h has the arrows.
  *
  * With a the digit of j's number, b that of the others', N = 2^d, and y(v) = [a + v >= N], y(0) =
  * 0, y(N) = 1: a carry comes out where y(b) is 1, and goes through where y(b + 1) is and y(b) is
- * not. So b chooses among bits that j knows, and any share of these is a share of what is chosen.
+ * not. So b chooses among bits that j knows, and can choose in each share of these by itself.
  */
 #include "mpc/move_private.h"
 

@@ -1,7 +1,7 @@
 /*
- * Components that reach the server that lacks them, where there is a check: from one holder whole,
- * from the other as a digest, in the same round, and compared before use. Lanes past a vector's end
- * are cleared first: nothing vouches for what stands there.
+ * How a component reaches the server that lacks it, where there is a check: from one holder whole,
+ * from the other as a digest, in the same round; the two are compared before use. Lanes past a
+ * vector's end are cleared first: nothing vouches for what they hold.
  */
 #include "mpc/check_private.h"
 

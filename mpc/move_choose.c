@@ -1,6 +1,6 @@
 /*
- * Sums of numbers that shared bits choose: what server j knows times what the two others do, added
- * up before it is masked. mpc/move.h has the arrows.
+ * Sums of numbers that shared bits choose: what server j knows times what the two others know,
+ * added up before it is masked. mpc/move.h has the arrows.
  */
 #include "mpc/move_private.h"
 #include "mpc/note.h"

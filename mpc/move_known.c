@@ -1,8 +1,8 @@
 /*
  * What a server knows by itself: input, and its products with what the two others know.
  *
- * From server i's place: in part i it is j, and in the two others j+2 and j+1. So it sends an
- * arrow's message for one part and receives that of another.
+ * From server i's point of view: it is j in part i, and j+2 and j+1 in the two others. So it sends
+ * an arrow's message for one part and receives that of another.
  */
 #include "mpc/check_private.h"
 #include "mpc/words.h"

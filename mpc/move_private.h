@@ -1,4 +1,4 @@
-/* mpc/move_private.h - what the moves stand on: a round, as messages. For mpc/move*.c alone. */
+/* mpc/move_private.h - what the moves are built on: a round, as messages. For mpc/move*.c alone. */
 #ifndef TREFOIL_MPC_MOVE_PRIVATE_H
 #define TREFOIL_MPC_MOVE_PRIVATE_H
 
@@ -19,13 +19,13 @@ struct message {
     bool both;
 };
 
-/* What goes to each neighbour, and what comes, end to end; those of no bytes are none. */
+/* What goes to each neighbour, and what comes, end to end; a message of 0 bytes is none. */
 struct round {
     struct message send[2][MOVE_MESSAGES], receive[2][MOVE_MESSAGES];
 };
 enum err move_round(struct party *p, const struct round *round) MUST_CHECK;
 
-/* Messages that stand in memory as they travel; of 0 bytes: none. */
+/* Messages that are in memory as they travel; of 0 bytes: none. */
 struct message move_whole(const void *words, size_t bytes);
 struct message move_kept(void *words, size_t bytes);
 
@@ -35,7 +35,7 @@ enum err move_open_checked(struct party *p, enum ring ring, struct operand x, si
 enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y,
                              uint64_t *out) MUST_CHECK;
 
-/* An opening in halves: the component that this server lacks; and what the three add up to. */
+/* An opening in halves: the component that this server lacks; and the sum of the three. */
 enum err move_third_checked(struct party *p, struct operand x, size_t words,
                             uint64_t *third) MUST_CHECK;
 enum err move_opened(struct party *p, uint64_t *out, size_t words) MUST_CHECK;

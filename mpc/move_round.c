@@ -1,6 +1,6 @@
 /*
  * A round of moves: messages to both neighbours, made and taken in steps as they travel. A check
- * plays its own rounds by these too, so nothing here waits for one.
+ * plays its own rounds with these too, so nothing here waits for one.
  */
 #include "mpc/check_private.h"
 

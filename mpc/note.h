@@ -33,8 +33,8 @@ enum err note_bit(struct party *p, enum ring ring, struct bits x, struct operand
  *   -2 s_j s_(j+1) + 2^(k-s+1) t_j t_(j+1) + 2^(k-s) w T
  *       = out - sum of (v_i >> s) - s_j - s_(j+1) + 2^(k-s) (t_j + t_(j+1) + T + w)
  *
- * with s and t the components of c_s and c_k. T counts modulo 2^s alone, so it may be of the words
- * of `product`, of at least as many bits.
+ * with s and t the components of c_s and c_k. T counts only modulo 2^s, so it may be in words of
+ * `product`, of at least as many bits.
  */
 struct note_truncation {
     enum ring ring, product;

@@ -1,5 +1,5 @@
 /*
- * mpc/open.h - the only way by which a secret becomes public.
+ * mpc/open.h - the only way in which a secret becomes public.
  *
  *   i -> i+1   x_i                                            1 element a server, 1 round
  *

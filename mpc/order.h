@@ -1,14 +1,14 @@
 /*
  * mpc/order.h - which of two bit-sliced numbers is larger, and whether they are equal.
  *
- * Positions join in pairs to groups, from single ones on. A group knows V = the bit of x in the
- * highest position of it where x and y differ, and E = [x = y on it]:
+ * Positions join in pairs into groups, starting from single ones. A group knows V = the bit of x in
+ * its highest position where x and y differ, and E = [x = y on it]:
  *
  *   V = V_high ^ E_high (V_high ^ V_low)        E = E_high E_low
  *
- * A single position has them for free: its bit of x, and 1 ^ x ^ y. Below all of them stands one
- * more with V = 0, so that of equal numbers neither is larger; nobody asks for the lowest group's
- * E. A carry would take half as many ANDs again. LEAKS: nothing.
+ * A single position has them for free: its bit of x, and 1 ^ x ^ y. Below all of them is one more
+ * with V = 0, so that of equal numbers neither is larger; the lowest group's E is not needed. A
+ * carry would take half as many ANDs again. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_ORDER_H
 #define TREFOIL_MPC_ORDER_H

@@ -3,7 +3,7 @@
  *
  *   server i knows key_i (with server i-1) and key_(i+1) (with server i+1)
  *
- * Shares travel by the moves of mpc/move.h, and by nothing else. What is here sends nothing.
+ * Shares travel by the moves of mpc/move.h, and by nothing else. Nothing here sends.
  *
  * Invariants: the three parties call the same functions with the same public arguments in the same
  * order; a PRG position masks one word once; a failed call ends the session.
@@ -44,7 +44,7 @@ enum prg_purpose {
 
 /*
  * For tests: told of words that came in and are secret (masked shares), and of words that have been
- * opened. Both are called where the words stand, before they are used.
+ * opened. Both are called with the words in place, before they are used.
  */
 struct party_watch {
     void (*secret)(void *self, const void *p, size_t n);
@@ -53,8 +53,8 @@ struct party_watch {
 };
 
 /*
- * For tests: a server that cheats. Called with each stretch of a message, in order, when this
- * server has kept what it needs of it and before it leaves. A failure ends its session.
+ * For tests: a server that cheats. Called with each stretch of a message, in order, after this
+ * server has kept what it needs from it and before it leaves. A failure ends its session.
  */
 struct party_sent {
     uint64_t round;
@@ -80,15 +80,15 @@ struct party {
     const struct kernel *kernel; /* kernel_best() */
     struct scratch *scratch;
     struct check *check; /* NULL: servers are trusted to follow the protocol; see mpc/check.h */
-    const struct party_watch *watch;   /* NULL but in tests */
-    const struct party_tamper *tamper; /* NULL but in tests */
+    const struct party_watch *watch;   /* NULL except in tests */
+    const struct party_tamper *tamper; /* NULL except in tests */
     struct {
         uint64_t calls, values;
     } opened[OPEN_REASONS];
     /* Called before each opening, if set; an error stops it. */
     enum err (*audit)(void *self, enum open_reason reason, size_t values);
     void *audit_self;
-    /* Told after each tile of a long computation how much is done, if set. Sizes are public. */
+    /* Called after each tile of a long computation, if set: how much is done. Sizes are public. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
     void *progress_self;
 };
@@ -98,13 +98,13 @@ enum err party_new(struct party **party, struct net *net, const struct session *
 void party_free(struct party **party);
 /*
  * From here on masks and random shares come from streams of their own, whose keys follow from the
- * session's secrets and from `topic` in the place of its id. So servers whose topics differ share
- * no position of a stream, whatever they compute. A topic comes once in a session.
+ * session's secrets and from `topic` instead of its id. So servers whose topics differ share no
+ * position of a stream, whatever they compute. A topic is used once in a session.
  */
 enum err party_topic(struct party *p, const struct session *session,
                      const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
 
-/* Words that all three know from here on, where they stand: a watch is told. */
+/* Tells a watch of words, in place, that all three know from here on. */
 static inline void party_opened(const struct party *p, const void *words, size_t bytes)
 {
     if (p->watch != NULL)
@@ -124,9 +124,9 @@ enum err party_share64(struct party *p, struct share64 *x, size_t n) MUST_CHECK;
 enum err party_share128(struct party *p, struct share128 *x, size_t n) MUST_CHECK;
 
 /*
- * Lanes are divided in three contiguous parts, and part j is handled by server j in the role that
- * is heavier, so that all three send the same. These are [begin, end) of the parts in which this
- * server is j, j+1 and j+2; each but the last of all begins and ends at a multiple of `unit`.
+ * Lanes are divided into three contiguous parts, and server j has the heavier role in part j, so
+ * that all three send the same. These are [begin, end) of the parts in which this server is j, j+1
+ * and j+2; each but the last of all begins and ends at a multiple of `unit`.
  */
 struct part {
     size_t begin, end;

@@ -1,8 +1,8 @@
 /*
- * mpc/point.h - points of the unit circle, of angles that a server knows.
+ * mpc/point.h - points of the unit circle, at angles that a server knows.
  *
- * The circle has 2^64 arcs; coordinates have 60 fraction bits. Integers alone, without tables: no
- * branch and no index depends on an angle, though whoever calls this knows it.
+ * The circle has 2^64 arcs; coordinates have 60 fraction bits. Only integers, no tables: no branch
+ * and no index depends on an angle, though whoever calls this knows it.
  *
  *   turn    = a quarter q and y in [-2^61, 2^61) of it; t = |y + 1/2| / 2^61, below 1
  *   cos, sin of t pi / 4 by nine terms of their series each, at 64 fraction bits; then q says which

@@ -1,6 +1,6 @@
 /*
- * mpc/prime.h - numbers modulo a prime p, 2^58 < p < 2^59, that coins choose. Constant in time but
- * for the choice, which is public. Elements are less than p, where nothing else is said.
+ * mpc/prime.h - numbers modulo a prime p, 2^58 < p < 2^59, that coins choose. Constant in time
+ * except for the choice, which is public. Elements are less than p unless a comment says otherwise.
  */
 #ifndef TREFOIL_MPC_PRIME_H
 #define TREFOIL_MPC_PRIME_H
@@ -25,7 +25,7 @@ void prime_prepare(struct prime *f, uint64_t p);
 /* Deterministic, for any word. */
 bool prime_is(uint64_t n);
 
-/* A prime, every one as likely; a public element; as many secret ones, each off by 2^-133. */
+/* A prime, each equally likely; n public elements; n secret ones, each off by 2^-133. */
 enum err prime_choose(struct prime *f, struct prg *coin) MUST_CHECK;
 enum err prime_draw(const struct prime *f, struct prg *coin, uint64_t *x, size_t n) MUST_CHECK;
 enum err prime_mask(const struct prime *f, struct prg *prg, uint64_t *x, size_t n) MUST_CHECK;
@@ -74,8 +74,8 @@ static inline uint64_t prime_less(const struct prime *f, uint64_t x, uint64_t y)
 }
 
 /*
- * Any word x times a factor w, of which `over` is prime_over(): that is w 2^64 / p, less at most 3,
- * so that what is left is less than 4 p, and is left so.
+ * Any word x times a factor w, whose prime_over() is `over`: that is w 2^64 / p, less at most 3, so
+ * that the result is less than 4 p, and is not reduced further.
  */
 static inline uint64_t prime_over(const struct prime *f, uint64_t w)
 {

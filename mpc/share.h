@@ -58,7 +58,7 @@ struct planes {
 };
 
 /*
- * All zero shares, for what outlives a call; the rest comes from the party's scratch. ERR_NOMEM. A
+ * All-zero shares, for what outlives a call; the rest comes from the party's scratch. ERR_NOMEM. A
  * zero-initialised struct may be freed.
  */
 enum err share64_new(struct share64 *x, size_t n) MUST_CHECK;

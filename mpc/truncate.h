@@ -6,14 +6,14 @@
  *
  *   v >> s  =  (u >> s) + (t >> s) - 2^(k-s) (u_top + t_top - u_top t_top) + 1
  *
- * The first two terms give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is uniform
- * and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
- * v/2^s. u_top t_top is needed modulo 2^s alone: over all servers an element and 4 of half the
- * width, or of the width where s is more than that; 1 round.
+ * The terms before the 1 give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is
+ * uniform and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
+ * v/2^s. u_top t_top is needed only modulo 2^s: over all servers an element and 4 of half the
+ * width, or of the full width where s is more than that; 1 round.
  *
- * Under a check j inputs the carries of v_j + v_(j+1) too, before that: k bits, and a round more.
- * Then each component's v_i >> s is known to those who hold it, and of the rest mpc/note.h says
- * what is noted. LEAKS: nothing.
+ * Under a check j first inputs the carries of v_j + v_(j+1) too: k bits, and one more round. Then
+ * each component's v_i >> s is known to those who hold it, and mpc/note.h says what is noted of the
+ * rest. LEAKS: nothing.
  */
 #ifndef TREFOIL_MPC_TRUNCATE_H
 #define TREFOIL_MPC_TRUNCATE_H
@@ -21,8 +21,8 @@
 #include "mpc/party.h"
 
 /*
- * For -2^62 <= v < 2^62 (2^126) and 1 <= shift <= 62 (126): an offset is added before and taken off
- * after. out may be v.
+ * For -2^62 <= v < 2^62 (2^126) and 1 <= shift <= 62 (126): an offset is added before and
+ * subtracted after. out may be v.
  */
 enum err truncate_signed_ring64(struct party *p, struct share64 out, struct share64 v,
                                 unsigned shift) MUST_CHECK;

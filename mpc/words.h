@@ -2,7 +2,7 @@
  * mpc/words.h - steps on words that are not worth a kernel.
  *
  * Numbers are words of any ring but RING_BITS. Vectors are aligned to a word, no more. An output
- * may be an input (of words_add_bits() only y), nothing else overlaps.
+ * may be an input (in words_add_bits() only y); nothing else may overlap.
  */
 #ifndef TREFOIL_MPC_WORDS_H
 #define TREFOIL_MPC_WORDS_H

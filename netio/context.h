@@ -31,16 +31,16 @@ enum err netio_allow(struct netio *netio, const char *domain, const uint8_t publ
  * what it may ask; they come with its key (netio/gate.h).
  */
 enum err netio_allow_guests(struct netio *netio, const char *domain) MUST_CHECK;
-#define NETIO_GUEST "guest:" /* and the key's hexadecimal digits: the user that a guest is */
+#define NETIO_GUEST "guest:" /* and the key's hexadecimal digits: a guest's user id */
 /*
  * Admits whoever shows a pass to the sockets of a domain that does not use CURVE. A pass is a
- * secret that both sides know already. It travels in clear, so it is good for a few connections
+ * secret that both sides know already. It travels in the clear, so it is good for a few connections
  * only. Whoever shows another one is turned away, and nothing is logged.
  */
 #define NETIO_PASS_SIZE 32
 enum err netio_allow_pass(struct netio *netio, const char *domain,
                           const uint8_t pass[NETIO_PASS_SIZE]) MUST_CHECK;
-/* Takes back a key or a pass. Connections that stand already are not cut. */
+/* Takes back a key or a pass. Existing connections are not cut. */
 void netio_disallow(struct netio *netio, const char *domain, const uint8_t key[32]);
 
 #endif

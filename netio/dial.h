@@ -2,7 +2,7 @@
  * netio/dial.h - the side that knocks at a server's gate: a CURVE DEALER socket that knows the
  * server's key.
  *
- * One thread uses a dial.
+ * Only one thread uses a dial.
  */
 #ifndef TREFOIL_NETIO_DIAL_H
 #define TREFOIL_NETIO_DIAL_H
@@ -21,7 +21,7 @@ struct dial_options {
     const uint8_t *server_public; /* CURVE key that the server must hold */
     const uint8_t *curve_public, *curve_secret;
     size_t max_message;
-    bool impatient; /* watched, it does not wait if nobody listens or our key is turned away */
+    bool impatient; /* if watched: does not wait if nobody listens or our key is turned away */
     const atomic_bool *stop; /* waiting ends with ERR_PEER once it is set; NULL: never */
     struct log *log;
 };
@@ -32,15 +32,15 @@ void dial_free(struct dial **dial);
  * From now on dial_receive() is ERR_PEER if the connection broke after the last dial_send() began
  * and no message is left to read. Then our message or its answer is lost, and there is nothing to
  * wait for. (ZeroMQ connects again by itself, but sends nothing twice, and drops what it had not
- * read.) The next dial_send() also dials again a server that has refused us. Call it at once after
- * dial_new().
+ * read.) If the server has refused us, the next dial_send() also dials it again. Call this right
+ * after dial_new().
  */
 enum err dial_watch(struct dial *dial) MUST_CHECK;
-/* Takes what dial_watch() has seen: to be called now and then while nothing is sent. */
+/* Takes in what the watch has seen: call it now and then while nothing is sent. */
 void dial_tend(struct dial *dial);
 /*
  * Waits until the server has admitted us. ERR_TIMEOUT, logged: it is silent, unreachable or refuses
- * our key. An impatient dial that is watched tells the last two at once: ERR_TIMEOUT and ERR_AUTH.
+ * our key. An impatient, watched dial reports the last two at once: ERR_TIMEOUT and ERR_AUTH.
  */
 enum err dial_reach(struct dial *dial, int64_t deadline) MUST_CHECK;
 /*
@@ -51,8 +51,8 @@ void dial_expect(struct dial *dial);
 /* Reaches it, then sends. */
 enum err dial_send(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 /*
- * Sends what belongs with the message before. The dial is watched; ERR_PEER if its connection broke
- * since then.
+ * Sends what belongs to the previous message. The dial must be watched; ERR_PEER if its connection
+ * has broken since that message.
  */
 enum err dial_send_more(struct dial *dial, const void *p, size_t n, int64_t deadline) MUST_CHECK;
 enum err dial_receive(struct dial *dial, struct bytes *message, int64_t deadline) MUST_CHECK;

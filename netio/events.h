@@ -1,8 +1,8 @@
 /*
- * netio/events.h - what ZeroMQ tells of the connections of one of its sockets.
+ * netio/events.h - what ZeroMQ reports about the connections of one of its sockets.
  *
- * Events wait without a bound: at a bound ZeroMQ's thread would wait for us, and every connection
- * of the program with it. So whoever asks for events must take them.
+ * The queue of events has no bound: at a bound ZeroMQ's thread would wait for us, and every
+ * connection of the program with it. So whoever asks for events must take them.
  */
 #ifndef TREFOIL_NETIO_EVENTS_H
 #define TREFOIL_NETIO_EVENTS_H
@@ -19,7 +19,7 @@
  */
 enum err events_new(void **events, void *context, void *socket, int kinds,
                     struct log *log) MUST_CHECK;
-/* Before `socket` is closed. `events` may be NULL. */
+/* Call it before `socket` is closed. `events` may be NULL. */
 void events_free(void *events, void *socket);
 
 /* The next event and its value, a descriptor or an error; false if there is none. */

@@ -9,7 +9,7 @@
  *
  * Little-endian. `length` is the body of this frame, `total` the payload of the round that it is a
  * part of, so that two programs that disagree about sizes notice in the first frame. The session id
- * stays at its place in every version: a frame of another session is told before anything else.
+ * has the same place in every version: a frame of another session is recognised before all else.
  */
 #ifndef TREFOIL_NETIO_FRAME_H
 #define TREFOIL_NETIO_FRAME_H
@@ -41,7 +41,7 @@ void frame_encode(const struct frame_header *h, uint8_t out[FRAME_HEADER]);
 bool frame_is_foreign(const void *message, size_t n, const uint8_t session[FRAME_SESSION]);
 
 /*
- * The version that a message says it is of, at the same place in all; 0 if it is no frame of ours.
+ * The version that a message claims, at the same place in all versions; 0: it is no frame of ours.
  */
 unsigned frame_version(const void *message, size_t n);
 

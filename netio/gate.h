@@ -20,14 +20,14 @@
 
 #define GATE_ROUTE_SIZE 32
 #define GATE_BACKLOG 64 /* messages that wait for the worker */
-#define GATE_SHARE 2    /* of them, that one key may have */
-/* Unless gate_options says otherwise. Whatever is longer than a message goes in parts. */
+#define GATE_SHARE 2    /* of those, from one key */
+/* Unless gate_options says otherwise. Anything longer than a message goes in parts. */
 #define GATE_MESSAGE ((size_t)264 << 10)
 #define GATE_CONNECTIONS 1000          /* at a time, if the process may open as many */
-#define GATE_OF_A_KEY 16               /* of them */
-#define GATE_MEMORY ((size_t)32 << 20) /* of what they have sent and nobody has taken */
+#define GATE_OF_A_KEY 16               /* of those, with one key */
+#define GATE_MEMORY ((size_t)32 << 20) /* for what they have sent and nobody has taken */
 
-/* Of guests (netio_allow_guests()): others have numbers below. */
+/* Guests (netio_allow_guests()) have numbers from here on, others below. */
 #define GATE_GUEST UINT32_C(0x80000000)
 
 /* Who sent a message: enough to answer. A plain value. */
@@ -41,8 +41,8 @@ struct gate_client {
 };
 
 /*
- * Answers that wait for a client; more are dropped. ZeroMQ learns what was read in steps of half as
- * many: a client with more than GATE_REPLIES / 2 messages under way may lose an answer.
+ * Answers that may wait for a client; more are dropped. ZeroMQ learns what was read in steps of
+ * half as many: a client with more than GATE_REPLIES / 2 messages under way may lose an answer.
  */
 #define GATE_REPLIES 64
 
@@ -64,21 +64,21 @@ void gate_free(struct gate **gate);
 
 /*
  * The worker's end, or NULL when memory is short. Make it once, before the worker starts; use it in
- * the worker's thread alone, and free it there or when that has ended.
+ * the worker's thread alone, and free it there or once that thread has ended.
  */
 struct gate_port *gate_port(struct gate *gate);
 void gate_port_free(struct gate_port **port);
 
 /*
  * Front: the next message of a client, ERR_TIMEOUT if none comes; meanwhile forwards the worker's
- * replies. ERR_NOMEM: a message of `from` was lost.
+ * replies. ERR_NOMEM: a message from `from` was lost.
  */
 enum err gate_receive(struct gate *gate, struct gate_client *from, struct bytes *message,
                       int64_t deadline) MUST_CHECK;
 /* Front: answers a client. One that has gone, or does not read, loses the answer: no error. */
 enum err gate_reply(struct gate *gate, const struct gate_client *to, const void *p,
                     size_t n) MUST_CHECK;
-/* Front: ends the connection that a message came by; what else it has sent is dropped. */
+/* Front: ends the connection that a message came on; whatever else it has sent is dropped. */
 void gate_cut(struct gate *gate, const struct gate_client *who);
 /*
  * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait

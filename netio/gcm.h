@@ -1,7 +1,8 @@
 /*
- * netio/gcm.h - AES-128-GCM under one key, in one direction, for seal.c, which counts nonces: by
- * libipsec-mb where the build has it and the processor has AVX-512 and VAES, else by libcrypto.
- * Both give the same bytes.
+ * netio/gcm.h - AES-128-GCM under one key, in one direction, for seal.c, which counts nonces.
+ *
+ * It uses libipsec-mb where the build has it and the processor has AVX-512 and VAES, else
+ * libcrypto. Both give the same bytes.
  */
 #ifndef TREFOIL_NETIO_GCM_H
 #define TREFOIL_NETIO_GCM_H
@@ -25,7 +26,7 @@ void gcm_free(struct gcm **gcm);
 enum err gcm_seal(struct gcm *gcm, const uint8_t nonce[GCM_NONCE], const void *ad, size_t ad_size,
                   const void *plain, size_t n, uint8_t *out) MUST_CHECK;
 
-/* ERR_AUTH if what is sealed does not authenticate: `plain`, which may be `sealed`, is wiped. */
+/* ERR_AUTH if `sealed` does not authenticate; then `plain`, which may be `sealed`, is wiped. */
 enum err gcm_open(struct gcm *gcm, const uint8_t nonce[GCM_NONCE], const void *ad, size_t ad_size,
                   const uint8_t *sealed, size_t n, void *plain) MUST_CHECK;
 

@@ -13,7 +13,7 @@ struct gcm_ipsec;
 enum err gcm_ipsec_new(struct gcm_ipsec **gcm, bool seals, const uint8_t key[GCM_KEY]) MUST_CHECK;
 void gcm_ipsec_free(struct gcm_ipsec **gcm);
 
-/* n bytes from `in` to `out`, sealed or opened, and the tag that they have. */
+/* Seals or opens n bytes from `in` to `out`, and gives their tag. */
 void gcm_ipsec_run(const struct gcm_ipsec *gcm, const uint8_t nonce[GCM_NONCE], const void *ad,
                    size_t ad_size, const void *in, size_t n, void *out, uint8_t tag[GCM_TAG]);
 

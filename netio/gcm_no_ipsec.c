@@ -1,4 +1,4 @@
-/* In place of gcm_ipsec.c where libipsec-mb is absent: libcrypto seals everything. */
+/* Replaces gcm_ipsec.c where libipsec-mb is absent: libcrypto seals everything. */
 #include "netio/gcm_ipsec.h"
 
 enum err gcm_ipsec_new(struct gcm_ipsec **gcm, bool seals, const uint8_t key[GCM_KEY])

@@ -5,15 +5,15 @@
  * each neighbour and receives at most one from each. All lengths are public and known beforehand.
  * Payloads travel in frames of at most 1 MiB of body:
  *
- *   header  80 bytes in clear: session id, sender, receiver, lane, sequence, round, sizes (frame.h)
+ *   header  80 bytes, clear: session id, sender, receiver, lane, sequence, round, sizes (frame.h)
  *   body    AES-128-GCM: key of session_bulk_key(), nonce = sequence, associated data = header
  *   tag     16 bytes
  *
  * Keys are replaced by HKDF every 2^30 blocks. A frame of another session is dropped and counted. A
- * frame of this session that is altered, replayed, out of order, of the wrong round, kind or length
- * ends the session: the error is logged, both neighbours are told (an ABORT frame, under a key of
- * its own), and every later call fails with ERR_MISUSE. The same holds when a neighbour is silent
- * past the deadline, or aborts. Errors:
+ * frame of this session that is altered, replayed, out of order, or of the wrong round, kind or
+ * length ends the session: the error is logged, both neighbours are told (an ABORT frame, under a
+ * key of its own), and every later call fails with ERR_MISUSE. The same happens when a neighbour is
+ * silent past the deadline, or aborts. Errors:
  *
  *   ERR_AUTH, ERR_FORMAT  a frame that was altered, moved or made by somebody else
  *   ERR_MISMATCH          an authentic frame of another round or size: the programs differ
@@ -22,12 +22,12 @@
  *   ERR_PEER              a neighbour gave up, and its own log says why; or it has left: its
  *                         connection broke
  *
- * After a failure the receive buffers hold nothing to be used: unauthenticated bytes are wiped, but
- * a part of a payload may stand there.
+ * After a failure the receive buffers hold nothing usable: unauthenticated bytes are wiped, but
+ * part of a payload may be there.
  *
  * Sending and receiving are interleaved, so that bounded queues cannot deadlock. A server that
- * waits for a silent neighbour hears within milliseconds that the other one gave up in this round,
- * or that either has left.
+ * waits for a silent neighbour learns within milliseconds if the other one gave up in this round,
+ * or if either has left.
  */
 #ifndef TREFOIL_NETIO_NET_H
 #define TREFOIL_NETIO_NET_H
@@ -98,15 +98,15 @@ enum err net_exchange(struct net *net, const struct net_round *round) MUST_CHECK
  * it receives from one; a round has one flow, or two with different `to` and different `from`.
  *
  * produce fills `out` with the n bytes at `offset` of what is sent; consume is given the n bytes at
- * `offset` of what is received. Each is called once for each tile, in order; the two interleave as
- * the neighbours are ready, a flow's sending up to the depth of the queues ahead of its receiving.
- * The pointer is valid during the call and aligned to 64 bytes. Tiles have `tile` bytes but for the
- * last; a tile is a frame's body, so both ends of a link must use the same size, as of a length,
- * and in multiples of 16 (64 at best). A failure of a callback ends the session.
+ * `offset` of what is received. Each is called once for each tile, in order. The two interleave as
+ * the neighbours are ready: a flow may send ahead of its receiving by the depth of the queues. The
+ * pointer is valid during the call and aligned to 64 bytes. All tiles but the last have `tile`
+ * bytes. A tile is a frame's body, so both ends of a link must use the same tile size, as they must
+ * agree on lengths. It is a multiple of 16, at best of 64. A callback that fails ends the session.
  *
- * A frame costs some 3 us at each end, and the caches hold few long tiles: 128 to 512 KiB are
- * within a tenth of each other on a stream; a protocol that computes on several vectors a tile
- * takes the one that its working set fits L2 with. bench/bench_net prints the curve.
+ * A frame costs about 3 us at each end, and the caches hold few long tiles: on a stream, 128 to 512
+ * KiB are within a tenth of each other. A protocol that computes on several vectors for each tile
+ * takes the size with which its working set fits L2. bench/bench_net prints the curve.
  */
 #define NET_TILE ((size_t)256 << 10)
 struct net_flow {
@@ -121,11 +121,11 @@ enum err net_stream(struct net *net, const struct net_flow *flows, size_t count)
 
 /*
  * A statement rides on the next round: a block to each neighbour ahead of whatever that round
- * moves, and one from each. So what servers have to hear of each other costs no round of its own.
+ * moves, and one from each. So what servers have to hear from each other costs no round of its own.
  * When both have come, and before anything else of the round is taken, `heard` is called. It may
  * let another statement ride, on the round after. Its failure ends the session; a neighbour that
- * waits for the third server's statement gets that before it hears of it. The blocks lie where they
- * are until then. One statement rides at a time: what another one was to say is lost.
+ * waits for the third server's statement gets that before it hears of the failure. Until then the
+ * blocks must stay in place. Only one statement can wait to ride: a second one replaces it.
  */
 struct net_rider {
     struct net_round blocks;
@@ -136,10 +136,10 @@ void net_ride(struct net *net, const struct net_rider *rider);
 /* Plays rounds that move nothing else until no statement waits to ride. */
 enum err net_settle(struct net *net) MUST_CHECK;
 
-/* A round of a byte each way: ERR_TIMEOUT where something on the way lets nobody through. */
+/* A round of one byte each way: ERR_TIMEOUT if something on the way lets nothing through. */
 enum err net_greet(struct net *net) MUST_CHECK;
 
-/* Between rounds: ERR_PEER, as of a failed exchange, once a neighbour has left. */
+/* Between rounds: ERR_PEER, as from a failed exchange, once a neighbour has left. */
 enum err net_listen(struct net *net) MUST_CHECK;
 
 /*
@@ -159,14 +159,15 @@ const struct net_counters *net_counters(const struct net *net, enum net_phase ph
 struct net_counters net_total(const struct net *net);
 
 /*
- * Lanes that work side by side with a server's first one, each on its own net. net_part(): they
- * enter the first one's phase, and count from zero. net_join(), in the thread of all: their bytes
- * and frames are added to the first one's. Of rounds that run side by side the lane with most
- * counts: that is how often the network's delay was waited for. `since`: what net_part() returned.
+ * For lanes that work side by side with a server's first one, each on its own net. net_part(): a
+ * lane enters the first one's phase, and counts from zero. net_join(), in one thread for all lanes,
+ * adds its bytes and frames to the first one's. Of rounds that run side by side, only those of the
+ * lane with the most count: that is how often the network's delay was waited for. `since`: what
+ * net_part() returned.
  */
 uint64_t net_part(const struct net *first, struct net *lane);
 void net_join(struct net *first, const struct net *lane, uint64_t since);
-/* The same of lanes that another process has: begins, in a phase; adds what they counted. */
+/* The same for lanes of another process: begins, in a phase; adds what they counted. */
 void net_begin(struct net *lane, enum net_phase phase);
 void net_counters_add(struct net_counters *sum, const struct net_counters *lane);
 void net_add(struct net *first, const struct net_counters *counted, uint64_t since);

@@ -1,5 +1,5 @@
 /*
- * Where a net is, what it has moved, by phase, and what lanes that work side by side have moved
+ * Where a net is; what it has moved, by phase; and what lanes that work side by side have moved
  * together.
  */
 #include "netio/net_private.h"

@@ -4,18 +4,18 @@
  *
  *   1. A sequence number is sealed once: a frame that the transport has no room for stays sealed in
  *      its message and is offered again as it is.
- *   2. Nothing is opened of a neighbour beyond the payload that this round expects of it: a
- *      neighbour that is a round ahead waits in the transport's queue. While another one is silent,
- *      the first message of that queue is held to see whether it is an ABORT; nothing can stand
- *      before an ABORT of this round, since all that the neighbour sent for the round has been
+ *   2. Nothing from a neighbour is opened beyond the payload that this round expects from it: what
+ *      a neighbour sends a round ahead waits in the transport's queue. While the other one is
+ *      silent, the first message of that queue is held to see whether it is an ABORT. Nothing can
+ *      come before an ABORT of this round, since all that the neighbour sent for the round has been
  *      taken.
- *      (While a statement of the other one is awaited, its payload can: the ABORT waits behind it.)
+ *      (While the other one's statement is awaited, its payload can: the ABORT waits behind it.)
  *   3. What a frame's header must say is known before it comes; it is compared, never believed.
  *   4. The ABORT frame has a key of its own, used for one frame. It may overtake a frame that is
- *      sealed and not sent yet without touching the order of the others.
- *   5. A transport's message holds cipher text: payloads are sealed from where they lie into the
- *      message, and opened from it to where they shall lie. A streamed tile lies in `tile`, which
- *      stays in the cache and is wiped in the end.
+ *      sealed but not sent yet, without affecting the order of the others.
+ *   5. A transport's message holds cipher text: payloads are sealed from their place into the
+ *      message, and opened from it into their place. A streamed tile is in `tile`, which stays in
+ *      the cache and is wiped at the end.
  */
 #ifndef TREFOIL_NETIO_NET_PRIVATE_H
 #define TREFOIL_NETIO_NET_PRIVATE_H
@@ -24,7 +24,7 @@
 
 /*
  * One payload of a round or one block of a statement, in memory or made and used by a flow tile by
- * tile; `done` bytes moved.
+ * tile; `done` bytes have moved.
  */
 struct outgoing {
     const uint8_t *from;
@@ -71,11 +71,11 @@ struct net {
     struct net_rider rider, next_rider; /* on this round, and on the next; `heard` is NULL: none */
     uint64_t round, strangers;          /* frames of other sessions that were dropped */
     enum net_phase phase;
-    double entered; /* up to when time has been charged */
+    double entered; /* time has been charged until then */
     struct net_counters counters[NET_PHASES];
 };
 
-/* Charges the time since the last call to the phase that is on. */
+/* Charges the time since the last call to the current phase. */
 void net_charge(struct net *net);
 
 /* Where the session is, for people: "exchange 34 (select)". */
@@ -84,31 +84,31 @@ struct net_place {
 };
 struct net_place net_place(const struct net *net);
 
-/* Gives the links blocks that lie in memory to move. */
+/* Gives the links blocks in memory to move. */
 void net_load(struct net *net, const struct net_round *round);
 /*
  * A statement that rides: net_mount() puts it before what the links have been given to move,
  * net_say() lets the payload follow once it has left, and net_hear() calls back once both have
- * come: then *moved.
+ * come, and sets *moved.
  */
 void net_mount(struct net *net);
 void net_say(struct link *link);
 enum err net_hear(struct net *net, bool *moved) MUST_CHECK;
 
 /*
- * Sends the next frame of what this round has for a neighbour, if there is one and room for it:
- * then *moved.
+ * Sends the next frame of what this round has for a neighbour, if there is one and room for it, and
+ * sets *moved.
  */
 enum err net_push(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
-/* Takes the next frame of what this round expects of a neighbour, if it has come. */
+/* Takes the next frame of what this round expects from a neighbour, if it has come. */
 enum err net_pull(struct net *net, enum net_peer peer, bool *moved) MUST_CHECK;
 /*
- * Holds the first message of a neighbour of which this round expects nothing more. Only an ABORT of
- * this round or an earlier one is heeded: a neighbour that gives up in a later round has done its
+ * Holds the first message of a neighbour from which this round expects nothing more. Only an ABORT
+ * of this round or an earlier one counts: a neighbour that gives up in a later round has done its
  * part in this one.
  */
 enum err net_look_ahead(struct net *net, enum net_peer peer) MUST_CHECK;
-/* Sends it under the key that serves once. */
+/* Sends an ABORT under its key, which is used once. */
 enum err net_send_abort(struct net *net, enum net_peer peer, int64_t deadline) MUST_CHECK;
 
 #endif

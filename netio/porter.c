@@ -1,9 +1,9 @@
 /*
  * ZeroMQ names a connection by its descriptor, which belongs to the I/O thread and may be closed
  * and used for another at any time. So the porter cuts a descriptor only if its peer is still the
- * one that came, and if the line that was last heard of it is the one that is to be cut. The worst
- * that a race can do is to cut a connection that has not spoken since it came, and will be dialled
- * again. The numbers of lines are only compared for being the same: a client can choose its own.
+ * one that came, and if the line last heard of on it is the one to be cut. The worst that a race
+ * can do is to cut a connection that has not spoken since it came, and will be dialled again. The
+ * numbers of lines are only compared for equality: a client can choose its own.
  *
  * What waits in memory is what the kernel has received, less what it still holds, less the messages
  * that were taken. Messages taken are noted first and applied after the events that were there by

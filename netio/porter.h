@@ -7,9 +7,9 @@
  *
  *   - above `connections`: among those of the busiest address, the one that was silent longest;
  *   - above `of_a_key` for one key: among those of that key, the one that was silent longest;
- *   - above `memory` bytes that wait, in whole messages or parts: the connection with most, of
- *     whoever has most in all;
- *   - one whose message is not whole after PORTER_MESSAGE_MS.
+ *   - above `memory` bytes that wait, in whole messages or parts: the connection with the most, of
+ *     whoever has the most in all;
+ *   - one whose message is not complete after PORTER_MESSAGE_MS.
  *
  * So a client that opens many connections or fills memory harms only itself. An honest client that
  * is cut dials again.
@@ -38,14 +38,14 @@ struct porter_options {
     struct log *log;
 };
 
-/* Before the socket is bound. Here and below: of the thread that has the socket. */
+/* Before the socket is bound. This and all below are for the thread that has the socket. */
 enum err porter_new(struct porter **porter, const struct porter_options *o) MUST_CHECK;
 /* Before the socket is closed. */
 void porter_free(struct porter **porter);
 
 /*
- * A connection that messages came by: its descriptor (ZMQ_SRCFD), which may be another's by the
- * time that its messages are taken, and its own number, as a ROUTER gives them; 0: not known.
+ * A connection that messages came on: its descriptor (ZMQ_SRCFD), which may be another's by the
+ * time its messages are taken, and its own number, as a ROUTER gives them; 0: not known.
  */
 struct porter_line {
     int fd;
@@ -53,10 +53,10 @@ struct porter_line {
 };
 
 /*
- * Says that a message was taken: the line that it came by, whose key that is, bytes of the message.
+ * Reports that a message was taken: the line that it came on, whose key that is, and its bytes.
  */
 void porter_took(struct porter *porter, struct porter_line line, uint32_t user, size_t bytes);
-/* Says that nothing is left to take. */
+/* Reports that nothing is left to take. */
 void porter_idle(struct porter *porter);
 /* Cuts a connection that breaks the protocol. */
 void porter_cut(struct porter *porter, struct porter_line line);

@@ -33,7 +33,7 @@ enum err seal_frame(struct seal *seal, uint64_t sequence, const void *ad, size_t
 /*
  * Opens `sealed` (n + SEAL_TAG bytes) into `plain`, which may be `sealed` itself. ERR_AUTH if it
  * does not authenticate; `plain` is wiped then, and nothing opened later will authenticate if this
- * frame was the first of a new key: the caller gives the direction up.
+ * frame was the first of a new key: the caller must give the direction up.
  */
 enum err seal_open(struct seal *seal, uint64_t sequence, const void *ad, size_t ad_size,
                    const uint8_t *sealed, size_t n, void *plain) MUST_CHECK;

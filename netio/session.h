@@ -6,7 +6,7 @@
  *   all -> all  SECRET   session id, 32 random bytes
  *
  *   session id = SHA-256("trefoil-session-1", nonce_0, nonce_1, nonce_2), each length-prefixed,
- *                and the numbers of lanes of each, near and in all, behind them
+ *                followed by the numbers of lanes of each, near and in all
  *
  * over CURVE control links. Messages of another attempt or session are left over from an earlier
  * try and are skipped. Nothing is read beyond a neighbour's SECRET. Before a session, servers 1 and
@@ -23,7 +23,7 @@
 #include "base/terms.h"
 #include "netio/transport.h"
 
-/* Of the handshake and of the frames: a server speaks to one that has the same number. */
+/* Version of handshake and frames: a server speaks only to one that has the same number. */
 #define SESSION_PROTOCOL 5
 #define SESSION_ID_SIZE 32
 #define SESSION_SECRET_SIZE 64 /* r_low || r_high */
@@ -39,13 +39,13 @@ struct session {
 };
 
 /*
- * What a caller offers, and then finds there of the others. Server 0 sets `about`: what it proposes
- * a session for. The two others find that of the last PROPOSE there, even if it came to nothing.
- * `passes.expect` is what a server wants its neighbours to show where they dial its bulk links;
- * `passes.show` is what they want of it. `lanes` is how many a server can use in one process, and
- * then what the session has: the least of the three. `all` is the same of the lanes of all of a
- * server's processes; 0: as many as `lanes`. `most` becomes the largest `lanes` that any of the
- * three offered.
+ * What a caller offers, and afterwards what it learns from the others. Server 0 sets `about`: what
+ * it proposes a session for. The two others find the one of the last PROPOSE there, even if no
+ * session came of it. `passes.expect` is what a server wants its neighbours to show when they dial
+ * its bulk links; `passes.show` is what they want from it. `lanes` is how many a server can use in
+ * one process, and afterwards how many the session has: the least of the three. `all` is the same
+ * for the lanes of all of a server's processes; 0: as many as `lanes`. `most` becomes the largest
+ * `lanes` that any of the three offered.
  */
 struct session_offer {
     uint8_t about[SESSION_ABOUT_SIZE];
@@ -59,8 +59,8 @@ struct session_offer {
  * Runs the handshake as server `index`. Server 0 starts it; servers 1 and 2 call this when they
  * have received a PROPOSE, whose whole message they pass as `propose` (NULL at server 0). They
  * follow server 0 to a newer PROPOSE if one comes meanwhile; each attempt has `patience_ms`.
- * A neighbour that is not there yet is waited for. ERR_PEER: a neighbour's connection broke, so
- * that it has lost what we sent. ERR_MISMATCH, at all three servers: the log names the peer and
+ * It waits for a neighbour that is not there yet. ERR_PEER: a neighbour's connection broke, so that
+ * it has lost what we sent. ERR_MISMATCH, at all three servers: the log names the peer and
  * what differs: version, index, or part of the terms.
  */
 enum err session_open(struct session **session, struct transport *control, unsigned index,
@@ -70,7 +70,7 @@ enum err session_open(struct session **session, struct transport *control, unsig
 /* Whether a control message is a PROPOSE. */
 bool session_is_propose(const struct bytes *message);
 
-/* What the handshake ends with; copies the two secrets (with NET_PREV, with NET_NEXT). */
+/* The last step of the handshake; copies the two secrets (with NET_PREV, with NET_NEXT). */
 enum err session_make(struct session **session, unsigned index, const uint8_t id[SESSION_ID_SIZE],
                       const uint8_t terms[32],
                       const uint8_t secret[2][SESSION_SECRET_SIZE]) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * netio/session_hello.h - HELLO: what a server says of itself when a session begins.
+ * netio/session_hello.h - HELLO: what a server says about itself when a session begins.
  *
  *   program version (string), index u8             the same in all versions of the protocol
  *   nonce 32, pass 32, lanes u8, all u16, terms 32, parts u8, (name, digest 32)*
@@ -24,9 +24,9 @@ void session_hello_put(struct bytes *b, unsigned index, const struct session_hel
                        const struct terms *terms);
 
 /*
- * Reads the HELLO of server `who`, and compares it with what this server has. Differences are
- * logged, and then *mismatch is set. Only the fields that all versions share are read of another
- * version of the protocol. ERR_FORMAT: it does not parse.
+ * Reads the HELLO of server `who`, and compares it with what this server has. Logs differences, and
+ * then sets *mismatch. From another version of the protocol it reads only the fields that all
+ * versions share. ERR_FORMAT: it does not parse.
  */
 enum err session_hello_take(struct reader *r, uint16_t protocol, unsigned who,
                             const struct terms *ours, struct session_hello *hello, bool *mismatch,

@@ -34,7 +34,7 @@ struct socket_options {
     const uint8_t *pass;
 };
 
-/* What a message of one frame takes on a CURVE connection. */
+/* The bytes that a message of one frame takes on a CURVE connection. */
 size_t socket_wire_bytes(size_t message);
 
 /* NULL where it fails, which is logged. Close it with zmq_close(). */
@@ -48,8 +48,8 @@ enum err socket_option(void *socket, int option, int value, struct log *log) MUS
 /* Queues a message of one frame without waiting. ERR_AGAIN: no room. */
 enum err socket_send(void *socket, const void *p, size_t n) MUST_CHECK;
 /*
- * Queues a message of two frames. Both have their memory before the first is queued; else the next
- * message would become the second frame of this one.
+ * Queues a message of two frames. Both get their memory before the first is queued; otherwise the
+ * next message would become the second frame of this one.
  */
 enum err socket_send_two(void *socket, const void *head, size_t head_size, const void *p,
                          size_t n) MUST_CHECK;
@@ -69,8 +69,8 @@ enum err socket_push(void *socket, void *zmq_message) MUST_CHECK;
 enum err socket_pull(void *socket, void *zmq_message, const char *link, struct log *log) MUST_CHECK;
 
 /*
- * For messages of several frames: the next one, into an initialised zmq_msg_t; and what is left of
- * that message, dropped.
+ * For messages of several frames: receive the next frame into an initialised zmq_msg_t; drop the
+ * rest of that message.
  */
 enum err socket_part(void *socket, void *zmq_message) MUST_CHECK;
 void socket_skip(void *socket, void *zmq_message);

@@ -1,13 +1,13 @@
 /*
  * netio/transport.h - ordered, bounded message queues to the two neighbours.
  *
- * A transport moves whole messages; it knows nothing of what is in them. Two kinds exist: ZeroMQ
+ * A transport moves whole messages; it knows nothing of their contents. Two kinds exist: ZeroMQ
  * with CURVE (control links) and ZeroMQ bare (bulk links, sealed one layer up). Tests have a third,
  * in-process queues (tests/support_transport.h). Each direction of each link is a queue of bounded
  * length: a full one gives ERR_AGAIN, so that memory is bounded and the caller can receive
  * meanwhile.
  *
- * One thread uses a transport at a time.
+ * Only one thread uses a transport at a time.
  */
 #ifndef TREFOIL_NETIO_TRANSPORT_H
 #define TREFOIL_NETIO_TRANSPORT_H
@@ -38,7 +38,7 @@ struct transport {
 /*
  * A message in a buffer of the transport, so that a frame is sealed where ZeroMQ sends it from and
  * opened where ZeroMQ received it. Whoever holds one sends it or drops it, with the transport that
- * it came from; it stays at its address meanwhile. All zeros is none.
+ * it came from; it stays at its address meanwhile. All zeros: no message.
  */
 struct transport_message {
     uint8_t *data; /* may be written; aligned to 16 bytes where it is long */
@@ -50,17 +50,17 @@ struct transport_message {
 };
 
 struct transport_ops {
-    /* A message of `size` bytes to be filled; they hold anything. */
+    /* A message of `size` bytes for the caller to fill; they are not cleared. */
     enum err (*make)(void *self, size_t size, struct transport_message *m);
-    /* Queues a message, which is none then. ERR_AGAIN: the queue is full; m stays as it is. */
+    /* Queues a message; m holds none then. ERR_AGAIN: the queue is full; m stays as it is. */
     enum err (*send)(void *self, enum net_peer to, struct transport_message *m);
-    /* The next message from a neighbour, for a `m` that holds none. ERR_AGAIN: nothing came. */
+    /* The next message from a neighbour, for an m that holds none. ERR_AGAIN: nothing came. */
     enum err (*receive)(void *self, enum net_peer from, struct transport_message *m);
     void (*drop)(void *self, struct transport_message *m);
     /*
      * Waits until one of `readable` (bit 1 << peer) has a message or one of `writable` has room, or
-     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT. With TRANSPORT_NEWS among
-     * `readable` also until something has happened to a connection.
+     * until the deadline (clock_now_ms() time): then ERR_TIMEOUT. With TRANSPORT_NEWS in
+     * `readable`, also until something has happened to a connection.
      */
     enum err (*wait)(void *self, unsigned readable, unsigned writable, int64_t deadline);
     /* May be NULL, where no connection can break: see transport_broken() and transport_forget(). */
@@ -81,16 +81,16 @@ enum err transport_wait(struct transport *t, unsigned readable, unsigned writabl
                         int64_t deadline) MUST_CHECK;
 
 /*
- * The neighbours (bit 1 << peer) to whom our connection stood, and broke since transport_forget():
- * such a server has ended, or the network has cut it off. What it sent before may still be to be
- * read.
+ * The neighbours (bit 1 << peer) to whom our connection stood, and has broken since
+ * transport_forget(): such a server has ended, or the network has cut it off. What it sent before
+ * may still wait to be read.
  */
 unsigned transport_broken(struct transport *t);
 void transport_forget(struct transport *t);
 /* The neighbours (bit 1 << peer) to whom our connection stands. */
 unsigned transport_standing(struct transport *t);
 
-/* With copies, for what is short: bytes as one message; a message into bytes. */
+/* For short messages, with a copy: bytes as one message; a message into bytes. */
 enum err transport_send(struct transport *t, enum net_peer to, const void *p, size_t n) MUST_CHECK;
 enum err transport_receive(struct transport *t, enum net_peer from,
                            struct bytes *message) MUST_CHECK;
@@ -101,7 +101,7 @@ void transport_free(struct transport **t);
 
 /* --- ZeroMQ ----------------------------------------------------------------------------------- */
 
-struct netio; /* netio/context.h: one a process */
+struct netio; /* netio/context.h: one per process */
 
 struct transport_zmq_options {
     struct netio *netio;
@@ -117,17 +117,17 @@ struct transport_zmq_options {
     const uint8_t *peer_public[2];
     size_t max_message; /* bytes; a longer message is refused by the library */
     /*
-     * Messages a queue (high-water mark). On a stream 2 to 8 long frames are as fast as more; 16 of
-     * 512 KiB fall out of the cache (0.88 CPU seconds a GB in place of 0.67). The kernel's own
-     * socket buffers stay: 128 KiB to 4 MiB made no difference beyond noise, and a fixed size
-     * cannot grow with delay.
+     * Messages per queue (high-water mark). On a stream 2 to 8 long frames are as fast as more; 16
+     * of 512 KiB fall out of the cache (0.88 CPU seconds a GB instead of 0.67). The kernel's own
+     * socket buffers stay as they are: 128 KiB to 4 MiB made no difference beyond noise, and a
+     * fixed size cannot grow with delay.
      */
     int depth;
     struct log *log;
 };
 
 /*
- * One PULL socket a neighbour that it dials, one PUSH socket to it: what we send goes nowhere but
+ * For each neighbour, a PULL socket that it dials and a PUSH socket to it: what we send goes only
  * where we dialled. With CURVE, only the neighbour's key may dial in. Bare links dial nobody, and
  * nobody gets in, until they are opened.
  */
@@ -135,13 +135,13 @@ enum err transport_zmq_new(struct transport **t, const struct transport_zmq_opti
 
 #define TRANSPORT_PASS_SIZE 32
 /*
- * What the dialling end of a bare link shows and the other expects: a secret of the two. Index: the
+ * What the dialling end of a bare link shows and the other expects: a secret of the two. Indexed by
  * neighbour.
  */
 struct transport_passes {
     uint8_t show[2][TRANSPORT_PASS_SIZE], expect[2][TRANSPORT_PASS_SIZE];
 };
-/* Bare links are opened for a session. First, this lets in whoever shows the pass expected. */
+/* Bare links are opened for a session. First, this lets in whoever shows the expected pass. */
 enum err transport_zmq_admit(struct transport *t,
                              const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
 /* Says where to dial them from now on, if that is known only once there is a session. */
@@ -149,9 +149,9 @@ enum err transport_zmq_aim(struct transport *t, const char *const dial[2]) MUST_
 /* Then, when both neighbours have done the same, this dials them. */
 enum err transport_zmq_dial(struct transport *t,
                             const uint8_t show[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
-/* The socket that a neighbour's messages come by, to be waited for beside others. */
+/* The socket that a neighbour's messages come on, to wait for it beside others. */
 void *transport_zmq_socket(struct transport *t, enum net_peer from);
-/* Leaves both, lets nobody in, and drops what has come. The links need not be open. */
+/* Disconnects from both, lets nobody in, and drops what has come. The links need not be open. */
 void transport_zmq_close(struct transport *t);
 
 #endif

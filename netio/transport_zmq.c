@@ -13,7 +13,7 @@
 
 /*
  * Messages from this size on are sent from buffers of a pool: allocated by ZeroMQ, they came from
- * cold or new pages, and a stream of 1 MiB frames cost 0.82 CPU seconds a GB in place of 0.64.
+ * cold or new pages, and a stream of 1 MiB frames cost 0.82 CPU seconds a GB instead of 0.64.
  */
 #define POOLED ((size_t)16 << 10)
 #define SPARE_MOST 12 /* unused buffers that are kept: 4 more than a queue is long, up to this */

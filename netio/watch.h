@@ -1,10 +1,9 @@
 /*
- * netio/watch.h - what happens to the connection of a socket that dials: that it broke, that it was
- * refused.
+ * netio/watch.h - what happens to the connection of a socket that dials: it broke, or was refused.
  *
  * ZeroMQ connects again by itself when a connection breaks. It does not when the other side has
  * refused our key or has proved another key than we expect. Such a socket stays dead, although the
- * other side may know us a moment later, with an amended roster. The socket's thread uses the
+ * other side may know us a moment later, with an amended roster. Only the socket's thread uses the
  * watch.
  */
 #ifndef TREFOIL_NETIO_WATCH_H
@@ -17,7 +16,7 @@
 
 struct watch;
 
-/* About when the socket dials. The endpoint is copied. */
+/* Call it about when the socket dials. The endpoint is copied. */
 enum err watch_new(struct watch **watch, void *context, void *socket, const char *endpoint,
                    struct log *log) MUST_CHECK;
 /* Before the socket is closed. */

@@ -1,13 +1,12 @@
 /*
- * protocols/bitonic.h - sorted lists of shared rows become one sorted list, by Batcher's bitonic
- * merger.
+ * protocols/bitonic.h - merges sorted lists of shared rows into one, by Batcher's bitonic merger.
  *
- * Two lists become one: the first is turned round, so that both together fall and then rise. Then
- * for d = the largest power of two below their length, down to 1, all rows i and i + d of which bit
- * d of i is 0 are put in order. So the pairs of a layer are runs of words that lie d lanes apart,
- * and below 64 lanes of one word: nothing moves a single bit. (Odd-even merging saves up to a
- * layer's half, and has pairs that begin in the midst of words.) Many lists are merged two by two,
- * in a tree, all pairs of a level in the same rounds.
+ * Two lists become one: the first is reversed, so that both together fall and then rise. Then for d
+ * = the largest power of two below their length, down to 1, all rows i and i + d where bit d of i
+ * is 0 are put in order. So the pairs of a layer are runs of words d lanes apart, and for d below
+ * 64 lanes of one word: no step moves single bits. (Odd-even merging saves up to half a layer, but
+ * has pairs that begin in the middle of words.) Many lists are merged two by two, in a tree, all
+ * pairs of a level in the same rounds.
  *
  *   a pair x, y    s = [x > y] by the planes that order (mpc/order.h)
  *                  x ^= s (x ^ y), y ^= s (x ^ y) in all planes
@@ -26,7 +25,7 @@
 /*
  * `rows` holds the lists one after the other, list k being words[k] words of each plane. Planes
  * 0 .. order - 1, the lowest first, are the number that lists are sorted by, ascending. Rows of the
- * same number come out in an order that depends on all others: let a row's place be part of the
+ * same number come out in an order that depends on all others: make a row's place part of the
  * number where that matters.
  */
 enum err bitonic_merge(struct party *p, const struct planes *rows, unsigned order,

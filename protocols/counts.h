@@ -1,7 +1,7 @@
 /*
  * protocols/counts.h - the shared counts of every marginal of a study, ready for rounds.
  *
- * Counts of all queries stand in one vector, each query from a multiple of 64 on (`start`), so that
+ * Counts of all queries are in one vector, each query from a multiple of 64 on (`start`), so that
  * bit planes can be gathered by words; the lanes between are zero. For each count: the ring share,
  * and what scores are made from, once the counts are complete. LEAKS: nothing.
  */
@@ -33,7 +33,7 @@ static inline struct share64 counts_query(const struct counts *c, size_t query)
 /* Adds cell i of `from` to cell index[i] of `to`. Local. */
 void counts_sum_down(struct share64 to, struct share64 from, const uint32_t *index);
 
-/* Whether they have what such scores are made from. */
+/* Whether counts have what such scores are made from. */
 static inline bool counts_finished(const struct counts *c, bool squared)
 {
     return squared ? c->squares.n > 0 : c->kept != NULL;
@@ -45,10 +45,10 @@ static inline bool counts_finished(const struct counts *c, bool squared)
  */
 enum err counts_finish(struct party *p, struct counts *c) MUST_CHECK;
 
-/* They go, until they are made again. */
+/* Drops what was made for scores, until it is made again. */
 void counts_unfinish(struct counts *c);
 
-/* For squared scores, which need no bits: the squares alone. One element a query, 1 round. */
+/* For squared scores, which need no bits: only the squares. One element a query, 1 round. */
 enum err counts_finish_squares(struct party *p, struct counts *c) MUST_CHECK;
 
 #endif

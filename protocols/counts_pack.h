@@ -17,7 +17,7 @@
  */
 size_t counts_bytes(uint64_t cells, unsigned bits);
 
-/* Into counts_bytes(). ERR_DATA if a count is negative or needs more than `bits` bits. */
+/* Fills counts_bytes(). ERR_DATA if a count is negative or needs more than `bits` bits. */
 enum err counts_pack(const int64_t *counts, uint64_t cells, unsigned bits,
                      uint8_t *vector) MUST_CHECK;
 

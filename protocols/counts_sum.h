@@ -15,13 +15,12 @@
 #include "mpc/party.h"
 #include "protocols/counts_pack.h"
 
-/* One upload as a server holds it: its two components, a seed where that component is one, else the
- * vector. */
+/* One upload as a server holds it: its two components, each a seed or the vector. */
 struct counts_upload {
     unsigned bits;
     const uint8_t *seed[2]; /* of components index and index + 1, or NULL */
     const uint8_t *vector;  /* where the seed is NULL */
-    uint64_t skip;          /* bytes of the seeds' streams that come before: of other cells */
+    uint64_t skip;          /* bytes of the seeds' streams to skip: those of other cells */
 };
 
 enum err counts_sum(struct party *p, struct share64 out, const struct counts_upload *uploads,

@@ -1,12 +1,12 @@
 /*
- * protocols/discrete.h - exact discrete Gaussians of deviation 2^20 (Canonne, Kamath, Steinke), by
- * coins alone.
+ * protocols/discrete.h - exact discrete Gaussians of deviation 2^20 (Canonne, Kamath, Steinke),
+ * from coins alone.
  *
  *   |Y|     26 digits of a geometric variable, P(digit 2^i) = 1 / (1 + e^(2^i / s)), s = 2^20: the
  *           coins of protocols/exponential.h from weight 2^-20 on;  a fair sign bit
  *   accept  unless the sign is set and |Y| = 0, and with probability exp(-(|Y| - s)^2 / (2 s^2)):
  *           one coin of exp(-2^i / (2 s^2)) for each bit i of (|Y| - s)^2 that is set
- * The accept bit is opened (REJECT_BIT), P = 0.760; what is kept is (-1)^sign |Y|.
+ * The accept bit is opened (REJECT_BIT), P = 0.760; a kept sample is (-1)^sign |Y|.
  *
  * An integer query, multiplied by m, with one such sample added costs exactly m^2 / (2 s^2) zCDP:
  * no error of evaluation, no lattice. ERROR in total variation a kept sample: 78 coins and P(|Y| >=
@@ -21,12 +21,12 @@
 #include "mpc/bits.h"
 
 #define DISCRETE_DIGITS 26
-#define DISCRETE_ROUNDS 33 /* of a batch of candidates: most often one is enough */
+#define DISCRETE_ROUNDS 33 /* of a batch of candidates: usually one is enough */
 #define DISCRETE_SQUARE_BITS 52
 #define DISCRETE_SQUARE_COINS 48  /* those above have constants of 0 */
 #define DISCRETE_ACCEPT_ANDS 2840 /* of the coins against (|Y| - s)^2 */
 
-/* Fills out; as many candidates as it takes. */
+/* Fills out, with as many candidates as it takes. */
 enum err discrete_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /*
@@ -41,7 +41,7 @@ double discrete_tau(void);
 
 /*
  * The same as ratios: the probability of any value that the circuit can give is within
- * e^(+-discrete_ratio()) of the exact one; discrete_tail(): of all others together.
+ * e^(+-discrete_ratio()) of the exact one; discrete_tail(): that of all others together.
  */
 double discrete_ratio(void);
 double discrete_tail(void);

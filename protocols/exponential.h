@@ -29,9 +29,9 @@ enum err exponential_sample(struct party *p, struct planes *out) MUST_CHECK;
 double exponential_tau(void);
 
 /*
- * The same as ratios, for proofs in which a total variation is too dear. With digits above weight
+ * The same as ratios, for proofs in which a total variation is too costly. With digits above weight
  * 2^top all 0, the probability of any digits is within e^(+-exponential_ratio(top)) of that of
- * Exp(1) variables below 64 that have them; exponential_tail(): those that are not below 64.
+ * Exp(1) variables below 64 that have them; exponential_tail(): that of all not below 64.
  */
 double exponential_ratio(int top);
 double exponential_tail(void);

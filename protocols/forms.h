@@ -1,5 +1,5 @@
 /*
- * protocols/forms.h - noisy linear forms of counts: open <v_k, x> + z_k, z_k unit Gaussians of the
+ * protocols/forms.h - noisy linear forms of counts: open <v_k, x> + z_k, z_k unit Gaussians on the
  * lattice 2^-20.
  *
  *   each       y_i = sum over cells c of v_k(c) x_i(c) + z_i      local: v_k is public
@@ -28,7 +28,7 @@ struct form {
 };
 
 /*
- * values receives one for each form. The Gaussians (one a form) must have been reserved.
+ * values receives one value for each form. The Gaussians (one a form) must have been reserved.
  * ERR_REFUSED, with nothing taken from the tape, unless all forms are permitted.
  */
 enum err forms_open(struct party *p, const struct counts *counts, struct tape *tape,

@@ -45,12 +45,12 @@ double gauss_epsilon(void);
 enum err gauss_sample(struct party *p, struct share64 out) MUST_CHECK;
 
 /*
- * The steps of gauss_sample, apart so that tests can see each; here lanes i and pairs + i are a
+ * The steps of gauss_sample, separate so that tests can see each; here lanes i and pairs + i are a
  * pair.
  */
 struct gauss_coins {
     struct planes e;  /* EXPONENTIAL_DIGITS planes of `pairs` lanes */
-    struct share64 u; /* of so many: the angle, in arcs of which the circle has 2^64 */
+    struct share64 u; /* of each pair: the angle, in arcs of which the circle has 2^64 */
 };
 /* From the party's scratch. */
 enum err gauss_draw(struct party *p, struct gauss_coins *coins, size_t pairs) MUST_CHECK;

@@ -9,9 +9,9 @@
  *   2^-24 (digits of E below 2^-92) + 2^-24 (the last rounding) + 2^-30 (t)
  *   + ELEMENTARY_LOGARITHM_ERROR + 2.5 * 2^-35 (rounding of ln 2)               = 2.143 * 2^-24
  * In total variation a sample differs by exponential_tau() + P(E < 2^-68) = gumbel_tau(). By
- * coupling every selection probability is within e^(+-2 error) of the exact softmax, so a selection
- * at eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more. LEAKS: nothing.
- * Rounds: GUMBEL_ROUNDS, whatever their number.
+ * coupling, every selection probability is within e^(+-2 error) of the exact softmax, so a
+ * selection at eps is charged as (eps + gumbel_epsilon())^2 / 8, which is 8 errors more.
+ * LEAKS: nothing. Rounds: GUMBEL_ROUNDS, whatever their number.
  */
 #ifndef TREFOIL_PROTOCOLS_GUMBEL_H
 #define TREFOIL_PROTOCOLS_GUMBEL_H
@@ -31,17 +31,17 @@ double gumbel_tau(void);
 #define GUMBEL_CANDIDATES_MAX 0x1p22 /* of a selection that is compared by ratios */
 
 /*
- * The same as ratios, of a selection among so many candidates. The probability of each whose exact
+ * The same as ratios, for a selection among so many candidates. The probability of each whose exact
  * one is at least 2^-78 is within e^(+-(2 error + gumbel_ratio())) of that. gumbel_missed(): the
- * most that one has which is not so likely under each of two tables that a selection at epsilon may
- * tell apart.
+ * largest probability of a candidate that is less likely than 2^-78 under one of two tables that a
+ * selection at epsilon may tell apart.
  */
 double gumbel_ratio(double candidates);
 double gumbel_missed(double candidates, double epsilon);
 
 enum err gumbel_sample(struct party *p, struct share64 out) MUST_CHECK;
 
-/* The evaluation alone, of EXPONENTIAL_DIGITS planes: for tests. */
+/* Only the evaluation, of EXPONENTIAL_DIGITS planes: for tests. */
 enum err gumbel_evaluate(struct party *p, struct share64 out, const struct planes *e) MUST_CHECK;
 
 #endif

@@ -19,9 +19,9 @@ void lanes_shift(uint64_t *out, size_t words, const uint64_t *x, size_t all, siz
                  ptrdiff_t ahead);
 
 /*
- * Of lanes i and i + d, bit d of i being 0, in words 2 k and 2 k + 1 of x, the 64 pairs become word
- * k: lanes i of the first word stay where they are, those of the second move up by d. d is a power
- * of two below 64. Where x has an odd number of words, 0 stands for the one more.
+ * Words 2 k and 2 k + 1 of x have 64 pairs of lanes i and i + d, where bit d of i is 0. These
+ * become word k: lanes i of the first word stay where they are, those of the second move up by d. d
+ * is a power of two below 64. If x has an odd number of words, a word 0 completes the last two.
  *   lanes_lower    out = x_i
  *   lanes_differ   out = x_i ^ x_(i+d)
  *   lanes_return   x_i ^= moved, x_(i+d) ^= moved

@@ -1,20 +1,20 @@
 /*
- * protocols/link.h - persons over all owners: rows of one key are joined or bounded, and nobody
+ * protocols/link.h - persons across all owners: rows of one key are joined or bounded, and nobody
  * sees which they are.
  *
- * An owner's table has rows of a validity bit, a key of 64 bits and columns, sorted by (invalid,
- * key). Whether it is sorted is opened, one bit an owner, which every honest owner makes true; an
- * owner that did not sort is left out: none of its rows is valid. The tables become one list
- * (protocols/bitonic.h), in which the rows of a key are neighbours, so that a row is compared with
- * the one so many places before or behind it:
+ * The rows of an owner's table have a validity bit, a key of 64 bits and columns, and are sorted by
+ * (invalid, key). Whether they are is opened, one bit an owner, which is true for every honest
+ * owner; an owner that did not sort is left out: none of its rows is valid. The tables become one
+ * list (protocols/bitonic.h), in which the rows of a key are neighbours, so that a row is compared
+ * with the one so many places before or after it:
  *
  *   bound   by (invalid, key, owner, place): of each key the first `most` rows stay valid. Row i
  *           is one of them unless row i - most has its key
- *   join    by (invalid, key, surplus, owner): surplus are an owner's rows of a key but the first.
- *           The rows before them are of different owners, in order. So all m owners have the key
- *           where row i + m - 1 has it and is no surplus, and their columns stand in rows i, i + 1
- *           .. With an owner that is kept its rows come first, and each is valid; from the m - 1
- *           rows behind it others' columns are chosen
+ *   join    by (invalid, key, surplus, owner): surplus are an owner's rows of a key except the
+ *           first. The rows before them belong to different owners, in order. So all m owners have
+ *           the key if row i + m - 1 has it and is no surplus, and their columns are in rows i,
+ *           i + 1 .. If an owner is kept, its rows come first, and each is valid; the others'
+ *           columns are chosen from the m - 1 rows after it
  *
  * Invalid rows stay where they are: how many are valid is not opened. Rows of a key keep the order
  * of owners and places, whatever other keys there are: what is left of one person's rows does not
@@ -33,7 +33,7 @@
 #define LINK_FRONT (1 + LINK_KEY) /* those of a table before its columns: validity, key */
 #define LINK_OWNERS_MAX 64        /* of a join */
 
-/* Rows that come out: those of all tables, each filled up to a multiple of 64. */
+/* Rows that come out: those of all tables, each table filled up to a multiple of 64. */
 size_t link_rows(const struct planes *tables, size_t owners);
 
 /*
@@ -45,15 +45,15 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
                     size_t owners, size_t most, bool *sorted) MUST_CHECK;
 
 /*
- * The same of owners with columns of their own: `out` gets validity, then the columns of all
+ * The same for owners with columns of their own: `out` gets validity, then the columns of all
  * owners. With `keep` < owners that owner's rows stay where others lack the key, and a plane for
- * each owner follows: whether it has the row. Its columns are 0 where it has not.
+ * each owner follows: whether it has the row. Its columns are 0 where it does not.
  */
 enum err link_join(struct party *p, const struct planes *out, const struct planes *tables,
                    size_t owners, size_t keep, bool *sorted) MUST_CHECK;
 
 /*
- * What they take, on one lane without a check, of tables of so many rows and columns: words of 8
+ * What they take for tables of so many rows and columns, on one lane without a check: words of 8
  * bytes that each server sends, and rounds.
  */
 struct link_cost {

@@ -7,8 +7,8 @@
 #define LINK_TILE ((size_t)1 << 16) /* rows, where there is one lane */
 
 /*
- * Planes: what orders rows of a key, `low` of them; key; invalid; columns. Tables stand one after
- * the other, each filled up with invalid rows.
+ * Planes: what orders rows of a key, `low` of them; key; invalid; columns. Tables follow one
+ * another, each filled up with invalid rows.
  */
 struct linked {
     struct planes rows;
@@ -18,7 +18,7 @@ struct linked {
     size_t *words, *from; /* of each table: words of a plane, and the first */
 };
 
-/* Planes that number `count` things. */
+/* How many planes it takes to number `count` things. */
 static inline unsigned linked_bits(size_t count)
 {
     unsigned bits = 0;
@@ -27,7 +27,7 @@ static inline unsigned linked_bits(size_t count)
     return bits;
 }
 
-/* The tables' rows, in the party's scratch; planes below `low` are not yet anything. */
+/* The tables' rows, in the party's scratch; planes below `low` are not filled in yet. */
 enum err linked_load(struct party *p, struct linked *l, const struct planes *tables, size_t owners,
                      unsigned low, unsigned columns) MUST_CHECK;
 
@@ -42,10 +42,10 @@ typedef enum err (*linked_work)(struct party *p, const void *self, size_t from, 
 enum err linked_tiles(struct party *p, const struct linked *l, size_t most, linked_work work,
                       const void *self) MUST_CHECK;
 
-/* Words of a vector that is the same public value everywhere. */
+/* Sets words of a vector to the same public value everywhere. */
 void linked_public(const struct party *p, struct bits x, size_t from, size_t words, uint64_t value);
 
-/* Plane k of the rows `ahead` of those of a tile; 0 where there are none. */
+/* Plane k of the rows that are `ahead` places after a tile's; 0 where there are none. */
 void linked_ahead(const struct linked *l, unsigned k, size_t from, ptrdiff_t ahead,
                   struct bits out);
 

@@ -1,7 +1,7 @@
 /*
- * protocols/measure.h - noisy marginals: open m x_j + z_j, z_j unit Gaussians of the lattice 2^-20.
+ * protocols/measure.h - noisy marginals: open m x_j + z_j, z_j unit Gaussians on the lattice 2^-20.
  *
- * No multiplication of shares and no truncation: the deviation sigma is asked for as the integer
+ * Shares are neither multiplied nor truncated: the deviation sigma is requested as the integer
  * m = floor(2^20 / sigma), and the reader divides by m. LEAKS: the noisy counts, with reason
  * NOISY_MARGINAL. 1 element a server and cell, 1 round for a whole batch.
  */
@@ -26,7 +26,7 @@ enum err measure_open(struct party *p, const struct counts *counts, struct tape 
                       int64_t *values) MUST_CHECK;
 
 /*
- * The same for sums that are no marginal. The caller knows that m times each does not wrap: a
+ * The same for sums that are no marginal. The caller must know that m times each does not wrap: a
  * number below 2^32 where m is permitted; products, with an m of 1 (aim/forms.h).
  */
 enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,

@@ -1,10 +1,10 @@
 /*
- * protocols/portion.h - a count cut in portions, one for each lane of a session (crew_jobs()).
+ * protocols/portion.h - a count cut into portions, one for each lane of a session (crew_jobs()).
  *
  * Counts are cut by cells, or by uploads where cells are few; records by rows, those of all batches
- * one after another. A portion is bytes: seeds, and of vectors what it needs. It ends in shares
- * that add up to those of the whole: counts are exact, however they are cut. Rows that servers have
- * made are not cut (struct records_part).
+ * one after another. A portion is bytes: seeds, and what it needs of vectors. It yields shares that
+ * add up to those of the whole: counts are exact, however they are cut. Rows that servers have made
+ * are not cut (struct records_part).
  *
  * LEAKS: as counts_sum() and records_count(); how a count is cut is public.
  */
@@ -30,7 +30,7 @@ struct portion_whole {
     size_t cells;
 };
 
-/* Portion k of so many; the same at all three servers but for what they hold. */
+/* Portion k of so many; the same at all three servers except for what they hold. */
 enum err portion_put(const struct portion_whole *whole, size_t k, size_t portions,
                      struct bytes *out) MUST_CHECK;
 
@@ -42,7 +42,7 @@ struct portion_sums {
 void portion_sums_new(struct portion_sums *s);
 void portion_sums_free(struct portion_sums *s);
 
-/* Counts one, and adds it to the sums. ERR_FORMAT: it is none, or of other sums. */
+/* Counts a portion, and adds it to the sums. ERR_FORMAT: it is none, or one of other sums. */
 enum err portion_count(struct party *lane, struct reader *portion,
                        struct portion_sums *sums) MUST_CHECK;
 

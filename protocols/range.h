@@ -28,15 +28,15 @@ enum err range_cut(struct tape *tape, const size_t count[TAPE_KINDS],
                    struct tape *range) MUST_CHECK;
 
 /*
- * Puts back what is left of a range of this tape once it has been used for all that it was bound
+ * Puts what is left of a range back on its tape, once it has been used for all that it was bound
  * to: at the tape's end, under new positions. Only for a range that nobody will read again for more
  * than what was used. All three call it alike.
  */
 enum err range_return(struct tape *tape, struct tape *range) MUST_CHECK;
 
 /*
- * The shares as bytes, of a range of which nothing has been taken; and back. ERR_FORMAT unless they
- * are `place`'s.
+ * The shares of a range from which nothing has been taken, as bytes; and back. ERR_FORMAT unless
+ * they are `place`'s.
  */
 enum err range_write(const struct tape *range, struct bytes *out) MUST_CHECK;
 enum err range_read(struct tape *range, const struct range_place *place, enum tape_noise noise,

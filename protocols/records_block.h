@@ -22,11 +22,11 @@ struct records_block {
 
 /* The most lanes of a block: as many as there is memory for. */
 size_t records_block_length(const struct records_shape *shape, const struct records_scores *scores);
-/* From the party's scratch, empty. `parts`: the most of a batch. */
+/* From the party's scratch, empty. `parts`: the most that a batch has. */
 enum err records_block_take(struct party *p, struct records_block *b,
                             const struct records_shape *shape, const struct records_scores *scores,
                             size_t n, size_t parts) MUST_CHECK;
-/* What is not loaded is invalid. */
+/* Empties it: records that are not loaded are invalid. */
 void records_block_empty(struct records_block *b);
 
 /* Makes `number` from the codes. */

@@ -8,8 +8,8 @@
 
 /*
  * The sides of a group of tiles are kept until its sums are proved. Cells whose digits make no
- * value are shared too, though they are 0: else a wrong side would make them something that nobody
- * knows.
+ * value are shared too, though they are 0: otherwise a wrong side would make them something that
+ * nobody knows.
  */
 
 /* Memory for a group's sides and what a check makes of them; but no fewer records than this. */

@@ -1,7 +1,7 @@
 /*
  * protocols/records_choose.h - which two sides make which marginal, of all that could; public.
  *
- * A marginal of three or four attributes is the product of two sides, and mostly has several such
+ * A marginal of three or four attributes is the product of two sides, and usually has several such
  * pairs to choose from: its options. A side costs the products that make it, once, however many
  * marginals use it. So options are chosen as sets are in a covering: first greedily, then by moves
  * of one query, then by moves of all queries that can use a side. Everything is in integers, ties

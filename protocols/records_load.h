@@ -1,4 +1,4 @@
-/* protocols/records_load.h - a batch's vectors into blocks. */
+/* protocols/records_load.h - loads a batch's vectors into blocks. */
 #ifndef TREFOIL_PROTOCOLS_RECORDS_LOAD_H
 #define TREFOIL_PROTOCOLS_RECORDS_LOAD_H
 
@@ -10,13 +10,13 @@ struct records_source {
     size_t taken;                  /* records loaded */
 };
 
-/* In the party's scratch. ERR_RANGE as of records_count(). */
+/* In the party's scratch. ERR_RANGE as for records_count(). */
 enum err records_source_open(struct party *p, struct records_source *s,
                              const struct records_shape *shape,
                              const struct records_batch *b) MUST_CHECK;
 
 /*
- * Loads what fits behind what the block holds; false if nothing does. Each batch begins at a
+ * Loads what fits after what the block holds; false if nothing does. Each batch begins at a
  * multiple of 64, so small ones share a block.
  */
 bool records_load(const struct party *p, struct records_block *b, struct records_source *s);

@@ -7,9 +7,8 @@
 #include <string.h>
 
 /*
- * What is summed is the product of the scores' planes with themselves, R rows of both sides. Of two
- * cells that are alike one is enough: in strips of rows, strip s has all columns from its first row
- * on.
+ * What is summed is the product of the scores' planes with themselves, R rows on both sides. Of two
+ * equal cells one is enough: in strips of rows, strip s has all columns from its first row on.
  */
 #define STRIP ((size_t)64)
 #define TILE_BYTES ((size_t)4 << 20)

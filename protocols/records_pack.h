@@ -24,7 +24,7 @@ struct records_shape {
 /* Planes of an attribute's code; bytes of a packed plane. */
 unsigned records_code_bits(uint32_t size);
 size_t records_plane_bytes(size_t records);
-/* Bits of one record, the validity bit counted; bytes of a packed vector of so many. */
+/* Bits of one record, including the validity bit; bytes of a packed vector of so many. */
 unsigned records_bits(const struct records_shape *shape);
 size_t records_bytes(const struct records_shape *shape, size_t records);
 
@@ -36,8 +36,8 @@ enum err records_pack(const struct records_shape *shape, uint16_t *const *column
                       size_t records, uint8_t *vector) MUST_CHECK;
 
 /*
- * Planes of keys, from the lowest bit up, which stand behind those of the codes: rows are sorted by
- * them, and what pads has the key 0.
+ * Planes of keys, from the lowest bit up, which follow those of the codes: rows are sorted by key,
+ * and padding has the key 0.
  */
 size_t records_key_bytes(size_t records);
 void records_pack_keys(const uint64_t *key, size_t rows, size_t records, uint8_t *planes);

@@ -1,7 +1,7 @@
 #include "protocols/records_plan.h"
 
 /*
- * Where a row of a side stands in a marginal: how far on its cells begin, and its digit of the
+ * Where a row of a side is in a marginal: how far on its cells begin, and its digit of the
  * attribute that the sides split.
  */
 struct place {

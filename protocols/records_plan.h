@@ -16,7 +16,7 @@ struct records_factor {
 };
 size_t records_factor_rows(const struct records_shape *shape, const struct records_factor *f);
 
-/* A matrix with a column a record: the rows of no factor (one row of ones), one, or all pairs. */
+/* A matrix, a column for each record: rows of no factor (one row of ones), of one, or all pairs. */
 struct records_side {
     unsigned factors;
     struct records_factor factor[2];
@@ -44,13 +44,13 @@ struct records_plans {
 
 /*
  * From the party's scratch. The same for the same shape and queries, in whatever order. ERR_RANGE
- * as of records_count().
+ * as for records_count().
  */
 enum err records_plans_new(struct party *p, struct records_plans *plans,
                            const struct records_shape *shape, struct records_query *queries,
                            size_t count) MUST_CHECK;
 
-/* Cells of a plan's product to those of its marginal, in the query's order. */
+/* Puts the cells of a plan's product into its marginal's, in the query's order. */
 enum err records_place(struct party *p, const struct records_shape *shape,
                        const struct records_plans *plans, const struct records_plan *plan,
                        const uint16_t *parts, uint16_t *cells) MUST_CHECK;

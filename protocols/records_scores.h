@@ -5,10 +5,10 @@
 #include "protocols/records.h"
 
 /*
- * A score is a sum of weights, of the planes that its value has: the bits of a number of two's
- * complement; or, where they are no more than these, one plane a value. Where an attribute's values
- * are in several groups a plane belongs to one: there is one for each group, if all its values have
- * one score, or one a value.
+ * A score is the sum of the weights of the planes that its value has: the bits of a number in two's
+ * complement; or one plane for each value, where these are no more. Where an attribute's values are
+ * in several groups, a plane belongs to one: there is one for each group, if all its values have
+ * one score, or one for each value.
  */
 enum records_planes { RECORDS_OF_BITS, RECORDS_OF_VALUES, RECORDS_OF_GROUPS };
 struct records_scores {
@@ -17,7 +17,7 @@ struct records_scores {
     size_t *groups;              /* of each attribute */
     enum records_planes *kind;   /* what its planes are of */
     size_t *row;                 /* of each attribute: its first plane; and how many there are */
-    size_t *of, *in;             /* of each plane: its attribute, and its group of that */
+    size_t *of, *in;             /* of each plane: its attribute, and its group there */
     int64_t *weight;             /* of each plane */
 };
 

@@ -5,8 +5,8 @@
 #include "protocols/records_block.h"
 
 /*
- * Numbers that a block's records add up to, of which each record adds 0 or 1 to any. `add` adds
- * this server's parts of them, of `n` records of a block from `from` on; `settle` makes shares of
+ * Sums over a block's records, each of which adds 0 or 1 to any of them. `add` adds this server's
+ * parts of them, of `n` records of a block from `from` on; `settle` makes shares of
  * twice the sums, given the parts of a whole block; `take` adds sums of all blocks to the results,
  * those from the `from`-th on.
  */
@@ -19,7 +19,7 @@ struct records_sums {
     enum err (*settle)(struct party *p, const struct records_sums *s, const struct records_block *b,
                        uint16_t *parts, struct share16 cells);
     void (*take)(const struct records_sums *s, size_t from, struct share64 sums);
-    /* in the place of `add` and `settle` under a check, or NULL */
+    /* instead of `add` and `settle` under a check, or NULL */
     enum err (*checked)(struct party *p, const struct records_sums *s,
                         const struct records_block *b, struct share16 cells);
     const void *self;

@@ -6,8 +6,8 @@
 #include "protocols/records_plan.h"
 
 /*
- * What each side brings to the parts of matrix products (move_part_side()), row after row; and the
- * sides themselves and their factors where they are kept, to be checked.
+ * What each side contributes to the parts of matrix products (move_part_side()), row after row; and
+ * the sides themselves and their factors where they are kept, to be checked.
  */
 struct records_tile {
     size_t from, n; /* records of the block */

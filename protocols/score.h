@@ -5,7 +5,7 @@
  * With integer counts 0 <= x_j < 2^l and public estimates c_j on the grid 2^-10, C_j = ceil(c_j),
  * s_j = [x_j < C_j]: sum |x_j - c_j| = sum (x_j - c_j) + 2 sum s_j (c_j - x_j). Only
  * integers are compared, so the sensitivity to one row is exactly 1 in the arithmetic that runs.
- * All but s_j and its products is local, in Z_2^64, at 10 fraction bits.
+ * Everything except s_j and its products is local, in Z_2^64, at 10 fraction bits.
  *
  * Cost and rounds: those of cached_distance() in mpc/cached.h. LEAKS: nothing.
  *
@@ -27,7 +27,7 @@ struct score_candidate {
 
 /*
  * out[k] = 2^10 times candidate k's norm. ERR_REFUSED, logged, for an estimate above 2^l or a
- * candidate whose estimates sum above 2^(l+1): what keeps the sums from wrapping.
+ * candidate whose estimates sum above 2^(l+1): these bounds keep the sums from wrapping.
  */
 enum err score_l1(struct party *p, struct share64 out, const struct counts *counts,
                   const struct score_candidate *candidates) MUST_CHECK;

@@ -3,9 +3,9 @@
  *
  *   index = lowest argmax over q of  m_q (score_q - penalty_q) + 2^(f-24) g_q
  *
- * score_q one of protocols/score.h, g_q the next Gumbels of the tape (one a candidate, in their
- * order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with reason
- * SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
+ * score_q is one of protocols/score.h, g_q are the next Gumbels of the tape (one a candidate, in
+ * their order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with
+ * reason SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
  */
 #ifndef TREFOIL_PROTOCOLS_SELECT_H
 #define TREFOIL_PROTOCOLS_SELECT_H
@@ -22,7 +22,7 @@ struct select_request {
     unsigned shift;       /* f, 24 .. 40 */
     unsigned width;       /* bits that any difference of two values needs, signed; at most 64 */
     bool squared;         /* scores are score_l2(), and penalties integers; else score_l1() */
-    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes, which may come meanwhile: mpc/argmax.h */
+    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes, which may arrive meanwhile: mpc/argmax.h */
 };
 
 /* The Gumbels must have been reserved. */

@@ -6,10 +6,10 @@
  * three hold shares of the same samples. What was taken cannot be taken again: its place on the
  * tape is wiped. LEAKS: nothing but how many samples are made.
  *
- * The rounds of making some do not depend on how many, so samples are made in batches, as large as
- * 256 MiB of working memory at each server allow: what is missing, or a whole batch where the plan
- * has so many to come. A plan of n samples takes at most ceil(n / batch) batches, and what is
- * beyond it one for each reservation.
+ * Making samples takes the same rounds however many they are, so they are made in batches, as large
+ * as 256 MiB of working memory at each server allow: what is missing, or a whole batch if the plan
+ * has so many to come. A plan of n samples takes at most ceil(n / batch) batches; beyond the plan
+ * each reservation takes one.
  */
 #ifndef TREFOIL_PROTOCOLS_TAPE_H
 #define TREFOIL_PROTOCOLS_TAPE_H
@@ -30,21 +30,21 @@ struct tape_cost {
     struct tape_messages {
         unsigned rounds; /* of a batch; for discrete noise, of most */
         double bytes;    /* for each sample, of a whole batch, by the server that sends most */
-    } plain, proved;     /* proved: with a check, which is flushed behind the batch */
+    } plain, proved;     /* proved: with a check, which is flushed after the batch */
 };
 
 /*
- * What the imprecision of a circuit costs, from its constants: `epsilon` of each measured marginal,
- * or added to each selection's; `tau` in total variation of each pair of Gaussians, discrete
- * Gaussian or Gumbel. See docs/protocols.md.
+ * What the imprecision of a circuit costs, from its constants: `epsilon` for each measured
+ * marginal, or added to each selection's; `tau` in total variation for each pair of Gaussians,
+ * discrete Gaussian or Gumbel. See docs/protocols.md.
  */
 struct tape_slack {
     double epsilon, tau;
 };
 
 /*
- * The same of Gaussians as ratios: `epsilon` of each measured marginal, all in all; `tail`: what is
- * never made.
+ * The same for Gaussians as ratios: `epsilon` for each measured marginal, all in all; `tail`: what
+ * is never made.
  */
 struct tape_ratio {
     double epsilon, tail;
@@ -67,11 +67,11 @@ const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
 struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind);
 struct tape_ratio tape_ratio(enum tape_noise noise);
 /*
- * Of a selection among so many candidates: what is added to its epsilon; of a candidate what is
- * missed, and is no more.
+ * For a selection among so many candidates: what is added to its epsilon; the most that is missed
+ * of a candidate (gumbel_missed()).
  */
 struct tape_ratio tape_select_ratio(double candidates, double epsilon);
-/* Says how many samples to expect in all. More may be reserved all the same. */
+/* Says how many samples to expect in all. More may still be reserved. */
 void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples);
 
 /* Where the next range begins. */
@@ -85,8 +85,8 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
                       size_t count) MUST_CHECK;
 
 /*
- * For a lane of another process: what its share of a batch is (crew_jobs()), from what
- * tape_reserve() says of it.
+ * For a lane of another process: makes its share of a batch (crew_jobs()), as the arguments from
+ * tape_reserve() say.
  */
 enum err tape_make_share(struct party *lane, struct reader *arguments,
                          struct bytes *result) MUST_CHECK;
@@ -96,7 +96,7 @@ enum err tape_make_share(struct party *lane, struct reader *arguments,
 enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out) MUST_CHECK;
 
 /*
- * Puts samples at the tape's end that were made elsewhere, as if they had been made here. For
+ * Puts samples that were made elsewhere at the tape's end, as if they had been made here. For
  * Gaussians: whole pairs.
  */
 enum err tape_fill(struct tape *tape, enum tape_kind kind, struct share64 samples) MUST_CHECK;
