@@ -1,11 +1,11 @@
 /*
  * Conditions that take some codes of a group (aim/merge.h). The codes of a group were counted
- * alone, without any other column. So which rows of the group a condition on the codes takes is
- * not known beside one on another column: they are as if drawn without looking.
+ * alone, without any other column. So when a condition on the codes comes with one on another
+ * column, it is not known which rows of the group it takes: they are as if drawn blindly.
  *
- * Of the n rows of a group, r meet all else that is asked. Of these the codes take a share w, with
- * a variance of r v (1 - r / n), where v is the variance of a row's weight, w (1 - w) if a code
- * counts as a whole or not at all: a hypergeometric number. Over groups r v and n v are sums, and
+ * Of the n rows of a group, r meet all other conditions. Of these the codes take a share w, with a
+ * variance of r v (1 - r / n), where v is the variance of a row's weight, w (1 - w) if a code
+ * counts as a whole or not at all: a hypergeometric number. Over groups, r v and n v are sums, and
  * the part taken off is (sum r v)^2 / sum n v: no more than it is group by group, and as much where
  * one group is cut.
  */

@@ -1,4 +1,4 @@
-/* Answers as they might be just as well: the insides of bins and missing links are disturbed. */
+/* Answers as they might just as well be: the insides of bins and missing links are disturbed. */
 #include "aim/answer_private.h"
 #include "aim/legendre.h"
 

@@ -1,6 +1,7 @@
 /*
- * Intervals: every refit answers all questions, and what its answers differ by is added up. Refits
- * are shared out among lanes, which are added up in order: the same bytes on any number of threads.
+ * Intervals: every refit answers all questions, and the differences of its answers are added up.
+ * Refits are shared out among lanes, which are added up in order, so any number of threads gives
+ * the same bytes.
  */
 #include "aim/answer_private.h"
 #include "aim/model_densities.h"

@@ -9,7 +9,7 @@
 #include "aim/model_weigh.h"
 #include "base/random.h"
 
-#define ANSWER_ROWS UINT16_MAX /* in the place of y: rows, whatever they hold */
+#define ANSWER_ROWS UINT16_MAX /* instead of y: rows, whatever they hold */
 
 /* How a refit's answers are disturbed. */
 struct answer_draw {
@@ -18,8 +18,8 @@ struct answer_draw {
 };
 
 /*
- * What independence within groups leaves open (aim/answer_cut.c) about rows that are a line's, or
- * are of one that is asked for: the relative variance of n of them is each / n - less.
+ * What independence within groups leaves open (aim/answer_cut.c) about a line's rows, or those
+ * asked for among them: the relative variance of n of them is each / n - less.
  */
 struct answer_cut {
     double each, less;
@@ -32,7 +32,7 @@ struct answer_ends {
 };
 
 /*
- * As answer_new(). `draw` and `ends` may be NULL. With a draw the values' rows are those of the
+ * Like answer_new(). `draw` and `ends` may be NULL. With a draw the values' rows are those of the
  * refit, undisturbed, and MIN, MAX and RANGE are not known.
  */
 enum err answer_make(struct answer **a, struct model_sums *m, const struct densities *inside,
@@ -49,7 +49,7 @@ struct answering {
     uint64_t cells;                /* of these */
     size_t stride;                 /* of y */
     double *mass;                  /* of each case: rows in each cell, y not yet looked at */
-    struct density_part *part;     /* of each case: what it leaves of each code of y */
+    struct density_part *part;     /* of each case: the part it leaves of each code of y */
     const struct answer_draw *draw;
     const struct answer_ends *ends;
     unsigned links, links_y; /* between the columns of the rows, and these and y */
@@ -67,13 +67,13 @@ struct answer_line {
 
 /* --- aim/answer_sums.c ------------------------------------------------------------------------ */
 
-/* What a set has of a code, below a bound. */
+/* The part of a code that is in a set, below a bound. */
 struct density_part answer_part(const struct answering *w, uint16_t column, struct values v,
                                 uint32_t code, double below);
 
-/* Rows of a code of y that are of a line. */
+/* A line's rows that have a code of y. */
 double answer_rows_of(const struct answering *w, const struct answer_line *l, uint32_t code);
-/* Below which code of y its numbers or labels end: missing values come last. */
+/* The end of a line's codes of y without the missing one, which comes last. */
 uint32_t answer_end(const struct answering *w, const struct answer_line *l);
 
 struct answer_sums {
@@ -81,32 +81,32 @@ struct answer_sums {
 };
 struct answer_sums answer_sums(const struct answering *w, const struct answer_line *l);
 
-/* The code of most rows. */
+/* The code with the most rows. */
 double answer_mode(const struct answering *w, const struct answer_line *l);
 
 /* --- aim/answer_quantile.c -------------------------------------------------------------------- */
 
 /* The number at or below which so many rows lie; there must be some. */
 double answer_quantile(const struct answering *w, const struct answer_line *l, double rows);
-/* SQL's PERCENTILE_CONT of so many rows. */
+/* SQL's PERCENTILE_CONT over this number of rows. */
 double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
                          double p);
 
 /* --- aim/answer_cut.c ------------------------------------------------------------------------- */
 
-/* Adds what a case's conditions cut to w->cell; the weights are all of its columns'. */
+/* Adds what a case's conditions cut to w->cell; the weights are those of all its columns. */
 enum err answer_cut_case(const struct answering *w, struct model_sums *m,
                          const struct model_weight *weight, size_t weights,
                          struct log *log) MUST_CHECK;
-/* Adds to w->cut that each line is of one code of each column of GROUP BY. */
+/* Adds to w->cut what GROUP BY cuts: a line has one code of each of its columns. */
 enum err answer_cut_groups(const struct answering *w, const struct answer *a, struct model_sums *m,
                            struct log *log) MUST_CHECK;
-/* The relative variance of so many rows, or of a part of them among the others. */
+/* The relative variance of this many rows, or of a part of them among the others. */
 double answer_cut_variance(const struct answer_cut *cut, double rows, bool count);
 
 /* --- aim/answer_disturb.c; they do nothing without a draw ------------------------------------- */
 
-/* Another share of a bin of a column, as likely. */
+/* Another share of a bin of a column, which is as likely. */
 double answer_disturb_share(const struct answering *w, uint16_t column, double share);
 void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part);
 /* The table's cells that are about a line. */

@@ -1,4 +1,4 @@
-/* Lines: their codes; how many rows each code of y has, and what follows from that alone. */
+/* Lines: their codes, how many rows each code of y has, and what follows from that alone. */
 #include "aim/answer_private.h"
 
 #include <math.h>

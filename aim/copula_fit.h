@@ -1,10 +1,10 @@
 /*
  * aim/copula_fit.h - from the forms of a copula's second round to its latent correlations.
  *
- *   order      nominal columns whose sums show that their labels have an order become ordered ones
+ *   order      nominal columns whose sums show that their labels have an order become ordered
  *              (aim/copula_order.h)
- *   ordered    all pairs of ordered columns at once: what noise is likely to have added is taken
- *              off (aim/copula_shrink.h), then correlations follow (aim/copula.h)
+ *   ordered    all pairs of ordered columns at once: subtract what noise is likely to have added
+ *              (aim/copula_shrink.h), then derive correlations (aim/copula.h)
  *   nominal    pairs with a nominal column, one by one (aim/copula_links.h)
  *   all        the nearest matrix of correlations
  */
@@ -15,9 +15,9 @@
 #include "aim/copula_run.h"
 
 /*
- * result: forms, sigma, clip, and a model whose total and shares are there; it gets groups and
- * correlations. column[]: of all, with the scores that the forms have; ordered ones may come in the
- * place of nominal ones.
+ * result: forms, sigma, clip, and a model that has its total and shares; it gets groups and
+ * correlations. column[]: all of them, with the scores that the forms have; ordered ones may
+ * replace nominal ones.
  */
 enum err copula_fit(const struct copula_result *result, struct copula_column *column,
                     struct log *log) MUST_CHECK;

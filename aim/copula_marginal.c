@@ -1,4 +1,4 @@
-/* Counts of one or two columns by a copula. */
+/* Counts of one or two columns, from a copula. */
 #include "aim/copula.h"
 #include "aim/copula_model.h"
 #include "base/memory.h"

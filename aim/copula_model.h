@@ -1,6 +1,6 @@
 /*
- * aim/copula_model.h - the model that a copula comes to: shares of each column's codes, and latent
- * correlations. As a file, and as rows.
+ * aim/copula_model.h - the model of a copula: shares of each column's codes, and latent
+ * correlations. It can be kept as a file and drawn as rows.
  *
  * Integers are little-endian, doubles are their IEEE bits. A file is
  *
@@ -32,9 +32,9 @@ struct copula {
     double *correlation; /* of latent variables, positive definite; those of one attribute 0 */
 };
 
-/* All zero but the domain: so all are ordered, with one latent variable each. */
+/* All zero except the domain: all columns are ordered, with one latent variable each. */
 enum err copula_new(struct copula **c, const struct domain *d) MUST_CHECK;
-/* Gives an attribute's codes so many groups, 2 at least, as `group` says. Empties `correlation`. */
+/* Puts an attribute's codes into groups, at least 2, as `group` says. Empties `correlation`. */
 enum err copula_set_groups(struct copula *c, size_t attribute, const uint16_t *group,
                            size_t groups) MUST_CHECK;
 void copula_free(struct copula **c);
@@ -47,20 +47,23 @@ enum err copula_load(struct copula **c, struct domain **d, const char *path,
 /* Whether a file begins as one of these does. */
 bool copula_is_file(const char *path);
 
-/* Rows, each drawn by itself. The same seed gives the same rows. */
+/* Rows, each drawn independently. The same seed gives the same rows. */
 enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint64_t seed,
                      struct log *log) MUST_CHECK;
-/* To be asked as other models are: by copula_rows_to_ask(), 2^20 at most. Always the same ones. */
+/*
+ * For asking it as other models are asked: copula_rows_to_ask() rows, at most 2^20, and always the
+ * same ones.
+ */
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
-/* So many rows say of a copula what there is to say; fewer of many columns. */
+/* The number of rows that says all there is to say of a copula; fewer if it has many columns. */
 size_t copula_rows_to_ask(const struct copula *c);
 /*
- * Counts of one attribute, or of two, row-major: as many rows as the copula has in all. Those of
- * two of which one is nominal are those of rows that were drawn of it.
+ * Counts of one attribute or of two, row-major, which add up to the copula's total. If one of two
+ * is nominal, they come from `drawn`, rows drawn from the copula.
  */
 enum err copula_marginal(const struct copula *c, const struct table *drawn,
                          const uint16_t *attribute, unsigned n, double *counts) MUST_CHECK;
-/* What its counts say of the numbers inside bins. */
+/* The densities inside bins that its counts imply. */
 enum err copula_densities(struct densities *out, const struct copula *c) MUST_CHECK;
 
 #endif

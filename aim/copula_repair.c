@@ -1,4 +1,4 @@
-/* Matrices of all columns: the nearest one of correlations, and its root. */
+/* Matrices over all columns: the nearest matrix of correlations, and its root. */
 #include "aim/copula.h"
 
 #include "aim/eigen.h"

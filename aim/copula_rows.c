@@ -1,4 +1,4 @@
-/* Rows of a copula: one normal vector at a time, cut into codes. */
+/* Rows from a copula: one normal vector at a time, cut into codes. */
 #include "aim/copula.h"
 #include "aim/copula_model.h"
 #include "aim/nominal.h"

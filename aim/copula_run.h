@@ -1,14 +1,16 @@
 /*
  * aim/copula_run.h - a Gaussian copula from two requests, over any backend (aim/backend.h).
  *
- *   round 0   all one-ways, for `share` of rho; so p, the noisy number of rows N, and the scores t
- *             of every column (aim/copula.h), cut off as low as noise asks (aim/copula_noise.h)
+ *   round 0   all one-ways, for `share` of rho. They give p, the noisy number of rows N, and the
+ *             scores t of every column (aim/copula.h), cut off as the noise requires
+ *             (aim/copula_noise.h)
  *   round 1   the forms S_ij = sum over cells of u_i(a) u_j(b) M_ij(a, b), all pairs of columns j <
- *             i, for the rest; u = round(sqrt(kappa) t), kappa such that the rest pays. Of a
- *             nominal column (aim/nominal.h) one for each group of codes, which follow from p
- *   then      S_ij / (kappa N), less what noise is likely to have added; correlations from that,
- *             for the scores u / sqrt(kappa), so that rounding adds no bias, of nominal columns by
- *             aim/copula_links.h; the nearest matrix of correlations
+ *             i, for the rest of rho; u = round(sqrt(kappa) t), with kappa such that the rest pays.
+ *             A nominal column (aim/nominal.h) has a form for each group of codes; groups follow
+ *             from p
+ *   then      S_ij / (kappa N), less what noise is likely to have added. From that correlations,
+ *             for the scores u / sqrt(kappa), so that rounding adds no bias; for nominal columns
+ *             see aim/copula_links.h. Last, the nearest matrix of correlations
  *
  * Like the servers, it debits a request before the request is made. A form has a deviation of 2^20.
  */
@@ -22,7 +24,7 @@
 #include "aim/model.h"
 #include "aim/score.h"
 
-#define COPULA_STEPS_LEAST 8 /* of the largest score from 0: fewer would say little */
+#define COPULA_STEPS_LEAST 8 /* from 0 to the largest score: fewer would say little */
 
 struct copula_options {
     const struct domain *domain;
@@ -38,7 +40,7 @@ struct copula_options {
 /* A form, in rows: sum of t_i t_j over rows, t the scores as they were rounded. */
 struct copula_form {
     uint16_t first, second;       /* attributes, first < second */
-    uint16_t of_first, of_second; /* the group that rows are in, of each */
+    uint16_t of_first, of_second; /* the group of each that the rows are in */
     double value;
 };
 
@@ -51,7 +53,7 @@ struct copula_round {
 struct copula_result {
     size_t measurements; /* the one-ways, in the order of the domain */
     struct measurement *measurement;
-    double clip;      /* most of a score, before it was centred */
+    double clip;      /* of scores, before they were centred */
     double **score;   /* score[attribute][code], as they were used */
     size_t *groups;   /* of each attribute; 1: its codes were not told apart */
     uint16_t **group; /* group[attribute][code] */
@@ -62,7 +64,7 @@ struct copula_result {
     struct copula *model;
 };
 
-/* The deviation of the one-ways of d columns for so much of rho. */
+/* The deviation of the one-ways of so many columns if they cost `rho`. */
 double copula_sigma(size_t columns, double rho);
 
 /* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */

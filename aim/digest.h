@@ -6,15 +6,14 @@
 
 #define DIGEST_SIZE 32
 
-/* Appends the digest of all that is there. */
+/* Appends the digest of all bytes so far. */
 void digest_append(struct bytes *out);
 /*
- * Writes all that is there and its digest, as file_write() does. After a failure it may be called
- * again.
+ * Writes all bytes and their digest, as file_write() does. After a failure it may be called again.
  */
 enum err digest_write(const char *path, unsigned mode, struct bytes *out,
                       struct log *log) MUST_CHECK;
-/* Takes it off the end, and `magic` off the start; ERR_FORMAT if either does not fit. */
+/* Takes the digest off the end and `magic` off the start; ERR_FORMAT if either does not fit. */
 enum err digest_check(struct reader *r, const char *magic) MUST_CHECK;
 
 #endif

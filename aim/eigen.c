@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As Fortran takes it: all by address, the lengths of the two texts last. */
+/* A Fortran call: everything by address, the lengths of the two texts last. */
 typedef void dsyev_function(const char *job, const char *half, const int *n, double *a,
                             const int *lda, double *w, double *work, const int *length, int *info,
                             size_t job_length, size_t half_length);

@@ -1,18 +1,17 @@
 /*
- * aim/errors_file.h - a model's errors as a file beside it.
+ * aim/errors_file.h - the file that keeps a model's errors beside it.
  *
  *   "trefoil-errors-1\n"
  *   32 bytes    BLAKE2b-256 of the section "model" of the file model (aim/model_file.h)
  *   refits      u32 how many, u32 cliques, u64 parameters; for each f64 total, u32 each clique's
  *               unit (the bits of an IEEE float), u16 each parameter's difference in units (i16);
- *               of version 2, "trefoil-errors-2\n", where the model has merged codes, also f64
- *               each code of each merged attribute: its share of its group
+ *               in version 2, "trefoil-errors-2\n", for a model with merged codes, also f64 each
+ *               code of each merged attribute: its share of its group
  *   gaps        u8 1 if learned, u32 waves, for each f64 common, f64 small
  *   bins        u32 attributes, for each f64 inside
  *   digest      32 bytes: BLAKE2b-256 of all before
  *
- * Of a model with many parameters there are fewer refits: the file has ERRORS_FILE_MAX bytes at
- * most.
+ * A model with many parameters has fewer refits: the file has at most ERRORS_FILE_MAX bytes.
  */
 #ifndef TREFOIL_AIM_ERRORS_FILE_H
 #define TREFOIL_AIM_ERRORS_FILE_H

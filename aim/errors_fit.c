@@ -1,4 +1,4 @@
-/* The fits behind a model's errors: to noisier measurements, and to all but some of them. */
+/* The fits behind a model's errors: to noisier measurements, and to all except some of them. */
 #include "aim/errors_private.h"
 #include "aim/model_jobs.h"
 #include "aim/model_private.h"

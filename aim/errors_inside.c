@@ -1,4 +1,4 @@
-/* How wrong densities inside bins are: what they would say of two neighbours, were they one bin. */
+/* How wrong densities inside bins are: what they would say of two neighbours joined to one bin. */
 #include "aim/errors_private.h"
 #include "aim/table/density.h"
 #include "base/memory.h"

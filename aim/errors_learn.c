@@ -1,8 +1,9 @@
 /*
- * How wrong a model is where nothing was measured, from where something was: its errors on boxes of
- * a measured marginal that it was not fitted to. They are taken to be Gaussian, with a variance
- * that grows with the number of missing links and depends on the number of rows (struct
- * errors_size); the sizes that make what was seen, with its known noise, most likely are kept.
+ * How wrong a model is where nothing was measured, learned from where something was: its errors on
+ * boxes of a measured marginal that it was not fitted to. They are assumed to be Gaussian, with a
+ * variance that grows with the number of missing links and depends on the number of rows (struct
+ * errors_size). The sizes kept are those under which the errors seen, with their known noise, are
+ * most likely.
  */
 #include "aim/errors_private.h"
 #include "aim/legendre.h"

@@ -7,7 +7,7 @@
 /* A relative error that was seen. */
 struct errors_seen {
     unsigned wave;
-    double rows, factor;  /* of how many; variances of (1 - p)^2 and links count so often */
+    double rows, factor;  /* of how many; (1 - p)^2 and links, which multiply the variance */
     double square, noise; /* of the error, and the variance of noise in it */
 };
 
@@ -18,7 +18,7 @@ struct errors_list {
 
 /* --- aim/errors_learn.c: where nothing was measured ------------------------------------------- */
 
-/* Compares a model with a measurement that it was not fitted to, over boxes drawn with the seed. */
+/* Compares a model with a measurement held back from its fit, over boxes drawn with the seed. */
 enum err errors_look(struct errors_list *list, const struct model *m,
                      const struct measurement *measured, unsigned links, uint64_t seed,
                      struct log *log) MUST_CHECK;
@@ -28,7 +28,7 @@ struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsi
 
 /* --- aim/errors_inside.c: inside bins --------------------------------------------------------- */
 
-/* What the model says of neighbouring bins against what the density inside bins would. */
+/* Compares what the model says of neighbouring bins with what the density inside bins would say. */
 enum err errors_inside(double *inside, const struct model *m, const struct measurement *one_ways,
                        size_t count, struct log *log) MUST_CHECK;
 

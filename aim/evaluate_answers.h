@@ -2,10 +2,11 @@
  * aim/evaluate_answers.h - relative errors of answers to questions, by aggregate.
  *
  * The error of an answer is |answer - truth| / |truth|. That of a MODE is how many rows fewer the
- * answered value has than the true mode, as a share of these. An answer that is not there counts as
- * 1. Each group is an item of its own, if it has a thousandth of the rows. A true answer of no row,
- * or so near to 0 that a relative error says nothing, is left out: within a tenth of the column's
- * standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its square).
+ * answered value has than the true mode, as a share of the true mode's. A missing answer counts as
+ * 1. Each group with at least a thousandth of the rows is an item of its own. A true answer is left
+ * out if it has no rows, or is so near to 0 that a relative error says nothing: within a tenth of
+ * the column's standard deviation (a SUM: for each of its rows; a VARIANCE: a hundredth of its
+ * square).
  */
 #ifndef TREFOIL_AIM_EVALUATE_ANSWERS_H
 #define TREFOIL_AIM_EVALUATE_ANSWERS_H
@@ -24,8 +25,8 @@ struct evaluate_answers {
 };
 
 /*
- * Adds the errors of one question's answers: of other rows, or of a model. `scale` is what counts
- * and sums are multiplied by first: the rows that there truly are over those that were asked.
+ * Adds the errors of one question's answers, which other rows or a model gave. Counts and sums are
+ * first multiplied by `scale`: the true number of rows over the number that was asked.
  */
 enum err evaluate_rows_answer(struct evaluate_answers *e, const struct rows_answer *truth,
                               const struct rows_answer *other, double scale) MUST_CHECK;
@@ -33,7 +34,7 @@ enum err evaluate_model_answer(struct evaluate_answers *e, const struct rows_ans
                                const struct answer *answer, double scale) MUST_CHECK;
 
 void evaluate_answers_sort(struct evaluate_answers *e);
-/* Of sorted errors, of which there are some; between the two nearest. */
+/* Of sorted errors, at least one; between the two nearest. */
 double evaluate_quantile(const struct evaluate_errors *e, double p);
 void evaluate_answers_clear(struct evaluate_answers *e);
 

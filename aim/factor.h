@@ -17,14 +17,14 @@ void factor_clear(struct factor *f);
 void factor_sum(const struct scope *scope, const double *cells, const struct scope *keep,
                 const struct domain *d, double *out);
 /*
- * f becomes f times g, summed onto what `keep` has of their scopes; the product is never held. What
- * g alone has and `keep` has not is summed out of g.
+ * f becomes f times g, summed onto the part of their scopes that is in `keep`; the product is never
+ * held. Attributes of g alone that are not in `keep` are summed out of g.
  */
 enum err factor_contract(struct factor *f, const struct factor *g, const struct scope *keep,
                          const struct domain *d) MUST_CHECK;
-/* Each cell over that of `by`, whose scope is part of f's; 0 where that is 0. */
+/* Divides each cell by that of `by`, whose scope is part of f's; 0 where that is 0. */
 void factor_divide(struct factor *f, const struct factor *by, const struct domain *d);
-/* f becomes p(rest | given): each cell over the sum of its `given`, or 0 where that is 0. */
+/* f becomes p(rest | given): each cell divided by the sum of its `given`, or 0 where that is 0. */
 enum err factor_condition(struct factor *f, const struct scope *given,
                           const struct domain *d) MUST_CHECK;
 

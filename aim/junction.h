@@ -1,9 +1,9 @@
 /*
  * aim/junction.h - the junction tree of a set of marginals.
  *
- * Attributes that stand together in a marginal are joined; eliminating them one by one, the one
- * whose clique then has the fewest cells first, gives the tree's cliques. Every attribute of the
- * domain is in some clique, and the cliques with any one attribute are connected (running
+ * Attributes that occur together in a marginal are joined. They are eliminated one by one, first
+ * the one whose clique then has the fewest cells, which gives the tree's cliques. Every attribute
+ * of the domain is in some clique, and the cliques with any one attribute are connected (running
  * intersection). Parts that share nothing are joined by an empty separator, so there is always one
  * tree.
  */
@@ -16,7 +16,7 @@
 
 struct junction_clique {
     struct scope scope;
-    struct scope separator; /* what it shares with its parent */
+    struct scope separator; /* the attributes it shares with its parent */
     uint32_t parent;        /* an earlier clique; JUNCTION_ROOT for the first */
 };
 
@@ -31,13 +31,13 @@ enum err junction_new(struct junction **j, const struct domain *d, const struct 
 void junction_free(struct junction **j);
 
 /*
- * The cells that junction_new() would give with `extra` (or NULL) added, without building it; of
- * attributes as large as `sizes` says (`d` is for no more than the order).
+ * The cells that junction_new() would give with `extra` (or NULL) added, without building the tree.
+ * Attributes are as large as `sizes` says; `d` only decides the order.
  */
 uint64_t junction_cells(const struct domain *d, const struct domain *sizes,
                         const struct clique *cliques, size_t count, const struct clique *extra);
 
-/* The clique of fewest cells that holds all of `s`, or UINT32_MAX. */
+/* The clique with the fewest cells that holds all of `s`, or UINT32_MAX. */
 uint32_t junction_find(const struct junction *j, const struct domain *d, const struct scope *s);
 
 #endif

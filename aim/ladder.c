@@ -1,4 +1,4 @@
-/* Which steps a node's ladder has, and the two ways along it. */
+/* The steps of a node's ladder, and the two ways along it. */
 #include "aim/model_private.h"
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-/* aim/legendre.h - Legendre polynomials on 0 to 1, of norm 1: each has a mean square of 1. */
+/* aim/legendre.h - Legendre polynomials on 0 to 1 with norm 1: each has a mean square of 1. */
 #ifndef TREFOIL_AIM_LEGENDRE_H
 #define TREFOIL_AIM_LEGENDRE_H
 

@@ -1,11 +1,11 @@
 /*
  * aim/look.h - a look before a run spends: how many rows were linked, with noise.
  *
- * m n + z is opened, n the number, z a unit Gaussian of the lattice 2^-20 as its integer multiple
- * of that, and m = measure_multiplier(sigma). A row moves n by 1 at most, so it costs m^2 / 2^41
- * zCDP, as a marginal does (aim/backend.h). What is set aside pays for LOOK_TRIES: servers may lose
- * an answer, and where too few rows were linked owners may mend their tables for another run. So
- * what a run asks later does not depend on how many were taken.
+ * It opens m n + z, where n is the number, z a unit Gaussian of the lattice 2^-20 as its integer
+ * multiple of that, and m = measure_multiplier(sigma). A row moves n by at most 1, so a look costs
+ * m^2 / 2^41 zCDP, as a marginal does (aim/backend.h). The amount set aside pays for LOOK_TRIES
+ * looks: servers may lose an answer, and where too few rows were linked, owners may mend their
+ * tables for another run. So what a run asks later does not depend on how many were taken.
  */
 #ifndef TREFOIL_AIM_LOOK_H
 #define TREFOIL_AIM_LOOK_H
@@ -18,15 +18,15 @@ struct look {
     uint64_t multiplier; /* m; 0: there is none */
 };
 
-/* One of LOOK_TRIES for which this share of a budget is set aside. */
+/* Plans one of LOOK_TRIES looks for which this share of a budget is set aside. */
 enum err look_plan(struct look *look, const struct ledger_limits *limits, double share,
                    struct log *log) MUST_CHECK;
 
-/* What one takes of the budget of one row; and its deviation, in rows. */
+/* What one look takes from the budget of one row; and its deviation, in rows. */
 double look_rho(const struct look *look);
 double look_sigma(const struct look *look);
 
-/* Debits all that is set aside; `slack` is the epsilon of a measured marginal. */
+/* Debits the whole amount set aside; `slack` is the epsilon of a measured marginal. */
 enum err look_debit(const struct look *look, struct ledger *ledger, double slack,
                     struct log *log) MUST_CHECK;
 

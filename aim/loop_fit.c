@@ -1,6 +1,6 @@
 /*
- * The model of a run: how large it may be, which groups it may be of, and its fits to what was
- * measured so far, and again by aim_refit().
+ * The model of a run: how large it may be, which groups it may have, its fits to what has been
+ * measured so far, and the fits of aim_refit().
  */
 #include "aim/loop_private.h"
 #include "base/memory.h"

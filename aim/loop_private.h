@@ -1,4 +1,4 @@
-/* aim/loop_private.h - a run while it lasts, shared by loop.c and the other loop_*.c. */
+/* aim/loop_private.h - the state of a run, shared by loop.c and the other loop_*.c. */
 #ifndef TREFOIL_AIM_LOOP_PRIVATE_H
 #define TREFOIL_AIM_LOOP_PRIVATE_H
 
@@ -22,7 +22,7 @@ struct loop {
     uint64_t *estimate; /* cells of all candidates, one after the other */
     uint64_t room;      /* for them */
     struct clique_name name;
-    /* A round that has ended, whose state is to be written, and which is to be shown. */
+    /* A round that has ended: its state is still to be written, and the round to be shown. */
     struct aim_round *ended;
     struct bytes unsaved;
 };
@@ -30,8 +30,8 @@ struct loop {
 uint64_t loop_model_limit(const struct aim_options *o); /* cells */
 
 /*
- * Whether scores have room for the counts of groups: of squares whether those are as easy to score
- * as codes' are, since larger ones take more noise.
+ * Whether scores have room for the counts of groups. For squares: whether these counts are as easy
+ * to score as those of codes, since larger ones take more noise.
  */
 enum err loop_merges_fit(const struct loop *l, bool *fit) MUST_CHECK;
 
@@ -46,22 +46,22 @@ struct chosen {
     uint32_t query;
     int64_t *values; /* the caller frees them, also after an error */
     uint64_t population;
-    unsigned lost; /* times that the request was debited in vain */
+    unsigned lost; /* how often the request was debited in vain */
 };
 
-/* Candidates of a round that may use up to this share of what a model may hold. */
+/* Finds the candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
-/* How scores are made of them; ERR_RANGE, logged, where there is no way. */
+/* Plans how they are scored; ERR_RANGE, logged, if there is no way. */
 enum err loop_plan(struct loop *l, struct log *log) MUST_CHECK;
-/* Selects from them by the plan, and has what is selected measured. */
+/* Selects one of them by the plan, and has it measured. */
 enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen) MUST_CHECK;
 
-/* Writes and shows the round that has ended; what was done is not done again. */
+/* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;
 
-/* The state after a round, for options->state_file, and from there. */
+/* The state after a round, for options->state_file; then the state from there. */
 enum err loop_pack(const struct loop *l, struct bytes *out) MUST_CHECK;
-/* *found is false, and nothing changed, where there is no such file. */
+/* If there is no such file, *found is false and nothing changes. */
 enum err loop_load(struct loop *l, bool *found) MUST_CHECK;
 
 #endif

@@ -11,8 +11,8 @@
  *                   and max, or f64 edges (values + 1; a spike stands twice); more: f64 step (0:
  *                   none), u8 1 if whole numbers alone fit, u8 tail (0 trend, 1 exponential, 2
  *                   typical), f64 typical, u32 and blocks of other texts of a missing value
- *   groups        of version 2 alone, "trefoil-model-2\n", where codes are merged: which, as
- *                   aim/merge.h has it, and f64 each code of each merged attribute: its share
+ *   groups        only in version 2, "trefoil-model-2\n", where codes are merged: the merges, as in
+ *                   aim/merge.h, and f64 each code of each merged attribute: its share
  *   model         f64 total
  *                 u32 cliques, for each u16 attributes, u16 each attribute's index
  *                 u32 structural zeros' cliques, for each the clique, u64 cells, u32 each cell
@@ -41,8 +41,8 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
                     struct log *log) MUST_CHECK;
 
 /*
- * The section "model" alone, after "groups" if any codes are merged, for files that hold more. Who
- * reads it back must know whether any are.
+ * The section "model" alone, after "groups" if any codes are merged, for files that hold more. A
+ * caller that reads it back must know whether any are.
  */
 void model_write(const struct model *m, struct bytes *out);
 enum err model_read(struct model **m, const struct domain *d, bool merged, struct reader *r,

@@ -1,12 +1,12 @@
 /*
  * Mirror descent with memory: Anderson's acceleration, measured in the metric of L.
  *
- * Plain mirror descent moves theta by -step dL(mu). This one also keeps, of its last steps, how
+ * Plain mirror descent moves theta by -step dL(mu). This one also keeps, for its last steps, how
  * theta moved and how mu followed. Over such steps mu is nearly linear in theta, so a small linear
  * system gives the combination of them that promises the least L. From there it goes down the
  * gradient. Each pair tells how long that step may be: <moved, met> over <met, met / sigma^2>, the
- * curvature of L in theta's geometry. What the pairs explain they take care of, so the step is for
- * what is left, and the shortest of theirs is taken: longer ones fail more often than not. A
+ * curvature of L in theta's geometry. The pairs already handle what they explain, so the step is
+ * for what is left. The shortest of their steps is taken: longer ones fail more often than not. A
  * proposal that does not lower L is replaced by a step down the gradient alone, and the oldest pair
  * is dropped.
  *

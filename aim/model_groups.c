@@ -1,7 +1,7 @@
 /*
- * Groups of codes within a model (aim/merge.h). All tables of a model are over groups; what a group
- * has is shared out over its codes (aim/model_shares.c), the same in every cell. So a marginal over
- * codes is that over groups times a share for each attribute.
+ * Groups of codes within a model (aim/merge.h). All tables of a model are over groups. A group's
+ * count is shared out over its codes (aim/model_shares.c), in every cell alike. So a marginal over
+ * codes is the one over groups times a share for each attribute.
  */
 #include "aim/model.h"
 

@@ -1,8 +1,8 @@
 /*
  * aim/model_jobs.h - jobs that each need a model to work on, on all processors.
  *
- * Each thread has a copy of the model (model_copy()); there are few, for memory. Jobs are begun in
- * order. One finds its copy as another has left it, so it begins with theta and model_propagate().
+ * Each thread has a copy of the model (model_copy()); there are few, to save memory. Jobs are begun
+ * in order. A job finds its copy as another left it, so it begins with theta and model_propagate().
  */
 #ifndef TREFOIL_AIM_MODEL_JOBS_H
 #define TREFOIL_AIM_MODEL_JOBS_H
@@ -20,7 +20,7 @@ struct model_jobs {
     struct log *log;
 };
 
-/* The first failure ends it: no further job is begun. */
+/* After the first failure no further job is begun. */
 enum err model_jobs_run(const struct model_jobs *jobs, const struct model *m) MUST_CHECK;
 
 #endif

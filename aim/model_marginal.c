@@ -1,16 +1,16 @@
 /*
- * Marginals that lie in no tree clique. Beliefs are calibrated, so p is the marginal of a clique,
- * wherever it stands, times p(attributes | separator) of all others, outwards from there. Only the
- * subtree that holds asked attributes takes part. Each clique is first summed onto what matters:
- * its separators in that subtree and the asked attributes.
+ * Marginals that lie in no tree clique. Beliefs are calibrated, so p is the marginal of any one
+ * clique, times p(attributes | separator) of all others, outwards from there. Only the subtree that
+ * holds asked attributes takes part. Each clique is first summed onto what matters: its separators
+ * in that subtree and the asked attributes.
  *
- * Over an edge goes p(asked attributes behind it | separator), a message. Small messages make for
- * the least work, so the clique to start from is one such that no edge has more values of asked
+ * An edge carries a message, p(asked attributes behind it | separator). Small messages make the
+ * least work, so the clique to start from is one such that no edge has more values of asked
  * attributes behind it than before it.
  *
- * A message depends on its edge and on the asked attributes behind it alone, so marginals that are
- * asked for one after the other share messages: `struct model_memo` keeps them. Their numbers are
- * the same, to the last bit, as without.
+ * A message depends only on its edge and the asked attributes behind it, so marginals that are
+ * asked for one after the other share messages: `struct model_memo` keeps them. The numbers are the
+ * same as without it, to the last bit.
  */
 #include "aim/model.h"
 

@@ -1,7 +1,8 @@
 /*
- * Iterative proportional fitting: each known marginal in turn, its cells scaled to what they must
- * be, until all are met. The result is, of all distributions that meet them, the nearest to the
- * model before (in relative entropy), so what was fitted of other marginals stays as it can.
+ * Iterative proportional fitting: the cells of each known marginal in turn are scaled to what they
+ * must be, until all marginals are met. Of all distributions that meet them, the result is the
+ * nearest to the model before (in relative entropy), so fits to other marginals are kept as far as
+ * possible.
  */
 #include "aim/model.h"
 

@@ -1,13 +1,13 @@
 /*
- * aim/model_private.h - the inside of a model, shared by model.c, propagate.c, model_fit.c,
- * model_marginal.c and model_file.c.
+ * aim/model_private.h - the inside of a model, for the files that work on its tables and
+ * parameters.
  *
  * One belief propagation costs one exp() a cell and passes twice over each table. Upward, a node's
  * log-cells b (potentials plus the children's messages) become e = exp(b - most[s]) and sum[s], s
  * the cell of the separator; the message to the parent is most[s] + log(sum[s]). Downward, e is
  * scaled by the parent's marginal of the separator over sum[s]: the belief.
  *
- * most[s] need only be near the largest b. Within a fit the one of the propagation before serves,
+ * most[s] need only be near the largest b. Within a fit, that of the propagation before will do,
  * which saves a pass; where a sum then leaves 1e-150 .. 1e150, the node is done again with the true
  * one. `exact` asks for the true one everywhere: beliefs are then a function of theta alone, to the
  * last bit. Resuming a run relies on that, so model_fit() ends with it.
@@ -19,28 +19,28 @@
 #include "aim/sweep.h"
 #include "base/random.h"
 
-/* Log-value of a structural zero: no potential makes up for it. */
+/* Log-value of a structural zero: no potential can make up for it. */
 #define MODEL_ZERO (-1e9)
 
 /* Where the cells of a table fall in a table over fewer attributes. */
 struct projection {
     struct strip strip; /* within a chunk */
-    uint32_t *offset;   /* of each chunk of the larger table, in the smaller */
+    uint32_t *offset;   /* of each chunk of the larger table, in the smaller one */
 };
 
 /* Numbers that flow into a node's cells, or out of them. */
 struct flow {
     const struct projection *by;
     double *value;
-    uint32_t set; /* the attributes of a chunk that it has, by bits */
-    size_t step;  /* of the ladder: that over this set */
+    uint32_t set; /* which attributes of a chunk it has, as bits */
+    size_t step;  /* the ladder's step over this set */
 };
 
 /*
  * The way between a node's flows and the cells of a chunk (aim/ladder.c). A step is a table over
  * some of the chunk's attributes; flows over the same ones share it, and it is spread over the next
- * step that has them all. So many flows pass over all cells as one or two, and short runs of the
- * last attributes are met in few passes. What saves nothing is no step.
+ * step that has them all. So even many flows pass over all cells only once or twice, and short runs
+ * of the last attributes occur in few passes. A step that would save nothing is not made.
  */
 struct step {
     uint32_t set;
@@ -50,7 +50,7 @@ struct step {
     size_t cells;
     size_t into;        /* the step that it is spread over */
     size_t below;       /* how many are spread over this one */
-    struct strip strip; /* where cells of that one fall here */
+    struct strip strip; /* where cells of `into` fall here */
     struct strip own;   /* cell by cell */
     size_t at;          /* in `table` */
 };
@@ -96,10 +96,10 @@ struct node {
 struct model {
     const struct domain *domain; /* the study's, of codes */
     struct merges merges;
-    struct domain grouped; /* groups in the place of codes: what tables are over */
-    double **share;        /* of each merged attribute: what a code has of its group; else NULL */
+    struct domain grouped; /* groups instead of codes: what tables are over */
+    double **share;        /* of each merged attribute: a code's share of its group; else NULL */
     bool **never;          /* and whether it cannot occur */
-    size_t shares;         /* of all of them */
+    size_t shares;         /* how many in all */
     const struct sweep *sweep;
     struct junction *junction;
     struct node *node; /* of each tree clique */
@@ -108,7 +108,7 @@ struct model {
     size_t masks;
     struct mask *mask;
     size_t cliques;
-    struct clique *clique; /* potentials' and masks', for model_cells_with() */
+    struct clique *clique; /* of potentials and masks, for model_cells_with() */
     size_t parameters;     /* length of theta */
     double *theta;
     double total;
@@ -119,47 +119,48 @@ struct model {
 /* --- aim/model_shares.c ----------------------------------------------------------------------- */
 
 /*
- * Shares out groups by what was measured of each merged attribute alone, at its codes: what is
- * expected of them then, all above 0; or where `draw` is not NULL one of all that may be.
+ * Shares out groups by what was measured of each merged attribute alone, at its codes. Shares are
+ * what is then expected, all above 0; or, if `draw` is not NULL, a draw from all that may be.
  */
 enum err shares_learn(struct model *m, const struct measurement *measured, size_t count,
                       struct random *draw) MUST_CHECK;
 
 /* --- aim/model_groups.c ----------------------------------------------------------------------- */
 
-/* What the domain's codes are merged to; NULL: none. Groups are shared out evenly. */
+/* Sets how the domain's codes are merged; NULL: not at all. Groups are shared out evenly. */
 enum err groups_new(struct model *m, const struct merges *merges) MUST_CHECK;
 void groups_clear(struct model *m);
-/* The shares of another with the same merges. */
+/* Copies the shares of another model with the same merges. */
 void groups_copy(struct model *m, const struct model *from);
 /*
- * Shares out a merged attribute's groups by counts of its codes, 0 for less, or evenly where there
- * are none; NULL: evenly. What cannot occur has nothing.
+ * Shares out a merged attribute's groups by counts of its codes, of which those below 0 count as 0,
+ * or evenly where there are none; NULL: evenly. A code that cannot occur gets nothing.
  */
 void groups_share(struct model *m, uint16_t attribute, const double *counts);
 /*
- * The mask's values from its barred cells: MODEL_ZERO where no cell of a merged one can occur.
- * ERR_RANGE, logged, where some can and some cannot; of one attribute, those have no share.
+ * Sets the mask's values from its barred cells: MODEL_ZERO where no cell of a merged one can occur.
+ * ERR_RANGE, logged, where some can and some cannot; in a mask of one attribute, codes that cannot
+ * occur have no share instead.
  */
 enum err groups_bar(struct model *m, struct mask *mask, struct log *log) MUST_CHECK;
-/* All `shares` of a model, one merged attribute after the other, out of it and back. */
+/* Copies all `shares` of a model out or back, one merged attribute after the other. */
 void groups_get(const struct model *m, double *share);
 void groups_set(struct model *m, const double *share);
-/* Whether those of each group do add up to 1. */
+/* Whether the shares of each group add up to 1. */
 bool groups_add_up(const struct merges *m, const double *share);
 /*
- * counts[cell] = what its merged cell has, times a factor for each attribute's code: factor[i] of
- * the clique's i-th, NULL for 1; where `factor` is NULL, the shares.
+ * counts[cell] = the count of its merged cell, times a factor for each attribute's code: factor[i]
+ * for the clique's i-th, NULL for 1; if `factor` is NULL, the shares.
  */
 enum err groups_spread(const struct model *m, const struct clique *c, const double *const *factor,
                        const double *grouped, double *counts) MUST_CHECK;
-/* Adds counts of cells to those of merged cells, and how many there are to `codes`, or NULL. */
+/* Adds counts of cells to those of merged cells, and how many there are to `codes` if not NULL. */
 enum err groups_sum(const struct model *m, const struct clique *c, const double *counts,
                     double *grouped, double *codes) MUST_CHECK;
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* All that a model of the same terms has learned. */
+/* Takes over all that a model of the same terms has learned. */
 void model_take(struct model *m, const struct model *from);
 
 /* Beliefs, mu and log_z from theta. */
@@ -171,7 +172,7 @@ enum err projection_new(struct projection *p, const struct scope *whole, size_t 
 void projection_clear(struct projection *p);
 /* Cells of a chunk of a table: those of its last attributes. */
 size_t projection_chunk(const struct scope *whole, const struct domain *d);
-/* From the attribute `start` of `whole` on. */
+/* The strip from attribute `start` of `whole` on. */
 void strip_make(struct strip *s, const struct scope *whole, unsigned start,
                 const struct scope *part, const struct domain *d);
 
@@ -179,7 +180,7 @@ void strip_make(struct strip *s, const struct scope *whole, unsigned start,
 struct scope ladder_inner(const struct scope *whole, size_t chunk, const struct domain *d);
 uint32_t ladder_set(const struct scope *inner, const struct scope *part);
 
-/* Once all flows of the node stand. */
+/* To be called once all flows of the node are set. */
 enum err ladder_new(struct node *n, const struct scope *whole, const struct domain *d) MUST_CHECK;
 void ladder_clear(struct ladder *l);
 /* cells = the sum of what flows into a chunk, from inflow `first` on. */

@@ -1,11 +1,13 @@
 /*
- * What codes have of their group: each was measured alone, with noise that may be larger than it.
+ * Each code's share of its group. Codes were measured alone, with noise that may be larger than the
+ * count.
  *
- * Counts x >= 0 were measured as y, Gaussian around x with deviation s. Those of a group are taken
- * to be alike, with a density of exp(-r x) before anything was measured; then each is Gaussian
- * around y - r s^2 with deviation s, but not below 0. r >= 0 is such that their means add up to
- * what was measured of the group: it takes off what noise adds where nothing can be below 0. So
- * a group that is mostly noise is shared out all but evenly, and what stands out of it stays.
+ * Counts x >= 0 were measured as y, Gaussian around x with deviation s. Those of a group are
+ * assumed to be alike, with a density of exp(-r x) before anything was measured. Given y, each is
+ * then Gaussian around y - r s^2 with deviation s, but not below 0. r >= 0 is such that their means
+ * add up to what was measured of the group: it takes off what noise adds where nothing can be below
+ * 0. So a group that is mostly noise is shared out almost evenly, and what stands out from it
+ * stays.
  */
 #include "aim/model_private.h"
 #include "aim/normal.h"

@@ -1,10 +1,10 @@
 /*
- * aim/model_sums.h - a model that is asked often: sums of its cliques' tables, kept once made.
+ * aim/model_sums.h - a model that is asked often: sums of its cliques' tables are kept once made.
  *
  * Many questions are about the same few columns. What a clique of the junction tree says of them is
- * summed from its largest table once, or from a smaller one that is kept already.
+ * summed once, from its largest table or from a smaller one that is kept already.
  *
- * A model that has no such tables, a copula, is asked by rows that are drawn from it.
+ * A copula has no such tables. It is asked through rows that are drawn from it.
  */
 #ifndef TREFOIL_AIM_MODEL_SUMS_H
 #define TREFOIL_AIM_MODEL_SUMS_H
@@ -14,9 +14,9 @@
 
 struct model_sums;
 
-/* Of a model that stays as it is; borrowed. */
+/* For a model that stays as it is; borrowed. */
 enum err model_sums_new(struct model_sums **s, const struct model *m) MUST_CHECK;
-/* Of rows that stand for `total` others; the table is taken over, and freed with it. */
+/* For rows that stand for `total` others. It takes over the table and frees it at the end. */
 enum err model_sums_drawn(struct model_sums **s, struct table **drawn, double total) MUST_CHECK;
 void model_sums_free(struct model_sums **s);
 

@@ -3,18 +3,18 @@
  * conditions.
  *
  * Each row counts by the product of weights, one for each of some attributes, and the counts of a
- * few others are asked for. Rows that stand in for a model are gone through. Otherwise only the
- * part of the junction tree that holds any of the attributes takes part. Its cliques are summed
- * onto what matters (aim/model_sums.h), to codes that do not weigh 0, and these tables multiplied
- * in pairs, the pair of the smallest product first; an attribute is summed out as soon as no other
- * table has it.
+ * few others are asked for. Rows that stand in for a model are gone through one by one. Otherwise
+ * only the part of the junction tree that connects these attributes matters. Its cliques are summed
+ * onto the attributes that matter (aim/model_sums.h) and reduced to codes that do not weigh 0. The
+ * tables are then multiplied in pairs, the pair with the smallest product first; an attribute is
+ * summed out as soon as no other table has it.
  */
 #ifndef TREFOIL_AIM_MODEL_WEIGH_H
 #define TREFOIL_AIM_MODEL_WEIGH_H
 
 #include "aim/model_sums.h"
 
-/* Of one table: half a GiB. */
+/* The largest table: half a GiB. */
 #define MODEL_WEIGH_CELLS (UINT64_C(1) << 26)
 
 struct model_weight {
@@ -23,19 +23,19 @@ struct model_weight {
 };
 
 /*
- * counts[cell of `asked`] = the expected number of rows, each counting by the weights, of which
- * there is one at most for each attribute. `asked` may be empty, and its attributes may have
- * weights. ERR_RANGE, logged with the number of cells, where a product would be too large.
+ * counts[cell of `asked`] = the expected number of rows, each counting by the weights, at most one
+ * for each attribute. `asked` may be empty, and its attributes may have weights. ERR_RANGE, logged
+ * with the number of cells, if a product would be too large.
  */
 enum err model_weigh(struct model_sums *sums, const struct clique *asked,
                      const struct model_weight *weight, size_t weights, double *counts,
                      struct log *log) MUST_CHECK;
 
-/* The same of groups in the place of codes (model_grouped()); model_weigh() calls it. */
+/* The same for groups instead of codes (model_grouped()); model_weigh() calls it. */
 enum err model_weigh_merged(struct model_sums *sums, const struct clique *asked,
                             const struct model_weight *weight, size_t weights, double *counts,
                             struct log *log) MUST_CHECK;
-/* The same of rows that stand in for a model; model_weigh() calls it. */
+/* The same for rows that stand in for a model; model_weigh() calls it. */
 void model_weigh_rows(const struct model_sums *sums, const struct clique *asked,
                       const struct model_weight *weight, size_t weights, double *counts);
 

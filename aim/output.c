@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* jansson takes a NULL value (no memory, no UTF-8, no finite number) and answers with a failure. */
+/* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
 
 /* What was made, unless a part of it failed. */
 static json_t *unless(int failed, json_t *made)

@@ -11,25 +11,25 @@
  *                       "missing": "" } ],         a missing value is the last code
  *                                                  and "step", "tail", "typical", "missing_too"
  *                                                  where the study has them
- *     "merged": { "age": [0, 0, 0, 1, ...] },      which codes were measured together: of each its
- *                                                  group, if any are merged
+ *     "merged": { "age": [0, 0, 0, 1, ...] },      which codes were measured together: the group of
+ *                                                  each, if any are merged
  *     "measurements": [ { "attributes": ["age", "sex"], "sigma": 20.9, "values": [...] } ],
  *     "known": [ { "attributes": ["sex"], "values": [...] } ] }   published totals that the model
  *                                                  was given and has exactly, if there are any
  *
- * and of a copula, whose measurements are those of each attribute alone
+ * and for a copula, whose measurements are those of each attribute alone
  *
  *     "copula": { "sigma": 218.3, "scores": { "age": [-2.5, -2.4, ...], ... },
  *                 "forms": [ { "attributes": ["age", "sex"], "value": -258.4,
  *                              "correlation": -0.054 } ] }
  *
  * A form's value is the sum over all rows of the product of the two scores, with noise of deviation
- * sigma; its correlation is that of the model.
+ * sigma; its correlation is the model's.
  *
  * values are noisy counts, row-major over "attributes" (the last fastest), each with independent
  * Gaussian noise of standard deviation sigma. Where a measurement says "merged": true, its cells
- * are over groups of codes, of the attributes that "merged" names. A measurement has a "total" only
- * if its population was another one: the noisy number of rows of that. In Python, with private-pgm:
+ * are over groups of codes for the attributes that "merged" names. A measurement has a "total" only
+ * if its population was another one: that one's noisy number of rows. In Python, with private-pgm:
  *
  *   doc = json.load(open("measurements.json"))
  *   domain = Domain.fromdict(doc["domain"])
@@ -50,7 +50,7 @@ struct output_terms {
     double total;
     const struct measurement *measurement;
     size_t measurements;
-    const struct copula_result *copula; /* of a copula, whose one-ways these are; else NULL */
+    const struct copula_result *copula; /* the copula whose one-ways these are, or NULL */
     const struct measurement *known;    /* counts that were given (trefoil refit --known) */
     size_t knowns;
 };
@@ -59,7 +59,7 @@ struct output_terms {
 enum err output_measurements(const char *path, const struct output_terms *o,
                              struct log *log) MUST_CHECK;
 
-/* What a file says of a run over a domain that is known. */
+/* What a file says of a run over a known domain. */
 struct output_found {
     double epsilon, delta, rho;
     unsigned rows_per_person;
@@ -72,8 +72,8 @@ struct output_found {
 
 /*
  * Reads it back, to the last bit (aim/output_read.c). ERR_FORMAT, logged with the field, unless it
- * has what output_measurements() writes over this domain, which begins with a measurement of every
- * attribute. `found` may hold something after a failure too.
+ * has what output_measurements() writes for this domain, beginning with a measurement of every
+ * attribute. `found` may hold something even after a failure.
  */
 enum err output_read(struct output_found *found, const char *path, const struct domain *domain,
                      struct log *log) MUST_CHECK;

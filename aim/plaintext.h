@@ -1,7 +1,7 @@
 /*
  * aim/plaintext.h - a backend of the AIM loop that holds the counts in the clear: central AIM.
  *
- * It trusts its curator. The servers are tested against it: given the same noise both return the
+ * It trusts its curator. The servers are tested against it: given the same noise, both return the
  * same integers. Noise is taken in a fixed order, so that it can be replayed:
  *   select   one Gumbel a candidate, in the order of the request
  *   measure  one Gaussian a cell, queries in the order of the request, cells row-major
@@ -36,11 +36,11 @@ enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, co
                               const struct noise_source *noise, struct log *log) MUST_CHECK;
 void plaintext_free(struct plaintext **p);
 
-/* Valid until `p` is freed. */
-/* What a look opens of this number, with noise of this source, or fresh noise where it is NULL. */
+/* What a look opens of this number, with noise from this source, or fresh noise if it is NULL. */
 enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value) MUST_CHECK;
 
+/* Valid until `p` is freed. */
 struct aim_backend plaintext_backend(struct plaintext *p);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * aim/released.h - a released model of either kind, as questions are asked of it and rows drawn.
+ * aim/released.h - a released model of either kind, to ask questions of and to draw rows from.
  *
  *   released_load()    the file model, a tree's or a copula's
- *   released_sums()    before questions; of a copula it draws rows, which takes a second
+ *   released_sums()    before questions; for a copula it draws rows, which takes a second
  *   released_errors()  before intervals
  */
 #ifndef TREFOIL_AIM_RELEASED_H
@@ -39,11 +39,11 @@ bool released_item_together(const struct released *r, const struct question *q, 
 enum err released_marginal(struct released *r, const struct clique *c, double *counts,
                            struct log *log) MUST_CHECK;
 
-/* How rows are drawn (aim/sample.h). Of a copula each is drawn by itself. */
+/* How rows are drawn (aim/sample.h). A copula's are each drawn by itself. */
 enum sampling { SAMPLING_ANY, SAMPLING_ROUNDED, SAMPLING_INDEPENDENT };
 /*
- * As many rows as asked for; 0: as many as the model stands for. ERR_USAGE, logged, for a copula's
- * rows that should be rounded.
+ * Draws so many rows; 0: as many as the model stands for. ERR_USAGE, logged, if a copula's rows are
+ * to be rounded.
  */
 enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
                        enum sampling how, struct log *log) MUST_CHECK;

@@ -1,9 +1,9 @@
 /*
- * aim/rows_answer.h - what rows themselves answer to a question, exactly.
+ * aim/rows_answer.h - the exact answers of the rows themselves to a question.
  *
- * Conditions are on numbers as they were written; those beyond the domain count as its ends there,
- * and as they are in what is summed. Lines are those of aim/answer.h. MIN, MAX and RANGE are those
- * of the rows, and MODE the code of most of them, the lowest of several.
+ * Conditions apply to numbers as they were written. Numbers beyond the domain count as its ends in
+ * conditions, and as they are in sums. Lines are those of aim/answer.h. MIN, MAX and RANGE are
+ * those of the rows, and MODE is their most frequent code, the lowest if several tie.
  */
 #ifndef TREFOIL_AIM_ROWS_ANSWER_H
 #define TREFOIL_AIM_ROWS_ANSWER_H
@@ -17,14 +17,14 @@ struct rows_answer {
     size_t lines;
     size_t *end;   /* of each line in `row`; it begins where the one before ends */
     uint32_t *row; /* that fit the condition, line by line */
-    double *value; /* of each line, its items; NAN: of no row */
+    double *value; /* of each line, its items; NAN: no rows */
 };
 
 enum err rows_answer_new(struct rows_answer **a, const struct table *t,
                          const struct question *q) MUST_CHECK;
 void rows_answer_free(struct rows_answer **a);
 
-/* Rows of a line; and those among them that have a code. */
+/* How many rows a line has; and how many of them have a code. */
 size_t rows_answer_rows(const struct rows_answer *a, size_t line);
 size_t rows_answer_with(const struct rows_answer *a, size_t line, uint16_t column, uint32_t code);
 

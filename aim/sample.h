@@ -8,7 +8,7 @@
  * rows left over go to different values, each with a probability of exactly the fraction that was
  * cut off. So n rows are as close to the model as n rows can be, and unbiased.
  *
- * sample_independent() draws each row by itself, as if it were one more person. Frequencies then
+ * sample_independent() draws each row by itself, as if it were one more person, so frequencies
  * scatter as in a real sample.
  *
  * The same seed gives the same rows.

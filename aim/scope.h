@@ -1,8 +1,8 @@
 /*
  * aim/scope.h - sets of attributes of any size, and walking the cells of a table over them.
  *
- * A clique (aim/workload.h) is what a study names, of at most eight attributes; a scope is what the
- * estimator meets inside, and may hold all of them. Cells are row-major, the last attribute
+ * A clique (aim/workload.h) is what a study names, with at most eight attributes; a scope is what
+ * the estimator meets inside, and may hold all of them. Cells are row-major, the last attribute
  * fastest.
  */
 #ifndef TREFOIL_AIM_SCOPE_H

@@ -1,4 +1,4 @@
-/* aim/sorted.h - numbers in order, and what stands at a place among them. */
+/* aim/sorted.h - numbers in order, and the number at a place among them. */
 #ifndef TREFOIL_AIM_SORTED_H
 #define TREFOIL_AIM_SORTED_H
 

@@ -1,13 +1,13 @@
 /*
  * aim/sweep.h - the inner loops of belief propagation and of fitting.
  *
- * There are three, for AVX-512, AVX2 and any processor, from one source in vectors of eight numbers
- * without fused multiply-adds: the same input gives the same bytes on every machine.
+ * There are three versions, for AVX-512, AVX2 and any processor, from one source in vectors of
+ * eight numbers without fused multiply-adds: the same input gives the same bytes on every machine.
  *
  * A table over a scope is walked in chunks: the cells of its last attributes, whose values run
- * fastest. A strip says where a chunk's cells fall in the table of a smaller scope, by turns runs
- * that move along in the smaller table ("kept" attributes) and runs that stay at one of its cells
- * ("dropped" ones). So a projection costs a few numbers instead of an index for each cell.
+ * fastest. A strip says where a chunk's cells fall in the table of a smaller scope. It alternates
+ * runs that move along in the smaller table ("kept" attributes) and runs that stay at one of its
+ * cells ("dropped" ones). So a projection takes a few numbers instead of an index for each cell.
  */
 #ifndef TREFOIL_AIM_SWEEP_H
 #define TREFOIL_AIM_SWEEP_H
@@ -22,7 +22,7 @@
 struct strip {
     bool kept;                 /* the innermost run moves along */
     unsigned runs;             /* at least 2; padded with runs of length 1 */
-    size_t length[STRIP_RUNS]; /* innermost first, kept and dropped by turns */
+    size_t length[STRIP_RUNS]; /* innermost first, alternately kept and dropped */
 };
 
 struct sweep {
@@ -36,7 +36,8 @@ struct sweep {
     void (*collect_most)(double *part, const double *cell, const struct strip *s);
     /*
      * v = exp(v) and v = log(v) in place. exp: relative error below 2^-51 for -708 <= v <= 709; 0
-     * below, as at 709 above. log: relative error below 2^-51 for positive normal numbers.
+     * below that, and the value at 709 above. log: relative error below 2^-51 for positive normal
+     * numbers.
      */
     void (*exp)(double *v, size_t n);
     void (*log)(double *v, size_t n);
@@ -50,7 +51,7 @@ struct sweep {
                     size_t count, size_t n);
 };
 
-/* The fastest that this processor runs, and each of the three (NULL: it cannot). */
+/* The fastest that this processor can run, and each of the three (NULL: it cannot). */
 const struct sweep *sweep_best(void);
 const struct sweep *sweep_plain(void);
 const struct sweep *sweep_avx2(void);

@@ -7,7 +7,7 @@
 
 /* Counts the rows in each cell of a marginal; `cells` has clique_cells() entries. */
 void tabulate_marginal(const struct table *t, const struct clique *c, int64_t *cells);
-/* The same of the whole closure: `counts` has w->cells entries, each query's at its offset. */
+/* The same for the whole closure: `counts` has w->cells entries, each query's at its offset. */
 enum err tabulate_closure(const struct table *t, const struct workload *w,
                           int64_t *counts) MUST_CHECK;
 

@@ -55,9 +55,9 @@ struct workload {
 
 /*
  * Builds the closure. Each attribute must be in a clique, or it would have no one-way. ERR_STUDY,
- * logged, names an attribute in none, a clique that repeats or has more than CLIQUE_MAX attributes,
- * a weight that is not positive and finite, or a closure of more than 2^32 cells. Cells are counted
- * before anything of their size is allocated.
+ * logged, names an attribute that is in none, a clique that repeats or has more than CLIQUE_MAX
+ * attributes, a weight that is not positive and finite, or a closure of more than 2^32 cells. Cells
+ * are counted before anything of their size is allocated.
  */
 enum err workload_new(struct workload **w, const struct domain *d, const struct clique *cliques,
                       const double *weights, size_t count, struct log *log) MUST_CHECK;
@@ -67,9 +67,9 @@ uint64_t workload_choices(uint64_t n, unsigned k);
 enum err workload_all(struct workload **w, const struct domain *d, unsigned k,
                       struct log *log) MUST_CHECK;
 /*
- * `count` different k-way marginals with weight 1, drawn evenly from all such choices that leave no
- * attribute out. The same seed gives the same workload on every machine. ERR_STUDY, logged, if
- * there are not so many, or if a thousand draws in a row left an attribute out.
+ * `count` different k-way marginals with weight 1, drawn uniformly from all such choices that leave
+ * no attribute out. The same seed gives the same workload on every machine. ERR_STUDY, logged, if
+ * there are not that many, or if a thousand draws in a row left an attribute out.
  */
 enum err workload_random(struct workload **w, const struct domain *d, unsigned k, size_t count,
                          uint64_t seed, struct log *log) MUST_CHECK;

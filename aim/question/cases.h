@@ -1,10 +1,10 @@
 /*
- * aim/question/cases.h - conditions on rows, as cases of which no two hold for one row.
+ * aim/question/cases.h - conditions on rows, as cases of which no two hold for the same row.
  *
- * A case is a set of values for each of some columns; a row fits if all of them hold. So the rows
- * of a condition are the sum of the rows of its cases, and a case is one product of weights. OR
- * takes from the one side what the other has, AND meets each with each. NOT is left to whoever
- * makes the conditions: a comparison with a missing value holds neither way.
+ * A case is a set of values for each of some columns; a row fits if each value is in its set. So
+ * the rows of a condition are the sum of the rows of its cases, and a case is one product of
+ * weights. OR removes from one side what the other has; AND intersects each case with each. NOT is
+ * left to whoever makes the conditions: a comparison with a missing value holds neither way.
  */
 #ifndef TREFOIL_AIM_QUESTION_CASES_H
 #define TREFOIL_AIM_QUESTION_CASES_H
@@ -12,7 +12,7 @@
 #include "aim/question/values.h"
 
 #define CASES_MAX 8
-#define CASES_ROOM 24 /* on the way */
+#define CASES_ROOM 24 /* while they are made */
 #define CASE_COLUMNS_MAX 16
 
 struct case_part {
@@ -30,7 +30,7 @@ struct cases {
     struct one_case one[CASES_ROOM];
 };
 
-/* In which sets are made, and what went wrong, to be looked at once. */
+/* Where sets are made, and what went wrong, to be checked once at the end. */
 struct casework {
     const struct domain *domain;
     struct pool pool;
@@ -44,7 +44,7 @@ void cases_of(struct casework *w, struct cases *c, uint16_t column, struct value
 void cases_and(struct casework *w, struct cases *a, const struct cases *b);
 void cases_or(struct casework *w, struct cases *a, const struct cases *b);
 
-/* What a case asks of a column, or NULL. */
+/* The values that a case asks for in a column, or NULL. */
 const struct values *case_values(const struct one_case *c, uint16_t column);
 
 #endif

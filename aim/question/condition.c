@@ -1,5 +1,5 @@
 /*
- * Conditions, by recursive descent. NOT is carried down to the comparisons: of `negated` parts, AND
+ * Conditions, by recursive descent. NOT is carried down to the comparisons: in `negated` parts, AND
  * is OR, OR is AND, and a comparison holds where it is false. A missing value is on neither side.
  */
 #include "aim/question/parser.h"

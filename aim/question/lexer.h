@@ -4,10 +4,10 @@
  *   word     letters, digits and _, not a digit first: a keyword, an aggregate, a plain name
  *   name     "in double quotes", "" for one inside
  *   label    'in single quotes', '' for one inside
- *   number   digits, with a point and an exponent if need be; signs are symbols
- *   symbol   ( ) , * ; = <> != < <= > >= and what arithmetic is written with
+ *   number   digits, with a point and an exponent if needed; signs are symbols
+ *   symbol   ( ) , * ; = <> != < <= > >= and the operators of arithmetic
  *
- * Spaces and line ends part words, and so does `--` with the rest of its line.
+ * Spaces and line ends separate words, and so does `--` with the rest of its line.
  */
 #ifndef TREFOIL_AIM_QUESTION_LEXER_H
 #define TREFOIL_AIM_QUESTION_LEXER_H
@@ -31,14 +31,14 @@ struct token {
 struct lexer {
     const char *text;
     const char *file; /* for messages, or NULL */
-    size_t next;      /* behind the token */
+    size_t next;      /* after the token */
     struct token token;
     struct log *log;
 };
 
-/* How much of a text is spaces, of these kinds, and comments. */
+/* How many characters of spaces, of these kinds, and comments a text begins with. */
 size_t lexer_between(const char *text, const char *spaces);
-/* The next token; ERR_QUESTION, logged, for quotes that do not end, or what is no word at all. */
+/* The next token; ERR_QUESTION, logged, for quotes that do not end, or text that is no token. */
 enum err lexer_next(struct lexer *l) MUST_CHECK;
 
 /* Whether the token is this keyword, in any case, or this symbol. */

@@ -1,5 +1,5 @@
 /*
- * aim/question/question.h - questions to a model, in a part of SQL.
+ * aim/question/question.h - questions to a model, in a subset of SQL.
  *
  *   SELECT item [, item ..] FROM name [WHERE condition] [GROUP BY column [, column]] [;]
  *
@@ -11,8 +11,8 @@
  *               parentheses
  *   literal     a number with or without a sign, or a 'label'
  *
- * Keywords and aggregates are written in any case. Columns in double quotes are taken as they are;
- * others may differ in case from the one that is meant. There is one table, whatever its name.
+ * Keywords and aggregates may be in any case. A column in double quotes must match exactly; without
+ * them it may differ in case from the one that is meant. There is one table, whatever its name.
  *
  * As in SQL, a comparison with a missing value is neither true nor false: neither `y = 1` nor
  * `NOT y = 1` holds for a row without y.
@@ -51,7 +51,7 @@ struct question_item {
     enum aggregate aggregate;
     bool rows;       /* COUNT(*): no column */
     uint16_t column; /* y */
-    double p;        /* of PERCENTILE; of MEDIAN 0.5 */
+    double p;        /* of PERCENTILE; 0.5 for MEDIAN */
 };
 
 struct question {
@@ -64,22 +64,22 @@ struct question {
     struct pool pool;   /* of their values */
 };
 
-/* Questions, with a ; between two. */
+/* Questions, separated by ; */
 struct question_text {
     const char *text;
-    const char *file; /* that they stand in, for messages; NULL: none */
+    const char *file; /* that they are in, for messages; NULL: none */
     size_t at;        /* where the next one begins */
 };
 
 /*
- * The next question, behind which `from` moves; *q is NULL at the text's end. ERR_QUESTION, logged
- * with the place, for what is no question or asks for what is not there.
+ * The next question; moves `from` past it. *q is NULL at the end of the text. ERR_QUESTION, logged
+ * with the place, for anything that is no question or asks for something that does not exist.
  */
 enum err question_parse(struct question **q, const struct domain *d, struct question_text *from,
                         struct log *log) MUST_CHECK;
 void question_free(struct question **q);
 
-/* The column that an item is of. */
+/* The column of an item. */
 const struct domain_attribute *question_item_column(const struct question *q, size_t item);
 /* "AVG(age)", cut to fit. */
 #define QUESTION_ITEM_NAME 300

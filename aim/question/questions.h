@@ -1,6 +1,6 @@
 /*
- * aim/question/questions.h - all questions of a text, which must be UTF-8: an argument's, or a
- * file's.
+ * aim/question/questions.h - all questions of an argument or a file, one by one. Its text must be
+ * UTF-8.
  */
 #ifndef TREFOIL_AIM_QUESTION_QUESTIONS_H
 #define TREFOIL_AIM_QUESTION_QUESTIONS_H
@@ -15,11 +15,11 @@ struct questions {
     struct question_text text;
 };
 
-/* Begins with a text, which is borrowed; or with a file, - being the standard input. */
+/* Begins with a text, which is borrowed; or with a file, where - is standard input. */
 enum err questions_text(struct questions *q, const char *text) MUST_CHECK;
 enum err questions_file(struct questions *q, const char *path) MUST_CHECK;
 
-/* The next question, NULL at the end; and how it is written, without spaces around it. */
+/* The next question, NULL at the end; and its text, without spaces around it. */
 struct questions_next {
     struct question *question;
     const char *text;

@@ -1,11 +1,11 @@
 /*
  * aim/question/values.h - sets of a column's values.
  *
- * A set is a list of half-open intervals, and whether missing values are in it. Numbers are laid
- * out as they are, and `= v` is [v, the next double). Labels are laid out by their codes, and they
- * and integers reach half a step to either side: 5 is [4.5, 5.5). So sets of all values are equal.
+ * A set is a list of half-open intervals, and whether missing values are in it. Numbers stand for
+ * themselves, and `= v` is [v, the next double). Labels are placed by their codes; they and
+ * integers reach half a step to either side: 5 is [4.5, 5.5). So sets of all values are equal.
  *
- * Sets are never changed, and share one pool of intervals, which is freed as a whole.
+ * Sets never change. They share one pool of intervals, which is freed as a whole.
  */
 #ifndef TREFOIL_AIM_QUESTION_VALUES_H
 #define TREFOIL_AIM_QUESTION_VALUES_H
@@ -23,17 +23,17 @@ struct pool {
 };
 
 struct values {
-    uint32_t first, spans; /* in the pool, ascending and apart */
+    uint32_t first, spans; /* in the pool, ascending and disjoint */
     bool missing;
 };
 
 void pool_clear(struct pool *p);
 
-/* Where intervals begin or end that leave out, or take in, a value and all below it. */
+/* The place just before, or just after, a value: where intervals begin or end. */
 double values_before(const struct domain_attribute *a, double value);
 double values_after(const struct domain_attribute *a, double value);
 
-/* All that a column may hold; the same without missing values; these alone; an interval. */
+/* All values of a column; the same without missing ones; only missing ones; an interval. */
 struct values values_every(struct pool *p, const struct domain_attribute *a);
 struct values values_known(struct pool *p, const struct domain_attribute *a);
 struct values values_missing(const struct domain_attribute *a);
@@ -43,7 +43,7 @@ struct values values_and(struct pool *p, struct values a, struct values b);
 struct values values_or(struct pool *p, struct values a, struct values b);
 /* What is in `a` and not in `b`. */
 struct values values_minus(struct pool *p, struct values a, struct values b);
-/* Forgets all sets made since the pool had so many intervals, but for `v`. */
+/* Forgets all sets made since the pool had `used` intervals, except `v`. */
 struct values values_keep(struct pool *p, size_t used, struct values v);
 bool values_are_none(struct values v);
 bool values_equal(const struct pool *p, struct values a, struct values b);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /*
- * What is compared, and where: at each cut the value is below, or not. The values between two cuts
+ * What is compared, and where: at each cut a value is below it, or not. The values between two cuts
  * have one code.
  */
 struct cut {

@@ -1,4 +1,4 @@
-/* What of a table that was counted does not fit: values, and persons with too many rows. */
+/* Finds what does not fit in a table that was counted: values, and persons with too many rows. */
 #include "aim/sql/database.h"
 
 #include "aim/sql/database_private.h"

@@ -1,4 +1,4 @@
-/* aim/sql/database_private.h - what reading, counting and checking have in common. */
+/* aim/sql/database_private.h - what reading, counting and checking share. */
 #ifndef TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
 #define TREFOIL_AIM_SQL_DATABASE_PRIVATE_H
 
@@ -29,19 +29,19 @@ struct database {
     bool *misfit;    /* an attribute has values that do not fit */
     bool counted;
     size_t rows;
-    size_t row;     /* at hand, when reading */
-    bool cursor;    /* the statement's result comes by a cursor */
-    size_t fetched; /* rows of it at hand */
+    size_t row;     /* the current one, when reading */
+    bool cursor;    /* the statement's result comes through a cursor */
+    size_t fetched; /* its rows that are at hand */
 };
 
 /* Runs a SELECT; the rows of a long result come piece by piece where the engine can. */
 enum err database_select(struct database *db, struct bytes *sql, bool long_result) MUST_CHECK;
 enum err database_next(struct database *db, bool *more) MUST_CHECK;
-/* A field of the row at hand that is a whole number; 0 for NULL. */
+/* A field of the current row that is a whole number; 0 for NULL. */
 enum err database_integer(struct database *db, size_t field, int64_t *n) MUST_CHECK;
 /* Whether the columns are those of the domain, as reading rows would find. */
 enum err database_check_columns(struct database *db) MUST_CHECK;
-/* One transaction that only reads, if the engine is able. */
+/* Begins one transaction that only reads, if the engine is able. */
 enum err database_begin(struct database *db, bool *able) MUST_CHECK;
 /* " FROM .." with the source's rows as q. */
 void database_put_from(const struct database *db, struct bytes *sql);

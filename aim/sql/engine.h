@@ -1,8 +1,8 @@
 /*
- * aim/sql/engine.h - what databases do in ways of their own.
+ * aim/sql/engine.h - what each database engine does in its own way.
  *
- * A value's text is what the engine itself writes into CSV: COPY of PostgreSQL, sqlite3 -csv. Texts
- * are told apart by their bytes, whatever a column's collation folds together.
+ * A value's text is what the engine itself writes to CSV: COPY of PostgreSQL, sqlite3 -csv. Texts
+ * are told apart by their bytes, whatever a column's collation treats as equal.
  */
 #ifndef TREFOIL_AIM_SQL_ENGINE_H
 #define TREFOIL_AIM_SQL_ENGINE_H
@@ -15,7 +15,7 @@ enum engine_kind {
     ENGINE_SQLITE,
     ENGINE_MARIADB,
     ENGINE_BINARY, /* texts are equal where their bytes are: Spark, Trino, Impala, Snowflake .. */
-    ENGINE_OTHER   /* nothing is known of it: rows are read, and counted here */
+    ENGINE_OTHER   /* unknown: rows are read, and counted here */
 };
 
 struct engine {
@@ -26,15 +26,15 @@ struct engine {
     const char *text;    /* the type that texts are cast to */
 };
 
-/* Of a name by odbc_engine(). */
+/* The engine of a name from odbc_engine(). */
 const struct engine *engine_find(const char *name);
 
-/* What stands for a column in SQL: q and its name in quotes. */
+/* How SQL refers to a column: q and its name in quotes. */
 void engine_column(struct bytes *sql, const char *name, const char *quote);
-/* The text of a column (`sql` as engine_column() made it), to be read. */
+/* The text of a column (`column` as engine_column() made it), for reading. */
 void engine_text(const struct engine *e, const struct odbc_column *c, const char *column,
                  struct bytes *sql);
-/* The same to be grouped by. */
+/* The same, for GROUP BY. */
 void engine_group(const struct engine *e, const struct odbc_column *c, const char *column,
                   struct bytes *sql);
 /* The same without spaces around it, and "" for NULL. */

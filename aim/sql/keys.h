@@ -2,11 +2,12 @@
  * aim/sql/keys.h - what a database groups the rows by, and what that means.
  *
  * An attribute's key in SQL is one of
- *   its text         labels, and whatever cannot be binned there; coded here as a field of CSV is
- *   the code         of a number that fits, found in the database by comparisons with the edges. A
- *                    number that does not fit has the code that it is taken as, or none, marked
- *   either           of a column whose values are of several kinds; a text then begins with '='
- * Where a comparison in the database could differ from one of the text's number here, the key is
+ *   its text         for labels, and whatever cannot be binned there; coded here like a CSV field
+ *   the code         for a number that fits, found in the database by comparisons with the edges. A
+ *                    number that does not fit has the code that the policy gives it, or none,
+ *                    marked
+ *   either           for a column whose values are of several kinds; a text then begins with '='
+ * Where a comparison in the database could differ from one with the text's number here, the key is
  * the text. So the codes are those of the same values in CSV, and only the number of groups
  * differs.
  */
@@ -32,11 +33,11 @@ void key_clear(struct key *k);
 
 /*
  * The code that a group has by its key's field (NULL, or changed in place); DOMAIN_NO_CODE if it
- * has none. *fits: the value has it by itself, and not as one that does not fit.
+ * has none. *fits: the value itself has that code; false if it does not fit and only counts as it.
  */
 uint32_t key_code(const struct key *k, char *field, size_t size, bool *fits);
 
-/* A condition in SQL for the rows whose value does not fit; nothing where only its text tells. */
+/* An SQL condition for the rows whose value does not fit; nothing where only the text can tell. */
 void key_misfits(const struct key *k, struct bytes *sql);
 
 #endif

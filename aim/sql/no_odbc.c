@@ -1,4 +1,4 @@
-/* In place of odbc.c where unixODBC is absent. Nothing connects, so nothing else is ever called. */
+/* Replaces odbc.c where unixODBC is absent. Nothing connects, so nothing else is ever called. */
 #include "aim/sql/odbc.h"
 
 enum err odbc_connect(struct odbc **o, const char *text, const char *name, struct log *log)

@@ -1,10 +1,9 @@
 /*
- * aim/sql/odbc.h - a connection to a database by ODBC, and the one statement that it runs at a
- * time.
+ * aim/sql/odbc.h - a connection to a database through ODBC, which runs one statement at a time.
  *
- * All text is UTF-8 in both directions, whatever the locale and the driver. What a driver says of
- * an error is logged behind the connection's `name`, with control characters taken out. A build
- * without unixODBC has no_odbc.c in place of odbc.c: odbc_connect() then says so.
+ * All text is UTF-8 in both directions, whatever the locale and the driver. A driver's message
+ * about an error is logged after the connection's `name`, without control characters. A build
+ * without unixODBC has no_odbc.c instead of odbc.c: odbc_connect() then says so.
  */
 #ifndef TREFOIL_AIM_SQL_ODBC_H
 #define TREFOIL_AIM_SQL_ODBC_H
@@ -25,17 +24,17 @@ enum err odbc_connect(struct odbc **o, const char *text, const char *name,
                       struct log *log) MUST_CHECK;
 void odbc_close(struct odbc **o);
 
-/* As the driver calls it, such as "PostgreSQL"; and what stands around a name in its SQL. */
+/* The driver's name for the engine, such as "PostgreSQL"; and the quote around names in its SQL. */
 const char *odbc_engine(const struct odbc *o);
 const char *odbc_quote(const struct odbc *o);
 
 /*
- * From here on, statements are one transaction, which nothing ends but odbc_close(). False in
- * `*able`: the engine has no transactions.
+ * From here on, statements are one transaction, which only odbc_close() ends. If *able is false,
+ * the engine has no transactions.
  */
 enum err odbc_begin(struct odbc *o, bool *able) MUST_CHECK;
 
-/* Runs a statement; the one before ends. ERR_DATA where the database refuses it. */
+/* Runs a statement; the one before ends. ERR_DATA if the database refuses it. */
 enum err odbc_run(struct odbc *o, const char *sql) MUST_CHECK;
 
 enum odbc_type { ODBC_TEXT, ODBC_WHOLE, ODBC_DOUBLE, ODBC_SINGLE, ODBC_DECIMAL, ODBC_TRUTH };
@@ -44,7 +43,7 @@ struct odbc_column {
     enum odbc_type type;
     size_t digits; /* of ODBC_DECIMAL */
 };
-/* Of the statement's result; none if it has no result. */
+/* The columns of the statement's result; none if it has no result. */
 size_t odbc_columns(const struct odbc *o);
 enum err odbc_column(struct odbc *o, size_t i, struct odbc_column *column) MUST_CHECK;
 

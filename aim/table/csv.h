@@ -3,8 +3,7 @@
  *
  * The header names the columns. A UTF-8 byte order mark, CRLF, quoted fields, spaces around fields
  * and blank lines are all fine. Text is UTF-8; other encodings, and files that are no text, are
- * refused by name. What the fields mean is said in rows.h; problems are reported as
- * path:line:field.
+ * refused by name. rows.h says what the fields mean; problems are reported as path:line:field.
  */
 #ifndef TREFOIL_AIM_TABLE_CSV_H
 #define TREFOIL_AIM_TABLE_CSV_H
@@ -18,7 +17,7 @@ struct table_csv_options {
     struct rows_options rows;
 };
 
-/* What messages call it: "-" is the standard input. */
+/* What messages call it: "-" is standard input. */
 const char *table_csv_name(const char *path);
 /* ERR_DATA, logged, for anything in the file that does not fit; `options` may be NULL. */
 enum err table_read_csv(struct table **t, const struct domain *d, const char *path,
@@ -27,13 +26,13 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 /*
  * Writes labels and numbers. A numeric code becomes a number drawn from its bin's density with the
  * given seed, a missing one the attribute's missing text. Reading the file back gives the same
- * codes. The file appears whole or not at all; "-" is the standard output. Where `densities` is
- * NULL every density is even.
+ * codes. The file appears whole or not at all; "-" is standard output. If `densities` is NULL,
+ * every density is even.
  */
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
                          uint64_t seed, struct log *log) MUST_CHECK;
 
-/* The number that a row has whose numeric code is this: drawn, and as short as it is written. */
+/* Draws a number for a row with this numeric code, in the short form in which it is written. */
 #define CSV_NUMBER 400
 void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
               const struct density *density, uint16_t code, struct random *r);

@@ -1,9 +1,8 @@
 /*
- * aim/table/density.h - what is assumed of the numbers inside a bin.
+ * aim/table/density.h - what is assumed about the numbers inside a bin.
  *
- * Nobody counted them, so this is an assumption, made from public values alone: the bins and their
- * noisy counts. Rows that are drawn and questions that are answered both take it from here, and
- * therefore agree.
+ * Nobody counted them, so this is an assumption, made from public values only: the bins and their
+ * noisy counts. Drawing rows and answering questions both use it, so they agree.
  *
  * A code stands for numbers of one of three kinds:
  *   one number      a code of an integer attribute, a spike, a bin that holds one multiple
@@ -13,11 +12,12 @@
  * the bin. It never moves anything from one bin to another. The tilt is
  *   by trend   the slope of the logarithm of the density, from the middle of the neighbour on
  *              either side to that of the bin: the harmonic mean of both, or 0 where one goes up
- *              and the other down. A bin at an end has one neighbour. Spikes are none. Ten rows
- *              are added to every bin at first, so that noise in empty ones shapes nothing
+ *              and the other down. A bin at an end has one neighbour. Spikes do not count as
+ *              neighbours. Ten rows are first added to every bin, so that noise in empty ones
+ *              shapes nothing
  *   by tail    what the study says of the last bin that is no spike. Exponential: the rate at
- *              which an exponential distribution leaves as much to this bin as there is, of what
- *              is in it and in the one before. Typical: the tilt that gives the declared mean
+ *              which an exponential distribution of the rows in the bin before and in this one
+ *              leaves to this one as many as it has. Typical: the tilt that gives the declared mean
  * and 0, an even density, where there is no neighbour.
  *
  * Parts of a bin are half open, [low, high), and may reach beyond it. A comparison is such a part:
@@ -39,17 +39,17 @@
 struct density;
 
 /*
- * Of an integer or numeric attribute. `counts` are those of its codes in rows, as noisy as they
- * come: at least a->values of them; or NULL: then they are taken to be equal, and of all the above
- * only a declared mean counts. Nothing is borrowed.
+ * For an integer or numeric attribute. `counts` are those of its codes in rows, however noisy: at
+ * least a->values of them. NULL: they are assumed equal, and of all the above only a declared mean
+ * counts. Nothing is borrowed.
  */
 enum err density_new(struct density **d, const struct domain_attribute *a,
                      const double *counts) MUST_CHECK;
 void density_free(struct density **d);
 
-/* What a part has of a bin: its share of the mass, and the means of x and x^2 over that. */
+/* A part's share of a bin's mass, and the means of x and x^2 over it. */
 struct density_part {
-    double share;        /* 0 to 1; of parts that make up the bin they add up to 1 */
+    double share;        /* 0 to 1; the shares of parts that make up the bin add up to 1 */
     double mean, square; /* 0 where the share is */
 };
 struct density_part density_part(const struct density *d, uint32_t code, double low, double high);
@@ -61,8 +61,8 @@ static inline struct density_part density_whole(const struct density *d, uint32_
 }
 
 /*
- * The least number of a part at or below which a share `p` of it lies: 0 gives its least number, 1
- * its largest. The part must have a share of the bin above 0.
+ * The least number of a part at or below which a share `p` of the part lies: 0 gives its least
+ * number, 1 its largest. The part must have a share of the bin above 0.
  */
 double density_quantile(const struct density *d, uint32_t code, double low, double high, double p);
 
@@ -73,8 +73,9 @@ static inline double density_draw(const struct density *d, uint32_t code, double
 }
 
 /*
- * The logarithm of the density at a number, of the bin alone: its share of a multiple of the step
- * over the step, of one number 0. What is beyond the bin counts as its nearest number.
+ * The logarithm of the bin's own density at a number. For a multiple of the step the density is its
+ * share over the step; for a bin of one number the result is 0. A number beyond the bin counts as
+ * the bin's nearest.
  */
 double density_log(const struct density *d, uint32_t code, double x);
 

@@ -1,15 +1,15 @@
 /*
  * aim/table/domain.h - what values each attribute may take, and their codes 0 .. size-1.
  *
- * A domain is public and is written by people; it is never derived from data. Codes:
+ * A domain is public and written by people; it is never derived from data. Codes:
  *   categorical  the index in the list of labels
  *   integer      value - min, for min <= value <= max
  *   numeric      i, for e_i <= x < e_(i+1), of edges e_0 <= e_1 <= ... <= e_k; x = e_k is in k-1
  *
- * An edge that stands twice is a *spike*: a bin of that one number, which the next bin then leaves
- * out. So codes ascend with the numbers in any case.
+ * An edge that is listed twice is a *spike*: a bin of that one number, which the next bin then
+ * leaves out. So codes always ascend with the numbers.
  *
- * An attribute that may be missing has one code more, the last one.
+ * An attribute that may be missing has one more code, the last one.
  */
 #ifndef TREFOIL_AIM_TABLE_DOMAIN_H
 #define TREFOIL_AIM_TABLE_DOMAIN_H
@@ -29,8 +29,8 @@
 enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
 
 /*
- * What to do with a value outside of an attribute's range or list: refuse the table; take the
- * nearest number, or what is no number as missing if the attribute may be missing; take it as
+ * What to do with a value outside an attribute's range or list: refuse the table; take the nearest
+ * number, or treat text that is no number as missing if the attribute may be missing; treat it as
  * missing.
  */
 enum domain_policy { DOMAIN_REJECT, DOMAIN_CLIP, DOMAIN_AS_MISSING };
@@ -42,8 +42,8 @@ struct domain_attribute {
     char *name;
     enum domain_kind kind;
     enum domain_policy policy; /* clip: integer and numeric only; as missing: `missing` only */
-    uint32_t size;             /* number of codes, the missing one counted */
-    char **labels;             /* categorical: the labels of codes 0 .. (missing left out) */
+    uint32_t size;             /* number of codes, including the missing one */
+    char **labels;             /* categorical: the labels of codes 0 .. (without the missing one) */
     uint32_t *order;           /* categorical: codes in strcmp() order of their labels */
     int64_t min, max;          /* integer */
     double *edges;             /* numeric: bins + 1 of them, ascending; none more than twice */
@@ -55,7 +55,7 @@ struct domain_attribute {
     char *missing;             /* the text of a missing value ("" is an empty cell), or NULL */
     char **missing_too;        /* other texts that are read as missing */
     uint32_t missing_too_count;
-    double *missing_number; /* integer and numeric: what the texts above are as numbers, if so */
+    double *missing_number; /* integer and numeric: those of these texts that are numbers */
     uint32_t missing_numbers;
 };
 
@@ -72,7 +72,7 @@ void domain_attribute_clear(struct domain_attribute *a);
  * Adds one attribute; everything is copied; `missing` may be NULL. ERR_STUDY, logged, for an empty
  * or repeated name or label, spaces around one, a value that is also the missing one, min > max,
  * edges not ascending or not finite, more than DOMAIN_SIZE_MAX codes, no code at all, or a policy
- * that does not go with the kind.
+ * that does not suit the kind.
  */
 enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
                                 size_t count, const char *missing, enum domain_policy policy,
@@ -86,21 +86,21 @@ enum err domain_add_numeric(struct domain *d, const char *name, const double *ed
 
 /*
  * More texts that stand for a missing value of the attribute added last, which must be one that may
- * be missing (domain_missing.c). ERR_STUDY, logged, for one that is a value, comes twice or has
- * spaces around it. Of a column of numbers, a text that is a number stands for it however it is
- * written. It may lie within a bin, unless it is a multiple of the step with others of the bin on
- * either side.
+ * be missing (domain_missing.c). ERR_STUDY, logged, for one that is a value, is listed twice or has
+ * spaces around it. In a column of numbers, a text that is a number stands for that number however
+ * it is written. It may lie within a bin, unless it is a multiple of the step with others of the
+ * bin on either side.
  */
 enum err domain_set_missing(struct domain *d, const char *const *texts, size_t count,
                             struct log *log) MUST_CHECK;
-/* Whether a text, or a number, is one of a missing value. */
+/* Whether a text, or a number, stands for a missing value. */
 bool domain_missing_text(const struct domain_attribute *a, const char *text);
 bool domain_missing_number(const struct domain_attribute *a, double x);
 
 /*
  * More about the attribute that was added last, a numeric one (domain_bins.c). ERR_STUDY, logged:
- * step     above 0 and at most 12 digits after the point; every bin must hold a multiple of it.
- *          `whole`: the step is a whole number, and numbers that are not do not fit
+ * step     above 0, with at most 12 digits after the point; every bin must hold a multiple of it.
+ *          `whole`: the step is a whole number, and only whole numbers fit
  * tail     `typical`, if that is declared, must be between two numbers of the bin
  */
 enum err domain_set_step(struct domain *d, double step, bool whole, struct log *log) MUST_CHECK;
@@ -114,7 +114,7 @@ bool domain_spike(const struct domain_attribute *a, uint32_t code);
  * (aim/table/step.h). Numbers that stand for a missing value are not among them.
  */
 int64_t domain_multiples(const struct domain_attribute *a, uint32_t code, uint64_t *count);
-/* The bin that the tail is of: the last one with more than one number; DOMAIN_NO_CODE if none. */
+/* The bin of the tail: the last one with more than one number; DOMAIN_NO_CODE if none. */
 uint32_t domain_tail_bin(const struct domain_attribute *a);
 
 /* A domain of some attributes of another, in the order given. */
@@ -123,16 +123,16 @@ enum err domain_pick(struct domain **out, const struct domain *d, const uint16_t
 
 /* The attribute of this name, or DOMAIN_NO_CODE. */
 uint32_t domain_find(const struct domain *d, const char *name);
-/* The name that may be meant by another text (base/nearest.h); NULL: none. */
+/* The name that a text may be meant for (base/nearest.h); NULL: none. */
 const char *domain_nearest(const struct domain *d, const char *text);
-/* Puts one among n attributes, ascending, where there is room; false if it is there already. */
+/* Inserts one into n ascending attributes, which have room for it; false if it is there already. */
 bool domain_insert(uint16_t *attribute, size_t n, uint16_t another);
 
 /* The code of a text without spaces around it, by the policy; or DOMAIN_NO_CODE. */
 uint32_t domain_code(const struct domain_attribute *a, const char *text);
-/* The bin of a number, of a numeric attribute and within its edges; or DOMAIN_NO_CODE. */
+/* The bin of a number within the edges of a numeric attribute; else DOMAIN_NO_CODE. */
 uint32_t domain_bin(const struct domain_attribute *a, double x);
-/* Whether it has a code without the policy. */
+/* Whether a text has a code without the policy. */
 bool domain_fits(const struct domain_attribute *a, const char *text);
 
 /* Canonical bytes: equal exactly when two domains mean the same. For digests and files. */

@@ -1,4 +1,4 @@
-/* What is known of the numbers inside bins: steps, spikes, the tail. */
+/* What is known about the numbers inside bins: steps, spikes, the tail. */
 #include "aim/table/domain_private.h"
 #include "aim/table/step.h"
 

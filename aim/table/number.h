@@ -16,11 +16,11 @@ bool number_double(const char *text, double *value);
 
 /*
  * A whole number, also as "39.0" or "1e3"; false if the text is none. One beyond int64_t gives
- * INT64_MIN or INT64_MAX: clipping wants that, and no range holds either.
+ * INT64_MIN or INT64_MAX: clipping needs that, and no range holds either.
  */
 bool number_integer(const char *text, int64_t *value);
 
-/* Writes `value` with so many digits after the point, always a '.'; -1: all that matter. */
+/* Writes `value` with `decimals` digits after the point, always a '.'; -1: all that matter. */
 void number_print(char *text, size_t size, double value, int decimals);
 
 #endif

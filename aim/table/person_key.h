@@ -1,13 +1,14 @@
 /*
  * aim/table/person_key.h - the key of a row: whose row it is, as 64 bits that all owners of a study
- * make alike. Whoever has the study and knows the fields can make it too, so only shares are sent.
+ * make in the same way. Anybody who has the study and knows the fields can make it too, so owners
+ * send only shares of it.
  *
  * The fields of some columns, in the order of the rule, each made uniform (base/unicode.h), are
  * hashed with BLAKE2b under a key that belongs to the study:
  *
- *   BLAKE2b-128("trefoil-person-1", then of each field its length and its bytes), first 8 bytes
+ *   BLAKE2b-128("trefoil-person-1", then each field's length and its bytes), first 8 bytes
  *
- * Two of n persons get the same key with a probability below n^2 / 2^65.
+ * Among n persons, two get the same key with a probability below n^2 / 2^65.
  */
 #ifndef TREFOIL_AIM_TABLE_PERSON_KEY_H
 #define TREFOIL_AIM_TABLE_PERSON_KEY_H
@@ -17,7 +18,7 @@
 #define PERSON_COLUMNS_MAX 8
 #define PERSON_SECRET_SIZE 32
 
-/* What makes keys of one study in one table, whose columns may have names of their own. */
+/* How to make a study's keys from a table, whose columns may have names of their own. */
 struct person_rule {
     size_t columns;
     const char *column[PERSON_COLUMNS_MAX];
@@ -31,14 +32,14 @@ struct person_key;
 enum err person_key_new(struct person_key **key, const struct person_rule *rule) MUST_CHECK;
 void person_key_free(struct person_key **key);
 
-/* Column `at` has this name: whether it is one of the rule's; *twice: which had been found. */
+/* Column `at` has this name: whether it is one of the rule's; *twice: it had been found before. */
 bool person_key_column(struct person_key *key, const char *name, size_t at, bool *twice);
-/* The first of the rule's columns, from *k on, that was not found, or NULL; *k is behind it. */
+/* The first of the rule's columns, from *k on, that was not found, or NULL; moves *k past it. */
 const char *person_key_missing(const struct person_key *key, size_t *k);
 
 /*
- * The field in column `at`, which may be none of the rule's. ERR_DATA: no key can be made of it;
- * ERR_REFUSED: not by this build; then *name is the column and *why says it.
+ * The field in column `at`, which may be none of the rule's. ERR_DATA: no key can be made from it;
+ * ERR_REFUSED: not by this build. On either, *name is the column and *why the reason.
  */
 enum err person_key_field(struct person_key *key, size_t at, const char *text, size_t length,
                           const char **name, const char **why) MUST_CHECK;

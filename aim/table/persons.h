@@ -1,8 +1,8 @@
 /*
- * aim/table/persons.h - how many rows each person has, from a column that says whose a row is.
+ * aim/table/persons.h - how many rows each person has, from a column that says whose row it is.
  *
- * All that is kept of that column is a digest of each field, under a key of this process, and the
- * place of the row.
+ * It keeps only a digest of each field of that column, under a key of this process, and the place
+ * of the row.
  */
 #ifndef TREFOIL_AIM_TABLE_PERSONS_H
 #define TREFOIL_AIM_TABLE_PERSONS_H
@@ -19,17 +19,17 @@ struct persons;
 enum err persons_new(struct persons **p) MUST_CHECK;
 void persons_free(struct persons **p);
 
-/* A row of the person that `text` names, at this place. */
+/* Adds a row at this place, of the person that `text` names. */
 enum err persons_add(struct persons *p, const char *text, size_t n, size_t place) MUST_CHECK;
 
 /*
  * ERR_DATA, logged with how many and where, if somebody has more than `most` rows. `name` is the
- * source's, `places` what the places of rows are: "lines".
+ * source's name, `places` the word for the places of rows: "lines".
  */
 enum err persons_check(struct persons *p, size_t most, const char *name, const char *places,
                        struct log *log) MUST_CHECK;
 
-/* The same where it is known that `found` persons have more. */
+/* The same if it is known that `found` persons have more. */
 enum err persons_found(size_t found, size_t most, const char *name, struct log *log) MUST_CHECK;
 
 #endif

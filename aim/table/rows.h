@@ -8,8 +8,8 @@
  * Columns come in any order; those that the domain does not know are left out and listed once. A
  * value that does not fit is treated as its attribute's policy says. Every problem is logged with
  * its place, the attribute, the value and what is allowed: the first ROWS_ERRORS_SHOWN of them one
- * by one, then a count. Any problem makes the whole table fail, since rows that are silently
- * dropped would be a wrong count.
+ * by one, then a count. Any problem makes the whole table fail, since silently dropping rows would
+ * make counts wrong.
  */
 #ifndef TREFOIL_AIM_TABLE_ROWS_H
 #define TREFOIL_AIM_TABLE_ROWS_H
@@ -22,13 +22,13 @@
 #define ROWS_HINT 200
 
 /*
- * Of the numbers of a column as they are written, missing ones left out; and of values that do not
+ * Of the numbers of a column as they are written, without missing ones; and of values that do not
  * fit, which count as the nearest, or as missing.
  */
 struct rows_moments {
     size_t count;
     double mean, squares; /* the sum of squared distances from the mean */
-    bool numbers;         /* there are any; of those that do not fit, too: */
+    bool numbers;         /* there are any; including those that do not fit: */
     double least, largest;
     size_t clipped, outside; /* values of any kind: as the nearest, as missing */
 };
@@ -38,12 +38,12 @@ void rows_extend(struct rows_moments *m, double number);
 struct rows_options {
     char decimal;       /* 0: a point. With ',' numbers are 1,5 and may have no point at all */
     size_t max;         /* 0: 100 million; one more is ERR_RANGE */
-    const char *person; /* NULL, or a column that says whose a row is: nobody may have more */
-    size_t per_person;  /* than so many rows. It is read for that alone */
+    const char *person; /* NULL, or a column that says whose row it is: nobody may have more */
+    size_t per_person;  /* than this many rows. It is read only for that */
     const struct person_rule *key; /* NULL, or how keys of rows are made, which the table keeps */
     bool numbers;                  /* the table keeps them */
     struct rows_moments *moments;  /* NULL, or one for each attribute, which are added to */
-    /* NULL, or called now and then. part: what has been read, from 0 to 1; NAN: not known */
+    /* NULL, or called now and then. part: how much has been read, 0 to 1; NAN: not known */
     void (*tell)(void *self, const char *source, size_t rows, double part);
     void *self;
 };
@@ -52,10 +52,10 @@ struct rows_options {
 struct rows_source {
     const char *name;                /* of the file */
     const char *places;              /* what the numbers of rows count: "lines" */
-    size_t (*place)(const void *of); /* the number of the row at hand */
+    size_t (*place)(const void *of); /* the number of the current row */
     double (*part)(const void *of);  /* how much of it has been read; NULL: not known */
     const void *of;
-    const char *correct; /* what to correct where a column is missing: "the header" */
+    const char *correct; /* what to correct if a column is missing: "the header" */
 };
 
 struct rows;
@@ -63,7 +63,7 @@ struct rows;
 enum err rows_begin(struct rows **r, const struct domain *d, const struct rows_options *options,
                     const struct rows_source *source, struct log *log) MUST_CHECK;
 
-/* The next column's name, the next field's text. Spaces around both are taken off in place. */
+/* The next column's name, the next field's text. Spaces around it are removed in place. */
 enum err rows_column(struct rows *r, char *text, size_t length) MUST_CHECK;
 enum err rows_field(struct rows *r, char *text, size_t length) MUST_CHECK;
 /* The end of the columns at first, then of each row. */
@@ -72,9 +72,9 @@ enum err rows_end(struct rows *r) MUST_CHECK;
 /* Whether any column so far is one of the domain. */
 bool rows_known(const struct rows *r);
 
-/* Takes off spaces around a text. */
+/* Removes spaces around a text. */
 char *rows_trim(char *text, size_t *length);
-/* For messages: what values an attribute has; a value, and what may be wrong with it. */
+/* For messages: what values an attribute may have; a value, and what may be wrong with it. */
 void rows_allowed(const struct domain_attribute *a, char *text, size_t size);
 void rows_shown(const struct domain_attribute *a, char decimal, const char *text,
                 char shown[ROWS_SHOWN], char hint[ROWS_HINT]);

@@ -1,4 +1,4 @@
-/* What messages say of values and names that do not fit. */
+/* What messages say about values and names that do not fit. */
 #include "aim/table/rows.h"
 
 #include "base/encoding.h"

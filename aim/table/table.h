@@ -4,7 +4,7 @@
 
 #include "aim/table/domain.h"
 
-/* Of a table, and of the total of a model that is read from a file. */
+/* The limit of a table, and of the total of a model that is read from a file. */
 #define TABLE_ROWS_MAX (UINT64_C(1) << 48)
 
 struct table {
@@ -12,7 +12,7 @@ struct table {
     size_t rows;
     size_t capacity;
     uint16_t **column; /* column[attribute][row] */
-    /* NULL, or number[attribute][row]: as written, NAN where there is none; of labels NULL */
+    /* NULL, or number[attribute][row]: as written, NAN if there is none; number[labels] is NULL */
     double **number;
     uint64_t *key; /* NULL, or key[row]: whose row it is (aim/table/person_key.h) */
 };
@@ -22,18 +22,18 @@ enum err table_new(struct table **t, const struct domain *d, size_t capacity) MU
 void table_free(struct table **t);
 /* Keeps the numbers too, from the first row on. */
 enum err table_keep_numbers(struct table *t) MUST_CHECK;
-/* The same of keys, which are 0 at first. */
+/* The same for keys, which are 0 at first. */
 enum err table_keep_keys(struct table *t) MUST_CHECK;
 
 /*
  * Adds a row of one code for each attribute; ERR_DATA if one is outside its attribute. Its numbers,
- * where they are kept, are NAN at first.
+ * if kept, are NAN at first.
  */
 enum err table_append(struct table *t, const uint16_t *codes) MUST_CHECK;
 
 /*
- * Orders a table that keeps keys by them, rows of a key as they came. How many rows are beyond the
- * first `most` of their key.
+ * Sorts a table that keeps keys by them, rows of a key as they came. *surplus is how many rows are
+ * beyond the first `most` of their key.
  */
 enum err table_sort(struct table *t, size_t most, size_t *surplus) MUST_CHECK;
 /* The same, and leaves out the rows beyond the first `most` of their key. */
