@@ -24,18 +24,18 @@ CC := gcc
 endif
 
 VERSION := 0.2.0
-# SQL comes with unixODBC, where that is installed; `make ODBC=` leaves it out.
+# SQL needs unixODBC, and is built in where that is installed; `make ODBC=` leaves it out.
 ifeq ($(origin ODBC),undefined)
 ODBC := $(shell pkg-config --exists odbc && echo odbc)
 endif
-# libipsec-mb seals faster with AVX-512, where it is installed; `make IPSEC=` leaves it out.
+# libipsec-mb, where it is installed, seals faster with AVX-512; `make IPSEC=` leaves it out.
 IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
-# utf8proc makes keys of persons whose letters are beyond ASCII, where it is installed; `make UTF8PROC=` leaves it out.
+# utf8proc, where it is installed, allows letters beyond ASCII in keys of persons; `make UTF8PROC=` leaves it out.
 ifeq ($(origin UTF8PROC),undefined)
 UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
 endif
-# Servers of several machines come with Open MPI: trefoil-mpi, the same objects but for those that know of ranks. MPI=1
-# makes it the program; where Open MPI is installed tests have it too. Nothing else is of it.
+# Servers of several machines need Open MPI: trefoil-mpi has the same objects, except those that know of ranks. MPI=1
+# makes it the program; where Open MPI is installed, the tests use it too. Nothing else depends on it.
 MPI ?=
 export MPI
 RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell pkg-config --exists ompi-c && command -v mpirun >/dev/null && echo 1)))
@@ -63,7 +63,7 @@ FLAGS += -fno-sanitize-recover=all
 endif
 endif
 ifeq ($(COVERAGE),1)
-# By GNU's names of fork and exec, what a process has counted is written before it becomes another program.
+# In GNU mode gcc knows fork and exec, and so writes a process's counts before it becomes another program.
 FLAGS += --coverage -std=gnu11 -DTREFOIL_COVERAGE
 endif
 
@@ -77,7 +77,7 @@ OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 LIBRARY := $(OUT)/product.a
 RANKS_OBJECTS := $(patsubst %.c,$(OUT)/mpi/%.o,parties/command/cmd_serve.c $(wildcard parties/server/*_mpi.c))
 PROGRAM := $(OUT)/trefoil$(if $(filter 1,$(MPI)),-mpi)
-# For other programs, of the estimator and its questions alone; what it is made of is position independent and hidden.
+# For other programs: the estimator and its questions alone. Its objects are position independent, their names hidden.
 SHARED := $(OUT)/libtrefoil.so.0
 SHARED_LINK := $(OUT)/libtrefoil.so
 SHARED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard library/*.c))
@@ -100,7 +100,7 @@ FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefine
 
 # As many compilers as there are cores, unless the caller of make has said how many.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
-# GNU gold, where binutils bring it, links in half the time; there are more than a hundred tests.
+# GNU gold, where binutils include it, links in half the time; there are more than a hundred tests.
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
 # Evaluated when a recipe runs, so that `make demo` may install the packages first.
@@ -151,7 +151,7 @@ demo: deps
 
 programs: $(OUT)/trefoil $(if $(RANKS),$(OUT)/trefoil-mpi $(OUT)/bench/scale_ranks) $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
 
-# Drivers of two databases, and a PostgreSQL that tests start where it is installed.
+# Installs drivers for two databases. Where PostgreSQL is installed, tests start one.
 test:
 	@$(DEPS) --nice libsqliteodbc odbc-postgresql
 	@$(MAKE) --no-print-directory $(PARALLEL) programs
@@ -227,12 +227,12 @@ install-python:
 	install -d $(DESTDIR)$(PYTHONDIR)/trefoil
 	install -m 0644 tools/python/trefoil/*.py tools/python/trefoil/py.typed $(DESTDIR)$(PYTHONDIR)/trefoil
 
-# Packages of the tree as it is, into build/deb; what git does not know is left out.
+# Packages of the tree as it is, in build/deb, without files that git does not track.
 deb:
 	@rm -rf build/deb # of an earlier version
 	@tools/deb.sh build/deb
 
-# The manual is left out, aloud, where scdoc is absent and cannot be installed.
+# Where scdoc is absent and cannot be installed, the manual is left out, with a message.
 install: all install-library
 	install -D -m 0755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/trefoil
 	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man3 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
@@ -261,10 +261,10 @@ uninstall-python:
 clean:
 	rm -rf build
 
-# Tests and hooks of tests take what their caller gives, whether they need it or not.
+# Tests and their hooks take whatever arguments their caller passes, needed or not.
 $(OUT)/tests/%.o build/fuzz/objects/tests/%.o: FLAGS += -Wno-unused-parameter
 
-# A changed Makefile rebuilds: it carries the flags.
+# A change of the Makefile rebuilds everything, since it sets the flags.
 $(OUT)/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
@@ -278,7 +278,7 @@ $(OUT)/mpi/%.o: %.c Makefile
 
 $(OUT)/base/%.o $(OUT)/aim/%.o $(OUT)/library/%.o: FLAGS += -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
 
-# Texts that objects carry (base/embed.h).
+# Texts that objects embed (base/embed.h).
 TREES := $(OUT) build/fuzz/objects
 $(TREES:%=%/parties/study/study_example.o): parties/study/example.yaml
 $(TREES:%=%/parties/display/report.o): parties/display/report.css
@@ -288,12 +288,12 @@ $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# What the library has of the same names is not taken.
+# The library's objects with the same names are not taken.
 $(OUT)/trefoil-mpi: $(MAIN_OBJECT) $(RANKS_OBJECTS) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(shell pkg-config --libs ompi-c)
 
-# Sanitizers bring what they need with the program.
+# A sanitizer's functions come with the program, so -z defs is left out then.
 $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
@@ -311,7 +311,7 @@ $(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz_%.o $(OUT)/tests/replay.o $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $^ -o $@ $(PKG_LIBS)
 
-# All of the product but main(), what benchmarks and tests share, and main() of tests: whoever is linked takes what it names.
+# All of the product except main(), what benchmarks and tests share, and main() of tests: a program takes what it needs.
 $(LIBRARY): $(OBJECTS)
 $(BENCH_LIBRARY): $(BENCH_SUPPORT)
 $(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
@@ -320,7 +320,7 @@ $(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(TEST_MAIN):
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# What a test loads into the programs that it starts: no sanitizer or coverage in it, since theirs comes first.
+# What a test loads into the programs that it starts: without sanitizer or coverage, since the programs' come first.
 $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -334,20 +334,20 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $
 # Where there is Open MPI, it starts servers with ranks.
 $(OUT)/tests/test_ranks: | $(if $(RANKS),$(OUT)/trefoil-mpi)
 
-# Its product is the shared library alone.
+# Of the product, it links the shared library alone.
 $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_LINK)
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
 
-# One of its servers alters what it sends or says in these, or leaves.
+# In these, one of its servers alters what it sends or says, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
 	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
 	measure_open round_agree round_ledger net_stream play_round usleep)
 
-# Of its servers one lies to another's rank.
+# One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 
-# Two of its servers state another index than they have.
+# Two of its servers state an index other than the one they have.
 $(OUT)/tests/test_play: WRAP := -Wl,--wrap=round_agree
 
 $(OUT)/bench/bench_%: $(OUT)/bench/bench_%.o $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)

@@ -1,13 +1,13 @@
 /*
- * bench/abort_study.h - a whole study with security: abort beside the same without: Adult, whose
- * five owners send counts or records, T = 10.
+ * bench/abort_study.h - a whole study with security: abort, compared with the same without: Adult,
+ * whose five owners send counts or records, T = 10.
  *
  *   adult_answers_ratio          CPU time of the three servers during the run, over that without
- *   adult_answers_seconds_ratio  the same of what the analyst waited for the servers
- *   bytes_ratio                  of what all servers sent to each other
- *   selection_rounds_extra, measure_rounds_extra   exchanges more of each
+ *   adult_answers_seconds_ratio  the same for the time that the analyst waited for the servers
+ *   bytes_ratio                  the same for what all servers sent to each other
+ *   selection_rounds_extra, measure_rounds_extra   additional exchanges of each
  *
- *   adult_records_ratio, adult_records_seconds_ratio, records_bytes_ratio   the same of records
+ *   adult_records_ratio, adult_records_seconds_ratio, records_bytes_ratio   the same for records
  *   records_count_ratio          CPU time of counting as many records by itself (bench/count.h)
  *
  * Ratios are medians over pairs that run in turn.
@@ -21,7 +21,7 @@
 
 #define ABORT_STUDY_PAIRS_MAX 64
 
-/* Add the keys of counts, or of records; say so where the table is absent. T = 2 in a smoke run. */
+/* Add the keys for counts, or for records; say so if the table is absent. T = 2 in a smoke run. */
 bool abort_study_answers(json_t *out, size_t pairs, bool smoke);
 bool abort_study_records(json_t *out, size_t pairs, bool smoke);
 

@@ -5,9 +5,9 @@
  *   bench_abort [--json FILE] [--only NAME|study|records|wan] [--pairs N] [--smoke]
  *
  * A figure is CPU time of the three processes with their ZeroMQ threads, the flush included; a
- * ratio the median over the pairs of checked over not. Under every instruction set that runs here.
- * And whole studies, of counts (study) and of records: bench/abort_study.h, and over a WAN
- * bench/support_studies.h.
+ * ratio is the median over the pairs, with a check over without. Under every instruction set that
+ * runs here. And whole studies, of counts (study) and of records: bench/abort_study.h, and over a
+ * WAN bench/support_studies.h.
  */
 #include "base/clock.h"
 #include "base/secret.h"

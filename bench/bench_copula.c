@@ -4,18 +4,20 @@
  *   bench_copula [--json FILE] [--smoke] [--only TABLE] [--runs N]
  *
  * Keys:
- *   body.jsd, .wd, .accuracy   body at (1, 1e-4), of rows whose number modulo 5 is not 4, means of
- *                              five runs: Jensen-Shannon distance of labels (base 2), Wasserstein
- *                              distance of numbers as shares of their range, and how often a random
- *                              forest of synthetic rows is right about the class of the others
- *   adult.l1                   adult at (1, 1e-5): the mean error of its three-way marginals; of
- *                              another table, by the marginals of its workload, with --only
+ *   body.jsd, .wd, .accuracy   body at (1, 1e-4), from rows whose number modulo 5 is not 4, means
+ *                              of five runs: Jensen-Shannon distance of labels (base 2),
+ *                              Wasserstein distance of numbers as shares of their range, and how
+ *                              often a random forest trained on synthetic rows is right about the
+ *                              class of the other rows
+ *   adult.l1                   adult at (1, 1e-5): the mean error of its three-way marginals; with
+ *                              --only, of the marginals in another table's workload
  *   wide.cpu_s                 200 columns x 20,000 rows, invented: CPU of the three servers
  *   wide.upload_ratio          what an owner sends, over its rows packed
- *   wide.error                 how far latent correlations are off at (1, 1e-5), mean of all pairs
- *                              and of four structures; wide.factors, .blocks, .neighbours and
- *                              .independent are each by itself
- * body and adult are looked for in $TREFOIL_DATA, or ../shared/data, and left out aloud.
+ *   wide.error                 how far latent correlations are off at (1, 1e-5), mean over all
+ *                              pairs and four structures; wide.factors, .blocks, .neighbours and
+ *                              .independent are for one structure each
+ * body and adult are looked for in $TREFOIL_DATA, or ../shared/data. If one is absent, the program
+ * says so and leaves it out.
  */
 #include "aim/copula_model.h"
 #include "aim/evaluate.h"

@@ -1,16 +1,16 @@
 /*
- * bench/bench_dp.c - noise, and whole studies of real tables: what the servers take.
+ * bench/bench_dp.c - noise, and whole studies of real tables: what they cost the servers.
  *
  *   bench_dp [--json FILE] [--only noise|tables] [--table NAME] [--samples N] [--rounds T]
  *   [--smoke]
  *
  * Noise: three processes over sealed links on loopback make N samples (393216) of each kind, as for
- * a study of so many. Tables: three `trefoil serve`, five `trefoil share` and one `trefoil run`
- * ($TREFOIL, or that of this build), T = 10 at (1, 1e-6); figures are those of the run's
+ * a study that needs so many. Tables: three `trefoil serve`, five `trefoil share` and one `trefoil
+ * run` ($TREFOIL, or that of this build), T = 10 at (1, 1e-6); figures are those of the run's
  * stats.json, the seconds those of server 0. Five owners of at most 16383 rows each; those of Adult
- * send padded records, which are smaller, unless the study has them send counts. Where they send
+ * send padded records, which are smaller, unless the study has them send counts. If they send
  * records, counting as many is also measured by itself, for the CPU time of all three servers.
- * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out. --smoke:
+ * Tables come from $TREFOIL_DATA, or ../shared/data; absent ones are named and left out. --smoke:
  * few samples, T = 2.
  */
 #include "base/clock.h"

@@ -8,15 +8,15 @@
  *                                  beside it the same before the first, and the size of what it
  *                                  stored
  *   server_rss_mib_10000_counted   the same when all of them have been added up, as a run begins
- *   upload_bytes_records_adult     every byte that `trefoil share` sends for 488 records of Adult:
- *                                  counted on the wire by a proxy, so with greetings, handshakes
- *                                  and sealing
+ *   upload_bytes_records_adult     every byte that `trefoil share` sends for 488 records of Adult,
+ *                                  counted on the wire by a proxy, and so with greetings,
+ *                                  handshakes and sealing
  *   upload_bytes_answers_adult_pgm the same as counts in the 64 marginals of adult_pgm
  *
  *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
  *
- * Tables are those of $TREFOIL_DATA, or ../shared/data; what needs an absent one is left out aloud.
- * --smoke has a hundredth of the owners under the same names.
+ * Tables are those of $TREFOIL_DATA, or ../shared/data. If one is absent, the program says so and
+ * leaves out what needs it. --smoke has a hundredth of the owners under the same names.
  */
 #include "base/bytes.h"
 #include "bench/cast.h"

@@ -6,8 +6,8 @@
  * Each line is one operation at one size, repeated for about S seconds (0.3) at server 0 between
  * two barriers: wall time, and the CPU time of the three processes with their ZeroMQ threads. The
  * calibrators run last, in this process: what one core does alone. No size is begun after the
- * budget (75 seconds); the largest come last. --smoke: the small sizes, once each; the figures that
- * are named after a large size are then those of the largest there was.
+ * budget (75 seconds); the largest come last. --smoke: the small sizes, once each; figures that are
+ * named after a large size are then those of the largest size that ran.
  */
 #include "base/clock.h"
 #include "base/secret.h"

@@ -6,7 +6,7 @@
  *   resume_s.SIGNAL.SERVER.PHASE      how much longer it takes when that server gets the signal
  *                                     halfway through the phase. After SIGKILL and SIGTERM it is
  *                                     started again 2 s later; after SIGSTOP it gets SIGCONT 5 s
- *                                     later. So 2 s, or 5 s, are the least that it can be
+ *                                     later. So the least possible is 2 s, or 5 s
  *
  * The servers are this program itself (`bench_faults serve ...`), with the functions through which
  * all rounds go wrapped by the linker (Makefile): a server counts the rounds of each phase and

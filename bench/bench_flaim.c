@@ -1,5 +1,5 @@
 /*
- * DistAIM, as Trefoil does it, against FLAIM: utility and bandwidth side by side.
+ * DistAIM, as Trefoil does it, compared with FLAIM in utility and bandwidth.
  *
  *   bench_flaim [--quick] [--only PART] [--table NAME] [--seeds N] [--report]
  *               [--results FILE] [--json FILE] [--smoke]
@@ -8,15 +8,14 @@
  *   --only       table1, iid, rounds (Table 2, Figure 5), figures (Figure 2), ablation, annealed,
  *                or servers (DistAIM over server processes; needs TREFOIL, the program)
  *   --table      adult, adult_pgm, mushroom, nursery or synthfs
- *   --report     run nothing: tables, JSON and plots of what there is
+ *   --report     run nothing: tables, JSON and plots of the results so far
  *   --results    what has been run, a line each; a sweep that was stopped goes on from there.
  *                Default: build/bench/flaim-results.jsonl
- *   --json       the figures of all of it (bench/report.h says how they stand there); plots go
- *                beside it
+ *   --json       all figures (bench/report.h describes the format); plots go beside it
  *   --smoke      as --quick, with one seed and without what has been run before
  *
- * Tables come from $TREFOIL_DATA, or ../shared/data; what is absent is said and left out, as are
- * AUC where libxgboost is absent and plots where gnuplot is.
+ * Tables come from $TREFOIL_DATA, or ../shared/data. Absent ones are named and left out, as are AUC
+ * without libxgboost and plots without gnuplot.
  */
 #include "base/clock.h"
 #include "bench/costs.h"

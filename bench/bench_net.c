@@ -1,9 +1,9 @@
 /*
  * The links between the servers: three processes on loopback, sealed, each sending to its next
  * neighbour (a ring, as multiplications do) or to both. Printed as a table and, given --json FILE,
- * written as JSON. Beside them, from the same run: AES-128-GCM and AES-128-CTR of a frame on one
- * core, a memory copy, and the ring over bare ZeroMQ with nothing of ours, frames made and freed by
- * it.
+ * written as JSON. For comparison, from the same run: AES-128-GCM and AES-128-CTR of a frame on one
+ * core, a memory copy, and the ring over bare ZeroMQ without our code, with frames that ZeroMQ
+ * makes and frees.
  *
  * Then whole studies over networks that are slower than loopback (bench/support_studies.h), which
  * need root and the table Adult; --studies runs only these. --smoke: each link with little to send,

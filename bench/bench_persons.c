@@ -3,21 +3,22 @@
  *
  *   bench_persons [--json FILE] [--smoke] [--runs N]
  *
- * Adult over 100 owners, who send records; its rows are of 30,000 persons in turn. Studies with
- * `enforce_person` and without it in turn, medians of three runs each. Keys:
- *   bound_adult_extra_s         how much longer the servers compute until the first round can come:
+ * Adult over 100 owners, who send records; its rows belong to 30,000 persons in turn. Studies with
+ * `enforce_person` and without it alternate, medians of three runs each. Keys:
+ *   bound_adult_extra_s         how much longer the servers compute before the first round:
  *                               bounding and counting, less counting
  *   bound_adult_abort_extra_s   the same with `security: abort`
  *   count_adult_s, count_adult_abort_s   counting alone
  *   bytes_per_row               by how much an upload grows
- * Two owners of 100,000 rows, of whom 80,000 persons are at both, with three and two columns of
- * the same persons; and two of 500,000:
- *   link_200k_s                 seconds of the slowest server until the first round can come:
- *                               linking and counting all pairs of columns
+ * Two owners of 100,000 rows each, with three and two columns; 80,000 persons are at both. And two
+ * of 500,000:
+ *   link_200k_s                 seconds of the slowest server before the first round: linking and
+ *                               counting all pairs of columns
  *   link_200k_abort_s           the same with `security: abort`
  *   link_200k_count_s, .._abort_s   counting alone: as many rows, joined by position
  *   link_1m_s, link_1m_rss_mib  a million rows; the largest server's peak memory
- * Adult is looked for in $TREFOIL_DATA, or ../shared/data, and left out aloud.
+ * Adult is looked for in $TREFOIL_DATA, or ../shared/data. If it is absent, the program says so and
+ * leaves it out.
  */
 #include "bench/cpu.h"
 #include "bench/data.h"

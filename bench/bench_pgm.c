@@ -2,21 +2,21 @@
  * The estimator and central AIM, measured. Two uses:
  *
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--smoke]
- *       PART: nursery, bp, aim or wide. Reference figures stand beside in reference/baselines.md.
- *       AIM runs on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with
- *       T = 32. --smoke: one seed, small sizes.
+ *       PART: nursery, bp, aim or wide. Reference figures are in reference/baselines.md. AIM runs
+ *       on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with T = 32.
+ *       --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
  *       and the marginals asked for. A case is
  *         { "domain": { "age": 32, "sex": 2 },  attributes in order, and their sizes
  *           "total": 1000,                      optional: else estimated from the measurements
  *           "measurements": [ { "clique": ["sex", "age"], "sigma": 5.0, "y": [...] } ] }
- *       y row-major in the order of "clique", which need not be the domain's; other keys are left
- *       out.
+ *       y is row-major in the order of "clique", which need not be the domain's; other keys are
+ *       ignored.
  *
  * Tables come from $TREFOIL_DATA, or ../shared/data; the nursery case from the folder `reference`
- * beside it. What is absent is said and left out. Times are CPU seconds; each AIM run is a process
- * of its own, so that its peak memory can be told.
+ * beside it. Absent ones are named and left out. Times are CPU seconds; each AIM run is a process
+ * of its own, so that its peak memory can be measured.
  */
 #include "aim/budget.h"
 #include "aim/evaluate.h"

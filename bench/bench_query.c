@@ -1,5 +1,5 @@
 /*
- * bench/bench_query.c - how near answers of `trefoil query` are to the truth, and how long one
+ * bench/bench_query.c - how close answers of `trefoil query` are to the truth, and how long one
  * takes.
  *
  *   bench_query [--json FILE] [--table NAME] [--epsilon E] [--smoke]
@@ -8,18 +8,19 @@
  * triples, 1e-6), has it answer every question of TABLE.queries.json, and scores the answers
  * (bench/queries.h). A table needs TABLE.codes.json, which says what its columns are, its rows
  * (raw/TABLE.raw.csv.gz, raw/TABLE.raw.csv or TABLE.csv) in $TREFOIL_DATA, and its questions in
- * $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is said and
+ * $TREFOIL_QUERIES, or the folder reference/queries beside the data. What is absent is named and
  * left out.
  *
- * JSON has for each table AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so on,
- * count_one_median of questions with conditions on one column; AGGREGATE_coverage, how often
- * intervals of a level of 0.95 hold the truth, AGGREGATE_width, the median of half their lengths as
- * shares of it, and AGGREGATE_over_error, as multiples of the answers' errors; all of these of all
- * items (all_coverage), of those without GROUP BY (plain_) and of those whose columns were measured
- * together (together_). Of both tables it has coverage; query_ms, the mean CPU time of an answer by
- * a model that is loaded, without its interval (of the first table); and loglik_eps10, of bjaq (in
- * smoke: of any table): the mean log-likelihood of test rows, every fifth, under a model of the
- * others at epsilon 10, numbers as they are written in units of their deviations (`trefoil eval`).
+ * For each table the JSON has AGGREGATE_median, _p95 and _items, AGGREGATE_by_group_median and so
+ * on, and count_one_median for questions with conditions on one column. It also has
+ * AGGREGATE_coverage, how often intervals of a level of 0.95 hold the truth; AGGREGATE_width, the
+ * median of half their lengths as shares of the truth; and AGGREGATE_over_error, the same as
+ * multiples of the answers' errors: each for all items (all_coverage), for those without GROUP BY
+ * (plain_) and for those whose columns were measured together (together_). For both tables together
+ * it has coverage; query_ms, the mean CPU time of an answer from a loaded model, without its
+ * interval (of the first table); and loglik_eps10, of bjaq (in smoke: of any table): the mean
+ * log-likelihood of test rows, every fifth, under a model of the others at epsilon 10, with numbers
+ * as they are written, in units of their deviations (`trefoil eval`).
  */
 #include "aim/answer.h"
 #include "aim/model_densities.h"

@@ -1,5 +1,5 @@
 /*
- * A party as large as it gets. Where Open MPI is installed: one server of two ranks, and of four,
+ * Parties as large as they get. If Open MPI is installed: one server of two ranks, and of four,
  * against recorded neighbours; see bench/scale_ranks.c for what it measures.
  *
  * And many owners that the study does not list, at three real servers on loopback. Each has a key,
@@ -8,17 +8,17 @@
  *   open_100k_s            100 000 of them: the time from the first connection to the last answer
  *   listed_10k_s           the same of 10 000 owners that the study lists
  *   open_over_listed       the rate of the former (uploads a second) over that of the latter
- *   open_rss_mib           the largest server's peak memory, when all have been added up too
- *   agreement_bytes_100k   the most that a server sent in the session that added them up, beside
+ *   open_rss_mib           the largest server's peak memory, after all have been added up
+ *   agreement_bytes_100k   the most that a server sent in the session that added them up, besides
  *                          adding up
- *   open_count_100k_s      how long that session took; listed_count_10k_s the same of the latter
- *   open_status_ms         until a server has told how many it holds; listed_status_ms of whom
+ *   open_count_100k_s      how long that session took; listed_count_10k_s the same for the latter
+ *   open_status_ms         until a server has said how many it holds; listed_status_ms: whose
  *   open_purge_s           until a server has purged them
  *   cpu_over_listed        the CPU that servers take for an open owner's upload over that for a
- *                          listed one's, which others on the machine disturb less than rates
+ *                          listed one's; other load on the machine disturbs it less than rates
  *
- * --owners N takes N owners in the place of the 100 000, under the same names (`owners` says how
- * many), and a tenth of them listed, 10 000 at most, unless --listed says how many. --smoke is
+ * --owners N takes N owners instead of the 100 000, under the same names (`owners` says how many),
+ * and a tenth as many listed ones, 10 000 at most, unless --listed says how many. --smoke is
  * --owners 600. --owners 0 leaves all that out.
  */
 #include "base/clock.h"

@@ -3,14 +3,14 @@
  *
  *   bench_solo [--json FILE] [--only NAME] [--lanes MOST] [--runs N] [--smoke]
  *
- * Three servers on one machine share its cores, which hides what a server gains by more lanes. So
- * each computation is first played by three servers in this process, where what comes to server 0
- * is kept (bench/recording.h), for each number of lanes. Then server 0 plays the same part alone
- * against what was kept, which is there as soon as it is asked for: N times (5), with the numbers
- * of lanes in turn. Frames are sealed and opened as always.
+ * Three servers on one machine share its cores, which hides what a server gains from more lanes. So
+ * each computation is first played by three servers in this process, for each number of lanes, and
+ * what comes to server 0 is kept (bench/recording.h). Then server 0 plays the same part alone
+ * against what was kept, which is there as soon as it is asked for: N times (5), alternating the
+ * numbers of lanes. Frames are sealed and opened as always.
  *
- * The time is the shortest; where others use the machine, trust that of lane 0's thread: what it
- * computes before, with and after the other lanes is what a call takes where each has a core.
+ * The time is the shortest. If others use the machine, trust that of lane 0's thread: what it
+ * computes before, with and after the other lanes is what a call takes if each has a core.
  */
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-/* bench/calibrate.h - what one core of this machine does alone: figures to set others beside. */
+/* bench/calibrate.h - what one core of this machine does alone: figures to compare others with. */
 #ifndef TREFOIL_BENCH_CALIBRATE_H
 #define TREFOIL_BENCH_CALIBRATE_H
 

@@ -2,8 +2,8 @@
  * bench/cast.h - three real servers on loopback, an analyst, and as many owners as a measurement
  * wants, each with a key and connections of its own.
  *
- * Owners are in the study's list, or have tokens of an issuer that it names (open_owners). Whatever
- * fails here ends the program.
+ * Owners are in the study's list, or have tokens from an issuer that it names (open_owners). Any
+ * failure here ends the program.
  */
 #ifndef TREFOIL_BENCH_CAST_H
 #define TREFOIL_BENCH_CAST_H
@@ -35,20 +35,20 @@ void cast_free(struct cast *c);
 
 /*
  * All owners upload, some at a time: the first byte of a vector is the owner's number, the others
- * are zeros. The seconds from the first connection to the last answer.
+ * are zeros. Returns the seconds from the first connection to the last answer.
  */
 double cast_upload(struct cast *c);
 
 /* What opening a session costs: servers agree on the uploads and add them up. */
 struct cast_session {
     double seconds;
-    uint64_t agreed; /* bytes that a server sent beside counting, with headers; the most of three */
+    uint64_t agreed; /* bytes that a server sent besides counting, with headers; most of three */
 };
 struct cast_session cast_count(struct cast *c);
 
 /* Seconds until server 0 has told the analyst what it holds. */
 double cast_ask(struct cast *c);
-/* Stops server 0; the seconds that it takes to purge its folder. */
+/* Stops server 0, and returns the seconds that it takes to purge its folder. */
 double cast_purge(struct cast *c);
 
 /* A line of /proc/PID/status, in MiB; the largest server's. */
@@ -56,10 +56,10 @@ double cast_mib(const struct cast *c, const char *field);
 
 /* First of a program, after its options. */
 void cast_begin(void);
-/* Ends the program, saying what failed. */
+/* Ends the program, and says what failed. */
 void cast_must(bool fine, const char *what);
 void cast_done(enum err e, const char *what);
-/* What is logged is seen. */
+/* What is logged is visible. */
 extern struct log cast_log;
 
 #endif

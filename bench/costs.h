@@ -1,12 +1,12 @@
-/* bench/costs.h - what a method costs clients and servers, put together from the results. */
+/* bench/costs.h - what a method costs clients and servers, computed from the results. */
 #ifndef TREFOIL_BENCH_COSTS_H
 #define TREFOIL_BENCH_COSTS_H
 
 #include "bench/results.h"
 
-/* NAN: not known, or there is none. Clients': sent and received, mean over all of them. */
+/* NAN: not known, or none. Clients' costs: sent and received, mean over all of them. */
 struct costs {
-    double clients;     /* share of clients that take part: divide by it for the mean over those */
+    double clients;     /* share of clients that take part: divide by it for their mean */
     double wire, paper; /* of a client */
     double server;      /* coordinator and clients (FLAIM), or between three servers (DistAIM) */
 };

@@ -1,5 +1,5 @@
 /*
- * bench/count.h - what counting a table's records takes the three servers: processes over sealed
+ * bench/count.h - what counting a table's records costs the three servers: processes over sealed
  * links on loopback, random codes, all marginals of the table's workload.
  */
 #ifndef TREFOIL_BENCH_COUNT_H
@@ -16,7 +16,7 @@ struct count_result {
 
 /*
  * `owners` batches of `records` each, all columns; with `proved` under a check, its last flush
- * included. False, said on stderr, if it fails.
+ * included. False, with a message on stderr, if it fails.
  */
 bool count_table(const struct bench_data *data, size_t owners, size_t records, bool proved,
                  struct count_result *result);

@@ -1,4 +1,4 @@
-/* bench/cpu.h - what a process has taken of the processors; the middle of several figures. */
+/* bench/cpu.h - the processor time and memory that a process has taken; the median of figures. */
 #ifndef TREFOIL_BENCH_CPU_H
 #define TREFOIL_BENCH_CPU_H
 
@@ -12,7 +12,7 @@ double cpu_of(pid_t pid);
 /* A line of another's /proc/PID/status, in MiB: VmRSS, VmHWM; 0 if there is none. */
 double cpu_mib_of(pid_t pid, const char *field);
 
-/* Sorts them; of an even number the upper one. */
+/* Sorts them; the upper one if their number is even. */
 double cpu_median(double *figures, size_t n);
 
 #endif

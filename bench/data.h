@@ -19,7 +19,7 @@ struct bench_data {
 const char *data_folder(void);
 /* Whether the folder has this table. */
 bool data_present(const char *name);
-/* Whether it lacks it; if so, that is said. */
+/* Whether the folder lacks it; if so, says that. */
 bool data_absent(const char *name);
 /* Every fifth row of a CSV file into `test`, the others into `train`. */
 enum err data_hold_out(const char *rows, const char *train, const char *test,
@@ -27,7 +27,7 @@ enum err data_hold_out(const char *rows, const char *train, const char *test,
 
 /* The file's JSON, or NULL, logged. */
 json_t *data_json(const char *path, struct log *log);
-/* Codes of sizes as whole numbers, or labels where `codes` (NAME.codes.json, or NULL) says so. */
+/* Codes from sizes as whole numbers, or labels where `codes` (NAME.codes.json, or NULL) says so. */
 enum err data_domain(struct domain **d, const json_t *sizes, const json_t *codes,
                      struct log *log) MUST_CHECK;
 /* The clique of names in any order; place[i] is the position among `names` of its attribute i. */

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 /*
- * Prints what it finds, and adds it to `out`. Where PostgreSQL or its driver is absent that is
- * said, and nothing is added.
+ * Prints what it finds, and adds it to `out`. If PostgreSQL or its driver is absent, says so and
+ * adds nothing.
  */
 enum err data_sql(bool smoke, json_t *out, struct log *log) MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /*
  * bench/figures.h - what all programs of bench/ share: options, and figures as a file of JSON.
  *
- * Each takes --json FILE, and --smoke: small sizes, for `make test`, which the JSON says too.
+ * Each takes --json FILE, and --smoke: small sizes, for `make test`; the JSON says that too.
  */
 #ifndef TREFOIL_BENCH_FIGURES_H
 #define TREFOIL_BENCH_FIGURES_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An option of one program: where its value goes, of one of these kinds. */
+/* An option of one program: where its value goes; one of these kinds. */
 struct figures_option {
     const char *name; /* without its dashes */
     bool *flag;       /* set; it has no value */
@@ -18,7 +18,7 @@ struct figures_option {
     unsigned *count;
     bool zero; /* which may be 0 */
     double *number;
-    /* may come up to `most` times, with a text each: how many came, and these go to text[..] */
+    /* may come up to `most` times, each with a text: how many came; the texts go to text[..] */
     size_t *given, most;
 };
 
@@ -29,12 +29,12 @@ struct figures {
 };
 
 /*
- * First of a program: takes its options. Where they are wrong, or nothing can be written to FILE,
- * that is said, and the program ends. What it prints is seen line by line.
+ * First of a program: takes its options. If they are wrong, or FILE cannot be written, says so and
+ * ends the program. What the program prints appears line by line.
  */
 void figures_begin(struct figures *f, int argc, char **argv, const struct figures_option *option,
                    size_t options);
-/* Last: writes the file, unless something failed. The exit code. */
+/* Last: writes the file, unless something failed. Returns the exit code. */
 int figures_end(struct figures *f, bool failed);
 
 /* A figure under a key, made as by printf(). NAN is no JSON: it is left out. */

@@ -7,7 +7,7 @@
  *           of its own, the marginal that the model fits worst on its rows:
  *             u(q) = w_q (|M_q(D_k)/n_k - p_q|_1 - sqrt(2/pi) sigma cells_q / n_k - tau_k(q))
  *           (between these s it fits a local model to its noisy marginal). For every marginal that
- *           somebody selected, those who did add up their counts, with noise; the model is fitted
+ *           some clients selected, these add up their counts, with noise; the model is fitted
  *
  *   naive           tau = 0; sensitivity max w / n_k
  *   aug, true       tau_k(q) = |M_q(D_k)/n_k - M_q(D)/n|_1 of the real data, which is not private;
@@ -25,21 +25,21 @@
  * least 1. Repeated ones are pooled, which changes the loss by a constant. A marginal that would
  * make the model larger than `model_bytes` is measured, paid for and left out.
  *
- * Budget, r = 0.9, one client's row: sigma = sqrt((T s + d) / (2 r rho)), where one-ways are
- * measured each round sqrt(T (s + d) / (2 r rho)), and eps = sqrt(8 (1 - r) rho / (T s)); the
- * ledger is debited by just that. As in the paper, what a client adds to its own local model
- * between its s steps is not counted once more. Annealed: T0 = 8 d, sigma halves and eps doubles
+ * Budget, r = 0.9, one client's row: sigma = sqrt((T s + d) / (2 r rho)), or, if one-ways are
+ * measured each round, sqrt(T (s + d) / (2 r rho)), and eps = sqrt(8 (1 - r) rho / (T s)); the
+ * ledger is debited by exactly that. As in the paper, what a client adds to its own local model
+ * between its s steps is not counted again. Annealed: T0 = 8 d, sigma halves and eps doubles
  * where any marginal of the round moved the model by at most sqrt(2/pi) sigma cells, and the last
  * round takes what is left.
  *
- * Noise of variance 1 is added by each of n clients as 1/n, in whole multiples of 2^-lattice, with
- * counts times m = floor(2^lattice / sigma): the sums fit in 32 bits.
+ * To noise of variance 1 each of n clients contributes variance 1/n, in whole multiples of
+ * 2^-lattice, with counts times m = floor(2^lattice / sigma): the sums fit in 32 bits.
  *
  * Randomness is consumed in this order. `coins` (random_double() < p, clients in turn, again where
  * nobody is drawn): for each one-way; then for each round. `noise`: at the start for each one-way,
  * and in a round after all selections for each marginal selected (by index), then for each one-way:
- * for each of its clients a Gaussian a cell. At a selection: a Gumbel a candidate (by index); with
- * steps to come then a Gaussian a cell of what was selected.
+ * for each of its clients a Gaussian per cell. At a selection: a Gumbel per candidate (by index);
+ * then, if steps are to come, a Gaussian per cell of what was selected.
  */
 #ifndef TREFOIL_BENCH_FLAIM_H
 #define TREFOIL_BENCH_FLAIM_H
@@ -70,7 +70,7 @@ struct flaim_options {
     struct random *coins;
     /* Sums by secagg_run(), each checked against addition; else plain, bytes by secagg_count(). */
     bool real_messages;
-    /* Each noisy sum as it is learned, of how many clients, the N by which it counts; or NULL. */
+    /* Each noisy sum as it is learned, from how many clients, the N by which it counts; or NULL. */
     void (*measured)(void *self, uint32_t query, size_t clients, double people, const double *y);
     void *self;
 };
@@ -98,7 +98,7 @@ enum err flaim_run(struct flaim_result **result, const struct flaim_options *opt
                    struct log *log) MUST_CHECK;
 void flaim_result_free(struct flaim_result **result);
 
-/* Of the first round. */
+/* That of the first round. */
 double flaim_sigma(const struct flaim_options *o);
 
 #endif

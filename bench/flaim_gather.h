@@ -2,7 +2,7 @@
  * bench/flaim_gather.h - one secure aggregation of FLAIM: a crowd of clients, the marginals that
  * are summed, and who of the crowd adds to each.
  *
- * A client's words are m times its counts, and its part of the noise: of n who add, a Gaussian of
+ * A client's words are m times its counts, plus its part of the noise: if n add, a Gaussian of
  * variance 1/n in units of 2^-lattice. Noise is drawn for each marginal in turn, for each of its
  * clients in turn.
  */
@@ -36,7 +36,7 @@ struct gathering_terms {
 /* Room for `most` marginals. */
 enum err gathering_new(struct gathering *g, const struct crowd *crowd, size_t most) MUST_CHECK;
 void gathering_clear(struct gathering *g);
-/* One marginal more; the caller sets which of the crowd add to it, all 0 before. */
+/* Adds a marginal; the caller sets which of the crowd add to it, all 0 before. */
 uint8_t *gathering_add(struct gathering *g, uint32_t query);
 size_t gathering_members(const struct gathering *g, size_t i);
 

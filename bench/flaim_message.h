@@ -1,6 +1,6 @@
 /*
- * bench/flaim_message.h - what FLAIM's server sends each round beside secure aggregation, as small
- * as it goes: the model as its potentials on the largest measured marginals, in single precision,
+ * bench/flaim_message.h - what FLAIM's server sends each round besides secure aggregation, as small
+ * as possible: the model as its potentials on the largest measured marginals, in single precision,
  * from which a client computes any marginal by belief propagation.
  *
  *   u8 kind; u32 marginals; for each u8 attributes, u16 each attribute's index;

@@ -7,7 +7,7 @@
 #include "aim/loop.h"
 #include "bench/flaim.h"
 
-/* Measurements of one marginal so far: sum of alpha^2, and the mean of y/N by that. */
+/* Measurements of one marginal so far: sum of alpha^2, and the mean of y/N weighted by that. */
 struct pooled {
     double weight;
     double *share; /* NULL: none */

@@ -1,6 +1,6 @@
 /*
- * bench/forest.h - a random forest, to tell what a classifier learns from synthetic rows: as
- * scikit-learn's RandomForestClassifier(100) grows one. Trees are grown out on rows drawn with
+ * bench/forest.h - a random forest, to see what a classifier learns from synthetic rows: as
+ * scikit-learn's RandomForestClassifier(100) grows one. Trees are fully grown on rows drawn with
  * replacement; each split is the best by Gini's impurity of sqrt(features) features; classes are
  * averaged over the leaves that a row ends in.
  */
@@ -11,8 +11,8 @@
 #include "base/log.h"
 
 /*
- * Learns an attribute from the others in `train` and gives the share of rows of `test` where it is
- * predicted right. Numbers are taken as they are written, of tables that kept them; labels as
+ * Learns an attribute from the others in `train` and gives the share of rows of `test` for which it
+ * predicts it correctly. Numbers are taken as they are written, if the table kept them; labels as
  * codes. The same seed gives the same forest.
  */
 enum err forest_accuracy(const struct table *train, const struct table *test, size_t attribute,

@@ -4,9 +4,9 @@
  *
  * Before the one-ways and before each selection clients are drawn (split_draw).
  *
- *   JOINING_STAY    who is drawn for the first time uploads then, once, and its rows count from
- *                   there on: the population grows
- *   JOINING_AHEAD   the same clients, but all who are ever drawn in `rounds` rounds upload before
+ *   JOINING_STAY    a client that is drawn for the first time uploads then, once, and its rows
+ *                   count from then on: the population grows
+ *   JOINING_AHEAD   the same clients, but all that are ever drawn in `rounds` rounds upload before
  *                   the first
  *   JOINING_ROUND   only the round's clients count, in that round, as the authors' program
  *                   simulates DistAIM: nobody's shares are kept

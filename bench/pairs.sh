@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Compares two builds of this tree: runs one bench program of each in turn, old new old new, and
 # prints for every figure that both wrote the median of new / old over the pairs, with the least and
-# the most. Machines drift; a ratio of two runs side by side drifts less. CPU time is what to judge by.
+# the most. Machines drift; a ratio of two runs side by side drifts less. Judge by CPU time.
 #
 #   bench/pairs.sh OLD NEW NAME [OPTION ...]
 #   PAIRS=9   FIGURES='cpu'                       how many pairs; which figures, a regular expression
 #
-# OLD and NEW are build folders, such as ../before/build/gcc and build/gcc; NAME is engine, dp, .. and
-# an OPTION goes to the program. Arrays of one figure for each server are added up.
+# OLD and NEW are build folders, such as ../before/build/gcc and build/gcc; NAME is engine, dp, ..; an
+# OPTION goes to the program. Arrays of one figure for each server are added up.
 set -eu
 if [ $# -lt 3 ]; then
     sed -n '2,11s/^# \{0,1\}//p' "$0" >&2

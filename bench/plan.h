@@ -27,7 +27,7 @@ extern const char *const plan_tables[5];
 
 #define PLAN_ROUNDS 10 /* T, p, eps of Table 1 */
 #define PLAN_SERVER_ROUNDS 3
-extern const unsigned plan_server_rounds[PLAN_SERVER_ROUNDS]; /* T at which servers are run */
+extern const unsigned plan_server_rounds[PLAN_SERVER_ROUNDS]; /* T with which servers are run */
 #define PLAN_BETA 3                                           /* SynthFS there */
 
 /* Table 1's trial; "iid" or "file" (for synthfs it is its own). */
@@ -49,8 +49,8 @@ struct plan_options {
 enum err plan_new(struct plan *p, const struct plan_options *o) MUST_CHECK;
 void plan_clear(struct plan *p);
 /*
- * The trials for which servers are run: each table at T = 10, the first at more, the first two with
- * counts in place of records.
+ * The trials for which servers are run: each table at T = 10, the first also at other T, the first
+ * two also with counts instead of records.
  */
 enum err plan_servers(struct plan *p, const struct plan_options *o) MUST_CHECK;
 

@@ -3,12 +3,13 @@
  *
  * A file of questions is a JSON list; each has `id`, `sql`, `aggregate`, `group_by` (or null),
  * `columns_in_predicates`, `answer` (a number, a label, or an object from groups to them) and, for
- * MODE, `counts` of what it might have been. A floor, lines of {"id": .., "answer": ..}, has what
- * exact counts of the binned rows answer: only what that answers within some error counts, so that
- * nobody is blamed for a study's bins.
+ * MODE, `counts` of what it might have been. A floor, lines of {"id": .., "answer": ..}, has the
+ * answers from exact counts of the binned rows: only items that it answers within some error count,
+ * so that nobody is blamed for a study's bins.
  *
  * The error of a number is relative; that of MODE is how many rows fewer the answered value has
- * than the true mode, as a share of these; what is missing counts as 1. Each group is an item.
+ * than the true mode, as a share of the latter's; a missing answer counts as 1. Each group is an
+ * item.
  */
 #ifndef TREFOIL_BENCH_QUERIES_H
 #define TREFOIL_BENCH_QUERIES_H
@@ -27,7 +28,7 @@ struct queries {
 enum err queries_read(struct queries *q, const char *folder, const char *table,
                       struct log *log) MUST_CHECK;
 void queries_clear(struct queries *q);
-/* All questions, with a ; behind each. */
+/* All questions, with a ; after each. */
 void queries_text(const struct queries *q, struct bytes *out);
 
 enum queries_shape {
@@ -41,7 +42,7 @@ struct queries_choice {
     const char *aggregate; /* NULL: any */
     enum queries_shape shape;
     int columns;   /* of questions with conditions on so many; 0: any */
-    bool together; /* only of questions whose columns some measured marginal has together */
+    bool together; /* only of questions whose columns are together in some measured marginal */
 };
 
 struct queries_score {

@@ -1,6 +1,6 @@
 /*
- * bench/recording.h - what came to a server by one lane, kept and played again: so a server can be
- * measured without neighbours on the same machine.
+ * bench/recording.h - keeps what came to a server on one lane, and plays it again: so a server can
+ * be measured without neighbours on the same machine.
  */
 #ifndef TREFOIL_BENCH_RECORDING_H
 #define TREFOIL_BENCH_RECORDING_H
@@ -12,7 +12,7 @@ struct recording;
 enum err recording_new(struct recording **r) MUST_CHECK;
 void recording_free(struct recording **r);
 
-/* Like `inner`, which it borrows, and keeps what comes. */
+/* Like `inner`, which it borrows, but keeps what comes. */
 struct transport recording_keep(struct recording *r, struct transport *inner);
 /*
  * Gives what was kept, from the first message on, as soon as it is asked for; what is sent goes

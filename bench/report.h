@@ -7,8 +7,8 @@
  *     client_bytes_wire_participant, client_bytes_paper_participant, server_bytes }
  * client bytes are sent and received, mean over all clients, or over those that take part. Server
  * bytes are what a coordinating server exchanges with clients (FLAIM), or what three servers send
- * each other (DistAIM; where it was run over servers). Beside them "sweeps" (a panel each),
- * "ablation", "annealed" and "servers".
+ * each other (DistAIM, if it was run over servers). Also "sweeps" (a panel each), "ablation",
+ * "annealed" and "servers".
  */
 #ifndef TREFOIL_BENCH_REPORT_H
 #define TREFOIL_BENCH_REPORT_H
@@ -18,7 +18,7 @@
 
 void report_tables(const struct results *r);
 void report_json(const struct results *r, json_t *root);
-/* Writes PREFIX-PANEL.svg; says so where gnuplot is absent. */
+/* Writes PREFIX-PANEL.svg; says so if gnuplot is absent. */
 void report_plots(const struct results *r, const char *prefix);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * bench/results.h - what has been run, kept in a file so that a long sweep may stop and go on: a
- * line of JSON {"name": .., "figures": {..}} for each, appended as soon as it is there. A line that
- * was cut, and all but the last of one name, are left out.
+ * line of JSON {"name": .., "figures": {..}} for each, appended as soon as it is there. A truncated
+ * line, and all lines of a name except the last, are ignored.
  */
 #ifndef TREFOIL_BENCH_RESULTS_H
 #define TREFOIL_BENCH_RESULTS_H

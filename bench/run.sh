@@ -5,8 +5,8 @@
 #
 #   bench/run.sh OUT        ONLY=engine bench/run.sh OUT   one of them
 #
-# bench_flaim and bench_scale run short forms, or, where ONLY names one, all of it; of bench_flaim
-# what FLAIM says (nothing: all).
+# bench_flaim and bench_scale run short forms, or, if ONLY names one, all of it; for bench_flaim,
+# FLAIM gives the options (none: all).
 set -u
 out=${1:?usage: bench/run.sh OUT, such as build/gcc}
 limit=${BENCH_LIMIT:-600}

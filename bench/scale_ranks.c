@@ -6,16 +6,16 @@
  * As in bench_solo the neighbours are recordings: each rank plays the three servers in its own
  * process, a lane for each rank, and keeps what comes to its own lane of server 1, which holds
  * vectors. Then ranks compute as server 1 does: the tally, the tape, and all that passes between
- * ranks are the product's. Links alone are not: what the linker wraps below gives what was kept.
+ * ranks are the product's. Only links are not: what the linker wraps below gives what was kept.
  *
- *   ranks_2_over_1       by the clock: how many times as fast two ranks are as one, of counting
- *                        uploads (counts, records) and of noise; of one run, in turn
- *   ranks_2_over_1_cpu   the same of CPU time on the longest path: rank 0 beside its lane's work,
- *                        and the lane that takes most
- *   rank0_share_R        rank 0's CPU time beside its lane's work, of all ranks'
+ *   ranks_2_over_1       by the clock: how many times as fast two ranks are as one, for counting
+ *                        uploads (counts, records) and for noise; from one run, in turn
+ *   ranks_2_over_1_cpu   the same in CPU time on the longest path: rank 0 without its lane's work,
+ *                        plus the lane that takes most
+ *   rank0_share_R        rank 0's CPU time without its lane's work, as a share of all ranks'
  *
- *   rank0_share_4_model, rank0_share_8_of   the same as a model says from what two ranks take (see
- *                        predict()); four are then measured. rank0_share_8 is the largest of 8
+ *   rank0_share_4_model, rank0_share_8_of   the same from a model, given what two ranks take (see
+ *                        predict()); four are then measured. rank0_share_8 is the largest for 8
  */
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,11 +1,11 @@
 /*
- * bench/secagg.h - secure aggregation after Bonawitz et al. (2017), semi-honest, one server that
- * relays: it learns sums, and not what anyone added. FLAIM needs it; Trefoil's product does not.
+ * bench/secagg.h - secure aggregation after Bonawitz et al. (2017), semi-honest, with one server
+ * that relays: it learns sums, but not what anyone added. FLAIM needs it; Trefoil does not.
  *
  *   client                            server
  *   KEYS     two X25519 keys    -->
  *                               <--   ROSTER    everybody's keys
- *   SHARES   for each other client, sealed: a Shamir share of the own mask seed b and of the own
+ *   SHARES   for each other client, sealed: a Shamir share of its own mask seed b and of its own
  *            masking key        -->
  *                               <--   INPUT     the shares for this client; its segments, and
  *                                               who else adds to them
@@ -14,15 +14,15 @@
  *   REVEAL   of each client that sent SHARES: the share of its b if its input arrived, of its
  *            masking key if not -->             the masks are taken off
  *
- * What is summed comes in segments, each of some clients: masks are pairwise among those, from one
- * key agreement. A sum of fewer than `threshold` revealing clients cannot be unmasked: ERR_PEER,
- * logged. A segment of one client is what that client sent: it must hide it by noise of its own, as
- * FLAIM does.
+ * What is summed comes in segments, each from some clients: masks are pairwise among those, from
+ * one key agreement. If fewer than `threshold` clients reveal, the sum cannot be unmasked:
+ * ERR_PEER, logged. A segment of one client is what that client sent: it must hide it with noise of
+ * its own, as FLAIM does.
  *
  * LEAKS to the server: the sums, who adds to which segment, who vanished when, the words of
  * segments of one.
  *
- * Each message is bytes that its reader parses; what is counted are those, without a transport's.
+ * Each message is bytes that its reader parses; those are counted, without a transport's.
  */
 #ifndef TREFOIL_BENCH_SECAGG_H
 #define TREFOIL_BENCH_SECAGG_H

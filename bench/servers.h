@@ -1,11 +1,11 @@
 /*
  * bench/servers.h - DistAIM for real: three `trefoil serve` processes on loopback, a `trefoil
  * share` for each client that takes part, one `trefoil run`; what they sent and how long it took.
- * The program is named by $TREFOIL.
+ * $TREFOIL names the program.
  *
  * Simplification: clients upload one after the other before the run, though a study may let them
- * join while it is on (`late_uploads: join`); a client's bytes are the same. Each client's max_rows
- * is its number of rows, which FLAIM takes as public too.
+ * join during it (`late_uploads: join`); a client's bytes are the same. Each client's max_rows is
+ * its number of rows, which FLAIM also takes as public.
  */
 #ifndef TREFOIL_BENCH_SERVERS_H
 #define TREFOIL_BENCH_SERVERS_H
@@ -29,7 +29,7 @@ struct servers_figures {
      * (CURVE's three handshakes are some 2 kB more: bench_e2e counts them.)
      */
     double sent, received;
-    double vector;            /* of it the records or counts themselves */
+    double vector;            /* the part that is the records or counts themselves */
     double records;           /* share of clients that sent records, not counts */
     double server_bytes;      /* between the servers, all three together, as on the wire */
     double noise_bytes;       /* of these, to make noise */

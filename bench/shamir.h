@@ -1,6 +1,6 @@
 /*
  * bench/shamir.h - a secret of 32 bytes in shares, byte by byte over GF(2^8): any `threshold` of
- * them give it back, fewer say nothing. Share number x, 1 .. 255, is the polynomials' values at x.
+ * them recover it, fewer say nothing. Share number x, 1 .. 255, is the polynomials' values at x.
  */
 #ifndef TREFOIL_BENCH_SHAMIR_H
 #define TREFOIL_BENCH_SHAMIR_H
@@ -12,7 +12,7 @@
 
 #define SHAMIR_BYTES 32
 
-/* share[i] is of x = i + 1. */
+/* share[i] is for x = i + 1. */
 void shamir_split(const uint8_t secret[SHAMIR_BYTES], unsigned threshold, size_t shares,
                   uint8_t (*share)[SHAMIR_BYTES]);
 /* From `threshold` shares of distinct x. */

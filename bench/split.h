@@ -3,12 +3,12 @@
  * seen.
  *
  * An assignment names a client for each row of a table. It comes from a file (NAME.clients100.csv),
- * from chance alone, or from a label, skewed: each label's rows are spread by proportions from
- * Dirichlet(beta), the smaller beta the more uneven. No client is left without a row.
+ * from chance alone, or from a label, skewed: each label's rows are spread in proportions from
+ * Dirichlet(beta), which are more uneven the smaller beta is. No client is left without a row.
  *
  * SynthFS has skewed features: for each client and feature a mean from Zipf(beta) on 1 .. 40, its
- * rows Gaussian around it with variance 1, in 32 bins over -3 .. 44; what falls outside is in the
- * end bins.
+ * rows Gaussian around it with variance 1, in 32 bins over -3 .. 44; values outside go to the end
+ * bins.
  */
 #ifndef TREFOIL_BENCH_SPLIT_H
 #define TREFOIL_BENCH_SPLIT_H
@@ -23,7 +23,7 @@ struct split {
     struct table *test;
 };
 
-/* A tenth of the rows, drawn by the seed, is for testing; the others are their clients'. */
+/* A tenth of the rows, drawn with the seed, is for testing; the others are their clients'. */
 enum err split_new(struct split *s, const struct table *all, const uint32_t *assignment,
                    size_t clients, uint64_t seed) MUST_CHECK;
 void split_free(struct split *s);

@@ -4,10 +4,10 @@
 # Adult over a LAN (1 ms each way, 1 Gbit/s) and a WAN (40 ms each way, 100 Mbit/s): three servers,
 # three owners and the analyst in network namespaces; all two-way marginals, (1, 1e-5), annealed AIM
 # and T = 10. Leaves FOLDER/NETWORK-KIND/stats.json, and in `seconds` beside it how long the
-# analyst's command took. Exit code 77, having said why, where there is no root or no data
-# ($TREFOIL_DATA or ../shared/data). NETWORKS and KINDS choose some only; a kind with -abort, such as
-# annealed-abort, has `security: abort`, and with -ahead, which comes last, finds all noise made ahead:
-# over the WAN both are played so as well. `smoke`: T = 2, and 1 ms everywhere.
+# analyst's command took. Without root or data ($TREFOIL_DATA or ../shared/data) it says why and ends
+# with exit code 77. NETWORKS and KINDS choose only some; a kind with -abort, such as annealed-abort,
+# has `security: abort`, and one with -ahead, which comes last, finds all noise made ahead: over the
+# WAN both are also played that way. `smoke`: T = 2, and 1 ms everywhere.
 set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}

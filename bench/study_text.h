@@ -1,4 +1,4 @@
-/* bench/study_text.h - the mathematics of a table as a study file says it. */
+/* bench/study_text.h - a table's domain and workload as lines of a study file. */
 #ifndef TREFOIL_BENCH_STUDY_TEXT_H
 #define TREFOIL_BENCH_STUDY_TEXT_H
 
@@ -8,13 +8,13 @@
 #include <jansson.h>
 
 /*
- * `domain:` and its lines; every value is a code, a label where the table's codes.json says so (or
- * NULL). Both end with a NUL.
+ * `domain:` and its lines; every value is a code, or a label if the table's codes.json says so
+ * (NULL: none). Both end with a NUL.
  */
 void study_text_domain(const struct domain *d, const json_t *codes, struct bytes *text);
 /*
- * `domain:` of a table's codes.json: labels, integers, bins; with `steps` these have a step of 1
- * (0.1 of TEMP).
+ * `domain:` from a table's codes.json: labels, integers, bins; with `steps` these have a step of 1
+ * (0.1 for TEMP).
  */
 void study_text_codes(const json_t *codes, bool steps, struct bytes *text);
 /* What follows `workload:`, a list of the cliques as they were given. */

@@ -15,16 +15,17 @@
 #include <stdbool.h>
 
 /*
- * Runs them, in a smoke run with T = 2 and delays of 1 ms, and adds the two members. 0, or 1.
+ * Runs them, in a smoke run with T = 2 and delays of 1 ms, and adds the two members. Returns 0, or
+ * 1.
  */
 int studies_run(json_t *out, bool smoke);
 
 /*
  * One annealed study over the WAN without a check, and one with `security: abort`. Two keys;
- * none, said, where there are no namespaces or no data:
+ * none, with a message, if there are no namespaces or no data:
  *
  *   wan_ratio             seconds of the analyst's command, over those without
- *   wan_selection_ratio   of these seconds a selection: chance decides how many a run has
+ *   wan_selection_ratio   the same per selection: chance decides how many a run has
  */
 bool studies_wan_ratio(json_t *out, bool smoke);
 

@@ -1,6 +1,6 @@
 /*
  * bench/tap.h - a proxy between a client and the three gates of a study on loopback, which counts
- * what goes through: all that TCP carries, greetings and sealing too.
+ * what goes through: all that TCP carries, with greetings and sealing.
  */
 #ifndef TREFOIL_BENCH_TAP_H
 #define TREFOIL_BENCH_TAP_H
@@ -14,7 +14,7 @@ struct tap;
 
 /* The gates are at `real` + server * STUDY_PORTS; the tap listens at ports of its own. */
 enum err tap_open(struct tap **tap, uint16_t real) MUST_CHECK;
-/* Nothing passes any more; what the client sent and received. */
+/* Nothing passes any more; gives what the client sent and received. */
 void tap_close(struct tap **tap, uint64_t *sent, uint64_t *received);
 /* A copy of the study file `from` in which the servers' endpoints are the tap's. */
 enum err tap_study(const struct tap *tap, const char *from, const char *to,

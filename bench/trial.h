@@ -34,7 +34,7 @@ struct trial {
 
 struct trial_figures {
     double l1, nll, auc; /* auc: NAN where it was not asked for or cannot be had */
-    double impossible;   /* share of test rows that the model holds impossible */
+    double impossible;   /* share of test rows that the model deems impossible */
     double rounds, model_cells, left_out;
     double clients;                                              /* that took part, of all */
     double closure_cells;                                        /* of the workload */

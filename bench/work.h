@@ -1,6 +1,6 @@
 /*
- * bench/work.h - operations of the engine on inputs of one size: made once, and run as often as
- * they are measured.
+ * bench/work.h - operations of the engine on inputs of one size: inputs are made once, operations
+ * run as often as they are measured.
  */
 #ifndef TREFOIL_BENCH_WORK_H
 #define TREFOIL_BENCH_WORK_H
@@ -31,7 +31,7 @@ enum err work_prepare_matrix(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_counts(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_cached(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_values(struct party *p, struct work *w) MUST_CHECK;
-/* n rows of 64 bits of columns, at two owners, or at a hundred. */
+/* n rows with 64 bits of columns, at two owners, or at a hundred. */
 enum err work_prepare_two_owners(struct party *p, struct work *w) MUST_CHECK;
 enum err work_prepare_many_owners(struct party *p, struct work *w) MUST_CHECK;
 

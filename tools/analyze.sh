@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Static analysis: gcc -fanalyzer, clang-tidy, cppcheck over the product's folders. Prints what they
-# find, and ends with status 1 if that is anything. What is not believed is named here with its
-# reason, or beside the code.
+# find, and ends with status 1 if they find anything. Findings that are false are listed here with
+# the reason, or marked beside the code.
 #
 #   FOLDERS="netio parties" TOOLS="gcc tidy cppcheck" tools/analyze.sh     some of it
 set -u
@@ -19,17 +19,17 @@ make_variable() { make -s --no-print-directory -f Makefile -f <(printf 'print-it
 flags=($(make_variable FLAGS) $(make_variable PKG_CFLAGS))
 mapfile -t files < <(find "${folders[@]}" -name '*.c' | LC_ALL=C sort)
 
-# clang-tidy's checks, and why not some:
-#   easily-swappable-parameters   two size_t beside each other are how vectors look
+# clang-tidy's checks, and why some are left out:
+#   easily-swappable-parameters   vectors are passed as two size_t side by side
 #   narrowing-conversions         -Wconversion, which is an error here, says it better
 #   implicit-widening             index arithmetic on sizes that are bounded by the study
 #   reserved-identifier           _GNU_SOURCE
 #   DeprecatedOrUnsafeBuffer..    asks for memcpy_s, which no C library has
 #   sizeof-expression             arrays of pointers are allocated as such
 #   misplaced-widening-cast       for formats, not for range
-#   CallAndMessage                does not see that what returns ERR_OK has filled its outputs, where that
-#                                 goes through a variadic function; gcc and memcheck watch those
-#   strcpy                        strcat to a buffer whose room was counted
+#   CallAndMessage                does not see that a function which returns ERR_OK has filled its outputs,
+#                                 if that goes through a variadic function; gcc and memcheck watch those
+#   strcpy                        strcat to a buffer whose size was computed for it
 #   integer-division              rounds down where it means to
 #   assignment-in-if, branch-clone, macro-parentheses: matters of taste
 checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters'
@@ -40,12 +40,12 @@ checks+=',-bugprone-integer-division'
 checks+=',-clang-analyzer-core.CallAndMessage,-clang-analyzer-security.insecureAPI.strcpy'
 checks+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
 
-# And single findings that were looked at:
+# And single findings that were reviewed:
 known=(
     'aim/model_fit.c.*uninitialized.ArraySubscript'     # place[] is set for every pair that is kept
     'mpc/below.c.*core.uninitialized'                   # g[], l[] are set for every position
     'mpc/convert.c.*core.UndefinedBinaryOperatorResult' # callers give whole words
-    'parties/study/roster.c.*core.NullDereference'            # who asks for a key has a study
+    'parties/study/roster.c.*core.NullDereference'            # whoever asks for a key has a study
 )
 
 run_tidy() {
@@ -54,8 +54,8 @@ run_tidy() {
     done | grep -E 'warning:|error:' | grep -vE "$(IFS='|'; echo "${known[*]}")" | sort -u
 }
 
-# shift-count-overflow: it takes the lanes of a vector for the width of a word. NULL in
-# parties/owner/pin.c: text that was read ends with a NUL and so is there.
+# shift-count-overflow: gcc mistakes the lanes of a vector for the width of a word. NULL in
+# parties/owner/pin.c: text that was read ends with a NUL, and so is not NULL.
 run_gcc() {
     for f in "${files[@]}"; do
         gcc "${flags[@]}" -O1 -fanalyzer -Wno-analyzer-shift-count-overflow -c "$f" -o /dev/null 2>&1
@@ -66,7 +66,7 @@ run_gcc() {
 # (mpc/below.c, mpc/ring.c) nor jansson's loops.
 # uninitvar in sweep_body.inc: a strip has at least one part, so the walk does run.
 # arrayIndexThenCheck: names end with a NUL before any limit.
-# ctunullpointer: paths come from options that were checked to be there.
+# ctunullpointer: paths come from options that were checked to be present.
 run_cppcheck() {
     cppcheck --enable=warning,portability,performance --std=c11 -I. --inline-suppr --quiet \
         --library=posix -D'TREFOIL_VERSION="0"' --suppress=internalAstError --suppress=unknownMacro \

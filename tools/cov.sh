@@ -2,9 +2,9 @@
 # Usage: tools/cov.sh TREE [-v | -m]
 #
 # Line coverage of the tests that ran in a tree built with COVERAGE=1 (make cov does both), by
-# folder; with -v by file, the least covered first; with -m only the lines that are missing. Uses gcov
-# alone. A file that no test touched counts with all its lines. Runs add up: so to see which branches
-# faults reach,
+# folder; with -v by file, the least covered first; with -m only the lines that no test reached. Uses
+# gcov alone. A file that no test touched counts with all its lines. Runs add up. To see which branches
+# faults reach:
 #
 #   make cov; TREFOIL_LONG=1 TEST_LIMIT=36000 ONLY=test_faults make COVERAGE=1 test; tools/cov.sh build/gcc-cov -m
 set -u

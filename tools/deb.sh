@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Debian packages of the tree as it is here, without what git does not know. They are the same bytes wherever and whenever
-# they are made: times are those of the last commit, or SOURCE_DATE_EPOCH.
+# Debian packages of the tree as it is here, without files that git does not track. They have the same bytes wherever
+# and whenever they are made: times are those of the last commit, or SOURCE_DATE_EPOCH.
 #
-#   tools/deb.sh FOLDER             makes them in FOLDER, having installed what that needs
-#   tools/deb.sh --stage FOLDER     only the source tree, with debian/, that dpkg-buildpackage takes
+#   tools/deb.sh FOLDER             installs what that needs, and makes them in FOLDER
+#   tools/deb.sh --stage FOLDER     makes only the source tree, with debian/, that dpkg-buildpackage takes
 set -eu
 cd "$(dirname "$0")/.."
 only_stage=
@@ -19,7 +19,7 @@ if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
 fi
 export SOURCE_DATE_EPOCH
 if in_git && ! git describe --exact-match --tags HEAD 2>/dev/null | grep -qx "v$version"; then
-    # before the release of this version, or behind it
+    # before the release of this version, or after it
     if git rev-parse -q --verify "refs/tags/v$version" >/dev/null; then sign=+; else sign='~'; fi
     version=$version${sign}git$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y%m%d%H%M)
 fi
@@ -39,7 +39,7 @@ trefoil ($version) unstable; urgency=medium
 
  -- $(sed -n 's/^Maintainer: //p' tools/debian/control)  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
-# what is packed as it is keeps its time, which is another in each checkout
+# files that are packed unchanged keep their times, which differ between checkouts
 find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 [ -z "$only_stage" ] || { echo "$stage"; exit 0; }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs the packages that Trefoil needs, where they are missing and where apt-get can; elsewhere
-# it says what to install. Quiet when there is nothing to do. Arguments are more packages, for one target:
-# scdoc makes the manual pages out of a text that people can read. Those behind --nice are left out, aloud, where
-# they cannot be installed, as are always unixODBC, without which there is no SQL, libipsec-mb, which seals faster,
-# and utf8proc, without which keys of persons are ASCII. `make MPI=1` needs libopenmpi-dev and openmpi-bin, which are
-# not installed unless MPI is 1.
+# Installs the packages that Trefoil needs and that are missing, where apt-get can; elsewhere it says what to
+# install. Quiet when there is nothing to do. Arguments are more packages, for one target: scdoc, for instance,
+# makes the manual pages from text that people can read. Packages after --nice are left out, with a message, where
+# they cannot be installed. So are unixODBC, without which there is no SQL, libipsec-mb, which seals faster, and
+# utf8proc, without which keys of persons are ASCII. `make MPI=1` needs libopenmpi-dev and openmpi-bin, which are
+# installed only if MPI is 1.
 set -u
 
 nice=(unixodbc-dev libipsec-mb-dev libutf8proc-dev)
@@ -75,5 +75,5 @@ if ! install "${missing[@]}"; then
     give_up "could not install"
 fi
 missing=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # it asks for no password for what nobody needs
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # no password is asked for what nobody needs
 install "${wanted[@]}" || give_up ""

@@ -1,6 +1,6 @@
 #!/usr/bin/awk -f
-# The manual page of a header: its blocks of comments are text, with chapters by `# NAME`; what stands between them is
-# code. What only a compiler wants is left out.
+# The manual page of a header: its block comments are text, with chapters that begin with `# NAME`; what is between them
+# is code. Lines for the compiler alone are left out.
 #
 #   awk -v version=1.2 -f tools/header-scd.awk library/trefoil.h
 

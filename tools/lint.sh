@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that can be checked without running the program. Each check prints one line; problems
 # are printed below it. Ends with status 1 if any check failed, and says which were skipped.
-# What compilers and clang-format look at, they look at file by file, on all cores, those that changed last first. What was fine
-# is noted in build/lint, and not looked at again until something that it is made of is another.
+# Compilers and clang-format look at files one by one, on all cores, those that changed last first. A file that was fine
+# is noted in build/lint, and not looked at again until something that it is made of changes.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -10,7 +10,7 @@ failures=() skips=()
 kept=$PWD/build/lint
 folders=(base netio mpc protocols aim parties library)
 
-# What a folder may include, itself aside: the dependency order of the design. bench and tests see all.
+# What a folder may include besides itself: the dependency order of the design. bench and tests see all.
 declare -A allowed=(
     [base]=""
     [netio]="base"
@@ -20,8 +20,8 @@ declare -A allowed=(
     [parties]="protocols mpc netio aim base"
     [library]="aim base"
 )
-# And within aim/ and parties/, where files of a room may include those of its own and of these; what
-# has no room, such as main.c, sees all.
+# And within aim/ and parties/, where files of a subfolder may include those of their own and of these;
+# a file in none, such as main.c, sees all.
 declare -A below=(
     [table]=""
     [sql]="table"
@@ -54,7 +54,7 @@ skip() { # name reason
     skips+=("$1")
 }
 
-# Finds a program, or installs its package where apt-get and the rights are there.
+# Finds a program, or installs its package where there is apt-get and the right to use it.
 have() { # program package
     command -v "$1" >/dev/null && return 0
     command -v apt-get >/dev/null || return 1
@@ -96,7 +96,7 @@ include_order() {
         sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
 }
 
-# What files must not reach, be it over ten headers: the study knows no network, owners' code no shares.
+# What files must not reach, even through ten headers: the study knows no network, owners' code no shares.
 declare -A unreachable=(
     ['parties/study/*.c']="netio mpc"
     ['parties/owner/*.c']="mpc"
@@ -121,7 +121,7 @@ out_of_reach() {
     done
 }
 
-# A header that includes the moves must be found behind another, or the check above checks nothing.
+# A header that includes the moves must be found through another, or the check above checks nothing.
 reach_is_found() {
     local planted
     planted=$(mktemp --suffix=.c)
@@ -131,8 +131,8 @@ reach_is_found() {
     rm -f "$planted"
 }
 
-# Of mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what rides
-# already, and nothing of its own); whoever is given as $1 is looked at too.
+# In mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what
+# rides already, and nothing of its own). A file given as $1 is looked at too.
 only_moves_send() { # [file]
     find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move_round\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
@@ -156,8 +156,8 @@ only_main_exits() {
 }
 
 # What an object of the product defines: "name NAME" for the linker, "global NAME" for state outside of any context, in
-# .data or .bss; and "takes NAME", what it does not define itself. Constant tables are in .rodata or, where they hold pointers,
-# in .data.rel.ro. What a signal handler sets has to be one.
+# .data or .bss; and "takes NAME" for what it uses and does not define. Constant tables are in .rodata or, where they
+# hold pointers, in .data.rel.ro. What a signal handler sets has to be a global.
 names_of() { # object
     objdump -t "$1" | awk -F'\t' 'NF == 2 {
         n = split($1, word, " ")
@@ -186,7 +186,7 @@ no_mutable_globals() {
 }
 
 # No files call each other in a circle, whatever their headers include. The table of commands calls none of them.
-calls_in_circles() { # ["FILE FILE": a call more]
+calls_in_circles() { # ["FILE FILE": one more call]
     { product_names name; product_names takes; [ -z "$1" ] || echo "$1"; } | awk '
         $1 == "parties/command/commands.c" { next }
         NF == 2 { print; next }
@@ -199,8 +199,8 @@ circles_are_found() {
         echo "a circle of mpc/move_round.c and mpc/move_open.c is not found"
 }
 
-# A function of ours with the name of a library's takes its place inside that library too: open64()
-# once broke SQLite. The same name twice among our own folders fails at the link.
+# A function of ours with the name of a library's replaces it inside that library too: open64()
+# once broke SQLite. The same name twice in our own folders fails at the link.
 no_name_of_a_library() {
     local library
     # shellcheck disable=SC2046
@@ -222,7 +222,8 @@ guards() {
     done
 }
 
-# For each file the digest of all that it is made of: itself, what it includes over any number of headers, flags and tools.
+# For each file, a digest of all that it is made of: itself, what it includes through any number of headers, flags and
+# tools.
 make_digests() {
     local tool all=$kept/made
     rm -rf "$all" && mkdir -p "$all"
@@ -270,7 +271,7 @@ commands_of() { # file: some are compiled twice, with ranks and without
 look_gcc() { # file
     local command seen=1 object=$kept/object-$$.o
     while read -r command; do
-        eval "$command -g0 -o $object" 2>&1 || return 1 # symbols for debuggers are a tenth of the time
+        eval "$command -g0 -o $object" 2>&1 || return 1 # debug symbols take a tenth of the time
         case $1 in tests/* | bench/*) ;; *) names_of "$object" >&3 ;; esac
         seen=0
     done < <(commands_of "$1")
@@ -301,14 +302,14 @@ look() { # tool digest file [tool digest file ..]
     rm -f "$kept/said-$$" "$kept/object-$$.o"
 }
 
-# All that has to be looked at, file by file.
+# Looks at all that has to be looked at, file by file.
 look_at_files() {
     local tool digest file
     mkdir -p "$kept"
     rm -f "$kept"/problems-* "$kept"/part-* "$kept"/said-*
     make_digests
     find "$kept" -mtime +30 -type f -delete
-    # what make would compile, as it would; a library for LD_PRELOAD is compiled and linked at once
+    # what make would compile, and how; a library for LD_PRELOAD is compiled and linked at once
     make -nB --no-print-directory WERROR=1 CC=gcc programs | awk '
         !/^[ \t]*gcc / { next }
         {
@@ -339,7 +340,7 @@ look_at_files() {
     grep -v '^format ' "$kept/list" | xargs -r -P "$(nproc)" -n 24 bash -c 'look "$@"' -
 }
 
-# It starts slowly and reads quickly: all files at once.
+# clang-format starts slowly and reads quickly, so it gets many files at once.
 formatted() {
     local said
     said=$(sed -n 's/^format [^ ]* //p' "$kept/list" | xargs -r -P "$(nproc)" -n 60 clang-format --dry-run -Werror 2>&1) &&

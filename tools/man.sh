@@ -49,7 +49,7 @@ done
 sed -e "s/@VERSION@/$version/" -e "/@COMMANDS@/{r $out/commands
 d}" docs/trefoil.1.scd >"$out/trefoil.1.scd"
 rm "$out/commands"
-# The study file is documented once, in Markdown; scdoc reads nearly the same.
+# The study file is documented once, in Markdown; the syntax of scdoc is nearly the same.
 {
     printf 'trefoil-study(5) "" "Trefoil %s"\n\n# NAME\n\ntrefoil-study - the file on which everybody of a study agrees\n\n# DESCRIPTION\n' "$version"
     tools/markdown-scd.awk docs/study.md

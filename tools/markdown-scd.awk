@@ -3,7 +3,7 @@
 # The page's own title is left out.
 
 function inline(s,    out, part, n, i, code, link) {
-    while (match(s, /\[[^][]*\]\([^()]*\)/)) { # a link is its words
+    while (match(s, /\[[^][]*\]\([^()]*\)/)) { # a link becomes its words
         link = substr(s, RSTART + 1, RLENGTH - 1)
         s = substr(s, 1, RSTART - 1) substr(link, 1, index(link, "](") - 1) substr(s, RSTART + RLENGTH)
     }
