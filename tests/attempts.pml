@@ -1,16 +1,17 @@
 /*
  * How often a bound round is opened (parties/server/play.c, docs/protocols.md, "Asked again" and "Attempts"), for spin:
- * two servers that follow the protocol and may crash between any two steps, and a third that does not. That one says
+ * two servers that follow the protocol and may crash between any two steps, and a third that does not. The third says
  * whatever it likes in every message, and different things to the two; leaves at any moment; decides what a selection
- * and a measurement give, for each of the two by itself; and has the same request asked again, for ever. So it has no
+ * and a measurement give, separately for each of the two; and has the same request asked again, for ever. So it has no
  * state here: what it says is chosen where it is heard.
  *
- * Modelled are what is on the two disks, what each message says, and who has heard what. A session goes on for a server
- * when it has the other's message, or, at any moment after somebody crashed or gave up, is lost: so a message may reach
- * one and not be followed by any.
+ * The model has what is on the two disks, what each message says, and who has heard what. A session goes on for a
+ * server when it has the other's message, or, at any moment after somebody crashed or gave up, is lost: so a message
+ * may reach one server and not be followed by any.
  *
  * Checked, in every interleaving:
- *   - once both have the index, neither sends its part of a selection again; once both have the values, of anything
+ *   - once both have the index, neither sends its part of a selection again; once both have the values, neither sends
+ *     its part of anything
  *   - neither sends its part of a measurement for two different indices
  *   - neither sends its part of an opening in more than ATTEMPTS sessions
  *   - nobody waits for ever
@@ -24,7 +25,7 @@
 #define INDEX 1
 #define OPENED 2
 
-/* what a round can have opened: none, or one of two indices; the same of values */
+/* what a round can have opened: none, or one of two indices; the same for values */
 typedef folder {
     byte standing, index, values, attempts
 };
@@ -98,7 +99,7 @@ inline any_index(x) {
     fi
 }
 
-/* What the third says here. That it has tried too often is to leave. */
+/* What the third says here. If it said that it has tried too often, it would only leave. */
 inline listen() {
     if
     :: true -> skip
@@ -155,7 +156,7 @@ away:
     fi;
     if
     :: opened == 3 -> give_up() /* answered from disk; and asked again */
-    :: opened == 2 && own.standing == OPENED -> give_up() /* given to who lacks them */
+    :: opened == 2 && own.standing == OPENED -> give_up() /* given to the one that lacks them */
     :: opened == 2 && own.standing != OPENED ->
         disk[i].index = theirs.index;
         crash_here();
@@ -190,7 +191,7 @@ away:
             step[SELECT].sent[i] = true
         }
         exchange(SELECT);
-        any_index(came); /* or several, which is to give up */
+        any_index(came); /* or several, which means to give up */
         if
         :: disk[i].index != 0 && disk[i].index != came -> give_up()
         :: else -> skip

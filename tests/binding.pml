@@ -3,14 +3,15 @@
  * which may crash between any two steps, and an analyst (or a relay) that asks different servers
  * for different things.
  *
- * Modelled are what is on disk, what each message says, and who has heard what; not what is
- * computed, though a new round's computing begins before it is bound. A session makes a noise tape of its own and plays up to PLAYS requests: for round 0, or
- * round 1 once that is bound, each in one of two words. A round's range is two pieces of noise. In
- * word 1 it takes only the first, and what it has left goes back to the tape, to be the first piece
- * of the next new round; in word 2 it takes both. An exchange ends for a server when it has both
- * other messages, or, at any moment after somebody crashed or gave up, with the loss of the
- * session: so a message may reach one neighbour and not the other. Here all three follow the
- * protocol; tests/attempts.pml has one that does not, and the index.
+ * The model has what is on disk, what each message says, and who has heard what; not what is
+ * computed, though a new round's computing begins before it is bound. A session makes a noise tape
+ * of its own and plays up to PLAYS requests: for round 0, or round 1 once that is bound, each in
+ * one of two words. A round's range is two pieces of noise. In word 1 it takes only the first, and
+ * the other goes back to the tape, to be the first piece of the next new round; in word 2 it takes
+ * both. An exchange ends for a server when it has both other messages, or, at any moment after
+ * somebody crashed or gave up, with the loss of the session: so a message may reach one neighbour
+ * and not the other. Here all three follow the protocol; tests/attempts.pml has one that does not,
+ * and the index.
  *
  * With AHEAD there are also pieces that were made before. A session takes those that all three say
  * they have, each deleted first; and a server that crashes may come back with all of them, from a
@@ -41,7 +42,7 @@
 #endif
 #define ALL_AHEAD ((1 << AHEAD) - 1)
 #ifndef LIES
-#define LIES 1 /* how often a server is asked for something else than the others */
+#define LIES 1 /* how often a server is asked for something other than the others are */
 #endif
 
 /* exchanges of a session: heads of ledgers, then of each play */
@@ -58,7 +59,7 @@
 
 typedef message {
     bool sent;
-    bool data;     /* of a new round: what is computed with it has left as well */
+    bool data;     /* of a new round: what is computed with it has been sent as well */
     bool verdict; /* refuses */
     byte request; /* LEDGER: of the last debit */
     byte first, second;
@@ -79,7 +80,7 @@ bool joined[SERVERS]; /* waits for the next one */
 byte crashes = 0, lies = 0;
 byte asked[PLAYS]; /* in the session in hand */
 
-/* on disk: what is staged; of each round what is bound */
+/* on disk: what is staged; for each round, what is bound */
 typedef folder {
     byte staged, staged_first, staged_second;
     byte request[ROUNDS];
@@ -91,15 +92,15 @@ typedef folder {
 };
 folder disk[SERVERS];
 
-byte opened_for[4 * SESSIONS + 1 + AHEAD]; /* of each piece: for which requests a part was sent, as bits */
+byte opened_for[4 * SESSIONS + 1 + AHEAD]; /* by piece: for which requests a part was sent, as bits */
 
 #define a ((i + 1) % SERVERS)
 #define b ((i + 2) % SERVERS)
 #define mine_of(k) step[k].by[i]
 
 /*
- * The first to crash is server 0: servers differ by nothing but their number, and what one does to the next is the same
- * all round, so that every other case is one of these, turned.
+ * The first to crash is server 0: servers differ only in their number, and what one does to the next is the same all
+ * round, so that every other case is a rotation of one of these.
  */
 inline crash_here() {
     if
@@ -124,8 +125,8 @@ inline exchange(k) {
 }
 
 /*
- * A new round computes from here on: what rides with a statement and opens nothing. It touches no
- * disk. The first is sent whatever the others were asked; from the second on all have agreed.
+ * From here on a new round computes: this rides with a statement, opens nothing and touches no disk.
+ * The first is sent whatever the others were asked; from the second on all have agreed.
  */
 inline compute(k) {
     mine_of(k).data = new
@@ -171,7 +172,7 @@ inline forget_messages() {
     k = 0
 }
 
-/* One transaction: the debit, the range, and the noise of the round before goes. */
+/* One transaction: the debit and the range are stored, and the noise of the round before is deleted. */
 inline bind(q, u, v) {
     disk[i].request[round_of(q)] = q;
     disk[i].first[round_of(q)] = u;
@@ -193,7 +194,7 @@ inline drop_staged() {
     disk[i].staged_second = 0
 }
 
-/* The next piece of a session: of those that were made before, as long as there are some. */
+/* The next piece of a session: one that was made before, as long as there are some. */
 inline next_piece(piece) {
     if
     :: ahead == 0 -> piece = fresh; fresh++
@@ -220,7 +221,7 @@ inline send_part(piece, q) {
 proctype server(byte i) {
     byte mine, play, request, first, second, from;
     byte left;  /* a piece that a round has given back; 0: none */
-    byte fresh; /* the next piece that was not used yet */
+    byte fresh; /* the next piece that has not been used yet */
     byte ahead; /* pieces that all three had, as bits, when the session began */
     bool new;
 
@@ -245,7 +246,7 @@ away:
     :: else -> fresh = 4 * (mine - 1) + 1
     fi;
 
-    /* heads of ledgers; the last entry to who lacks it */
+    /* heads of ledgers; the last entry goes to those that lack it */
     atomic {
         mine_of(LEDGER).debits = disk[i].debits;
         mine_of(LEDGER).ahead = disk[i].ahead;
@@ -395,7 +396,7 @@ next:
     exchange(OPEN);
     crash_here();
     disk[i].opened[round_of(request)] = true;
-    /* of a round that was new: what it has not used goes back */
+    /* what a new round has not used goes back */
     if
     :: new && !takes_both(request) -> left = second
     :: else -> skip

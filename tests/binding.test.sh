@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Model checking of how rounds are bound (tests/binding.pml), opened (tests/attempts.pml) and opened under a check
-# (tests/liar.pml) with spin, in TAP; skipped aloud where it is absent. TREFOIL_LONG=1 allows more crashes, more that is
-# asked of one server and not of the others, and more attempts.
+# (tests/liar.pml) with spin, in TAP; skipped with a message where it is absent. TREFOIL_LONG=1 allows more crashes,
+# more requests to one server that the others do not get, and more attempts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 names=("no range is opened for two requests, no round is lost, nobody waits for ever"
@@ -52,7 +52,7 @@ else
     depth=20000
 fi
 
-# verify table-bits model-file "how to compile" options: the verifier's words.
+# verify table-bits model-file "how to compile" options: prints the verifier's output.
 verify() {
     # shellcheck disable=SC2086
     spin -a "${@:4}" "$2" >spin.log 2>&1 &&
@@ -82,8 +82,8 @@ holds() { # number model options
     tell "$1" $fine
 }
 
-# A test that cannot fail is none. To compile takes longer than most of it runs; the last alternative of each choice
-# comes first, and with it what a mutant does wrong.
+# A test that cannot fail is none. Most mutants take longer to compile than to run. The last alternative of each choice
+# is tried first, and with it what a mutant does wrong.
 notices() { # number sed-expression model options
     local fine=no
     sed "$2" "$here/$3.pml" >mutant.pml

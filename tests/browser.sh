@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The report of a demo in headless Chromium: no width makes it scroll sideways, and on
-# paper it says what it says on a screen. The status page of one of its servers, too: it says what
-# /metrics says. Writes TAP; keeps its pictures in build/browser.
+# paper it says what it says on a screen. Likewise the status page of one of its servers, which must
+# say what /metrics says. Writes TAP; keeps its pictures in build/browser.
 #
 #   tests/browser.sh build/gcc/trefoil
 set -u

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The commands of a document, as one script: its blocks of ```sh in their order, or those of the chapters whose
-# headings are from FROM to before TO. A block whose first line is "# needs X and Y" is left out, and the script
-# says "# SKIP" and why, unless each of those is a program that is here or named in HAVE ("root", "systemd"), and not in LACK.
+# The commands of a document, as one script: its ```sh blocks in their order, or those of the chapters from heading
+# FROM to before heading TO. A block whose first line is "# needs X and Y" is left out, and the script says "# SKIP"
+# and why, unless each of those is a program that is here or named in HAVE ("root", "systemd"), and not in LACK.
 #
 #   tests/commands.sh docs/operating.md [FROM [TO]]
 set -u

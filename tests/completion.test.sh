@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the shells offer: bash's script is run, zsh's parsed where there is a zsh. Writes TAP.
+# What the shells offer: bash's script is run, and zsh's parsed where zsh is installed. Writes TAP.
 set -u
 . tests/support.sh
 
@@ -48,7 +48,7 @@ result $? "a study after an option"
 offers run study.yaml --rows '' ''
 result $? "nothing where a number goes"
 
-grep -qF "'--receipt[verify what the three servers signed for an owner (trefoil share), nothing else]:FILE:_files'" _trefoil
+grep -qF "'--receipt[only verify what the three servers signed for an owner (trefoil share)]:FILE:_files'" _trefoil
 result $? "zsh is told what an option is for, to the end of the sentence"
 if command -v zsh >/dev/null; then
     zsh -n _trefoil

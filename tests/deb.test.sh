@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The Debian packages. TREFOIL_LONG=1 makes them, twice, in two folders: the same bytes, to which lintian has no error;
-# then installs them in a bare Debian 12, which runs the demonstration, and asks its model from Python; then their own
-# tests, by autopkgtest. Writes TAP.
+# The Debian packages. TREFOIL_LONG=1 makes them twice, in two folders: with the same bytes, and no error from lintian;
+# then installs them in a bare Debian 12, which runs the demonstration and queries its model from Python; then runs
+# their own tests, by autopkgtest. Writes TAP.
 set -u
 . tests/support.sh
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# trefoil demo where something is in its way: it says what, leaves what is not its own, and no process behind.
-# Writes TAP.
+# trefoil demo where something is in its way: it says what, leaves alone what is not its own, and leaves no process
+# behind. Writes TAP.
 set -u
 . tests/support.sh
 shim=$(readlink -f "${TREFOIL_OUT:-build/gcc}/tests/preload_fault.so")

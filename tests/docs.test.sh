@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is written for people against what the program does: keys of the study file, manual pages, links. Writes TAP.
+# What the documents say against what the program does: keys of the study file, manual pages, links. Writes TAP.
 set -u
 . tests/support.sh
 
@@ -74,7 +74,7 @@ for text in README.md CHANGELOG.md docs/*.md docs/examples/*.md docs/examples/*/
 done
 result $status "links and files that texts name are there"
 
-# --- commands that texts name: those in blocks run (tests/commands.sh), of others options and targets are there
+# --- commands that texts name: those in blocks run (tests/commands.sh), options and targets of others exist
 
 awk '/^```/ { fence = !fence }
     !fence && /^    (trefoil|sudo|systemctl|runuser) / { print FILENAME ":" FNR ":" $0 }' \
@@ -103,7 +103,7 @@ for text in README.md bench/README.md docs/*.md; do
 done
 result $status "commands, options and targets that texts name are there"
 
-# --- functions and types that texts name, and where they say that those are
+# --- functions and types that texts name, and the places they give for them
 
 sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*.[chi]* aim/*/*.[ch] library/*.[ch] tools/python/*/*.py parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
 status=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Mistakes that people make, command by command: each is answered by the right exit code and by words that
+# Mistakes that people make, command by command: each is answered with the right exit code and with words that
 # name the cause and the next step. Writes TAP.
 set -u
 . tests/support.sh
@@ -61,7 +61,7 @@ says 2 'usage: trefoil check STUDY' check
 says 2 'usage: trefoil run STUDY' run study.yaml --key office.key
 says 2 'did you mean --out?' run study.yaml --key office.key --outt x
 says 2 'whole number from 1' run study.yaml --key office.key --out x --rows many
-says 2 'a day to come' keygen new.key --until yesterday
+says 2 'a day in the future' keygen new.key --until yesterday
 says 2 'a study takes 1 to 31 of' keygen new.key --name 'St. Mary'
 says 2 'whole number from 1' run study.yaml --key office.key --out x --rounds 0
 says 2 'run needs --key FILE and --out DIR' run study.yaml
@@ -89,7 +89,7 @@ done
 says 2 '--as is "rows"' share study.yaml a.csv --key hospital-a.key --as rows
 says 2 '--retries is "-1"' share study.yaml a.csv --key hospital-a.key --retries -1
 says 2 'write one after MODEL, or --file FILE' query result/model
-says 2 'which of the two' query result/model 'SELECT COUNT(*) FROM t' --json --csv
+says 2 'exclude each other' query result/model 'SELECT COUNT(*) FROM t' --json --csv
 says 2 '--quick leaves the intervals out' query result/model 'SELECT COUNT(*) FROM t' --quick --level 0.9
 says 2 '--columns is for people' query result/model --columns --json
 says 2 '--rows is "0"' synth result/model --out rows.csv --rows 0
@@ -239,7 +239,7 @@ sed '3s/,.*$//' a.csv >wrong.csv
 says 6 'wrong.csv:3: the row has 1 fields, the header 5' share study.yaml wrong.csv --key hospital-a.key
 sed '2s/[a-z]*$/hj\xe4rt/' a.csv >wrong.csv
 says 6 'save the file as UTF-8' share study.yaml wrong.csv --key hospital-a.key
-sed 's/injury/m\xc3\xbcde/' study.yaml >composed.yaml # one character, and the same of two
+sed 's/injury/m\xc3\xbcde/' study.yaml >composed.yaml # one character, and the same as two
 sed 's/injury/mu\xcc\x88de/' study.yaml >decomposed.yaml
 sed 's/injury/m\xc3\xbcde/' a.csv >composed.csv
 sed 's/injury/mu\xcc\x88de/' a.csv >decomposed.csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pages of docs/examples, command by command as they stand there; then what they promise. Writes TAP.
+# The pages of docs/examples, command by command as written there; then what they promise. Writes TAP.
 set -u
 . tests/support.sh
 

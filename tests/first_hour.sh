@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A stranger's first two hours in a bare Debian 12 (debootstrap), in it the tree as it is committed and make. The first: the
-# two commands of the README, its study, and all of docs/operating.md but what needs systemd. The second: each page of
-# docs/examples, in the order of its README, and docs/python.md. Nothing is done but what those pages say.
+# A stranger's first two hours in a bare Debian 12 (debootstrap) with make and the tree as it is committed. The first:
+# the two commands of the README, its study, and all of docs/operating.md except what needs systemd. The second: each
+# page of docs/examples, in the order of its README, and docs/python.md. It does only what those pages say.
 # Needs root, debootstrap and a mirror; says so where it skips.
-# The folder is removed in the end; FIRST_HOUR=DIR takes and keeps one that is there.
+# The folder is removed at the end; FIRST_HOUR=DIR uses an existing one and keeps it.
 #
 #   tests/first_hour.sh [second]     second: the second hour alone
 set -u

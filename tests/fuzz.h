@@ -2,8 +2,8 @@
  * tests/fuzz.h - what a fuzz target is: tests/fuzz_NAME.c defines both functions below.
  *
  * `make fuzz` builds it with libFuzzer and the sanitizers, `make test` with tests/replay.c, which
- * gives it its seeds and every file of tests/corpus/NAME. A target checks more than that nothing
- * crashes: what it accepts, it reads the same after writing it.
+ * feeds it its seeds and every file of tests/corpus/NAME. A target checks more than that nothing
+ * crashes: what it accepts reads the same after it is written.
  */
 #ifndef TREFOIL_TESTS_FUZZ_H
 #define TREFOIL_TESTS_FUZZ_H
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Valid inputs to begin with, as the program of today writes them; none if the corpus has them. */
+/* Valid inputs to begin with, as today's program writes them; none if the corpus has them. */
 typedef void (*fuzz_put)(void *self, const void *data, size_t size);
 void fuzz_seeds(fuzz_put put, void *self);
 

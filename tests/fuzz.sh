@@ -2,8 +2,8 @@
 # Usage: tests/fuzz.sh NAME SECONDS OUT      such as fuzz_study 60 build/gcc
 #
 # Fuzzes with build/fuzz/NAME for so long, starting from the seeds that OUT/tests/NAME writes and from
-# tests/corpus. What it finds on the way is kept in build/fuzz/corpus; a crash is kept beside the
-# program, its input printed, and is a failure.
+# tests/corpus. What it finds on the way is kept in build/fuzz/corpus. A crash is a failure: it is kept
+# beside the program, and its input printed.
 set -u
 [ $# -eq 3 ] || { echo "usage: $0 NAME SECONDS OUT" >&2; exit 2; }
 target=build/fuzz/$1 replay=$3/tests/$1 seconds=$2

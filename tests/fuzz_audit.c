@@ -1,8 +1,8 @@
 /*
- * A server's audit log, as anybody is handed one: lines are chained here, since a fuzzer would not
- * get past their hashes (an input that begins with '!' is taken as it is). No crash; every refusal
- * is in words; what is accepted can be described, holds beside itself, and is what was written:
- * changed in any byte it is refused.
+ * A server's audit log, as anybody may be handed one: lines are chained here, since a fuzzer would
+ * not get past their hashes (an input that begins with '!' is taken as it is). No crash; every
+ * refusal is in words; what is accepted can be described, agrees with itself, and is what was
+ * written: with any byte changed it is refused.
  */
 #include "base/secret.h"
 #include "parties/audit/audit_compare.h"

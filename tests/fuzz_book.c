@@ -1,5 +1,5 @@
 /*
- * An owner's budget book as it lies beside the key: no crash, every refusal names the line, and
+ * An owner's budget book, as it is beside the key: no crash, every refusal names the line, and
  * what is accepted reads the same after it is written.
  */
 #include "base/text.h"

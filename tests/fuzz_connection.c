@@ -1,5 +1,5 @@
 /*
- * A file that says how a database is reached: no crash; what is accepted is a text that reads the
+ * A file that says how to reach a database: no crash; what is accepted is a text that reads the
  * same again, with the same answer to whether it holds a secret.
  */
 #include "aim/sql/connection.h"

@@ -1,5 +1,5 @@
 /*
- * A copula's file, its digest made to fit, since no mutation would hit on it: no crash; what is
+ * A copula's file, with its digest made to fit, since no mutation would find it: no crash; what is
  * accepted can be drawn from, and its codes are the domain's.
  */
 #include "aim/copula_model.h"

@@ -1,6 +1,6 @@
 /*
  * Any bytes as an owner's CSV file: no crash, no leak, no silent failure; what is accepted is
- * inside of the domain, and reads the same after it was written.
+ * inside the domain, and reads the same after it is written.
  */
 #include "aim/table/csv.h"
 #include "tests/fuzz.h"

@@ -1,7 +1,7 @@
 /*
  * The file from which a run resumes. Its head (which options) and its digest are made to fit; the
- * rest is the input. What is accepted plays on: no crash, no leak, and no request that the ledger
- * in the file would not allow.
+ * rest is the input. What is accepted runs on: no crash, no leak, and no request that the ledger in
+ * the file would not allow.
  */
 #include "aim/digest.h"
 #include "aim/loop.h"

@@ -1,4 +1,4 @@
-/* measurements.json: no crash; what is accepted is read the same after writing it. */
+/* measurements.json: no crash; what is accepted reads the same after it is written. */
 #include "aim/output.h"
 #include "base/file.h"
 #include "tests/fuzz.h"

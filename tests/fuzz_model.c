@@ -1,5 +1,5 @@
 /*
- * A model file, its digest made to fit, since no mutation would hit on it: no crash; what is
+ * A model file, with its digest made to fit, since no mutation would find it: no crash; what is
  * accepted is written back byte for byte, and can be drawn from.
  */
 #include "aim/digest.h"

@@ -1,6 +1,6 @@
 /*
  * Any text as questions to a model: no crash, no leak, no silent failure; what is accepted is
- * inside of its bounds, and its sets of values are ordered.
+ * within its bounds, and its sets of values are ordered.
  */
 #include "aim/question/question.h"
 #include "tests/fuzz.h"

@@ -1,7 +1,7 @@
 /*
- * A receipt as it lies beside an owner's key: no crash, every refusal has its line; what is
- * accepted says the same after it is written, and its signatures are good only where they were made
- * over just that.
+ * A receipt, as it is beside an owner's key: no crash, every refusal has its line; what is accepted
+ * reads the same after it is written, and its signatures are good only if they were made over
+ * exactly that.
  */
 #include "base/file.h"
 #include "base/secret.h"

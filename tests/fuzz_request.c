@@ -1,6 +1,6 @@
 /*
  * What programs and gates say to each other: a request as servers read it, an answer and the
- * servers' counters as an analyst does. What is accepted is written back byte for byte, but that
+ * servers' counters as an analyst does. What is accepted is written back byte for byte, except that
  * text is tamed.
  */
 #include "parties/exchange/cost.h"

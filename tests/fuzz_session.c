@@ -1,9 +1,9 @@
 /*
  * Two neighbours that say anything at all during the handshake: no crash, no leak, and no session
- * without a HELLO and a SECRET of both. Input: a byte for the server's index, then messages:
+ * without a HELLO and a SECRET from both. Input: a byte for the server's index, then messages:
  *
- *   u8     whose (bit 0); bit 1: the attempt, bit 2: the session id are put right, which no
- *          mutation would hit on
+ *   u8     whose (bit 0); bit 1: the attempt is put right, bit 2: the session id is, which no
+ *          mutation would find
  *   block  the message
  */
 #include "netio/session.h"

@@ -1,5 +1,5 @@
 /*
- * Any bytes as a study file: no crash, no leak, no silent failure; what is accepted can be told in
+ * Any bytes as a study file: no crash, no leak, no silent failure; what is accepted can be put into
  * words and reads the same a second time. "@0" to "@5" stand for public keys, whose signatures no
  * mutation would get right.
  */

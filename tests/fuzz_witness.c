@@ -1,6 +1,6 @@
 /*
- * What a client keeps of the servers' ledgers, as a file: no crash, nothing counts that its server
- * has not signed, and what counts is read the same after it is written.
+ * What a client keeps of the servers' ledgers, as a file: no crash, nothing counts unless its
+ * server has signed it, and what counts reads the same after it is written.
  */
 #include "base/secret.h"
 #include "parties/exchange/witness.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What make install puts into a folder of its own: manual pages; a library that programs can be built with, and that
-# has in it what it should; a systemd unit that systemd reads without a complaint, and finds hardened. Writes TAP.
+# contains what it should; a systemd unit that systemd reads without a complaint, and finds hardened. Writes TAP.
 set -u
 . tests/support.sh
 

@@ -1,13 +1,13 @@
 /*
  * A round under a check (parties/server/play.c, parties/server/guard.h, docs/protocols.md), for spin: two servers that
- * follow the protocol and may crash between any two steps, and a third that does not. That one says whatever it likes in
- * every message, and different things to the two; leaves at any moment; computes rightly or not; and has each of them
- * asked what it likes. So it has no state here: what it says is chosen where it is heard.
+ * follow the protocol and may crash between any two steps, and a third that does not. The third says whatever it likes
+ * in every message, and different things to the two; leaves at any moment; computes correctly or not; and has each of
+ * them asked what it likes. So it has no state here: what it says is chosen where it is heard.
  *
- * Modelled are what is on the two disks, what each message says, and who has heard what; of what is computed, only
+ * The model has what is on the two disks, what each message says, and who has heard what; of what is computed, only
  * whether the third lied in it: then no check of that session is accepted (docs/protocols.md says how surely). Each
  * session has noise of its own, a piece. A session goes on for a server when it has the other's message, or, at any
- * moment after somebody crashed or gave up, is lost: so a message may reach one and not be followed by any.
+ * moment after somebody crashed or gave up, is lost: so a message may reach one server and not be followed by any.
  *
  * Checked, in every interleaving:
  *   - neither sends its part of an opening for two requests under one piece, nor before both have debited that request
@@ -33,7 +33,7 @@
 
 typedef folder {
     byte staged, staged_piece; /* request, in one of two words; 0: none */
-    byte request, piece;       /* that is debited, and bound */
+    byte request, piece;       /* what is debited, and bound */
     byte standing, index, values;
     byte tries;
     bool failed
@@ -59,9 +59,9 @@ statement said[2];  /* by the two in it */
 statement heard[2]; /* of the third, by each */
 bool lost, joined[2];
 byte session = 0;
-byte lies; /* 1: the third has, in what the session in hand computed; 2: it has not */
+byte lies; /* 1: the third lied in what the session in hand computed; 2: it did not */
 
-byte opened_for[SESSIONS + 1]; /* of each piece: for which words a part was sent */
+byte opened_for[SESSIONS + 1]; /* by piece: for which words a part was sent */
 byte falses[2];                /* sessions with a lie in which a coin was sent */
 
 #define other (1 - i)
@@ -168,7 +168,7 @@ away:
     :: else -> skip
     fi;
 
-    /* ledgers: the last entry to who lacks it; the third says that it has any, or none */
+    /* ledgers: the last entry goes to those that lack it; the third says that it has any, or none */
     atomic {
         own.request = disk[i].request;
         own.piece = disk[i].piece;
@@ -227,7 +227,7 @@ away:
     fi;
     if
     :: opened == 3 -> give_up() /* answered from disk; and asked again */
-    :: opened == 2 && own.standing == OPENED -> give_up() /* given to who lacks them */
+    :: opened == 2 && own.standing == OPENED -> give_up() /* given to the one that lacks them */
     :: opened == 2 && own.standing != OPENED ->
         atomic {
             disk[i].index = theirs.index;
@@ -255,7 +255,7 @@ away:
     :: else -> skip
     fi;
 
-    /* a check: it has begun on disk before a coin leaves */
+    /* a check: that it has begun is on disk before a coin leaves */
     if
     :: disk[i].failed || disk[i].tries >= TRIES -> give_up()
     :: else -> disk[i].tries++

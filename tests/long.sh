@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The tests that take long: all tests under the address, undefined and thread sanitizers, the unit
-# tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs whatever
-# fails; the last lines say what did, and the status is 1 if anything did. Stage "onecore" pins the
+# tests under valgrind memcheck, and the long statistics (TREFOIL_LONG=1). Everything runs, whatever
+# fails; the last lines say what failed, and the status is 1 if anything did. Stage "onecore" pins the
 # protocols' tests to one core, where nothing may deadlock; stage "browser" looks at a report; "net" is
-# tests/net.sh, for which it needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian.
+# tests/net.sh, which needs root; "soak" is tests/soak.sh; "first_hour" is a bare Debian.
 #
 #   STAGES="address memcheck" tests/long.sh    only some of:
 #       address undefined thread memcheck onecore long browser net soak first_hour

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Whole studies over real networks: servers, owners and the analyst each in a network namespace, with
 # delays, a rate, losses, a partition and a flapping link between them (tests/network.sh). TAP. Needs
-# root; says so and skips where it is not to be had.
+# root; without it, says so and skips.
 #
 #   tests/net.sh OUT              SCENES="wan partition" tests/net.sh OUT    some of them
 #
-# Budget and rows are so many (epsilon 8) that noise is small: what comes out must be like the rows.
+# There are enough rows and budget (epsilon 8) for small noise: what comes out must be like the rows.
 set -u
 OUT=${1:?usage: tests/net.sh OUT, such as build/gcc}
 # shellcheck source=tests/network.sh
@@ -111,11 +111,11 @@ scene_lossy_wan() {
     share_all && study_run out && right out && end
 }
 
-# Waits until the run is in the middle: something was opened.
+# Waits until the run is under way: something was opened.
 under_way() { study_wait_for "$study/server0/audit.log" NOISY_MARGINAL 1 60; }
 
-# One server is gone for 30 s in the middle of a run. TCP tries again in growing steps, so that it
-# may take some more to be heard; the deadline of 120 s is longer than that.
+# One server is gone for 30 s in the middle of a run. TCP tries again in growing steps, so it may take
+# longer to be heard; the deadline of 120 s is longer than that.
 scene_partition() {
     begin 20 100 120 && share_all || return
     background out
@@ -150,7 +150,7 @@ scene_run_that_gives_up() {
     study_run out && right out && study_stop && study_debits && network_down
 }
 
-# Each server opened nothing at a total that it had not debited: the totals only grow, and those of
+# No server opened anything at a total that it had not debited: the totals only grow, and those of
 # two servers differ at most by the last.
 study_debits() {
     local k

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # A network of hosts, each a namespace of its own behind a link of a given rate, with a delay between
 # them: for tests and measurements (tests/net.sh, bench/studies.sh). Sourced. Needs root and the
-# packages iproute2; the caller's $OUT holds tests/relay.
+# package iproute2; the caller's $OUT holds tests/relay.
 #
 #   network_possible          says why not, and fails
 #   network_up DELAY_MS RATE_MBIT HOST...
@@ -11,8 +11,8 @@
 #   network_loss PERMILLE
 #   network_down              ends what still runs there; call it from a trap
 #
-# Delay and loss by netem where the kernel has it, else by the relay: host -- tbf -- hub -- netem or
-# relay, tbf -- host. NETWORK_WIRE=relay takes the relay all the same.
+# Delay and loss come from netem where the kernel has it, else from the relay: host -- tbf -- hub --
+# netem or relay, tbf -- host. NETWORK_WIRE=relay takes the relay anyway.
 
 network_hosts=()
 network_name=tf$$
@@ -60,7 +60,7 @@ network_do() { # replaces a subshell: network_do HOST COMMAND & leaves the comma
 }
 
 network_tbf() { # namespace device parent
-    # the burst must hold what a tick lets through; the queue 50 ms
+    # the burst must hold what a tick lets through, and the queue 50 ms
     tc -n "$1" qdisc add dev "$2" "${@:3}" tbf rate "${network_rate}mbit" \
         burst "$((network_rate * 200 + 16000))" latency 50ms
 }

@@ -6,9 +6,9 @@
 #   study_serve N...     starts these servers, each in its namespace, and waits until they are ready;
 #                        $study_ahead: their --noise-ahead, off without it
 #   study_share N        owner N sends $study/oN.csv
-#   study_run NAME ...   the analyst's run into $study/NAME, log $study/NAME.log; and more options
+#   study_run NAME ...   the analyst's run into $study/NAME, log $study/NAME.log, with more options
 #   study_kill N         SIGKILL; study_stop: SIGTERM to all
-#   study_ledgers        fails unless the three servers' audit logs hold and tell the same
+#   study_ledgers        fails unless the three servers' audit logs hold and say the same
 
 study_server_pid=()
 

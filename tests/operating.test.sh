@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# docs/operating.md's commands as they stand there: a study with three servers, its backup, restoring, a renewed key,
-# its end. Writes TAP.
+# docs/operating.md's commands as written there: a study with three servers, its backup, restoring, a renewed key, its
+# end. Writes TAP.
 set -u
 . tests/support.sh
 

@@ -2,11 +2,11 @@
  * tests/preload_fault.c - loaded into a trefoil process (LD_PRELOAD), makes one thing go wrong,
  * without any hook in the program.
  *
- *   FAULT         KIND:N, what goes wrong at the N-th call (from 1) of that kind; KIND+N, from that
- *                 on; or KIND@N, at the first call from the N-th place: places differ by the
- *                 program's last three calls, of an allocation and of ZeroMQ ten. So every N once
- *                 is every branch that a failure can take. SECOND<FIRST, such as alloc+1<sql@3:
- *                 what goes wrong once the first has.
+ *   FAULT         KIND:N: the N-th call (from 1) of that kind goes wrong; KIND+N: so do all after
+ *                 it; KIND@N: the first call from the N-th place does. Places differ in the
+ *                 program's last three calls, for allocations and ZeroMQ in its last ten. So trying
+ *                 each N once takes every branch that a failure can take. SECOND<FIRST, such as
+ *                 alloc+1<sql@3: SECOND goes wrong once FIRST has.
  *       alloc     an allocation by the program itself, not by a library: NULL
  *       write     write, pwrite to a file: ENOSPC     short   half of it is written
  *       read      read, pread from a file: EIO
@@ -22,15 +22,15 @@
  *       link      what it asks of ZeroMQ, and sockets of its own: EMFILE, EINVAL, ENOMEM, ENOTSOCK
  *       signal    ZeroMQ's waits and messages are interrupted: EINTR
  *   FAULT_UNDER   writes, reads and syncs count only for files whose path begins with this
- *   FAULT_ALONE   the programs that it starts have no fault
- *   FAULT_DONE    an empty file that is made when it has gone wrong: without it, there were fewer
- *                 calls
+ *   FAULT_ALONE   programs that the process starts have no fault
+ *   FAULT_DONE    an empty file that is made when the fault happens; if it is missing, there were
+ *                 fewer calls
  *   FAULT_TALLY   a file that gets a byte for each such call: "s" for syncs, "w" for writes, "n"
  *                 for sends
- *   FAULT_FULL    while there is this file, writes fail with ENOSPC
- *   FAULT_CLOCK   a file with a number of seconds: the wall clock is so far ahead, or behind
+ *   FAULT_FULL    while this file exists, writes fail with ENOSPC
+ *   FAULT_CLOCK   a file with a number of seconds by which the wall clock is ahead, or behind
  *   FAULT_WAIT    a file with a number of seconds that seem to have passed, to the program alone
- *   FAULT_TRACE   prints the place at which it went wrong
+ *   FAULT_TRACE   prints the place at which the fault happened
  */
 #include "preload_fault.h"
 

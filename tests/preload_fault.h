@@ -1,6 +1,6 @@
 /*
  * tests/preload_fault.h - what goes wrong in a process that tests/preload_fault.c was loaded into,
- * for those that stand in front of the functions concerned.
+ * for the files that replace the functions concerned.
  */
 #ifndef TREFOIL_TESTS_PRELOAD_FAULT_H
 #define TREFOIL_TESTS_PRELOAD_FAULT_H
@@ -30,17 +30,17 @@ enum kind {
 };
 
 /*
- * What the program does from now on until it ends may go wrong. What counts coverage writes its
- * counts after that, and cannot do without.
+ * What the program does from now on until it ends may go wrong. Coverage writes its counts after
+ * that, and these calls must not fail.
  */
 void preload_begin(void);
 /* Whether this call, the next of its kind, goes wrong. */
 bool preload_fails(enum kind kind);
-/* The same of a call by the program itself, not by a library, which may die without. */
+/* The same for a call by the program itself, not by a library, which may die of a failure. */
 bool preload_fails_for(enum kind kind, const void *caller);
 /* Whether this is code of the program's own, not of a library's. */
 bool preload_is_program(const void *code);
-/* Adds to the file that an environment variable names, if it does. */
+/* Adds to the file that an environment variable names, if it is set. */
 void preload_append(const char *variable, const char *text);
 /* What the program would have called: a sanitizer's function, or the C library's. */
 uintptr_t preload_next(_Atomic(uintptr_t) *known, const char *name);

@@ -1,4 +1,4 @@
-/* What of ODBC goes wrong, where unixODBC is installed. */
+/* The calls of ODBC that go wrong, where unixODBC is installed. */
 #include "preload_fault.h"
 
 #if __has_include(<sqlucode.h>)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python module, with the system's Python: against the program, and as docs/python.md says. Writes TAP.
+# The Python module, with the system's Python: it agrees with the program and with docs/python.md. Writes TAP.
 set -u
 . tests/support.sh
 

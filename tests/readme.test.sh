@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# README's study, command by command as it stands there, in one shell in an empty folder; then what it promises of
+# README's study, command by command as written there, in one shell in an empty folder; then what it promises about
 # the results. Only the three servers' ports are changed to free ones. Writes TAP.
 set -u
 tree=$PWD
 . tests/support.sh
 
-# a folder of our own in the place of a new temporary one
+# a folder of our own instead of a new temporary one
 tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd $folder|" \
@@ -41,7 +41,7 @@ sed -n '/^```python/,/^```/{/^```/d;p}' "$tree/docs/formats.md" >pgm.py
 diff <(tr -d ' \n' <report.py) <(tr -d ' \n' <pgm.py)
 result $? "report.html has the lines of Python of docs/formats.md"
 
-# measurements.json as docs/formats.md describes it; with private-pgm itself where that is installed
+# measurements.json as docs/formats.md describes it; with private-pgm itself if that is installed
 if command -v python3 >/dev/null; then
     python3 - <<'X'
 import json, math

@@ -1,19 +1,19 @@
 /*
- * A wire for tests, where the kernel has no netem: IP packets between network namespaces, each
- * after a delay, some of them lost, some hosts cut off.
+ * A wire for tests, where the kernel has no netem. It passes IP packets between network namespaces,
+ * each after a delay; some are lost, and some hosts cut off.
  *
  *   relay NAME...          in the hub's namespace; host K has 10.77.K.2 behind interface NAME[K]
  *
- * It reads packets that hosts send to the hub, as their gateway, and writes each to the interface
- * of its destination when its time has come. Commands, a line each, on standard input; its end is
- * the relay's:
+ * It reads packets that hosts send to the hub, their gateway, and writes each to the interface of
+ * its destination when its time has come. It reads commands, a line each, from standard input, and
+ * ends when that ends:
  *
  *   delay MS      of every packet from now on; begins at 0
  *   loss PERMILLE of packets, at random from a fixed seed
  *   cut K         nothing from or to host K any more; heal K
  *
- * Segments that the kernel has not cut up yet pass in one piece (PACKET_VNET_HDR), with its word on
- * their checksums. A delay that falls never lets a packet overtake another.
+ * Segments that the kernel has not cut up yet pass in one piece (PACKET_VNET_HDR), with what it
+ * says about their checksums. No packet overtakes another when the delay falls.
  */
 #include <arpa/inet.h>
 #include <errno.h>

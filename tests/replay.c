@@ -1,7 +1,7 @@
 /*
  * A fuzz target without a fuzzer (tests/fuzz.h):
  *
- *   fuzz_NAME FOLDER           gives it its seeds and every file there; a line of TAP
+ *   fuzz_NAME FOLDER           feeds it its seeds and every file there; prints a line of TAP
  *   fuzz_NAME --seeds FOLDER   writes its seeds there, for the fuzzer to begin with
  */
 #include "tests/fuzz.h"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs every test program under OUT/tests and every tests/*.test.sh script, each with a time limit,
 # and counts their TAP lines. The last line is "N passed, N failed"; the line before it counts skips.
-# What failed is said once more above these, so that the end of a long log is enough.
+# Above these it says again what failed, so that the end of a long log is enough.
 set -u
 out=$1
-limit=${TEST_LIMIT:-600} # five times what the longest takes where nothing else runs
+limit=${TEST_LIMIT:-600} # five times what the longest takes if nothing else runs
 only=${ONLY:-}
 jobs=${JOBS:-$((2 * $(nproc)))}
 passed=0 failed=0 skipped=0
@@ -14,14 +14,14 @@ failures=() names=() timed=()
 export CMOCKA_MESSAGE_OUTPUT=TAP
 export TREFOIL_OUT=$out
 export OPENBLAS_NUM_THREADS=1
-# Studies of tests lie in memory where there is room for them: servers sync, and a busy disk takes seconds for that.
+# Studies of tests are in memory if there is room for them: servers sync, and a busy disk takes seconds for that.
 if [ -z "${TREFOIL_FOLDERS:-}" ] && [ -w /dev/shm ] && [ "$(df --output=avail /dev/shm | tail -n 1)" -gt 2000000 ] &&
     awk '/^MemAvailable/ { exit !($2 > 6000000) }' /proc/meminfo; then
     export TREFOIL_FOLDERS=/dev/shm
 fi
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 
-# One program to its end; what is counted of it goes to its .count, a line of numbers and the reasons of skips.
+# Runs one program to its end. Its counts go to its .count: a line of numbers, and the reasons for skips.
 run() { # name command...
     local name=$1 log="$out/tests/$1.log" status seconds cpu skips ok not_ok
     local TIMEFORMAT='%1R %1U %1S'
@@ -55,7 +55,7 @@ run() { # name command...
     fi
 }
 
-# As many at a time as JOBS says, twice the number of cores: most wait for disks and for each other half of their time.
+# As many at a time as JOBS says, by default twice the cores: most wait for disks and each other half of their time.
 begin() { # name command...
     [ -n "$only" ] && [[ $1 != *$only* ]] && return
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
@@ -66,7 +66,7 @@ begin() { # name command...
     run "$@" &
 }
 
-# A script, a test program, or a fuzzer that goes through its corpus; no object or log of one.
+# A script, a test program, or a fuzzer that goes through its corpus; not the object or log of one.
 suite() { # name
     local program="$out/tests/$1"
     if [ -f "tests/$1.test.sh" ]; then
@@ -79,7 +79,7 @@ suite() { # name
     fi
 }
 
-# Without the tests that passed: each that failed, and the end of what the suite said.
+# Each test that failed, without those that passed, and the end of the suite's output.
 explain() { # name
     local log="$out/tests/$1.log"
     echo "---- $1 failed:"

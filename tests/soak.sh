@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Usage: tests/soak.sh OUT      SOAK_SECONDS=600 SOAK_OWNERS=300 tests/soak.sh OUT
 #
-# A day of uploads in ten minutes: owners share, share again, share what they may not and ask how far
-# things are, three at a time, and analysts try to run too early, while servers are killed at random
-# and started again. In the end every owner's upload is at all three, the study runs, the servers
-# opened the same, no server has held more memory or descriptors with time. Prints what it saw, and
+# A day of uploads in ten minutes: owners share, share again, share what they may not and ask for the
+# status, three at a time, and analysts try to run too early, while servers are killed at random and
+# started again. In the end every owner's upload is at all three, the study runs, the servers opened
+# the same, and no server has taken more memory or descriptors over time. Prints what it saw, and
 # leaves samples in build/soak/samples.tsv.
 set -u
 OUT=${1:?usage: tests/soak.sh OUT, such as build/gcc}
@@ -105,7 +105,7 @@ act() { # worker: until the folder has `stop`; a line for each thing done
         code=$?
         echo "$what $code"
         [ "$code" -gt 6 ] && { echo "bad $what $code"; cp "$work/act$1.log" "$work/bad.log"; }
-        # an owner's first upload counts: other data before it would stand in its place
+        # an owner's first upload counts: other data before it would take its place
         if [ "$what" = other ] && [ "$code" -eq 0 ]; then echo "$k" >>"$work/swapped"; fi
     done >>"$work/acts$1"
 }
@@ -168,7 +168,7 @@ while [ "$SECONDS" -lt "$seconds" ]; do
         sleep 0.$((RANDOM % 9 + 1))
         start "$k"
         kills=$((kills + 1))
-        # sometimes soon again, mostly after long enough for a life to be looked at
+        # sometimes soon again, mostly after a life that is long enough to be looked at
         next_kill=$((SECONDS + (RANDOM % 4 == 0 ? 3 : 70 + RANDOM % 40)))
     fi
 done

@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034
-# What the tests in shell share: TAP, an empty folder that is removed in the end, ports that are free. To be
-# sourced in the tree; `end_test` is the last command of a test.
+# What the shell tests share: TAP, an empty folder that is removed at the end, free ports. To be sourced in
+# the tree; `end_test` is the last command of a test.
 number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
 
-# Sets `port`: nobody listens there and on the 24 after it. And `folder`, by whose name no other script takes them.
+# Sets `port`: nobody listens there or on the next 24. And `folder`, by whose name no other script takes them.
 claim() {
     local tries k
     for tries in {1..1000}; do
@@ -27,8 +27,8 @@ result() { # status description
     [ "$1" -eq 0 ] && echo "ok $number - $2" || { echo "not ok $number - $2"; failed=1; }
 }
 
-# The commands of a document as they stand there (tests/commands.sh), in one shell, in an empty folder DIR of ours; only
-# ports are changed to free ones. What they print is $folder/output.
+# The commands of a document as written there (tests/commands.sh), in one shell, in an empty folder DIR of ours; only
+# ports are changed to free ones. Their output goes to $folder/output.
 page() { # FILE DIR WORDS
     local status words
     tests/commands.sh "$1" |
@@ -52,7 +52,7 @@ skip() { # description reason
     printf '# SKIP %s\nok %d - %s # SKIP %s\n' "$2" "$number" "$1" "$2"
 }
 
-# A program, or its package where apt-get and the rights are there.
+# Finds a program, or installs its package where there is apt-get and the right to use it.
 have() { # program package
     command -v "$1" >/dev/null && return 0
     command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] &&

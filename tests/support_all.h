@@ -21,7 +21,7 @@ struct secrets {
 
 void secrets_free(struct secrets *s);
 
-/* Shares of values[] and of their complements; what needs a bound takes the low ALL_BITS bits. */
+/* Shares of values[] and their complements; a protocol with a bound takes the low ALL_BITS bits. */
 enum err secrets_new(const struct party *p, struct secrets *s, const uint64_t *values, size_t n,
                      uint64_t seed);
 

@@ -1,4 +1,4 @@
-/* tests/support_call.h - what the tests of mpc/ on one protocol share: a case and its results. */
+/* tests/support_call.h - what tests of single protocols of mpc/ share: a case and its results. */
 #ifndef TREFOIL_TESTS_SUPPORT_CALL_H
 #define TREFOIL_TESTS_SUPPORT_CALL_H
 
@@ -24,7 +24,7 @@ struct call {
     struct three_costs costs;
 };
 
-enum err job(struct party *p, void *shared); /* of three_run(): a call's run */
+enum err job(struct party *p, void *shared); /* for three_run(): a call's run */
 void execute(struct call *c, enum err (*run)(struct party *, struct call *));
 
 static const size_t lengths[] = {0, 1, 2, 63, 64, 65, 129, 1000};

@@ -13,7 +13,7 @@ struct support_caller {
     struct netio *netio;
     struct dial *dial;
     struct bytes message; /* what is said; then what was answered */
-    struct reply reply;   /* of which this is the meaning */
+    struct reply reply;   /* the answer's meaning */
 };
 
 /* `key` is a file of the study's folder. */
@@ -24,7 +24,7 @@ void support_caller_free(struct support_caller *c);
 /* Begins a message: its kind. */
 void support_caller_begin(struct support_caller *c, uint8_t kind);
 void support_caller_send(struct support_caller *c);
-/* What is answered, within ten seconds. */
+/* The answer, within ten seconds. */
 enum err support_caller_hear(struct support_caller *c);
 /* Both. */
 enum err support_call(struct support_caller *c);

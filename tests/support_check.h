@@ -1,6 +1,6 @@
 /*
- * tests/support_check.h - protocols under a check, by three servers of which one may cheat: what
- * each sends is noted, and a test may alter it, knowing all that was sent before.
+ * tests/support_check.h - protocols under a check, run by three servers of which one may cheat.
+ * What each sends is recorded, and a test may alter it, knowing all that was sent before.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_CHECK_H
 #define TREFOIL_TESTS_SUPPORT_CHECK_H
@@ -25,9 +25,9 @@ struct play {
     void (*input)(struct play *play, const struct planes *u, size_t begin, size_t end);
     void *self;
     unsigned sparse;
-    struct check_guard guard[3]; /* that are told; zeros: none */
+    struct check_guard guard[3]; /* to be told; zeros: none */
 
-    /* what came of it, by server; sent as it was made, before it was altered */
+    /* the outcome, by server; `sent` is what was made, before any alteration */
     enum err result[3];
     struct bytes opened[3];
     struct bytes sent[3][PLAY_ROUNDS][2][PLAY_MESSAGES];
@@ -41,12 +41,12 @@ struct play {
 void play_run(struct play *play);
 void play_free(struct play *play);
 
-/* Opens all planes, and notes what was opened. */
+/* Opens all planes, and records what was opened. */
 enum err play_open(struct party *p, struct play *play, const struct planes *x) MUST_CHECK;
 
 /*
- * Word i of product l of a record, of one component (0: a, 1: b): both factors as numbers, and what
- * they are multiplied by besides.
+ * Word i of product l of a record, in one component (0: a, 1: b): both factors as numbers. Returns
+ * what else they are multiplied by.
  */
 struct check_record;
 word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
@@ -55,25 +55,25 @@ word128 play_factors(const struct check_record *r, unsigned l, unsigned componen
 /* A job: one AND of n lanes in place, opened. */
 enum err play_and(struct party *p, struct play *play) MUST_CHECK;
 
-/* Whether all that a server opened is the beginning of what `honest` opened; all of it. */
+/* Whether what a server opened is the beginning of what `honest` opened; whether it is all. */
 bool play_opened_right(const struct play *play, const struct play *honest, unsigned server);
 bool play_opened_all(const struct play *play, const struct play *honest, unsigned server);
 
 /*
- * Each of the two others has opened what is right, or nothing; both have failed if the cheat was
- * before the last round, unless they may go on.
+ * Checks that each of the two others opened what is right, or nothing, and that both failed if the
+ * cheating came before the last round, unless they may go on.
  */
 void play_judge(const struct play *play, const struct play *honest, uint64_t round,
                 const char *what, bool may_go_on);
 
 /*
- * Two plays of one job whose masks differ: so do these words, the first ones of a message or all
- * (0). Coins do not depend on masks, so a word without one would be the same in both.
+ * Checks that in two plays of one job, whose masks differ, these words differ too: the first ones
+ * of a message, or all (0). Coins do not depend on masks, so an unmasked word would be the same.
  */
 void play_masked(const struct play *play, const struct play *other, uint64_t round,
                  enum net_peer to, size_t message, size_t words);
 
-/* A word that is altered. */
+/* A word to alter. */
 enum how { FLIP, PLUS_ONE, TOP_BIT, HOWS };
 struct altering {
     uint64_t round;
@@ -86,16 +86,17 @@ struct altering {
 enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
 
 /*
- * Runs the model's job with each server as the cheat, and each message: every second of its first,
- * last and some word is altered, in one way; of a long job each `sparse`-th. The long tests alter
- * all of them in all ways. What goes to both neighbours is altered alike too.
+ * Runs the model's job with each server as the cheat. Of each message the first word, the last and
+ * some other are candidates: every second of them is altered, in one way; in a long job, every
+ * `sparse`-th. The long tests alter all of them in all ways. A message that goes to both neighbours
+ * is also altered in the same way for both.
  */
 void play_sweep(const char *name, const struct play *model, bool may_go_on);
 
-/* What a server has sent so far of a round's messages to one neighbour. */
+/* Whether a server has sent any of a round's messages to one neighbour so far. */
 bool play_has_sent(struct play *play, unsigned server, uint64_t round, enum net_peer to);
 
-/* The stream of weights of the coin of a round, once all three have sent their messages of it. */
+/* The stream of weights from a round's coin, once all three have sent their messages of it. */
 enum err play_coin(struct play *play, uint64_t round, struct prg **weights) MUST_CHECK;
 
 #endif

@@ -13,7 +13,7 @@ struct outcome {
     char out[32768], err[16384];
 };
 
-/* NULL-ended arguments; output and errors go by these two files. */
+/* NULL-ended arguments; output and errors go through these two files. */
 void support_command(struct outcome *o, const char *out, const char *err,
                      const char *const *arguments);
 

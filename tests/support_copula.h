@@ -1,4 +1,4 @@
-/* tests/support_copula.h - a table of which copulas are made in the clear, noisy or exact. */
+/* tests/support_copula.h - a table from which copulas are made in the clear, noisy or exact. */
 #ifndef TREFOIL_TESTS_SUPPORT_COPULA_H
 #define TREFOIL_TESTS_SUPPORT_COPULA_H
 

@@ -1,10 +1,10 @@
 /*
- * tests/support_faults.h - real programs of a study, of which one call after another fails
- * (tests/preload_fault.c). A program may do without, or end with a documented exit code and words;
- * it never dies.
+ * tests/support_faults.h - real programs of a study, whose calls fail one after another
+ * (tests/preload_fault.c). A program may do without the call, or end with a documented exit code
+ * and a message; it never dies.
  *
  * TREFOIL_LONG=1 tries every fault. TREFOIL_SWEEP may name one kind, or one fault, such as link@87;
- * an argument of the program names the tests.
+ * an argument of the program selects the tests.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FAULTS_H
 #define TREFOIL_TESTS_SUPPORT_FAULTS_H
@@ -18,8 +18,8 @@ struct scene {
 };
 
 /*
- * The programs that start until faults_disarm() have the fault; those that they start themselves
- * have none.
+ * Programs that start before faults_disarm() have the fault; those that they start themselves do
+ * not.
  */
 void faults_arm(const struct scene *c, const char *kind, long n);
 void faults_disarm(void);
@@ -29,17 +29,17 @@ const char *faults_last(void);
 bool faults_happened(const struct scene *c);
 
 /*
- * Fails unless the code is documented, and the log has words for it; also messages where it says
- * that there are.
+ * Fails unless the code is documented and the log explains it. Where the log refers to messages, it
+ * must have some.
  */
 void faults_expect_words(const char *log, int code, const char *kind, long n);
 
-/* Tries one fault, at one of the servers where that matters; false if there is no such call. */
+/* Tries one fault, at one server where it matters which; false if there is no such call. */
 typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
 /*
- * Two faults of one kind, at the victim, `step` apart: about half of all that there are. In the
- * long tests all (of "+" more), at each of `servers`.
+ * Two faults of one kind, at the victim, `step` apart, where `step` is about half of all that there
+ * are. The long tests try all of them ("+": only more of them), at each of `servers`.
  */
 struct sweep {
     const char *kind;
@@ -51,13 +51,13 @@ void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, cons
                   size_t sweeps);
 
 /*
- * What a command leaves in the folder `work`: so many files if it succeeds, none or as many if not.
+ * What a command leaves in the folder `work`: `files` files if it succeeds, at most so many if not.
  */
 struct faults_command {
     const char *const *arguments;
     unsigned files;
-    long step;        /* of allocations and of reads; all others are failed one by one */
-    const char *copy; /* is there before, unless NULL */
+    long step;        /* of allocations and reads; of other calls the first eight, then some */
+    const char *copy; /* copied there before, unless NULL */
 };
 
 /* Fails each of its calls, allocation, library, file or other, once. */

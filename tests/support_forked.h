@@ -1,7 +1,7 @@
 /*
  * tests/support_forked.h - three parties as processes of their own, over sealed links on loopback
- * TCP: what the measurements of bench/ run on. What they report stands in memory that the caller
- * maps shared.
+ * TCP. The measurements of bench/ run on them. They report in memory that the caller maps as
+ * shared.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FORKED_H
 #define TREFOIL_TESTS_SUPPORT_FORKED_H
@@ -11,12 +11,12 @@
 typedef enum err (*forked_job)(struct party *p, void *shared);
 
 /*
- * Runs the job at each and waits; false, said on stderr, if it fails anywhere. Peak memory may be
- * NULL.
+ * Runs the job at each and waits; false, with a message on stderr, if it fails anywhere. Peak
+ * memory may be NULL.
  */
 bool forked_run(const char *name, forked_job job, void *shared, double peak_rss_mib[3]);
 
-/* Two rounds in a ring: nobody leaves before all have come. The value is server 0's. */
+/* Two rounds in a ring: nobody leaves before all have arrived. The value is server 0's. */
 enum err forked_barrier(struct party *p, uint64_t *from_0) MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * tests/support_gates.h - the gates of three servers, which a test answers itself: so that they
+ * tests/support_gates.h - the gates of three servers, whose answers come from a test, so that they
  * refuse, lie or cheat.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_GATES_H
@@ -12,7 +12,7 @@
 struct gates;
 
 /*
- * What server i answers, appended to `out`; where that is nothing it is silent. Called from a
+ * What server i answers, appended to `out`; if that is nothing, the server is silent. Called from a
  * thread of that gate.
  */
 typedef void (*gates_answer)(void *self, unsigned i, const struct bytes *message,

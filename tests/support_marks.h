@@ -1,10 +1,10 @@
 /*
- * tests/support_marks.h - what is secret, told to valgrind's memcheck.
+ * tests/support_marks.h - tells valgrind's memcheck what is secret.
  *
  * Shares, PRG keys and everything that comes in are marked undefined; what a party opens is defined
  * again, and so is a sealed frame, which the network sees. Every jump or address that depends on an
- * undefined value is then an error that valgrind reports, by its exit code. Without valgrind
- * nothing is marked, and nothing of this is shown.
+ * undefined value is then an error that valgrind reports through its exit code. Without valgrind
+ * nothing is marked, and the tests show none of this.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_MARKS_H
 #define TREFOIL_TESTS_SUPPORT_MARKS_H

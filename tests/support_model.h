@@ -3,8 +3,8 @@
  *
  * mirror_fit() is the reference's mirror descent, an oracle for model_fit(): theta moves by -step
  * dL(mu). The step starts at 1 / total^2, each iteration tries twice the last accepted one, and
- * halves it (25 times at most) until the loss falls by at least step/2 <dL, mu_old - mu_new>: two
- * belief propagations or so an iteration.
+ * halves it (25 times at most) until the loss falls by at least step/2 <dL, mu_old - mu_new>: about
+ * two belief propagations an iteration.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_MODEL_H
 #define TREFOIL_TESTS_SUPPORT_MODEL_H

@@ -35,7 +35,7 @@ struct transport_passes passes_of(unsigned i);
 enum err open_bare(struct transport *t, unsigned i);
 
 /*
- * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] of
+ * Three servers' ZeroMQ links on loopback, open. With keys: CURVE, and server i expects key[j] from
  * server j but shows shown[i].
  */
 enum err three_zmq(struct transport *t[3], struct netio *netio, int depth,

@@ -1,4 +1,4 @@
-/* tests/support_postgres.h - a PostgreSQL of one's own, in a temporary folder, as nobody. */
+/* tests/support_postgres.h - a PostgreSQL of the test's own, in a temporary folder, as nobody. */
 #ifndef TREFOIL_TESTS_SUPPORT_POSTGRES_H
 #define TREFOIL_TESTS_SUPPORT_POSTGRES_H
 
@@ -12,7 +12,7 @@ struct support_postgres {
     pid_t pid;
 };
 
-/* Starts it; false where it is not installed, which it then says. It ends with this process. */
+/* Starts it; false, with a message, where it is not installed. It ends with this process. */
 bool support_postgres_start(struct support_postgres *p);
 void support_postgres_stop(struct support_postgres *p);
 
@@ -23,7 +23,7 @@ bool support_postgres_csv(const struct support_postgres *p, const char *select, 
 /* For ODBC. */
 void support_postgres_connection(const struct support_postgres *p, char *text, size_t size);
 
-/* Whether ODBC has the drivers, and trefoil has SQL; says what is missing. */
+/* Whether ODBC has the driver, and trefoil has SQL; says what is missing. */
 bool support_odbc(const char *driver);
 
 #endif

@@ -10,9 +10,9 @@
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
 pid_t support_start(const char *output, const char *const *arguments);
 /*
- * The time by which what takes less than `seconds` here must have come: several times as much,
- * since a machine may be slow and busy, and nobody waits so long but for what has failed. All that
- * waits below does it so.
+ * The time by which something that takes less than `seconds` here must have happened: several times
+ * as much from now, since a machine may be slow and busy, and only failures take so long. All that
+ * waits below waits until then.
  */
 double support_deadline(double seconds);
 /*
@@ -37,13 +37,13 @@ void support_kill(pid_t *pid);
  */
 pid_t support_serve(const struct support_study *s, unsigned i, const char *study);
 /*
- * All three, with logs of their own, until they are ready; and stopped, where they were started.
- * False if one is not ready, or did not end well.
+ * Starts all three, with logs of their own, and waits until they are ready; stops those that were
+ * started. False if one is not ready, or did not end well.
  */
 bool support_serve_all(const struct support_study *s, const char *study,
                        pid_t server[STUDY_SERVERS]);
 bool support_stop_all(pid_t server[STUDY_SERVERS]);
-/* One in this process, a child of a test that has wrapped what servers call; ends it. */
+/* One in this process, the child of a test that has wrapped what servers call; ends it. */
 _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
 /* What mpirun needs where it starts ranks on this machine alone. */
 #define SUPPORT_MPIRUN                                                                             \
@@ -51,18 +51,18 @@ _Noreturn void support_serve_here(const struct support_study *s, unsigned i);
         "oob_tcp_if_include", "lo"
 
 /*
- * The programs that start from now on have tests/preload_fault.c in them; until support_unload().
+ * Programs that start from now on, until support_unload(), have tests/preload_fault.c in them.
  */
 void support_preload(void);
 void support_unload(void);
 
 /*
- * Copies a file with texts replaced: pairs of what is found, once, and what takes its place,
- * NULL-ended.
+ * Copies a file with texts replaced: NULL-ended pairs of a text, which must occur once, and its
+ * replacement.
  */
 bool support_edit(const char *from, const char *to, const char *const *pairs);
 
-/* Whether a file contains a text; and waiting for that. In vain, it shows the end of the file. */
+/* Whether a file contains a text; waits for that, and shows the file's end if it waits in vain. */
 bool support_contains(const char *path, const char *text);
 bool support_wait_for(const char *path, const char *text, double seconds);
 

@@ -8,7 +8,7 @@
 #include "tests/support_command.h"
 #include "tests/support_study.h"
 
-/* A command of what has a study `s` and an outcome `o`. */
+/* Runs a command for a `g` that has a study `s` and an outcome `o`. */
 #define TREFOIL(g, ...)                                                                            \
     support_command(&(g)->o, support_path(&(g)->s, "out"), support_path(&(g)->s, "err"),           \
                     (const char *const[]){__VA_ARGS__, NULL})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two small results for whoever tests what reads them: FOLDER/tree, which has intervals, and FOLDER/copula.
+# Two small results for tests of what reads them: FOLDER/tree, which has intervals, and FOLDER/copula.
 #
 #   tests/support_results.sh FOLDER
 set -eu

@@ -33,22 +33,22 @@ int run_study(struct scene *c, const char *key, unsigned number);
 /* The same, but does not wait for its end. */
 pid_t start_study(struct scene *c, const char *key, unsigned number);
 
-/* An exit code; where it is another, what the program said. */
+/* Expects an exit code; if it is another, shows what the program said. */
 void expect_code(int code, int expected, const char *output);
 
 struct scene scene_new(const struct support_options *o);
 /* The same without servers. */
 struct scene scene_without_servers(const struct support_options *o);
-/* Puts a column "who" before an owner's file: whose each row is, written in more than one way. */
+/* Puts a column "who" first in an owner's file: whose row each is, written in more than one way. */
 void scene_name_rows(struct scene *c, unsigned owner, size_t (*person)(unsigned owner, size_t row));
 void scene_free(struct scene *c);
 uint32_t scene_query(const struct study *study, const json_t *attributes);
 void check_measurements(struct scene *c, const char *path, size_t expected);
 
-/* The three logs hold, alone and together. */
+/* Checks that the three logs hold, alone and together. */
 void check_logs(struct scene *c);
 
-/* That, and the reasons in each, with how often. */
+/* The same, and the reasons in each, with their counts. */
 void check_audit(struct scene *c, unsigned selections, unsigned measurements);
 
 /* `all` without the rows of one owner. */
@@ -57,15 +57,15 @@ void leave_out(struct scene *c, unsigned owner);
 void share_everything(struct scene *c);
 
 /*
- * Where the study bounds persons: the owners' files get a column that says whose a row is, 300
- * persons at all owners. An owner's rows with keys, as they come; `all` as the first rows of each
- * person, without those of one owner.
+ * For studies that bound persons. The first gives the owners' files a column that says whose row
+ * each is, 300 persons at all owners; the second returns an owner's rows with keys, as they come;
+ * the third makes `all` the first rows of each person, without those of one owner.
  */
 void scene_name_persons(struct scene *c);
 struct table *scene_rows(const struct scene *c, unsigned owner);
 void scene_bound(struct scene *c, unsigned without);
 
-/* What the server answers to an upload; ERR_TIMEOUT where it waits for the vector. */
+/* What the server answers to an upload; ERR_TIMEOUT if it waits for the vector. */
 enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
                     const struct upload *part);
 

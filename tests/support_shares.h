@@ -1,6 +1,5 @@
 /*
- * tests/support_shares.h - vectors that the product takes from a scratch alone, here to be made and
- * freed.
+ * tests/support_shares.h - makes and frees vectors that the product takes only from a scratch.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_SHARES_H
 #define TREFOIL_TESTS_SUPPORT_SHARES_H

@@ -4,9 +4,9 @@
 
 #include "base/bytes.h"
 
-/* To an IPv4 or IPv6 address; -1 if nobody is there. */
+/* Connects to an IPv4 or IPv6 address; -1 if nobody is there. */
 int support_connect(const char *address, uint16_t port);
-/* What comes until the other side closes, or is silent for long, as a string; closes. */
+/* What comes until the other side closes, or is silent for long, as a string; then closes. */
 const char *support_answer(int fd, struct bytes *answer);
 /*
  * The answer of a port on 127.0.0.1 to an HTTP request line such as "GET /"; empty if there is

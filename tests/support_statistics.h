@@ -1,5 +1,5 @@
 /*
- * tests/support_statistics.h - whether samples have a distribution: the least p-value of many
+ * tests/support_statistics.h - whether samples follow a distribution: the least p-value of many
  * statistics.
  *
  * All are functions of the samples alone, so that they can be tried on samples that are wrong in a
@@ -27,7 +27,7 @@ struct verdict {
 
 /*
  * Chi-square on 256 cells of equal probability, Kolmogorov-Smirnov, Anderson-Darling, moments to
- * the fourth, and the tails beyond what 1 to 5 deviations of a Gaussian leave out. n at least 4096.
+ * the fourth, and tails as likely as a Gaussian's beyond 1 to 5 deviations. n at least 4096.
  */
 void statistics_shape(struct verdict *v, const struct distribution *d, const double *x, size_t n);
 

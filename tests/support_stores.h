@@ -19,7 +19,7 @@ struct bench {
 };
 
 enum err open_store(struct bench *b, unsigned i);
-struct bench bench_of(const struct support_options *o); /* of two owners at least */
+struct bench bench_of(const struct support_options *o); /* at least two owners */
 struct bench bench_new(void);
 void bench_free(struct bench *b);
 

@@ -29,21 +29,21 @@ struct support_options {
     const char *workload;
     unsigned rounds;
     bool annealed;      /* as many rounds as the budget allows */
-    const char *copula; /* in the place of rounds: the lines of method: copula */
+    const char *copula; /* instead of rounds: the lines of method: copula */
     double epsilon, delta;
     unsigned round_s, connect_s; /* deadlines; default: longer than anything takes */
     unsigned enforce; /* rows of a person that servers count, by the column "who"; 0: they do not */
-    const char *link; /* what stands behind "link:", of persons by the column "who"; or NULL */
+    const char *link; /* what follows "link:", with persons by the column "who"; or NULL */
     const char *noise;
-    const char *more; /* top-level keys more */
+    const char *more; /* further top-level keys */
     const char *host; /* default 127.0.0.1 */
-    unsigned lanes;   /* of each server: default 1, for which ports have room, and no more */
+    unsigned lanes;   /* of each server: default 1; ports have no room for more */
     unsigned ahead;   /* of each server: as above */
     const char *const
         *part; /* for each owner its lines after the name, or NULL for max_rows alone */
 };
 
-/* For owners of different columns: of the last three some may be missing. */
+/* For owners of different columns: values of the last three may be missing. */
 #define SUPPORT_LINKED_DOMAIN                                                                      \
     "domain:\n"                                                                                    \
     "  - {name: age, kind: integer, min: 0, max: 8}\n"                                             \
@@ -60,14 +60,14 @@ enum err support_study_new(struct support_study *s, const struct support_options
                            struct log *log) MUST_CHECK;
 /* Removes the folder. */
 void support_study_free(struct support_study *s);
-/* Whoever has seen the servers' ledgers forgets them: for servers that begin anew. */
+/* Makes everybody forget the servers' ledgers that they have seen, for servers that begin anew. */
 void support_forget(const struct support_study *s);
 /* A path in the study's folder; good until sixty-four more have been asked for. */
 const char *support_path(const struct support_study *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* That of whatever has a study as `s`. */
+/* The same for whatever has a study as `s`. */
 #define file(scene, ...) support_path(&(scene)->s, __VA_ARGS__)
-/* The same in a place of the caller's. */
+/* The same in the caller's buffer. */
 void support_study_file(const struct support_study *s, const char *name, char path[SUPPORT_PATH]);
 
 enum err support_copy(const char *from, const char *to) MUST_CHECK;

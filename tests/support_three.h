@@ -20,14 +20,14 @@ typedef enum err (*three_job)(struct party *p, void *shared);
 enum err three_run(uint64_t seed, three_job job, void *shared, struct three_costs *costs);
 
 /*
- * The same with so many lanes a server, on queues of `depth` messages. `results`: each server's
- * own, or NULL.
+ * The same with so many lanes at each server, on queues of `depth` messages. `results`: each
+ * server's own, or NULL.
  */
 enum err three_run_lanes(uint64_t seed, size_t lanes, size_t depth, three_job job, void *shared,
                          struct three_costs *costs, enum err results[3]);
 
 /*
- * The same; all lanes but the first `near` do jobs alone, as those of other processes do
+ * The same; all lanes except the first `near` do only jobs, as those of other processes do
  * (crew_jobs()).
  */
 enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job, void *shared,
@@ -37,7 +37,7 @@ enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job
 enum err three_run_wrapped(uint64_t seed, three_job job, void *shared, struct three_costs *costs,
                            struct transport (*wrap)(struct transport *inner));
 
-/* Shares made in the harness: server i's part of the sharing of values that everyone knows. */
+/* Shares made in the harness: server i's part of a sharing of values that everyone knows. */
 enum err three_share64(const struct party *p, struct share64 *x, const uint64_t *values, size_t n,
                        uint64_t seed);
 enum err three_share128(const struct party *p, struct share128 *x, const word128 *values, size_t n,
@@ -67,7 +67,7 @@ word128 three_xor(const struct three_result *r, size_t i);
 /* Runs the program's tests under every table; for main(). */
 int three_each_kernel(void);
 
-/* As kernel_unslice64(), of planes up to 128. */
+/* As kernel_unslice64(), for up to 128 planes. */
 void three_unslice128(const uint64_t *planes, size_t stride, size_t n, unsigned width,
                       word128 *values);
 

@@ -1,7 +1,7 @@
 /*
  * In-process queues: six of them, one for each direction of each link, under one mutex.
  *
- * What is queued is buffers of one pool: nothing is copied from sender to receiver.
+ * Queues hold buffers from one pool: nothing is copied from sender to receiver.
  */
 #include "tests/support_transport.h"
 

@@ -1,6 +1,6 @@
 /*
  * tests/support_transport.h - three parties as threads of one process: a transport of in-process
- * queues; and waiting for a message of any transport.
+ * queues; and waiting for a message from any transport.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_TRANSPORT_H
 #define TREFOIL_TESTS_SUPPORT_TRANSPORT_H

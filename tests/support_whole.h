@@ -1,6 +1,6 @@
 /*
- * tests/support_whole.h - three parties with engines: owners, a backend of the AIM loop, a run of
- * all that.
+ * tests/support_whole.h - three parties with engines: owners, a backend for the AIM loop, and a
+ * whole run.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_WHOLE_H
 #define TREFOIL_TESTS_SUPPORT_WHOLE_H
@@ -26,7 +26,7 @@
 
 #define NOISE_MAX 200000
 
-/* Whose rows are whose, where a study has keys; owners by their number + 1, or 0. */
+/* Whose row is whose, where a study has keys; owners by their number + 1, or 0. */
 struct whole_persons {
     unsigned count;           /* persons, who have rows at all owners */
     unsigned empty, unsorted; /* the owner without rows; one that does not sort: it is left out */
@@ -54,7 +54,7 @@ struct whole {
     struct domain *columns[OWNERS]; /* of owners that are linked, with their tables */
     struct table *own[OWNERS];
     size_t linked;    /* rows that all owners of a batch have */
-    int64_t look[3];  /* what a look opened, of each party */
+    int64_t look[3];  /* what a look opened, at each party */
     unsigned lacking; /* owners that are not counted, since an upload is not sorted */
     struct again {
         struct whole *w;
@@ -63,7 +63,7 @@ struct whole {
 };
 
 /*
- * Rows of owner o; all owners of a batch have the batch's, and its second one lacks the last of
+ * Rows of owner o; all owners of a batch have the batch's rows, but the second lacks the last of
  * them.
  */
 enum err rows_of(const struct whole *w, unsigned o, struct table **t);
@@ -81,7 +81,7 @@ struct seat {
 
 enum err count_all(struct engine *g, const struct upload *uploads, size_t count);
 
-/* Exchanges of a round, those around it included, but for what is made of the tape. */
+/* Exchanges of a round, including those around it, without making the tape. */
 #define ROUNDS_MAX 20
 /* Those that make what scores need, with the first selection. */
 #define ROUNDS_FINISH 16

@@ -1,9 +1,9 @@
 /*
  * tests/support_wire.h - what the three servers of one process say to each other, as digests.
  *
- * Keys are fixed, so that the same protocol sends the same words each time. A digest is over all
- * that a server sends, in clear: each round's number, to whom, and the bytes, in order. How they
- * are cut into frames is not in it.
+ * Keys are fixed, so that the same protocol sends the same words each time. A digest covers all
+ * that a server sends, in the clear: each round's number, to whom, and the bytes, in order. It does
+ * not depend on how they are cut into frames.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_WIRE_H
 #define TREFOIL_TESTS_SUPPORT_WIRE_H

@@ -1,4 +1,4 @@
-/* tests/support_withhold.h - an attack: messages whose end never comes, by one admitted key. */
+/* tests/support_withhold.h - an attack: messages whose end never comes, from one admitted key. */
 #ifndef TREFOIL_TESTS_SUPPORT_WITHHOLD_H
 #define TREFOIL_TESTS_SUPPORT_WITHHOLD_H
 
@@ -17,8 +17,8 @@ struct withheld {
 };
 
 /*
- * A program that a sanitizer watches, or whose allocator it brings, cannot have a child with
- * threads: another thread may hold a lock of its at the fork.
+ * A program under a sanitizer, or with a sanitizer's allocator, cannot have a child with threads:
+ * at the fork another thread may hold one of the sanitizer's locks.
  */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SUPPORT_WITHHOLDS 0
@@ -27,8 +27,8 @@ struct withheld {
 #endif
 
 /*
- * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message once it is
- * whole; so a relay stands between its sockets and the gate, which keeps back the last of it.
+ * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message only once it
+ * is whole, so a relay between its sockets and the gate holds back the end of it.
  */
 pid_t support_withhold(const struct withheld *w);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What people see: the demo and README's study on a terminal of 80 columns (tmux), where no line wraps and what is
-# waited for is drawn over; and piped, where all is plain lines. Writes TAP.
+# What people see: the demo and README's study on a terminal of 80 columns (tmux), where no line wraps and progress is
+# drawn over; and piped, where all is plain lines. Writes TAP.
 set -u
 . tests/support.sh
 
@@ -15,7 +15,7 @@ tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
         -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
 echo "trefoil demo --folder demo" >>"$folder/commands"
 
-mkdir -p "$folder/piped/demo/result" # of an earlier demo, which is replaced
+mkdir -p "$folder/piped/demo/result" # as from an earlier demo, which is replaced
 touch "$folder/piped/demo/.trefoil-demo" "$folder/piped/demo/result/earlier"
 timeout 300 bash -e "$folder/commands" "$folder/piped" >"$folder/plain" 2>&1
 result $? "piped: README's study and a demo run"

@@ -1,6 +1,6 @@
 /*
  * Noise made ahead: parties/store/store_ahead.c, parties/server/round_ahead.c and ahead.c. A block
- * is used by one session, where all three have it, and is nowhere on a disk then.
+ * is used by one session, if all three have it, and is on no disk by then.
  */
 #include "tests/support_stores.h"
 

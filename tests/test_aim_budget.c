@@ -1,4 +1,4 @@
-/* aim/budget and base/random: conversions to ten digits, a ledger that never gives, lattices. */
+/* aim/budget and base/random: conversions to ten digits, a ledger never exceeded, lattices. */
 #include "tests/support_cmocka.h"
 
 #include "aim/budget.h"

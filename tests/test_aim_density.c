@@ -1,4 +1,4 @@
-/* aim/table/density and step, against sums over every number and against numbers drawn. */
+/* aim/table/density and step, against sums over every number and against drawn numbers. */
 #include "tests/support_cmocka.h"
 
 #include "aim/table/density.h"

@@ -1,5 +1,5 @@
 /*
- * aim/sample, base/random, and what is drawn by them: frequencies by chi-square, moments and tails.
+ * aim/sample, base/random, and what they draw: frequencies by chi-square, moments and tails.
  * Each statistic is also run on a sampler that is wrong on purpose, which it must find.
  * TREFOIL_LONG=1 draws twenty times as many.
  */

@@ -191,7 +191,7 @@ TEST(evaluation_warns_and_compares)
     domain_free(&other);
     TREFOIL(&a, &g, "eval", g.s.path, g.real, g.rows, "--model", g.model);
     assert_int_equal(a.code, EXIT_CONFIG);
-    support_says(a.err, "is a model of another domain than the study's");
+    support_says(a.err, "is a model whose domain is not the study's");
     TREFOIL(&a, &g, "eval", g.s.path, g.real);
     assert_int_equal(a.code, EXIT_USAGE);
 }

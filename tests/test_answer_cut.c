@@ -1,6 +1,6 @@
 /*
- * What a condition that takes some codes of a group leaves open (aim/answer_cut.c): against sums
- * over all combinations of codes, and by how often intervals hold what was drawn.
+ * What remains uncertain if a condition takes only some codes of a group (aim/answer_cut.c):
+ * against sums over all combinations of codes, and by how often intervals hold what was drawn.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * aim/association: the figures against rows written out one by one, their errors against noise that
- * is drawn.
+ * aim/association: the figures against rows written out one by one, their errors against drawn
+ * noise.
  */
 #include "tests/support_cmocka.h"
 

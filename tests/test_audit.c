@@ -1,10 +1,10 @@
 /*
- * An audit of the privacy that is promised: runs of a small study on two tables that differ in one
- * row, what the servers open, and how well it tells the tables apart. The loss that can be shown
- * with near certainty must stay below the promise; with half the noise, with noise that is used
- * twice, and with estimates above their bound it must not, or the audit would see nothing. The same
- * of a copula, whose promise is what the engine charges; and of tables that differ in a person, who
- * has 50 rows at 10 owners: bounded they are one row's, and without that they must not be.
+ * An audit of the promised privacy: runs of a small study on two tables that differ in one row,
+ * what the servers open, and how well it tells the tables apart. The loss that can be shown with
+ * near certainty must stay below the promise; with half the noise, with noise used twice, and with
+ * estimates above their bound it must not, or the audit would see nothing. The same for a copula,
+ * whose promise is what the engine charges; and for tables that differ in a person, who has 50 rows
+ * at 10 owners: with the bound they must look like one row, and without it they must not.
  * TREFOIL_LONG=1 takes ten times the runs.
  */
 #include "tests/support_cmocka.h"

@@ -1,6 +1,6 @@
 /*
- * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or written
- * anew without a check of one or of all three noticing.
+ * parties/audit/audit.c, audit_file.c and audit_compare.c: a log cannot be altered, cut or
+ * rewritten unless a check of one log, or of all three, notices.
  */
 #include "tests/support_cmocka.h"
 
@@ -511,7 +511,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 2, stdout, &log), ERR_DATA);
     assert_non_null(
-        strstr(said, "servers 0 and 1 tell different things of NOISY_MARGINAL in round 3"));
+        strstr(said, "servers 0 and 1 tell different things about NOISY_MARGINAL in round 3"));
     said[0] = '\0';
     assert_int_equal(audit_compare(f, 3, stdout, &log), ERR_DATA);
     assert_non_null(strstr(said, "logs 1 and 3 are of different studies or servers"));

@@ -1,4 +1,4 @@
-/* bench/: how rows are dealt to clients, invented tables, and trees. */
+/* bench/: how rows are dealt to clients; invented tables; trees. */
 #include "tests/support_cmocka.h"
 #include "tests/support_stage.h"
 

@@ -1,4 +1,4 @@
-/* bench/flaim: FLAIM beside Algorithm 1 as it stands in the paper, its budget and its bytes. */
+/* bench/flaim: FLAIM against Algorithm 1 as the paper has it, its budget and its bytes. */
 #include "tests/support_cmocka.h"
 #include "tests/support_stage.h"
 

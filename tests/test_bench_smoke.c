@@ -1,6 +1,6 @@
 /*
  * Each program of bench/ runs here in its smoke form, which takes seconds, on an invented table;
- * then every key that its JSON is to have is looked up. A program of bench/ without a line here
+ * then every key that its JSON must have is looked up. A program of bench/ without a line here
  * fails the last test.
  */
 #include "tests/support_cmocka.h"

@@ -1,9 +1,9 @@
 /*
- * A study in real processes, of whose servers one departs from the protocol: with security: abort
- * the two others open nothing that is wrong. Who notices says so, the run ends with an exit code of
- * its own, and nobody goes on before the operators have said that they may. That server is a child
- * of this program, in which the functions are wrapped that it abuses (Makefile). `make test` has
- * some of the attacks, TREFOIL_LONG=1 all of them.
+ * A study in real processes, one of whose servers departs from the protocol: with security: abort
+ * the two others open nothing that is wrong. A server that notices says so, the run ends with an
+ * exit code of its own, and no server goes on before its operator says that it may. The cheat is a
+ * child of this program, in which the functions that it abuses are wrapped (Makefile). `make test`
+ * has some of the attacks, TREFOIL_LONG=1 all of them.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_scene.h"
@@ -413,7 +413,7 @@ static void attack(const struct attack *a)
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     /* nobody goes on before the operators of those who noticed have said so */
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
-    assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
+    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
     if (a == attacks) {
         resume_all(&c, a->cheat);
@@ -459,7 +459,7 @@ static const struct departure {
     bool quick;
 } departures[] = {
     {"it leaves after a coin", {.place = COIN_OF_CHECK}, "trying again", 0, ALL, ALL, 0, true},
-    {"too often", {.place = COIN_OF_CHECK}, "too many checks were left", 5, 0, 0, 255, false},
+    {"too often", {.place = COIN_OF_CHECK}, "too many checks were broken off", 5, 0, 0, 255, false},
     {"a replayed round", {.place = MEASUREMENT}, "trying again", 0, ALL, ALL + 1, 0, false},
     {"a false index", {.place = STATEMENT}, "have different indices", 3, 2, 3, 0, true},
     {"a foreign debit", {.place = LEDGER}, "has not prepared", 3, 0, 0, 0, false},
@@ -518,8 +518,8 @@ static void ask_differently(bool hastily)
     expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
     expect_lies(&c, LIAR, "lane 1");
     if (hastily)
-        assert_true(support_contains(file(&c, "server%u.log", 0), "no failure of a check") ||
-                    support_contains(file(&c, "server%u.log", OTHER), "no failure of a check"));
+        assert_true(support_contains(file(&c, "server%u.log", 0), "so no check failed") ||
+                    support_contains(file(&c, "server%u.log", OTHER), "so no check failed"));
     else
         assert_true(support_contains(file(&c, "run0.log"), "has another request"));
     expect_lines(&c, LIAR, NET_OTHER, 3, 3, false);

@@ -1,6 +1,6 @@
 /*
- * mpc/check.h among three who follow the protocol: what is opened is what is opened without a
- * check, in six rounds more; all that is sent is masked.
+ * mpc/check.h among three servers that follow the protocol: they open what they open without a
+ * check, in six more rounds; all that is sent is masked.
  */
 #include "tests/support_cmocka.h"
 

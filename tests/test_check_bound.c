@@ -1,7 +1,7 @@
 /*
- * mpc/check.h: the log of a check has a bound, however long the vectors are. What is computed on
- * is cut into moves that note at most three quarters of the limit, and the move that passes it is
- * followed by a flush.
+ * mpc/check.h: the log of a check has a bound, however long the vectors are. They are cut into
+ * moves that note at most three quarters of the limit, and the move that passes it is followed by a
+ * flush.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
  * Coins of mpc/check.h: a server that corrects an error once it knows a coin is noticed by what
- * comes next, and nobody knows a coin while it can still correct what that judges.
+ * comes next, and nobody knows a coin while they can still correct what that coin judges.
  */
 #include "tests/support_cmocka.h"
 

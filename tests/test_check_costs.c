@@ -1,6 +1,6 @@
 /*
- * What moves send and how often, beside the same without a check: all but the flush that proves
- * them, whose costs are in tests/test_check_flush.c.
+ * What moves send and how often, compared with the same without a check: all except the flush that
+ * proves them, whose costs are in tests/test_check_flush.c.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,7 +1,7 @@
 /*
  * Studies of counts under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
- * a selection and a measurement. What is right is opened, in the rounds that are stated; whatever
- * word a server alters, the two others open that or nothing.
+ * a selection and a measurement. The right values are opened, in the stated number of rounds;
+ * whatever word a server alters, the two others open those values or nothing.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * mpc/check.h: a flush sends what its definition in docs/protocols.md says, at the cost that is
- * stated. Relations are in the clear here, and coins are made of what the servers sent.
+ * mpc/check.h: a flush sends what its definition in docs/protocols.md says, at the stated cost.
+ * Relations are in the clear here, and coins are computed from what the servers sent.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,5 +1,6 @@
 /*
- * mpc/check.h on several lanes: each proves what it computed, and all have before one value opens.
+ * mpc/check.h on several lanes: each proves what it computed, and all have done so before any value
+ * opens.
  */
 #include "tests/support_cmocka.h"
 

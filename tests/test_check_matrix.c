@@ -1,6 +1,6 @@
 /*
- * mpc/check_matrix.h: claims of matrix products against their definition in plain numbers, and what
- * they find.
+ * mpc/check_matrix.h: claims of matrix products against their definition in plain numbers, and the
+ * errors they find.
  */
 #include "tests/support_cmocka.h"
 

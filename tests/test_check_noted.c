@@ -1,6 +1,6 @@
 /*
- * Everything that a protocol notes under a check holds, relation by relation, in the clear; and so
- * many are noted as a naive count says.
+ * Everything that a protocol notes under a check holds, relation by relation, in the clear; and as
+ * many relations are noted as a naive count says.
  */
 #include "tests/support_cmocka.h"
 

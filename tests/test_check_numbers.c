@@ -1,6 +1,6 @@
 /*
- * mpc/check_numbers.h: what is noted of numbers is there again, relation by relation, however it
- * was cut into records.
+ * mpc/check_numbers.h: what is noted of numbers comes back, relation by relation, however it was
+ * cut into records.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * Counts of records under mpc/check.h: what they are without, whatever the batches; what a server
- * alters is opened by nobody; and what it costs.
+ * Counts of records under mpc/check.h: they equal those without it, whatever the batches; nobody
+ * opens what a server alters; and what it costs.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * Relations of numbers under mpc/check.h: what is right is accepted whatever its length, what a
- * server alters is opened by nobody.
+ * Relations of numbers under mpc/check.h: correct ones are accepted whatever their length, and
+ * nobody opens what a server alters.
  */
 #include "tests/support_cmocka.h"
 

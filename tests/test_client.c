@@ -1,6 +1,6 @@
 /*
- * parties/exchange/client.c against three gates that the test itself answers: results that differ
- * are noticed, a refusal is the only thing that is said, and the servers hear that the run's
+ * parties/exchange/client.c against three gates whose answers come from the test: results that
+ * differ are noticed, a refusal is the only thing that is said, and the servers hear that the run's
  * program lives.
  */
 #include "tests/support_cmocka.h"

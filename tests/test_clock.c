@@ -2,7 +2,7 @@
  * Wall clocks that jump, with real processes (FAULT_CLOCK of tests/preload_fault.c): nothing that
  * is computed follows them, so a study goes on and its servers agree; what does follow them (the
  * last day of a key, until when uploads are taken, how long they are kept) is said in words, and is
- * as it was when the clock is right again.
+ * as before once the clock is right again.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 /*
- * What owners are told of their columns before they send anything (parties/owner/columns.c), and
- * how far reading a table is (parties/display/progress.c).
+ * What owners are told about their columns before they send anything (parties/owner/columns.c), and
+ * how far the reading of a table has got (parties/display/progress.c).
  */
 #include "tests/support_cmocka.h"
 

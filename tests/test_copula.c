@@ -1,5 +1,5 @@
 /*
- * aim/: forms and what one row can move of them; the copula's numbers against integrals, and its
+ * aim/: forms and how far one row can move them; the copula's numbers against integrals, and its
  * rows; trefoil aim with method: copula.
  */
 #include "tests/support_cmocka.h"
@@ -1021,7 +1021,7 @@ static enum study_method advised(size_t i)
     return advice.better;
 }
 
-/* Of what was measured, nine of ten; in the tenth (body, fine) AIM is better by .012 of accuracy. */
+/* Of what was measured, nine of ten; in the tenth (body, fine) AIM is better by .012. */
 TEST(the_better_method_is_advised)
 {
     const size_t all = sizeof measured / sizeof *measured;

@@ -1,12 +1,12 @@
 /*
  * A whole study with real processes, of which one or two are killed, or their disk fails, at every
- * step that leaves the disk different (tests/preload_fault.c); they are started again, and the run
- * ends. Then: every round was debited once, what was released is what all three servers have
- * stored, no upload is lost, ledgers are equal, audit logs hold together; and each fault took one
- * attempt at one round, so that no round came near to being lost.
+ * step that changes the disk (tests/preload_fault.c); they are started again, and the run ends.
+ * Then: every round was debited once, what was released is what all three servers have stored, no
+ * upload is lost, ledgers are equal, audit logs hold together; and each fault took one attempt at
+ * one round, so that no round came near to being lost.
  *
- * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. Studies whose
- * servers prove what they compute are played as well, copulas, and runs that find noise made ahead.
+ * `make test` takes some of the steps, TREFOIL_LONG=1 all of them, with pairs. It also plays
+ * studies whose servers prove what they compute, copulas, and runs that find noise made ahead.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,5 @@
 /*
- * Servers as real processes, attacked by people with valid keys: what they can take of them is
- * bounded.
+ * Servers as real processes, attacked by people with valid keys: what these can use up is bounded.
  */
 #include "tests/support_cmocka.h"
 

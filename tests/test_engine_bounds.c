@@ -1,5 +1,5 @@
 /*
- * What engines and uploads keep to: owners that send what they should not, requests outside the
+ * The bounds of engines and uploads: owners that send what they should not, requests outside the
  * study, a round again.
  */
 #include "tests/support_cmocka.h"

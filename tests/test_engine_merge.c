@@ -1,6 +1,6 @@
 /*
- * parties/server/engine_merge.c: requests that merge codes open what the plaintext backend does of
- * merged cells with the same noise, whatever the data, the score and the security, and however
+ * parties/server/engine_merge.c: requests that merge codes open what the plaintext backend opens
+ * for merged cells with the same noise, whatever the data, the score and the security, and however
  * merges change from one request to the next. How large merged cells can be, by a plain loop.
  */
 #include "tests/support_cmocka.h"

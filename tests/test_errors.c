@@ -1,4 +1,4 @@
-/* aim/errors: refits tell the noise of a model, held-back marginals and bins tell the rest. */
+/* aim/errors: refits show the noise of a model, held-back marginals and bins show the rest. */
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 

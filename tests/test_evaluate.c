@@ -1,5 +1,5 @@
 /*
- * aim/evaluate, aim/rows_answer, aim/evaluate_answers: what `trefoil eval` tells, against twins
+ * aim/evaluate, aim/rows_answer, aim/evaluate_answers: what `trefoil eval` reports, against twins
  * that go through rows one by one.
  */
 #include "tests/support_cmocka.h"

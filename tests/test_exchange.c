@@ -1,6 +1,6 @@
 /*
- * parties/exchange: what one party reads of another's. Whatever does not fit is refused, in words
- * where people read them, and is never taken for something else.
+ * parties/exchange: what one party reads from another. Whatever does not fit is refused, in words
+ * where people read them, and is never mistaken for something else.
  */
 #include "tests/support_cmocka.h"
 

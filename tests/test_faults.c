@@ -1,4 +1,4 @@
-/* Fail everything once in each command: it leaves whole files or none, and says why. */
+/* Makes everything fail once in each command: it leaves whole files or none, and says why. */
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"

@@ -1,7 +1,7 @@
 /*
- * Fail everything once in each process of a study: each allocation, write, sync, call to ZeroMQ,
- * SQLite and the rest, at a server, an owner or the analyst. What a server acknowledged it still
- * has after that, and what it lacks can be sent again.
+ * Makes everything fail once in each process of a study: each allocation, write, sync, call to
+ * ZeroMQ, SQLite and the rest, at a server, an owner or the analyst. After that a server still has
+ * what it acknowledged, and what it lacks can be sent again.
  */
 #include "tests/support_cmocka.h"
 

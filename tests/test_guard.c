@@ -1,6 +1,6 @@
 /*
- * A server's guard (parties/server/guard.h): checks that a lying server leaves are counted on disk,
- * one that fails is remembered, and then the server takes no part until its operator says so.
+ * A server's guard (parties/server/guard.h): checks that a lying server abandons are counted on
+ * disk, one that fails is remembered, and then the server takes no part until its operator says so.
  */
 #include "tests/support_stores.h"
 
@@ -110,7 +110,7 @@ TEST(tries_are_counted_on_disk)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 0, STORE_GUARD_TRIES + 1, STORE_GUARD_TRIES, false);
     assert_int_equal(guard_allows(&w.guard[0], &log), ERR_REFUSED);
-    assert_non_null(strstr(words, "since too many checks were left before they ended"));
+    assert_non_null(strstr(words, "because too many checks were broken off before they ended"));
     watch_free(&w);
 }
 
@@ -203,7 +203,7 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
     expect(&w, 1, 1, 1, true);
     assert_int_equal(guard_allows(&w.guard[1], &log), ERR_CHEAT);
-    assert_non_null(strstr(words, "since a check failed: another server departs"));
+    assert_non_null(strstr(words, "because a check failed: another server departs"));
     assert_non_null(strstr(words, "trefoil recover STUDY --key KEY --folder FOLDER --resume"));
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
     assert_true(before.failed && before.begun == 1 && before.tries == 1);
@@ -438,8 +438,7 @@ TEST(a_server_that_stopped_serves_no_run)
     expect_health(status, " 200 ", "ok");
     assert_int_equal(run_study(&s), 7);
     expect_health(status, " 503 ", "a check failed: this server takes part in no run");
-    assert_true(
-        support_contains(support_path(&s, "run.log"), "takes no part in the study any more"));
+    assert_true(support_contains(support_path(&s, "run.log"), "no longer takes part in the study"));
     assert_int_equal(resume(&s, 2), 1); /* it runs */
     assert_int_equal(support_stop(&server[2]), 0);
     unlink(support_path(&s, "server2.log"));

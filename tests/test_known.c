@@ -1,6 +1,6 @@
 /*
- * trefoil refit --known: the model has what is published, against proportional fitting of the
- * whole joint distribution; margins that contradict each other or the noisy counts are refused.
+ * trefoil refit --known: the model agrees with what is published, against proportional fitting of
+ * the whole joint distribution; margins that contradict each other or the noisy counts are refused.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"

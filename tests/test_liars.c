@@ -1,6 +1,6 @@
 /*
- * A server that lies in what servers tell each other before they compute: of different uploads to
- * its two neighbours.
+ * A server that lies in what servers tell each other before they compute: it tells its two
+ * neighbours of different uploads.
  */
 #include "tests/support_stores.h"
 

@@ -1,4 +1,4 @@
-/* tests/test_link.h - tables of several owners, shared out, and what is known of them in clear. */
+/* tests/test_link.h - tables of several owners, in the clear and as shares. */
 #ifndef TREFOIL_TESTS_TEST_LINK_H
 #define TREFOIL_TESTS_TEST_LINK_H
 
@@ -28,7 +28,7 @@ static inline void tables_free(struct tables *t)
         memory_free(&t->row[o]);
 }
 
-/* As owners sort: invalid rows last, those of a key as they came. */
+/* As owners sort: invalid rows last. Rows of a key are in the order of their columns. */
 static inline int by_key(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
@@ -37,7 +37,7 @@ static inline int by_key(const void *x, const void *y)
                                 : (a->columns > b->columns) - (a->columns < b->columns);
 }
 
-/* n rows with keys of a few values, spread over all 64 bits; one of eight is invalid. */
+/* n rows with keys of a few values, spread over all 64 bits; one in eight is invalid. */
 static inline void tables_fill(struct tables *t, size_t owner, size_t n, unsigned columns,
                                uint64_t keys, uint64_t *state)
 {

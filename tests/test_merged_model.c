@@ -1,6 +1,6 @@
 /*
- * A model of which codes are merged (aim/model_groups.c), against one that enumerates all
- * combinations of codes: the distribution over groups, times the shares of codes.
+ * A model with merged codes (aim/model_groups.c), against one that enumerates all combinations of
+ * codes: the distribution over groups, times the shares of codes.
  */
 #include "tests/support_cmocka.h"
 

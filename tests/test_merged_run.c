@@ -1,4 +1,4 @@
-/* Runs that merge codes of few rows: what they ask, their files, the commands that read these. */
+/* Runs that merge codes with few rows: what they ask, their files, the commands that read these. */
 #include "tests/support_cmocka.h"
 
 #include "aim/loop.h"

@@ -1,4 +1,4 @@
-/* aim/model_shares.c: what codes have of a group, against integrals and draws by rejection. */
+/* aim/model_shares.c: each code's share of its group, against integrals and draws by rejection. */
 #include "tests/support_cmocka.h"
 
 #include "aim/model_private.h"

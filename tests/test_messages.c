@@ -307,11 +307,13 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     /* the owner is told that the disk is to blame, and not its words */
     say_upload(&w[first], c, 1);
     assert_int_equal(support_caller_hear(&w[first].at[1]), ERR_AUTH);
-    assert_string_equal(w[first].at[1].reply.text,
-                        "the server could not store the upload; its operator should see its log");
+    assert_string_equal(
+        w[first].at[1].reply.text,
+        "the server could not store the upload; its operator should look at its log");
     assert_int_equal(say_part(&w[first], 0, w[first].part[1].vector.data, 5), ERR_AUTH);
-    assert_string_equal(w[first].at[1].reply.text,
-                        "the server could not store the upload; its operator should see its log");
+    assert_string_equal(
+        w[first].at[1].reply.text,
+        "the server could not store the upload; its operator should look at its log");
     for (unsigned i = 0; i < OWNERS; i++) {
         for (unsigned k = 1; k < STUDY_SERVERS; k++)
             assert_int_equal(withdraw(&w[i], c, k), ERR_OK);

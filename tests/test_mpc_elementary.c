@@ -1,6 +1,6 @@
 /*
- * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are made anew
- * at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
+ * mpc/: points of the circle, leading ones, roots and elementary functions. Constants are computed
+ * anew at 320 bits, and errors are measured against them: a long double is too short to tell 2^-60.
  */
 #include "tests/support_call.h"
 #include "tests/support_cmocka.h"

@@ -1,7 +1,6 @@
 /*
- * What mpc/move.h promises of every protocol: both holders of a component hold the same words,
- * lanes past the end included; and a test can alter any word that leaves, which what comes out
- * shows.
+ * What mpc/move.h promises for every protocol: both holders of a component hold the same words,
+ * lanes past the end included; and a test can alter any word that leaves, as the results show.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,7 +1,7 @@
 /*
  * What a server receives in every protocol: uniform whatever the inputs are, and no word twice.
  *
- * Each protocol runs on inputs that are all 0, all ones and random; all that comes in (but for
+ * Each protocol runs on inputs that are all 0, all ones and random; all that comes in (except
  * opened values) is recorded. Chi-square on the 256 values of each of the 8 bytes of a word, high
  * ones included, and between two inputs. A mask that is used twice on the same input sends the same
  * word twice. Two mutants show that the test can fail: a PRG that starts again, and zero shares

@@ -265,7 +265,7 @@ TEST(an_upload_to_servers_that_cheat)
     } cases[] = {
         {0, NONE, ERR_OK, ""},
         {0, SHORT, ERR_FORMAT,
-         "server 0 (s0): its answer does not fit; see that it has this study"},
+         "server 0 (s0): its answer does not fit; check that it has this study"},
         {1, LONG, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
         {0, NO_ANSWER, ERR_MISMATCH, "server 0 (s0): "},
         {0, FORGED, ERR_AUTH, "server 0 (s0) has not signed this"},
@@ -367,7 +367,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
          " that its privacy ledger had 5 debits; now it signs that it has 3;"},
         {REWRITTEN, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 9; an old copy"},
         {OTHER_END, ERR_MISMATCH, " had 5 debits; now it signs another ledger, of 5; an old copy"},
-        {HEAD_FORGED, ERR_AUTH, "server 1 (s1): it did not sign what it says of its ledger"},
+        {HEAD_FORGED, ERR_AUTH, "server 1 (s1): it did not sign what it says about its ledger"},
         {HEAD_CUT, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
         {OTHER_QUESTION, ERR_FORMAT, "server 1 (s1): its answer does not fit"},
         {GROWN, ERR_OK, ""},

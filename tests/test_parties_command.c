@@ -206,7 +206,7 @@ TEST(the_version_is_told)
     TREFOIL(&o, "--version");
     assert_int_equal(o.code, EXIT_OK);
     support_says(o.out, "trefoil " TREFOIL_VERSION "\n");
-    support_says(o.out, "built by ");
+    support_says(o.out, "built with ");
     support_says(o.out, "libsodium ");
 }
 
@@ -426,7 +426,7 @@ TEST(keygen_explains_mistakes)
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "a", "--until", "2020-01-01");
     assert_int_equal(o.code, EXIT_USAGE);
-    support_says(o.err, "a day to come");
+    support_says(o.err, "a day in the future");
     TREFOIL(&o, "keygen", "a", "--until", "soon");
     assert_int_equal(o.code, EXIT_USAGE);
     TREFOIL(&o, "keygen", "--show", "a", "--renew", "b");

@@ -239,7 +239,7 @@ TEST(whose_rows_are_counted)
     write_page(&g, g.folder, NULL);
     expect(&g, "3 owners could bring records: o0, o1 and o2. The rows of 2 of them were counted, "
                "from round 2 on those of 3; what was measured before an owner joined is scaled to "
-               "the rows of the end. Three servers");
+               "the final number of rows. Three servers");
     expect(&g, g.rows);
     expect(&g, "the band does not cover how the others' rows differ");
     stage_free(&g);
@@ -261,8 +261,8 @@ TEST(published_margins_are_named)
     g.knowns = 2;
     write_result(&g);
     write_page(&g, g.folder, NULL);
-    expect(&g, "The model was given 2 published margins, which it has exactly and no budget was "
-               "spent on: sex; died.</p>");
+    expect(&g, "The model was given 2 published margins, which it matches exactly and on which no "
+               "budget was spent: sex; died.</p>");
 }
 
 /*
@@ -333,7 +333,7 @@ TEST(it_is_made_of_opened_values_alone)
 TEST(damaged_files_are_refused)
 {
     static const char names[] = "measurements.json: measurements[0].attributes ",
-                      other[] = "is not of study test";
+                      other[] = "does not belong to study test";
     static const struct {
         const char *file, *find, *put;
         enum err e;
@@ -447,7 +447,7 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     g.s.study->enforce_person = true;
     write_page(&g, g.folder, NULL);
     expect(&g, "for adding or removing all rows of any one person");
-    expect(&g, "no more than 1 counted: the servers saw to that, whatever owners sent");
+    expect(&g, "no more than 1 counted: the servers made sure of that, whatever owners sent");
     expect_not(&g, "It holds for people");
 }
 
@@ -592,7 +592,7 @@ TEST(bins_are_drawn_to_their_width)
     expect(&g, ">missing</text>");
     expect(&g, "rows a value</text>");
     expect_not(&g, "drawn shorter");
-    expect(&g, "Inside bins rows have any numbers, by a density that is assumed");
+    expect(&g, "Inside bins rows have any numbers, with an assumed density");
 }
 
 TEST(bins_that_would_leave_no_room_are_drawn_otherwise)
@@ -803,14 +803,14 @@ TEST(what_has_no_room_is_left_out_and_said)
                  "  - {name: c%u, kind: categorical, values: [a, b]}\n", i);
     stage_new(&g, &o);
     write_page(&g, g.folder, NULL);
-    expect(&g, "Of 100 marginals, the 30 of the worst fit beside their noise:");
+    expect(&g, "Of 100 marginals, the 30 with the worst fit beside their noise:");
     expect(&g, "<details><summary>All 100, in the order in which they were measured</summary>");
     assert_int_equal(count_of(text_of(&g), "<tr><td class=\"n hide\">"), 30 + 100);
-    expect(&g, "The matrix has the 30 attributes of most measured pairs; 10 are left out.");
+    expect(&g, "The matrix has the 30 attributes with the most measured pairs; 10 are left out.");
     assert_int_equal(count_of(text_of(&g), "<title>c"), 30 * 29 / 2);
     assert_int_equal(count_of(text_of(&g), " (across) and "), 12);
-    expect(&g, " pairs the 12 strongest are drawn.");
-    expect(&g, " more measured pairs are weaker, and left out.");
+    expect(&g, " pairs, the 12 strongest are drawn.");
+    expect(&g, " weaker measured pairs are left out.");
     expect(&g, "2 rounds a bar</text>");
     assert_int_equal(count_of(text_of(&g), "<rect class=\"select\""), 1 + 30 + 1); /* and the key */
     assert_true(g.page.size < 400000);
@@ -855,7 +855,7 @@ TEST(files_that_do_not_go_together_are_refused)
     stage_new(&g, &o);
     stage_new(&h, &two);
     assert_int_equal(report_write(g.folder, h.s.study, NULL, &log), ERR_MISMATCH);
-    assert_non_null(strstr(text, "is not of study test"));
+    assert_non_null(strstr(text, "does not belong to study test"));
     copy_file(g.folder, h.folder, "measurements.json");
     text[0] = '\0';
     assert_int_equal(report_write(h.folder, h.s.study, NULL, &log), ERR_FORMAT);

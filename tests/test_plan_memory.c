@@ -1,6 +1,6 @@
 /*
- * What `trefoil plan` says of the analyst's memory against what `trefoil run` takes, for studies of
- * different size.
+ * What `trefoil plan` says about the analyst's memory against what `trefoil run` takes, for studies
+ * of different sizes.
  */
 #include "tests/support_scene.h"
 

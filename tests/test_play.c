@@ -1,10 +1,10 @@
 /*
- * parties/server/play.c at three servers of one process. One that departs from what binds a round:
+ * parties/server/play.c at three servers of one process. If one departs from what binds a round,
  * the two others refuse, say which server it was and in what it differs, open nothing and pay
  * nothing. (Servers are assumed to follow the protocol; this is about one that was altered,
- * restored, or runs something else.) A round that crashes left at different steps opens what it
- * would have opened without them. And one that asks for a bound round again and again, in whatever
- * way it departs, gets one index from two servers that have it, and a few from two that have not.
+ * restored, or runs something else.) A round left at different steps by crashes opens what it would
+ * have opened without them. And a server that asks for a bound round again and again, however it
+ * departs, gets one index from two servers that have it, and a few from two that do not.
  */
 #include "tests/support_cmocka.h"
 
@@ -786,12 +786,12 @@ static const struct ruin {
     const char *says, *others_say; /* of ERR_LOST all say the same: "server N ", and this */
     enum cheat cheat;
 } ruins[] = {
-    {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST, "has its noise no more", NULL,
+    {"bound", "bound", "UPDATE rounds SET standing = 2", ERR_LOST, "no longer has its noise", NULL,
      0},
-    {"bound", "bound", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
-    {"bound", "index", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
-    {"bound", "opened", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
-    {"index", "bound", "DELETE FROM noise", ERR_LOST, "has its noise no more", NULL, 0},
+    {"bound", "bound", "DELETE FROM noise", ERR_LOST, "no longer has its noise", NULL, 0},
+    {"bound", "index", "DELETE FROM noise", ERR_LOST, "no longer has its noise", NULL, 0},
+    {"bound", "opened", "DELETE FROM noise", ERR_LOST, "no longer has its noise", NULL, 0},
+    {"index", "bound", "DELETE FROM noise", ERR_LOST, "no longer has its noise", NULL, 0},
     {"index", "index", "UPDATE rounds SET attempts = 8", ERR_LOST, "has tried it as often as it",
      NULL, 0},
     {"bound", "opened", "UPDATE rounds SET attempts = 9", ERR_LOST, "has tried it as often as it",
@@ -801,7 +801,7 @@ static const struct ruin {
     {"index", "opened", "PRAGMA user_version", ERR_LOST, "holds other uploads now", NULL,
      OTHER_UPLOADS},
     {"bound", "bound", "UPDATE rounds SET request = zeroblob(32)", ERR_REFUSED,
-     "round 0 of this run is bound to another request, for ever", "refuses", 0},
+     "round 0 of this run is bound to another request for ever", "refuses", 0},
     {"index", "index", "UPDATE rounds SET selected = 999", ERR_MISMATCH,
      "what round 0 selected is not among its candidates", "refuses", 0},
     {"opened", "index", "UPDATE rounds SET selected = (selected + 1) % 2", ERR_MISMATCH,

@@ -139,8 +139,8 @@ TEST(records_are_counted_with_counts)
             expect_code(support_run(file(&c, "share%u.log", i), 30, a), 0,
                         file(&c, "share%u.log", i));
             assert_true(support_contains(file(&c, "share%u.log", i),
-                                         strcmp(as[k][i], "records") == 0 ? "are sent as records"
-                                                                          : "are sent as counts"));
+                                         strcmp(as[k][i], "records") == 0 ? "sent as records"
+                                                                          : "sent as counts"));
         }
         assert_int_equal(run_study(&c, "a.key", 0), 0);
         check_measurements(&c, file(&c, "out%u/measurements.json", 0),

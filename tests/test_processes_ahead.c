@@ -1,6 +1,6 @@
 /*
- * Noise made ahead by real servers: a run that finds it takes it, and comes out as any other; a
- * request ends its making at once; a server that is killed meanwhile costs nothing.
+ * Noise made ahead by real servers: a run that finds it uses it, and comes out like any other; a
+ * request stops its making at once; a server that is killed meanwhile costs nothing.
  */
 #include "tests/support_scene.h"
 
@@ -146,7 +146,7 @@ TEST(one_server_may_have_it_off)
     unlink(file(&c, "server1.log"));
     c.s.ahead[1] = 0;
     start_server(&c, 1, c.s.path);
-    assert_true(support_wait_for(file(&c, "server0.log"), "none is made, since a server", 20));
+    assert_true(support_wait_for(file(&c, "server0.log"), "none is made, because a server", 20));
     share_everything(&c);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
     check_audit(&c, 3, 4);

@@ -137,8 +137,8 @@ TEST(owners_are_linked_also_after_a_server_was_killed)
     assert_true(fabs(rows - (double)expected) <
                 6.5 * json_number_value(json_object_get(linked, "sigma")));
     assert_true(support_contains(file(&c, "out/report.html"), "a first look showed about"));
-    assert_true(
-        support_contains(file(&c, "out/report.html"), "servers saw to that, whatever owners sent"));
+    assert_true(support_contains(file(&c, "out/report.html"),
+                                 "servers made sure of that, whatever owners sent"));
     assert_true(support_contains(file(&c, "out.log"), "for all rows of one person"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 10);
     check_logs(&c);
@@ -177,7 +177,7 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
         expect_code(run_study(&c, "a.key", 0), 6, file(&c, "run%u.log", 0));
         assert_true(support_contains(file(&c, "run%u.log", 0),
                                      "asks for at least 90 linked rows (min_linked)"));
-        assert_true(support_contains(file(&c, "run%u.log", 0), "Of the budget 1.7 % was spent"));
+        assert_true(support_contains(file(&c, "run%u.log", 0), "1.7 % of the budget was spent"));
         assert_true(support_contains(file(&c, "run%u.log", 0),
                                      again ? "if less than 3 runs" : "look 1 of 3"));
         check_logs(&c);

@@ -254,7 +254,8 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     expect_code(support_wait(start_run(&c, "again", text), 60), 0, file(&c, "again.log"));
     run = start_run(&c, "again", "--continue=000102030405060708090a0b0c0d0e0f");
     expect_code(support_wait(run, 30), 3, file(&c, "again.log"));
-    assert_true(support_contains(file(&c, "again.log"), "of another run than --continue names"));
+    assert_true(support_contains(file(&c, "again.log"),
+                                 "to another run than the one that --continue names"));
     /* and once more, when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
     assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
@@ -315,7 +316,7 @@ TEST(a_restored_server_is_refused_and_recovers)
     /* nothing to do for a server that has all */
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
-    assert_true(support_contains(file(&c, "recover.log"), "nothing is lacking"));
+    assert_true(support_contains(file(&c, "recover.log"), "nothing is missing"));
     copy_folder(&c, "backup", "server1");
     restart_server(&c, 1);
     expect_code(recover(&c, 1), 1, file(&c, "recover.log")); /* it runs */

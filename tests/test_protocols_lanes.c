@@ -1,4 +1,4 @@
-/* protocols/ on many lanes: the same sums as on one, for the same openings in the same rounds. */
+/* protocols/ on many lanes: the same sums as on one, with the same openings in the same rounds. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"

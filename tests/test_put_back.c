@@ -1,7 +1,7 @@
 /*
- * All three servers' folders put back from one copy: no server can notice, and so whoever has seen
- * their ledgers does (parties/exchange/witness.h), by what is kept in the run's folder, beside each
- * key, or given to trefoil audit.
+ * All three servers' folders put back from one copy: no server can notice, but whoever has seen
+ * their ledgers does (parties/exchange/witness.h), from what is kept in the run's folder, beside
+ * each key, or given to trefoil audit.
  */
 #include "tests/support_cmocka.h"
 

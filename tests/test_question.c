@@ -1,4 +1,4 @@
-/* aim/question: what is a question, and what is said of what is none, with the place. */
+/* aim/question: what is a question, and what is said about text that is none, with the place. */
 #include "tests/support_cmocka.h"
 
 #include "aim/question/question.h"
@@ -48,10 +48,9 @@ static const struct wrong {
     {"SELECT !AVERAGE(Age) FROM t", "there is no aggregate AVERAGE"},
     {"SELECT !medain(Age) FROM t", "did you mean MEDIAN?"},
     {"SELECT AVG(!Agee) FROM t", "there is no column \"Agee\"; did you mean \"Age\"?"},
-    {"SELECT AVG(!pm2.5) FROM t",
-     "no column \"pm2\"; if PM2.5 is meant, it stands in double quotes"},
+    {"SELECT AVG(!pm2.5) FROM t", "no column \"pm2\"; if PM2.5 is meant, put it in double quotes"},
     {"SELECT AVG(!\"age\") FROM t", "did you mean \"Age\"?"},
-    {"SELECT AVG(!'Age') FROM t", "columns stand in double quotes"},
+    {"SELECT AVG(!'Age') FROM t", "put columns in double quotes"},
     {"SELECT AVG(!sex) FROM t", "sex has labels: COUNT and MODE"},
     {"SELECT COUNT(!DISTINCT sex) FROM t", "DISTINCT is not answered"},
     {"SELECT AVG(Age) !+ 1 FROM t", "arithmetic is not done here"},
@@ -72,7 +71,7 @@ static const struct wrong {
     {"SELECT COUNT(*) FROM t WHERE sex = !NULL", "nothing equals NULL"},
     {"SELECT COUNT(*) FROM t WHERE sex = !\"male\"", "labels stand in single quotes"},
     {"SELECT COUNT(*) FROM t WHERE sex = !3", "sex has labels, no numbers"},
-    {"SELECT COUNT(*) FROM t WHERE !group = 3", "if Group is meant, it stands in double quotes"},
+    {"SELECT COUNT(*) FROM t WHERE !group = 3", "if Group is meant, put it in double quotes"},
     {"SELECT COUNT(*) FROM t WHERE sex !< 'male'", "labels have no order"},
     {"SELECT COUNT(*) FROM t WHERE sex !BETWEEN 'a' AND 'b'", "labels have no order"},
     {"SELECT COUNT(*) FROM t WHERE Age = !'34'", "Age has numbers"},

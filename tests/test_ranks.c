@@ -1,6 +1,6 @@
 /*
  * Servers of two ranks each (parties/server/ranks.h), as mpirun starts them: those of trefoil-mpi,
- * which stands beside $TREFOIL where Open MPI is installed. And what an ordinary program says.
+ * which is beside $TREFOIL where Open MPI is installed. And what an ordinary program says.
  */
 #include "tests/support_scene.h"
 
@@ -138,7 +138,7 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     kill(pid, SIGTERM);
     assert_int_not_equal(support_wait(pid, 60), -2); /* the code is that of mpirun */
     assert_true(support_contains(file(&c, "server%u.log", 0), "server stopped"));
-    assert_false(support_contains(file(&c, "server%u.log", 0), "has said nothing"));
+    assert_false(support_contains(file(&c, "server%u.log", 0), "nothing was heard from"));
 }
 
 /* What one server sends, another one gets; they wait for each other as often: on all lanes. */
@@ -287,7 +287,7 @@ static void expect_caught(enum net_phase phase)
     }
     assert_in_range(noticed, 1, 2);
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run%u.log", 0));
-    assert_true(support_contains(file(&c, "run0.log"), "takes no part in the study any more"));
+    assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
     support_kill(&c.server[liar]);
     stop_all(&c);
 }
@@ -359,6 +359,6 @@ TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
     struct scene c CLEAN(scene_free) = scene_befallen(&o, ports, 0, SIGSTOP, &run);
     assert_int_not_equal(support_wait(c.server[1], 120), 0);
     assert_true(support_contains(file(&c, "server%u.log", 1), "rank 1 on "));
-    assert_true(support_contains(file(&c, "server%u.log", 1), "has said nothing for 10 seconds"));
+    assert_true(support_contains(file(&c, "server%u.log", 1), "for 10 seconds: it hangs"));
     expect_to_go_on(&c, ports, run);
 }

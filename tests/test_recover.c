@@ -1,6 +1,6 @@
 /*
- * parties/server/recover.c against two neighbours of which the test answers for one, or both:
- * nothing is taken over that they do not give alike, and that does not follow.
+ * parties/server/recover.c against two neighbours, for one or both of which the test answers:
+ * nothing is taken over unless both give the same and it follows.
  */
 #include "tests/support_stores.h"
 

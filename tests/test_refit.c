@@ -318,7 +318,7 @@ TEST(mistakes_are_answered)
                      ERR_OK);
     TREFOIL(&g, "refit", path("result"), "--out", path("again"), "--study", g.s.path);
     assert_int_equal(g.o.code, EXIT_CONFIG);
-    support_says(g.o.err, "result holds is not of study");
+    support_says(g.o.err, "result does not belong to study");
     TREFOIL(&g, "refit", path("rows.csv"), "--out", path("again"));
     assert_int_equal(g.o.code, EXIT_RUNTIME);
     assert_false(file_is_there(path("again")));

@@ -1,6 +1,6 @@
 /*
  * Amendments of the roster, and keys that are renewed, revoked, expired or another's: what
- * parties/study/roster.c says of study files, and what real servers and owners make of them while
+ * parties/study/roster.c says about study files, and how real servers and owners treat them while
  * uploads come in.
  */
 #include "tests/support_cmocka.h"

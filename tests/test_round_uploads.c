@@ -1,6 +1,6 @@
 /*
- * parties/server/round_uploads.h at three servers whose lists disagree: what is counted is what all
- * hold alike, all say the same of it, and nobody goes on without what the run has counted.
+ * parties/server/round_uploads.h at three servers whose lists disagree: they count what all hold
+ * alike, all say the same about it, and nobody goes on without what the run has counted.
  */
 #include "tests/support_cmocka.h"
 

@@ -213,12 +213,12 @@ TEST(a_folder_has_one_run_of_one_study)
     assert_int_equal(rename(file(&c, "out/loop.state"), file(&c, "out/run.state")), 0);
 
     assert_int_equal(open_state(&c, other_run), ERR_MISMATCH);
-    support_says(c.words, "is of another run than --continue names");
+    support_says(c.words, "belongs to another run than the one that --continue names");
     assert_true(support_edit(c.s.path, file(&c, "other.yaml"),
                              (const char *const[]){"rounds: 2", "rounds: 3", NULL}));
     assert_int_equal(study_load(&other, file(&c, "other.yaml"), &c.log), ERR_OK);
     assert_int_equal(run_state_open(&second, file(&c, "out"), other, NULL, &c.log), ERR_MISMATCH);
-    support_says(c.words, "is of a run of another study; use another --out");
+    support_says(c.words, "belongs to a run of another study; use another --out");
     study_free(&other);
 
     /* a lock that is none */
@@ -493,7 +493,7 @@ TEST(replies_are_kept_and_had_again)
     add_opened(&c, RHO, 0);
     add_step(&c, ERR_LOST, "the noise is gone");
     assert_int_equal(open_forms(&c, 5), ERR_LOST);
-    support_says(c.words, "round 1 is lost, and all that was left of the budget with it");
+    support_says(c.words, "round 1 is lost, and with it all that was left of the budget");
     clear_steps(&c);
     assert_int_equal(open_forms(&c, 6), ERR_MISMATCH); /* other ones, as the same round */
     clear_steps(&c);
@@ -578,7 +578,7 @@ TEST(a_run_that_cannot_begin_says_why)
     add_opened(&c, RHO / 2, 0);
     add_step(&c, ERR_SYSTEM, "no");
     assert_int_equal(measure(&c, &lost), ERR_BUDGET);
-    support_says(c.words, "of the study's budget rho = 0.5 only 0.25 is left: an earlier run");
+    support_says(c.words, "only 0.25 of the study's budget rho = 0.5 is left: an earlier run");
     support_says(c.words, "--continue 03000000000000000000000000000000");
     assert_false(run_state_begun(c.state));
     assert_false(c.remote.open);

@@ -469,7 +469,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     /* a form that the bounds do not carry never leaves the owner; one that they do is taken */
     assert_false(c.s.study->owner[0].records);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
-    assert_true(said(&c, "are sent as records"));
+    assert_true(said(&c, "sent as records"));
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "anwsers"), 2);
     edit(c.s.path, altered, "max_rows: 1000", "max_rows: 1000\n    as: records");
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);

@@ -1,8 +1,8 @@
 /*
- * Rows in databases: an upload of them is byte for byte that of the same rows as the database's own
- * program writes them into CSV, counted there or read, whatever their types, collations and texts.
- * SQLite by its ODBC driver, PostgreSQL as a server of this test's; either is skipped, aloud, where
- * it is absent.
+ * Rows in databases, counted there or read: their upload is byte for byte that of the CSV file that
+ * the database's own program writes, whatever their types, collations and texts. SQLite by its ODBC
+ * driver, PostgreSQL as a server of this test's; either is skipped, with a message, where it is
+ * absent.
  */
 #include "tests/support_cmocka.h"
 
@@ -474,13 +474,13 @@ TEST(a_source_that_cannot_be_read_says_why)
     support_says(c.o.err, "Data source name not found");
     assert_int_equal(c.o.code, 1);
     SHARE(&c, 0, "--table", "visits", "x.csv");
-    support_says(c.o.err, "--table and --query are of a database; say which by --sql");
+    support_says(c.o.err, "--table and --query need a database; name it with --sql");
     SHARE(&c, 0, "--sql", connection);
     support_says(c.o.err, "--sql needs --table T, or --query Q");
     SHARE(&c, 0, "x.csv", "--sql", connection, "--table", "visits");
     support_says(c.o.err, "share takes a CSV file or --sql, not both");
     SHARE(&c, 0, "--sql", connection, "--table", "visits", "--decimal", ",");
-    support_says(c.o.err, "--delimiter and --decimal are of CSV files; leave them out with --sql");
+    support_says(c.o.err, "--delimiter and --decimal are for CSV files; leave them out with --sql");
     assert_int_equal(c.o.code, 2);
     support_study_free(&c.s);
 }

@@ -1,7 +1,7 @@
 /*
  * The statistics by which noise is tested, tried on samples: right ones pass, and ones that are
  * wrong in the ways that noise goes wrong fail. Samples are made in the clear here;
- * tests/test_noise.c asks the same of the servers'.
+ * tests/test_noise.c tests those of the servers.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,5 +1,5 @@
 /*
- * parties/server/status.h and http.h: what the operator is told of a server in every state, and
+ * parties/server/status.h and http.h: what the operator is told about a server in every state, and
  * where.
  */
 #include "tests/support_cmocka.h"
@@ -71,10 +71,10 @@ TEST(a_server_that_is_ill_says_of_what)
     room_new(&r);
     expect_ill(&r, NULL);
     atomic_store(&r.status.front_ms, clock_now_ms() - 61500);
-    expect_ill(&r, "the gate has not been looked after for 61 s");
+    expect_ill(&r, "the gate has not been served for 61 s");
     atomic_store(&r.status.guard, ERR_REFUSED);
-    expect_ill(&r, "too many checks were left: this server takes part in no run; see the log, and "
-                   "trefoil recover --resume");
+    expect_ill(&r, "too many checks were broken off: this server takes part in no run; see the "
+                   "log, and trefoil recover --resume");
     atomic_store(&r.status.guard, ERR_CHEAT);
     expect_ill(&r, "a check failed: this server takes part in no run; see the log, and trefoil "
                    "recover --resume");

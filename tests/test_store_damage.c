@@ -1,7 +1,7 @@
 /*
  * parties/store on a disk that was altered or is damaged: every value that does not fit is noticed
- * where it is read, said in words that help, and harms nothing else. And backups of folders that
- * cannot be had.
+ * where it is read, reported in words that help, and harms nothing else. Also folders that cannot
+ * be had, and backups.
  */
 #include "tests/support_stores.h"
 
@@ -290,7 +290,7 @@ TEST(a_neighbours_debit_has_to_be_one)
     assert_int_equal(ledger_new(&before, &limits, &quiet), ERR_OK);
     listen_from_here();
     assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_FORMAT);
-    expect_words("what a neighbour passes on as its last debit is none");
+    expect_words("what a neighbour passes on as its last debit is not one");
     next[0] ^= 1;
     assert_int_equal(store_adopt(b.store[0], &garbage, &head, next, before), ERR_MISMATCH);
     expect_words("does not follow the ones here");

@@ -818,10 +818,12 @@ TEST(who_says_two_things_or_chooses_last_is_named)
                 unsigned i = k == 0 ? a : b, other = k == 0 ? b : a;
                 if (trick == TWO_TONGUES)
                     snprintf(says[k], sizeof says[k],
-                             "server %u told server %u something else of this round", who, other);
+                             "server %u told server %u something else about this round", who,
+                             other);
                 else if (trick == FALSE_ECHO)
                     snprintf(says[k], sizeof says[k],
-                             "server %u told server %u something else of this round", other, who);
+                             "server %u told server %u something else about this round", other,
+                             who);
                 else
                     snprintf(says[k], sizeof says[k], "server %u shows other random bytes", who);
                 assert_int_equal(t.result[i], ERR_MISMATCH);

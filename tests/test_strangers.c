@@ -1,6 +1,6 @@
 /*
  * Servers as real processes, and somebody without a key who reaches the four ports that are for
- * neighbours: what he sends takes no memory, who only connects takes no descriptors, and studies go
+ * neighbours: what they send takes no memory, connections alone take no descriptors, and studies go
  * on meanwhile.
  */
 #include "tests/support_cmocka.h"

@@ -1,6 +1,6 @@
 /*
- * parties/study/study_questions, parties/study/expect: studies that are made for questions, each in
- * a folder with its file of them; the noise to expect against one that is added up cell by cell.
+ * parties/study/study_questions, parties/study/expect: studies made for questions, each in a folder
+ * with its file of questions; the noise to expect against a sum cell by cell.
  */
 #include "tests/support_cmocka.h"
 

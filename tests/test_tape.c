@@ -1,6 +1,6 @@
 /*
  * protocols/tape.c and range.c: noise is made in few batches, at the stated cost, and is there when
- * it is asked for; what is not used is used later.
+ * it is asked for; what is left over is used later.
  */
 #include "tests/support_cmocka.h"
 

@@ -276,7 +276,7 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     assert_int_equal(run_into(&c, "second"), 5);
     assert_true(support_contains(file(&c, "second.log"),
                                  "another run, of analyst a, is in progress since 20"));
-    assert_true(support_contains(file(&c, "second.log"), "or continue that one"));
+    assert_true(support_contains(file(&c, "second.log"), "or continue that run"));
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
     assert_int_equal(client_open(client, &opened), ERR_OK); /* nothing was taken from it */
     client_free(&client);

@@ -1,7 +1,7 @@
 /*
- * A run is its analyst's: whoever learns its number (from a server's audit log, or from what
- * servers say of a budget that is spent) can neither ask for it, nor end its session, nor keep its
- * place, while the roster lists who began it.
+ * A run belongs to its analyst: others who learn its number (from a server's audit log, or from
+ * what servers say about a spent budget) can neither ask for it, nor end its session, nor keep its
+ * place, while the roster lists the analyst who began it.
  */
 #include "tests/support_cmocka.h"
 
@@ -124,7 +124,7 @@ static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint
 static void refused(struct scene *c, enum err e)
 {
     assert_int_equal(e, ERR_REFUSED);
-    assert_non_null(strstr(c->words, "this run is of analyst a, and no other may ask for it"));
+    assert_non_null(strstr(c->words, "this run belongs to analyst a, and no other may ask for it"));
     c->words[0] = '\0';
 }
 
@@ -213,7 +213,7 @@ TEST(a_run_is_handed_over_by_the_roster)
     run_number(&c, number);
     spent(&c, 2);
     assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
-    assert_true(support_contains(file(&c, "said.log"), "this run is of analyst a"));
+    assert_true(support_contains(file(&c, "said.log"), "this run belongs to analyst a"));
     spent(&c, 2);
     assert_true(support_stop_all(c.server));
     public_identity_text(&c.me[0]->public, key);

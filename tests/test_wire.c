@@ -1,8 +1,8 @@
 /*
  * The same words on the wire: with fixed keys each protocol of mpc/ and of protocols/, and whole
  * studies, send what they sent when the digests below were recorded, under every instruction set. A
- * change that is meant to change no message changes no digest. One that does has to: run this
- * program with TREFOIL_RECORD=1 and it prints the new ones.
+ * change that is meant to change no message changes no digest. One that changes messages has to:
+ * run this program with TREFOIL_RECORD=1 and it prints the new digests.
  */
 #include "tests/support_cmocka.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the tree at 5998601 left behind (tests/data/5998601) under today's program: files that people keep are read,
-# and what was written differently then is refused with words. Writes TAP.
+# and what was written differently then is refused with a message. Writes TAP.
 set -u
 tree=$PWD
 . tests/support.sh
@@ -18,8 +18,8 @@ says() {
     result $? "$1: $words"
 }
 
-# A server that is refused leaves its folder as the program before can go on with it: for a run that is not over, or for
-# another study.
+# A server that is refused leaves its folder so that the earlier program can go on with it: for a run that is not over,
+# or for another study.
 refuses() { # FOLDER WORDS
     sha256sum "$1"/{store.sqlite,audit.log} >before
     says 3 "$2" serve study.yaml --key north.key --folder "$1" --listen "127.0.0.1:$port"
@@ -28,7 +28,7 @@ refuses() { # FOLDER WORDS
 }
 refuses uploaded/north 'write outside: error wherever outside is not given'
 
-# Where a study says nothing of outside, it was error then: said aloud, the terms are those of then.
+# A study that says nothing about `outside` meant `error` then. With that written out, its terms are as they were.
 mv study.yaml silent.yaml
 sed -e 's/max: 7}/max: 7, outside: error}/; s/missing: "?"}/missing: "?", outside: error}/' \
     -e 's/30\]}/30], outside: error}/' silent.yaml >study.yaml
@@ -44,7 +44,7 @@ says 0 'the three logs fit together' audit "${logs[@]}" --study study.yaml
 sed 's/ spent 0/ spent 1/' "${logs[0]}" >altered.log
 says 6 'altered.log' audit altered.log
 
-# results: questions, rows, the model again
+# results: questions, rows, a refit
 says 0 'COUNT(*)' query finished/result 'SELECT COUNT(*) FROM t WHERE age >= 4'
 grep -qF 'refit' said
 result $? 'a result without the file errors is answered without intervals, and says how to make one'
@@ -55,10 +55,10 @@ says 0 'wrote' refit finished/result --study study.yaml --out again
 says 0 'COUNT(*)' query again 'SELECT COUNT(*) FROM t'
 says 0 '50 real rows' eval study.yaml clinic.csv finished/result
 
-# a run that was begun then is known, and not taken for another one
+# a run that was begun then is recognised, and not mistaken for another one
 says 6 'stopped/result/run.state is of an earlier trefoil: its format is trefoil-run-2' run study.yaml --key office.key --out stopped/result
 
-# --- servers go on from the folders that theirs left
+# --- servers go on from the folders that earlier ones left
 
 start() { # FOLDER NAME
     "$trefoil" serve moved.yaml --key "$2.key" --folder "$1" --listen 127.0.0.1 --noise-ahead off >"$2.log" 2>&1 &
@@ -82,7 +82,7 @@ done
 says 0 '4 debits' restore finished/north.backup over
 start over north
 stop "${pid[north]}"
-grep -qF 'roster 2 takes the place of roster 1' north.log
+grep -qF 'roster 2 replaces roster 1' north.log
 result $? 'the store of a run that is over is carried over'
 
 # one of two owners was cut, with two of three servers
@@ -102,7 +102,8 @@ says 0 'the three logs fit together' audit uploaded/{north,east,west}/audit.log 
 # --- what a later version wrote
 
 version=$("$trefoil" --version | awk 'NR == 1 { print $2 }')
-# FILE, of FORMAT or a version before, says that it is of version 99: refused with the file's name, both versions and what to do; nothing is altered
+# FILE, of FORMAT or an earlier version, says that it is of version 99: it is refused with its name, both versions and
+# what to do; nothing is altered
 later() { # STATUS FILE FORMAT COMMAND...
     local expected=$1 file=$2 format=$3 name=${3%%[0-9]*} text status words found=
     shift 3

@@ -11,7 +11,7 @@ mkdir -p "$out"
 # A page of `trefoil help NAME`: usage lines, paragraphs, options, examples.
 page() { # name
     "$trefoil" help "$1" | awk -v name="$1" -v version="$version" '
-        function plain(s) { gsub(/[\\_*<>`|~]/, "\\\\&", s); return s }
+        function plain(s) { gsub(/[\\_*<>`|~]|^-/, "\\\\&", s); return s }
         function close_block() { if (literal) print "```"; literal = 0 }
         NR == 1 {
             summary = substr($0, index($0, " - ") + 3)

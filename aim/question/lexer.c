@@ -170,7 +170,7 @@ enum err lexer_next(struct lexer *l)
     if (is_digit(*p) || (*p == '.' && is_digit(p[1]))) {
         size = number_size(p);
         if (is_letter(p[size]))
-            return lexer_fail(l, l->next, "names that begin with a digit stand in double quotes");
+            return lexer_fail(l, l->next, "put names that begin with a digit in double quotes");
         return take(l, TOKEN_NUMBER, size);
     }
     if (is_letter(*p))
@@ -178,7 +178,7 @@ enum err lexer_next(struct lexer *l)
     size = symbol_size(p);
     if (size == 0)
         return lexer_fail(l, l->next, "this character means nothing here%s",
-                          *p == '`' ? "; names stand in double quotes" : "");
+                          *p == '`' ? "; put names in double quotes" : "");
     return take(l, TOKEN_SYMBOL, size);
 }
 

@@ -81,7 +81,7 @@ static enum err no_such_column(const struct parser *p)
     const char *whole = unquoted(p), *near;
     if (whole != NULL)
         return lexer_fail(&p->lexer, t->at,
-                          "there is no column \"%s\"; if %s is meant, it stands in double quotes",
+                          "there is no column \"%s\"; if %s is meant, put it in double quotes",
                           t->text, whole);
     near = domain_nearest(p->domain, t->text);
     if (near != NULL)
@@ -97,8 +97,7 @@ enum err parser_column(struct parser *p, uint16_t *column)
     const struct token *t = &p->lexer.token;
     uint32_t found;
     if (t->kind == TOKEN_LABEL)
-        return lexer_fail(&p->lexer, t->at,
-                          "columns stand in double quotes, labels in single ones");
+        return lexer_fail(&p->lexer, t->at, "put columns in double quotes, labels in single ones");
     if (t->kind == TOKEN_NUMBER || lexer_is(&p->lexer, "-") || lexer_is(&p->lexer, "+"))
         return lexer_fail(&p->lexer, t->at,
                           "a column should stand here: write it before what it is compared to");
@@ -109,7 +108,7 @@ enum err parser_column(struct parser *p, uint16_t *column)
         return found == DOMAIN_NO_CODE
                    ? lexer_fail(&p->lexer, t->at, "a column should stand here")
                    : lexer_fail(&p->lexer, t->at,
-                                "a column should stand here; if %s is meant, it stands in double "
+                                "a column should stand here; if %s is meant, put it in double "
                                 "quotes",
                                 p->domain->attribute[found].name);
     if (found == DOMAIN_NO_CODE)

@@ -11,27 +11,28 @@
 #include "parties/study/study.h"
 
 /*
- * The same loop, budget and bounds as at the servers, with fresh noise. `progress` may be NULL. The
- * result borrows the study.
+ * Runs the same loop, with the same budget and bounds, as the servers, with fresh noise. `progress`
+ * may be NULL. The result borrows the study.
  */
 enum err central_run(struct aim_result **result, const struct study *study,
                      const struct table *table,
                      void (*progress)(void *self, const struct aim_round *round), void *self,
                      struct log *log) MUST_CHECK;
 
-/* The same of a study with method: copula. */
+/* The same for a study with method: copula. */
 enum err central_copula(struct copula_result **result, const struct study *study,
                         const struct table *table, struct log *log) MUST_CHECK;
 
 /*
- * The rows of a study with `link`, which servers would make of these tables, one for each owner, of
- * its columns (pack_domain()); they keep keys, where the owner's upload does. *linked: how many
- * rows all owners of their batch had; *surplus: rows of a person beyond the first.
+ * Makes the rows that the servers would make from these tables in a study with `link`. There is one
+ * table for each owner, with its columns (pack_domain()); a table keeps keys if the owner's upload
+ * does. *linked: how many rows all owners of their batch had; *surplus: rows of a person beyond the
+ * first.
  */
 enum err central_link(struct table *all, const struct study *study, struct table *const *table,
                       size_t *linked, size_t *surplus) MUST_CHECK;
 
-/* Leaves out of a table that keeps keys what servers do not count of a person; logs how many. */
+/* Drops from a table that keeps keys the rows that servers would not count; logs how many. */
 enum err central_bound(struct table *all, const struct study *study, struct log *log) MUST_CHECK;
 
 /* Appends all rows of `from` (of the same domain) to `to`. */

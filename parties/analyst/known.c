@@ -24,9 +24,9 @@ struct known_reading {
     struct log *log;
     size_t line;
     size_t fields;
-    char *field[FIELDS];         /* of the line at hand */
-    uint16_t column[CLIQUE_MAX]; /* of each field; of the margin at hand */
-    bool *seen;                  /* its cells */
+    char *field[FIELDS];         /* of the current line */
+    uint16_t column[CLIQUE_MAX]; /* of each field; of the current margin */
+    bool *seen;                  /* by cell of the current margin */
     enum err failed;
 };
 
@@ -75,7 +75,7 @@ void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, c
     }
 }
 
-/* No cell of the margin at hand may be left out. */
+/* No cell of the current margin may be left out. */
 static enum err finish_margin(struct known_reading *r)
 {
     const struct measurement *m;

@@ -32,7 +32,7 @@ static void place_of(const struct known *k, size_t i, const char *path, char *te
         snprintf(text, size, "the result's known totals");
 }
 
-/* Two known margins: what they share may differ by what rounding leaves. */
+/* Compares two known margins: what they share may differ by as much as rounding explains. */
 static enum err compare_known(const struct known *k, size_t i, size_t j, const struct domain *d,
                               const char *path, struct log *log)
 {
@@ -68,7 +68,7 @@ static double z_of(double squares, double n)
     return (cbrt(squares / n) - (1 - 2 / (9 * n))) / sqrt(2 / (9 * n));
 }
 
-/* What two margins share and has all its codes in both. */
+/* The attributes that two margins share and that have all their codes in both. */
 static struct scope shared_codes(const struct measurement *known, const struct measurement *noisy)
 {
     const struct scope shared = shared_by(known, noisy);
@@ -94,7 +94,7 @@ static enum err sum_noisy(struct factor *f, const struct measurement *noisy,
     return e;
 }
 
-/* A known margin and a noisy one, over what they share. */
+/* Compares a known margin with a noisy one, over what they share. */
 static enum err z_score(double *z, const struct measurement *known, const struct measurement *noisy,
                         const struct domain *d)
 {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* *bytes: of a model as large as this one. */
+/* *bytes: the size of this model. */
 static enum err load_model(struct refit *f, const char *folder, uint64_t *bytes, struct log *log)
 {
     struct model *model CLEAN(model_free) = NULL;
@@ -60,7 +60,7 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     return number_populations(f->result);
 }
 
-/* Where a known count is 0, nobody is. */
+/* Adds a structural zero for each known count of 0. */
 static enum err add_known_zeros(struct refit *f)
 {
     struct study *s = f->study;
@@ -83,7 +83,7 @@ static enum err add_known_zeros(struct refit *f)
     return ERR_OK;
 }
 
-/* A run that merged codes knows of several columns only what groups of them have. */
+/* A run that merged codes knows several columns together only by groups of codes. */
 static enum err check_codes(const struct refit *f, const char *path, struct log *log)
 {
     for (size_t i = 0; i < f->known.count; i++) {
@@ -111,7 +111,7 @@ static enum err load_known(struct refit *f, const char *path, struct log *log)
     return add_known_zeros(f);
 }
 
-/* The largest z of rows that were measured in cells of a marginal that the model cannot have. */
+/* The largest z of rows that were measured in cells that the model cannot have. */
 static enum err find_denied(const struct aim_result *r, const struct domain *d,
                             const struct measurement **worst, double *rows, double *noise,
                             struct log *log)

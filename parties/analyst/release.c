@@ -54,7 +54,7 @@ struct files {
     char model[FILE_PATH], synthetic[FILE_PATH], measurements[FILE_PATH];
 };
 
-/* Takes away the errors of the model that was there, and writes the measurements. */
+/* Deletes the errors of the model that was there, and writes the measurements. */
 static enum err begin(struct files *f, const char *folder, const struct output_terms *terms,
                       struct log *log)
 {

@@ -1,6 +1,6 @@
 /*
  * parties/analyst/release.h - what a run publishes: measurements.json, model, synthetic.csv, and
- * how far off the model's answers may be. All follow from opened values.
+ * how far off the model's answers may be. All are made from opened values.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
@@ -21,13 +21,13 @@ enum err release_look(const struct study *study, const struct ledger_limits *lim
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;
 
-/* Of a study with method: copula likewise. */
+/* The same for a study with method: copula. */
 enum err release_copula_options(const struct study *study, const struct bounds *bounds,
                                 struct copula_options *options, struct log *log) MUST_CHECK;
 
 /*
- * Each writes the three files into the folder, which must exist. rows 0: the model's total. What
- * release_errors() had written there is of another model now, and goes.
+ * Each writes the three files into the folder, which must exist. rows 0: the model's total. They
+ * delete what release_errors() had written there, since it belongs to another model.
  */
 enum err release_copula(const char *folder, const struct study *study,
                         const struct copula_result *result, double rho, size_t rows, uint64_t seed,

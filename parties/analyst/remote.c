@@ -10,11 +10,11 @@
 
 #define PAUSE_MS 500 /* before the first new try; doubled up to the most */
 #define PAUSE_MOST_MS 5000
-#define LOST_MOST 3 /* rounds in a row, before the run stops */
+#define LOST_MOST 3 /* lost rounds in a row before the run stops */
 
 /* --- asking, with patience -------------------------------------------------------------------- */
 
-/* A run that cannot begin leaves the servers to others. They notice, should they not hear of it. */
+/* A run that cannot begin leaves the servers to others. If the message is lost, they notice. */
 static enum err leave(struct remote *r, enum err reason)
 {
     struct net_counters unused[STUDY_SERVERS][NET_PHASES];
@@ -23,7 +23,7 @@ static enum err leave(struct remote *r, enum err reason)
     return reason;
 }
 
-/* What looks of runs take. */
+/* What this many looks cost. */
 static double price_of(const struct remote *r, unsigned looks)
 {
     const double k = r->study->rows_per_person;
@@ -37,8 +37,8 @@ static bool only_looked(const struct remote *r, const struct client_opened *open
 }
 
 /*
- * One that begins needs all but looks, and one of them; one whose folder is lost has had its part
- * of the budget.
+ * A run that begins needs the whole budget except looks, and one look; a run whose folder is lost
+ * has had its part of the budget.
  */
 static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
@@ -57,15 +57,14 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
         return log_fail(r->log, ERR_BUDGET,
                         "earlier runs took all %u looks that the study's budget has, and found too "
                         "few linked rows (min_linked): no run can begin any more. Nothing was "
-                        "spent now. Make a new study once the owners have mended their tables",
+                        "spent now. Make a new study once the owners have corrected their tables",
                         LOOK_TRIES);
     sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
-    return log_fail(
-        r->log, ERR_BUDGET,
-        "of the study's budget rho = %g only %g is left: an earlier run spent the rest. "
-        "Nothing more was spent now. That run can be continued: trefoil run with its --out, or "
-        "if that folder is lost, with another one and --continue %s",
-        r->rho, opened->remaining, run);
+    return log_fail(r->log, ERR_BUDGET,
+                    "only %g of the study's budget rho = %g is left: an earlier run spent the "
+                    "rest. Nothing more was spent now. That run can be continued: trefoil run with "
+                    "its --out, or if that folder is lost, with another one and --continue %s",
+                    opened->remaining, r->rho, run);
 }
 
 static enum err open_session(struct remote *r)
@@ -78,7 +77,7 @@ static enum err open_session(struct remote *r)
     return e == ERR_OK ? ERR_OK : leave(r, e);
 }
 
-/* A try begins with a session: after a failure the servers have none. */
+/* A try begins with a session, since after a failure the servers have none. */
 static enum err try_once(struct remote *r, const struct bytes *request, struct bytes *result)
 {
     enum err e;
@@ -97,7 +96,7 @@ static bool may_pass(enum err e)
     return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE;
 }
 
-/* Whether to try once more after a failure: says so, waits, and connects anew. */
+/* Whether to try again after a failure; if so, says so, waits, and connects anew. */
 static bool try_again(struct remote *r, enum err e, int64_t deadline, int64_t *pause)
 {
     const int64_t left = clock_left_ms(deadline), now = *pause < left ? *pause : left;
@@ -124,11 +123,11 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 }
 
 /*
- * A server that is not there is an error at once. One that leaves while the session is made is
- * waited for. So are, for a shorter time, servers that wait for each other: one may hold a session
- * whose third died silently, until deadlines.round is over; a try takes deadlines.connect. Rows
- * that a server lacks when it is back are waited for no longer than that: nobody may have sent
- * them.
+ * If a server is not there, this fails at once. It waits for one that leaves while the session is
+ * made. For a shorter time it also waits for servers that wait for each other: one may hold a
+ * session whose third server died silently, until deadlines.round is over; a try takes
+ * deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
+ * perhaps nobody has sent them.
  */
 static enum err begin(struct remote *r)
 {
@@ -157,8 +156,8 @@ static struct phrase name_of(unsigned round)
 }
 
 /*
- * Asks for a round of the loop. One that the servers have lost is paid for, and asked again as the
- * next. `lost`: how often.
+ * Asks for a round of the loop. If the servers have lost it, it is paid for, and asked again as the
+ * next one. *lost: how often.
  */
 static enum err ask_round(struct remote *r, unsigned round, struct request *request,
                           struct bytes *result, unsigned *lost)
@@ -171,21 +170,22 @@ static enum err ask_round(struct remote *r, unsigned round, struct request *requ
     if (result->size > 0)
         return ERR_OK;
     if (!r->open && !run_state_begun(r->state))
-        TRY(begin(r)); /* what cannot begin fails before it has begun */
+        TRY(begin(r)); /* a run that cannot begin fails before it counts as begun */
     TRY(run_state_request(r->state, round, request, &bytes));
     while ((e = ask(r, bytes, result)) == ERR_LOST) {
         if (request->kind == REQUEST_FORMS)
             return log_fail(r->log, e,
-                            "%s is lost, and all that was left of the budget with it: "
-                            "nothing can come of this run any more",
+                            "%s is lost, and with it all that was left of the budget: this run "
+                            "cannot give a result any more",
                             name_of(round).text);
         log_warn(r->log, "%s is lost: what it took of the budget is spent, and it has no answer",
                  name_of(round).text);
-        if (++in_a_row == LOST_MOST) /* or a server that fails each time takes the whole budget */
-            return log_fail(r->log, e,
-                            "%d rounds in a row were lost, so the run stops before it spends more. "
-                            "Mend the server that is named above, then go on with the same command",
-                            LOST_MOST);
+        if (++in_a_row == LOST_MOST) /* else a server that always fails takes the whole budget */
+            return log_fail(
+                r->log, e,
+                "%d rounds in a row were lost, so the run stops before it spends more. Repair the "
+                "server that is named above, then continue with the same command",
+                LOST_MOST);
         log_warn(r->log, "it is asked anew, at the same price");
         TRY(run_state_skip(r->state, request, &bytes));
     }
@@ -212,7 +212,7 @@ static enum err ask_aloud(struct remote *r, const char *what, unsigned round,
     return e;
 }
 
-/* The three agree on an answer that is none: they are of another version, or play together. */
+/* The three agree on an invalid answer: they have another version, or collude. */
 static enum err misfit(const struct remote *r, unsigned round)
 {
     return log_fail(r->log, ERR_FORMAT,
@@ -221,7 +221,7 @@ static enum err misfit(const struct remote *r, unsigned round)
                     name_of(round).text);
 }
 
-/* An answer that fits is kept. */
+/* Keeps an answer that fits. */
 static enum err keep(struct remote *r, unsigned round, const struct request *request,
                      const struct reader *in, const struct bytes *answer, unsigned lost)
 {
@@ -275,8 +275,8 @@ static enum err open_forms(void *self, const struct aim_forms *f)
     TRY(memory_new(&request.weight, request.weights));
     memcpy(request.weight, f->factor, codes * sizeof *f->factor);
     memcpy(request.weight + codes, f->group, codes * sizeof *f->group);
-    TRY(ask_aloud(r, "the servers add up what links each two attributes", f->round, &request,
-                  &answer, f->lost));
+    TRY(ask_aloud(r, "the servers measure how each pair of attributes is linked", f->round,
+                  &request, &answer, f->lost));
     in = reader_of(answer.data, answer.size);
     *f->population = reader_u64(&in);
     for (size_t k = 0; k < f->forms; k++)
@@ -322,7 +322,7 @@ static enum err select_worst(void *self, struct aim_select *s)
     memcpy(request.estimate, s->estimate, s->estimates * sizeof *s->estimate);
     client_meanwhile(r->client, s->meanwhile, s->loop);
     e = ask_aloud(r, what, s->round, &request, &answer, s->lost);
-    client_meanwhile(r->client, NULL, NULL); /* where it never left */
+    client_meanwhile(r->client, NULL, NULL); /* in case the request never left */
     return e == ERR_OK ? read_selection(r, s, &answer) : e;
 }
 

@@ -1,11 +1,12 @@
 /*
- * parties/analyst/remote.h - the backend that is three servers, with patience.
+ * parties/analyst/remote.h - a backend that asks the three servers, with patience.
  *
  * The first request opens the session. A run that has begun outlives its servers: while one is away
- * it tries again, less and less often, says so, and asks the interrupted round once more, which
- * servers answer from their store for nothing. A round that they have lost stays paid for, and is
- * asked anew as the next; after a few in a row the run stops, and after lost forms at once, which
- * took all that was left. A run that has not begun fails at once.
+ * it tries again, less and less often, and says so. Then it asks for the interrupted round again,
+ * which the servers answer from their store at no cost. A round that they have lost stays paid for,
+ * and is asked again as the next one. After a few in a row the run stops; if forms are lost it
+ * stops at once, since they took all that was left. A run that has not begun fails at once if a
+ * server is not there.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
 #define TREFOIL_PARTIES_ANALYST_REMOTE_H
@@ -20,14 +21,15 @@ struct remote {
     const struct study *study; /* all borrowed */
     struct client *client;
     struct run_state *state;
-    struct replies *replies; /* where a run keeps them whose loop has no state; or NULL */
-    double rho;              /* the study's budget: what a run that begins must find whole */
-    struct look look;        /* but for those that other runs took */
+    struct replies *replies; /* where a run whose loop has no state keeps its replies; or NULL */
+    double rho;              /* the study's budget: a run that begins must find it whole, */
+    struct look look;        /* except for looks that other runs took */
     int64_t wait_ms;         /* how long a server may be away */
     struct log *log;
-    void (*wait)(void *self, const char *what); /* told what is waited for; NULL: nobody is */
+    void (*wait)(void *self, const char *what); /* told what is waited for; may be NULL */
     void *self;
-    unsigned looks; /* of LOOK_TRIES, with this run's; 0, as it begins: the run took it before */
+    /* looks taken of LOOK_TRIES, this run's included; begin with 0, which stays if it had begun */
+    unsigned looks;
     double seconds; /* that servers took to answer; begin with 0 */
     bool open;      /* there is a session; begin with false */
 };
@@ -35,13 +37,13 @@ struct remote {
 struct aim_backend remote_backend(struct remote *remote);
 
 /*
- * Takes remote->look: what the servers open. The answer is kept in the file `path`, from which a
- * run that goes on has it.
+ * Takes remote->look: *value is what the servers open. The answer is kept in the file `path`, where
+ * a run that goes on finds it.
  */
 enum err remote_look(struct remote *remote, const char *path, int64_t *value) MUST_CHECK;
 
 /*
- * Ends the run at the servers, which wipe what they kept for its last round, and brings their
+ * Ends the run at the servers, which wipe what they kept for its last round, and returns their
  * counters. Does nothing if they were told before.
  */
 enum err remote_close(struct remote *remote,

@@ -13,7 +13,7 @@
 static const char magic[] = "trefoil-answers-1\n";
 
 struct replies {
-    const char *path; /* borrowed, as all else that is pointed to */
+    const char *path; /* borrowed, as are the other pointers */
     const struct study *study;
     const uint8_t *run;
     struct log *log;

@@ -1,10 +1,10 @@
 /*
- * parties/analyst/replies.h - the replies that a run has had of the servers, kept in its folder.
+ * parties/analyst/replies.h - the replies that a run has had from the servers, kept in its folder.
  *
- * For a run whose requests follow from the replies before and from nothing else: when it goes on it
- * plays its rounds again from what is here, and asks for the first that is not.
+ * This is for a run whose requests follow from earlier replies and from nothing else: when it goes
+ * on, it plays its rounds again from what is here, and asks for the first that is not.
  *
- *   "trefoil-answers-1\n"; terms digest (32); run (16); u32 how many; of each, in the order of
+ *   "trefoil-answers-1\n"; terms digest (32); run (16); u32 how many; for each, in the order of
  *   rounds: u32 how often the servers lost it, block request, without run and sequence, block
  *   answer; 32 bytes, BLAKE2b-256 of all before
  */
@@ -16,18 +16,18 @@
 
 struct replies;
 
-/* Those of the file, which is made with the first: ERR_DATA, logged, if they are of another run. */
+/* Reads the file, which the first reply creates. ERR_DATA, logged, if it is another run's. */
 enum err replies_open(struct replies **replies, const char *path, const struct study *study,
                       const uint8_t run[REQUEST_RUN_SIZE], struct log *log) MUST_CHECK;
 void replies_free(struct replies **replies);
 
 /*
- * Takes a round's reply, if it is here, into `answer`, else leaves that empty. ERR_MISMATCH,
- * logged, if the round asked for something else then.
+ * Puts a round's reply into `answer` if it is here, else leaves that empty. ERR_MISMATCH, logged,
+ * if the round asked for something else then.
  */
 enum err replies_find(const struct replies *replies, unsigned round, const struct request *request,
                       struct bytes *answer, unsigned *lost) MUST_CHECK;
-/* Adds the next round's, and writes the file; one that is there already stays. */
+/* Adds the next round's reply, and writes the file; a reply that is there already stays. */
 enum err replies_keep(struct replies *replies, unsigned round, const struct request *request,
                       const struct bytes *answer, unsigned lost) MUST_CHECK;
 

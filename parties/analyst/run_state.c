@@ -28,7 +28,7 @@ struct run_state {
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
     struct asked last, before;
-    struct asked *asked; /* the one of them that is asked now */
+    struct asked *asked; /* the one of these that is asked now */
     uint32_t sequence;   /* of the last */
     bool ended;
     const uint8_t *lost; /* borrowed; NULL unless it is a lost run */
@@ -96,14 +96,17 @@ static enum err load(struct run_state *s)
     TRY(version_check(s->path, text.data, text.size, magic, 3, s->log));
     e = read_state(s, &text);
     if (e == ERR_MISMATCH)
-        return log_fail(s->log, e, "%s is of a run of another study; use another --out", s->path);
+        return log_fail(s->log, e, "%s belongs to a run of another study; use another --out",
+                        s->path);
     if (e == ERR_FORMAT)
         return log_fail(s->log, e,
                         "%s is cut or altered: this run cannot go on; what it spent stays spent",
                         s->path);
     if (e == ERR_OK && s->lost != NULL && memcmp(s->lost, s->run, sizeof s->run) != 0)
-        return log_fail(s->log, ERR_MISMATCH,
-                        "%s is of another run than --continue names; use another --out", s->path);
+        return log_fail(
+            s->log, ERR_MISMATCH,
+            "%s belongs to another run than the one that --continue names; use another --out",
+            s->path);
     return e;
 }
 
@@ -143,13 +146,13 @@ static bool has_round_zero(const struct run_state *s)
     return is_of(&s->last, 0) || is_of(&s->before, 0);
 }
 
-/* A file that the run wrote before it asked for what it last asked for, or NULL. */
+/* A missing file that the run wrote before its last request, or NULL. */
 static const char *what_is_gone(const struct run_state *s)
 {
     if (!run_state_begun(s) || s->last.round == RUN_STATE_LOOK)
         return NULL;
     if (s->study->link.min_linked > 0 && access(s->look_path, F_OK) != 0)
-        return s->look_path; /* another look would take the place of the round that was asked for */
+        return s->look_path; /* another look would replace the round that was asked for */
     return !has_round_zero(s) && access(s->loop_path, F_OK) != 0 ? s->loop_path : NULL;
 }
 
@@ -227,7 +230,7 @@ const char *run_state_look_path(const struct run_state *s)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Writes a request into the state, and that to disk. */
+/* Writes a request into the state, and the state to disk. */
 static enum err keep(struct run_state *s, struct request *request)
 {
     memcpy(request->run, s->run, sizeof request->run);

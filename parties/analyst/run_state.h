@@ -1,14 +1,14 @@
 /*
- * parties/analyst/run_state.h - what a run keeps in its folder, so that it can go on after any
- * crash: which run it is, and the two requests that it asked last, as bytes.
+ * parties/analyst/run_state.h - what a run keeps in its folder so that it can go on after any
+ * crash: which run it is, and its last two requests, as bytes.
  *
- * A request is on disk before it is sent. The loop, when it goes on, computes it again; but what is
- * asked again are the stored bytes, since servers answer a round's one request and no other. With
+ * A request is on disk before it is sent. When the loop goes on, it computes the request again, but
+ * sends the stored bytes, since servers answer a round's one request and no other. With
  * aim/loop.h's state file beside it, that is all that a run needs. The loop writes that file while
- * the servers work on the next round: after a crash it may lack the round before, whose request is
- * therefore kept as well. It is asked again, and answered at no cost.
+ * the servers work on the next round: after a crash it may lack the round before. That round's
+ * request is therefore kept as well. It is sent again, and answered at no cost.
  *
- *   DIR/run.state   "trefoil-run-3\n"; terms digest (32); run (16); of the last request and of the
+ *   DIR/run.state   "trefoil-run-3\n"; terms digest (32); run (16); for the last request and the
  *                   one before: u32 round of the loop, u32 how often the servers have lost that
  *                   round, block request, empty where there is none; u32 sequence of the last;
  *                   u8 whether the run was ended at the servers;
@@ -27,37 +27,37 @@ struct run_state;
 
 /*
  * Takes the folder, which must exist, for this process: ERR_REFUSED, logged, while another one has
- * it. Goes on with the run that is there, or begins one: a new one, or with `lost` (else NULL) from
- * its first round on that one, whose folder is lost. ERR_MISMATCH, logged, for a run of another
- * study, or another one than `lost`.
+ * it. Goes on with the run that is there, or begins one: a new run or, if `lost` is not NULL, that
+ * run from its first round on, since its folder is lost. ERR_MISMATCH, logged, if the run there
+ * belongs to another study, or is not `lost`.
  */
 enum err run_state_open(struct run_state **state, const char *folder, const struct study *study,
                         const uint8_t *lost, struct log *log) MUST_CHECK;
 void run_state_close(struct run_state **state);
 
 const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE bytes */
-/* Whether it is a lost run that is asked for again. */
+/* Whether the run is a lost one that is asked for again. */
 bool run_state_lost(const struct run_state *state);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
-/* Whether the servers know that the run has ended; and noting that they do. */
+/* Whether the servers know that the run has ended; run_state_end() notes that they do. */
 bool run_state_ended(const struct run_state *state);
 enum err run_state_end(struct run_state *state) MUST_CHECK;
 const char *run_state_loop_path(const struct run_state *state);
 const char *run_state_look_path(const struct run_state *state);
 
-#define RUN_STATE_LOOK UINT32_MAX /* in the place of a round: the look before the loop */
+#define RUN_STATE_LOOK UINT32_MAX /* instead of a round: the look before the loop */
 
 /*
- * The bytes to send for the loop's round `round`, good until the next call: those kept if it was
+ * The bytes to send for the loop's round `round`, valid until the next call: those kept if it was
  * asked before, else `request` with run and sequence filled in, kept from now on. ERR_MISMATCH,
  * logged, if other marginals were asked for before; ERR_DATA for a round before those kept.
  */
 enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
                            const struct bytes **bytes) MUST_CHECK;
 /*
- * The servers have lost this round: it is asked as the next one, unless another one was asked after
- * it; and how often they have.
+ * The servers have lost this round: it is asked again as the next one, unless another was asked
+ * after it. run_state_skipped(): how often they have lost it.
  */
 enum err run_state_skip(struct run_state *state, struct request *request,
                         const struct bytes **bytes) MUST_CHECK;

@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* A number, added to that of `before` if it has one. */
+/* A number, added to the one in `before` if there is one. */
 static json_t *integer(uint64_t now, const json_t *before, const char *key)
 {
     return json_integer((json_int_t)now + json_integer_value(json_object_get(before, key)));
@@ -38,7 +38,7 @@ static json_t *server_json(const struct net_counters phase[NET_PHASES], const js
     return phases;
 }
 
-/* `owners`: whose rows were counted when it was measured. */
+/* `owners`: how many owners' rows were counted when it was measured. */
 static json_t *round_json(const struct study *study, const struct aim_round *r, uint64_t owners)
 {
     struct clique_name name = {"all one-ways"};
@@ -52,7 +52,7 @@ static json_t *round_json(const struct study *study, const struct aim_round *r, 
                      (json_int_t)r->model_cells, "owners", (json_int_t)owners);
 }
 
-/* The one-ways, then one number a pair. */
+/* Round 0, the one-ways; then round 1, one number for each pair. */
 static json_t *copula_json(const struct copula_result *c)
 {
     json_t *rounds = json_array();
@@ -87,7 +87,7 @@ static json_t *earlier(const char *path, const char *run)
     return of != NULL && strcmp(of, run) == 0 ? json_incref(all) : NULL;
 }
 
-/* Rows that were linked, the deviation of that, and how many the study asks for; null without. */
+/* Linked rows, the deviation of that number, and the study's minimum; null if there was no look. */
 static json_t *linked_json(const struct run_stats *s)
 {
     if (s->look.multiplier == 0)

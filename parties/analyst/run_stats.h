@@ -1,6 +1,6 @@
 /*
  * parties/analyst/run_stats.h - stats.json: what a run cost, by round, server and phase, and at the
- * analyst's (docs/formats.md). A run that is continued adds to what its earlier commands wrote.
+ * analyst (docs/formats.md). A run that is continued adds to what its earlier commands wrote.
  */
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H
@@ -15,9 +15,9 @@
 struct run_stats {
     const struct study *study;
     const struct aim_result *result;
-    const struct copula_result *copula; /* in its place, with method: copula */
-    struct look look;                   /* with multiplier 0 there was none */
-    double linked;                      /* what it showed */
+    const struct copula_result *copula; /* instead of `result`, with method: copula */
+    struct look look;                   /* multiplier 0: there was none */
+    double linked;                      /* what the look showed */
     const uint8_t *run;                 /* its number, REQUEST_RUN_SIZE bytes */
     /* of this command */
     const struct net_counters (*server)[NET_PHASES]; /* of STUDY_SERVERS */
@@ -26,7 +26,7 @@ struct run_stats {
     double rho;
 };
 
-/* Writes <folder>/stats.json; what is there of the same run is added. */
+/* Writes <folder>/stats.json; adds what is there from the same run. */
 enum err run_stats_write(const char *folder, const struct run_stats *stats,
                          struct log *log) MUST_CHECK;
 

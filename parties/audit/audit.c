@@ -20,7 +20,7 @@ struct audit {
     const struct identity *me;
     unsigned index;
     struct audit_head head;
-    pthread_mutex_t lock;      /* of what follows */
+    pthread_mutex_t lock;      /* for `lasting` */
     struct audit_head lasting; /* the head that is on disk */
     off_t size;                /* of the file, up to `head` */
     struct log *log;
@@ -34,7 +34,7 @@ static enum err failed(const struct audit *a, const char *what)
                     a->path, strerror(errno));
 }
 
-/* Cuts off what a failed write has left behind the last line. */
+/* Cuts off what a failed write has left after the last line. */
 static enum err make_whole(const struct audit *a)
 {
     off_t end = lseek(a->fd, 0, SEEK_END);
@@ -58,7 +58,7 @@ static enum err put(struct audit *a, const char *text, size_t n, bool sync)
     return ERR_SYSTEM;
 }
 
-/* Number and time, with which every line begins. */
+/* Every line begins with its number and the time. */
 static void begin(const struct audit *a, struct bytes *line)
 {
     text_put(line, "%" PRIu64 " %s ", a->head.entries, date_text(date_now()).text);
@@ -112,7 +112,7 @@ static bool is_ours(const struct audit *a, const struct audit_file *f)
     return f->entries > 0 && f->server == a->index && audit_file_of(f, a->study);
 }
 
-/* Checks what is there, and goes on behind it. */
+/* Checks what is there, to continue after it. */
 static enum err take_up(struct audit *a)
 {
     struct audit_file *f CLEAN(audit_file_free) = NULL;
@@ -133,7 +133,7 @@ static enum err take_up(struct audit *a)
     if (fdatasync(a->fd) != 0)
         return failed(a, "sync");
     if (f->entries <= 1 && !is_ours(a, f)) {
-        a->size = 0; /* nothing has happened here, and a study without data may change */
+        a->size = 0; /* nothing has happened here: a study without data may change */
         return write_first(a);
     }
     if (!is_ours(a, f))

@@ -50,7 +50,7 @@ static bool same_opening(const struct audit_opening *a, const struct audit_openi
            strcmp(a->reason, b->reason) == 0;
 }
 
-/* What may be opened again of a request with other numbers, and costs nothing. */
+/* Openings that a request may repeat with other numbers, at no cost. */
 static bool may_differ(const struct audit_opening *o)
 {
     return strcmp(o->reason, "REJECT_BIT") == 0 || strcmp(o->reason, "SORTED") == 0;
@@ -62,7 +62,7 @@ static bool same_story(const struct audit_opening *a, const struct audit_opening
            strcmp(a->what, b->what) == 0;
 }
 
-/* The first entry of this opening, or NULL; `alike`: that also tells the same of it. */
+/* The first entry for this opening, or NULL; `alike`: that also says the same about it. */
 static const struct audit_entry *look_up(const struct audit_file *f, const struct audit_opening *o,
                                          bool alike)
 {
@@ -119,7 +119,7 @@ static void describe_resumption(const struct audit_entry *entry, FILE *out)
         fprintf(out, " %" PRIu64 " had been left\n", c->left);
 }
 
-/* Lists what a log tells and `before` (NULL: none) does not. */
+/* Lists what a log says that `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
     for (size_t k = 0; k < f->entries; k++) {
@@ -162,7 +162,7 @@ static void describe_total(struct total t, FILE *out)
                 : "");
 }
 
-/* One log in full: the one with most in it, so that the others add little. */
+/* Lists one log in full: the one with most in it, so that the others add little. */
 void audit_describe(struct audit_file *const *files, size_t count, FILE *out)
 {
     const struct audit_file *fullest = files[0];
@@ -219,8 +219,8 @@ static enum err same_study(struct audit_file *const *files, size_t count, struct
 }
 
 /*
- * Whether a recovery explains that lines before `entries` are others: a log that began again from
- * nothing says so in its second line, one from a backup later.
+ * Whether a recovery explains why lines before `entries` differ: a log that began again from
+ * nothing says so in its second line, one from a backup does so later.
  */
 static bool was_recovered(const struct audit_file *f, uint64_t entries)
 {
@@ -243,7 +243,7 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
         return ERR_OK;
     if (was_recovered(f, head->entries)) {
         fprintf(out,
-                "note: lines of server %u's log of before %s went with a disk;\n"
+                "note: lines of server %u's log from before %s were lost with a disk;\n"
                 "  the server was recovered since\n",
                 f->server, day);
         return ERR_OK;
@@ -256,7 +256,7 @@ enum err audit_continues(const struct audit_file *f, const struct audit_head *he
                     f->server, day, head->entries);
 }
 
-/* Each head of `of`'s log that `by` saw must be in it. `*lost`: a recovery explains a gap. */
+/* Each head that `by` saw of the log `of` must be in that. `*lost`: a recovery explains a gap. */
 static enum err check_seen(const struct audit_file *by, const struct audit_file *of, bool *lost,
                            struct log *log)
 {
@@ -278,7 +278,7 @@ static enum err check_seen(const struct audit_file *by, const struct audit_file 
     return ERR_OK;
 }
 
-/* Every opening of `a` against the same one of `b`, if that is there. */
+/* Compares every opening in `a` with the same one in `b`, if that is there. */
 static enum err check_openings(const struct audit_file *a, const struct audit_file *b,
                                struct log *log)
 {
@@ -293,7 +293,7 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
         if (own != NULL && other != NULL &&
             (other->opening.values != o->values || strcmp(other->opening.what, o->what) != 0 ||
              other->opening.spent != own->opening.spent)) {
-            log_error(log, "servers %u and %u tell different things of %s in round %" PRIu32,
+            log_error(log, "servers %u and %u tell different things about %s in round %" PRIu32,
                       a->server, b->server, o->reason, o->round);
             e = ERR_DATA;
         }
@@ -301,7 +301,7 @@ static enum err check_openings(const struct audit_file *a, const struct audit_fi
     return e;
 }
 
-/* Notes once all openings that others began and log `of` does not have. */
+/* Notes, once for all, the openings that others began and that log `of` does not have. */
 static void note_gaps(struct audit_file *const *files, size_t count, size_t of, FILE *out)
 {
     uint32_t first = UINT32_MAX, last = 0;
@@ -310,7 +310,7 @@ static void note_gaps(struct audit_file *const *files, size_t count, size_t of, 
         for (size_t k = 0; k < files[i]->entries; k++) {
             const struct audit_entry *e = &files[i]->entry[k];
             const struct audit_opening *o = &e->opening;
-            bool counted = false; /* at a log before this one */
+            bool counted = false; /* at an earlier log */
             if (e->kind != AUDIT_OPEN || may_differ(o) || look_up(files[i], o, false) != e ||
                 look_up(files[of], o, false) != NULL)
                 continue;

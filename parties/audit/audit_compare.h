@@ -1,9 +1,9 @@
 /*
- * parties/audit/audit_compare.h - audit logs against each other, and what they say was opened.
+ * parties/audit/audit_compare.h - compares audit logs, and describes what they say was opened.
  *
- * Each log has been read, and so holds in itself. Against each other: of one study, each of another
- * server; what one says that it saw of another's log is there; an opening that several have is the
- * same in each.
+ * Each log has been read, so it is consistent in itself. Compared with each other, the logs must be
+ * from one study, each from a different server; what one saw of another's log must be in that log;
+ * and an opening that several have must be the same in each.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_COMPARE_H
@@ -13,26 +13,26 @@
 #include <stdio.h>
 
 /*
- * ERR_DATA, each difference logged. What a crash or recovery explains is noted on `out`, once a
- * log.
+ * ERR_DATA, with each difference logged. What a crash or recovery explains is noted on `out`, once
+ * for each log.
  */
 enum err audit_compare(struct audit_file *const *files, size_t count, FILE *out,
                        struct log *log) MUST_CHECK;
 
 /*
- * The head that a log's own server signed on some day has to be there: ERR_DATA, logged, or if the
- * server was recovered since, a note on `out`.
+ * The log must contain the head that its own server signed on some day: otherwise ERR_DATA, logged,
+ * or, if the server was recovered since, a note on `out`.
  */
 enum err audit_continues(const struct audit_file *file, const struct audit_head *head,
                          const char *day, FILE *out, struct log *log) MUST_CHECK;
 
-/* ERR_MISMATCH, logged, if a log is not of this study and its three servers. */
+/* ERR_MISMATCH, logged, if a log does not belong to this study and its three servers. */
 enum err audit_is_of(const struct audit_file *file, const struct study *study,
                      struct log *log) MUST_CHECK;
 
 /*
- * Logs in words: whose they are, how far they are signed, what was ever opened. What several logs
- * have alike is listed once, and then what each further log alone has.
+ * Describes logs in words: whose they are, how far they are signed, what was ever opened. Lists in
+ * full the log with most in it, then what each other log says differently.
  */
 void audit_describe(struct audit_file *const *files, size_t count, FILE *out);
 

@@ -125,7 +125,7 @@ static void read_first(struct audit_file *f, struct words *w)
         w->failed = !text_hex(key + 1, f->key[i], sizeof f->key[i]) || w->failed;
     }
     if (w->next == NULL)
-        return; /* semi-honest, which is not said */
+        return; /* semi-honest, for which there is no word */
     f->security = STUDY_ABORT;
     expect(w, "security");
     expect(w, study_security_word(f->security));
@@ -228,7 +228,7 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
 
 /* --- what a line claims ----------------------------------------------------------------------- */
 
-/* A signed head has to be the one that this log had, and signed by a neighbour. */
+/* A signed head must be one that this log had, and signed by a neighbour. */
 static enum err check_signed(const struct audit_file *f, const struct audit_entry *entry,
                              const struct line_reader *in)
 {
@@ -258,7 +258,7 @@ static enum err check_total(const struct audit_file *f, const struct audit_entry
     return ERR_OK;
 }
 
-/* A line must end with the hash of the chain, which goes to `hash`; the line is cut before it. */
+/* A line must end with the chain's hash, which goes to `hash`; the line is cut before it. */
 static enum err check_hash(const struct audit_file *f, char *line, uint8_t hash[32],
                            const struct line_reader *in)
 {

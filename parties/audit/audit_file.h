@@ -1,9 +1,9 @@
 /*
  * parties/audit/audit_file.h - an audit log as a file: lines, their chain, what neighbours signed.
  *
- * docs/formats.md has the lines. A line changed, left out or put in breaks the chain behind it; a
- * chain made anew does not fit what neighbours have signed; and a log that is cut short lacks lines
- * that neighbours have seen.
+ * docs/formats.md describes the lines. A line that is changed, removed or inserted breaks the chain
+ * after it; a chain made anew does not match what neighbours have signed; and a log that is cut
+ * short lacks lines that neighbours have seen.
  */
 #ifndef TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
 #define TREFOIL_PARTIES_AUDIT_AUDIT_FILE_H
@@ -37,11 +37,11 @@ struct audit_opening {
     uint64_t values;
     uint8_t request[32];
     double cost,
-        spent; /* rho, k^2 included: of this opening (0 where it is played again), and in all */
+        spent; /* rho, k^2 included: for this opening (0 if it is played again), and in all */
     const char *what; /* attributes with * between them, marginals with commas; "-" for none */
 };
 
-/* A check that failed, and what it was of. */
+/* A check that failed, and where. */
 struct audit_caught {
     uint8_t run[AUDIT_RUN_SIZE];
     uint32_t round;
@@ -49,7 +49,7 @@ struct audit_caught {
     uint64_t check;
 };
 
-/* An upload that no round of a session counts: its rows are not sorted by person. */
+/* An upload that no round of a session counts, as its rows are not sorted by person. */
 struct audit_left_out {
     uint8_t run[AUDIT_RUN_SIZE];
     char owner[STUDY_NAME_SIZE];
@@ -65,7 +65,7 @@ struct audit_entry {
     enum audit_kind kind;
     char time[24];
     struct audit_opening opening; /* open */
-    char *what;                   /* to which its `what` points */
+    char *what;                   /* opening.what points here */
     unsigned server;              /* seen, signed */
     struct audit_head head;
     uint8_t signature[64];
@@ -83,23 +83,23 @@ struct audit_file {
     uint8_t terms[32], key[STUDY_SERVERS][32]; /* Ed25519 */
     enum study_security security;
     unsigned server;   /* whose log this is */
-    size_t size, torn; /* bytes of whole lines, and of a last one that has no end */
+    size_t size, torn; /* bytes in whole lines, and in a last one without an end */
 };
 
 /*
- * Reads a log and checks its chain, order, signatures by the keys in its first line, and that the
- * total never falls. ERR_DATA, logged with the line, if one fails. A torn last line is only
- * counted.
+ * Reads a log and checks its chain, its order, its signatures against the keys in its first line,
+ * and that the total never falls. ERR_DATA, logged with the line, if one fails. A torn last line is
+ * only counted.
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
 void audit_file_free(struct audit_file **file);
-/* Whether it is of this study's terms and three servers. */
+/* Whether it belongs to this study's terms and three servers. */
 bool audit_file_of(const struct audit_file *file, const struct study *study);
 
-/* The chain, one line further: `text` is n bytes, without the space before the hash. */
+/* Moves the chain's hash on by one line: `text` is n bytes, without the space before the hash. */
 void audit_chain(uint8_t hash[32], const char *text, size_t n);
 
-/* What a neighbour signs of server `server`'s log. */
+/* What a neighbour signs about server `server`'s log. */
 #define AUDIT_LABEL "trefoil-audit-1"
 #define AUDIT_SIGNED_SIZE (32 + 1 + 8 + 32)
 void audit_signed_words(const uint8_t terms[32], unsigned server, const struct audit_head *head,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A word as a shell takes it. */
+/* Writes a word as a shell reads it. */
 static void put_word(struct bytes *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -60,7 +60,7 @@ enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log
     sigemptyset(&a->signals);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction now;
-        /* what is ignored, under nohup say, stays so */
+        /* a signal that is ignored, say under nohup, stays ignored */
         if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaddset(&a->signals, ends[i]);
     }

@@ -7,15 +7,15 @@
 
 #include <signal.h>
 
-/* Says what `text` has when the process gets a signal that ends it. */
+/* Prints `text` when the process gets a signal that ends it. */
 struct adviser {
     sigset_t signals, before;
     struct bytes text;
     struct thread thread;
-    int number; /* of the signal; sanitizers want none on the stack of what is cancelled */
+    int number; /* of the signal; here since sanitizers forbid it on a cancelled thread's stack */
 };
 
-/* From now on whoever interrupts the run, in any later thread, is told how to go on. */
+/* From now on, also in threads started later, whoever interrupts the run is told how to go on. */
 enum err adviser_start(struct adviser *a, int argc, char **argv, struct log *log) MUST_CHECK;
 void adviser_stop(struct adviser *a);
 

@@ -21,51 +21,51 @@ static const char help[] =
     "       trefoil admit STUDY --tokens FILE\n"
     "\n"
     "Admits owners that the study does not list (its key open_owners). KEYS has their\n"
-    "public keys, one a line as trefoil keygen prints them. Each gets a token, which\n"
-    "is good for one upload of this study and for nobody else's key. It is no secret.\n"
-    "Nothing is sent anywhere: this needs no server.\n"
+    "public keys, one per line, as trefoil keygen prints them. Each gets a token,\n"
+    "which allows one upload to this study and works with no other key. It is not\n"
+    "secret. Nothing is sent anywhere: this needs no server.\n"
     "\n"
-    "Tokens are added to the file of --tokens, which is the register of all who were\n"
+    "Tokens are added to the file of --tokens, the register of everyone who was\n"
     "admitted: keep it, and use it again. A key that is in it keeps its token, and no\n"
-    "number is given twice: whoever finds another at work on it waits. Whoever has\n"
-    "two keys admitted has two uploads: see to it that nobody does. To take a token\n"
-    "back, list its number in the study file, under open_owners.revoked, as an\n"
-    "amendment of its roster.\n"
+    "number is given twice: a second trefoil admit waits until the first has finished\n"
+    "with it. Whoever has two keys admitted has two uploads: make sure that nobody\n"
+    "does. To revoke a token, list its number in the study file, under\n"
+    "open_owners.revoked, as an amendment of its roster.\n"
     "\n"
-    "Without KEYS, the tokens of a file are checked and counted.\n"
+    "Without KEYS, the tokens in the register are checked and counted.\n"
     "\n"
     "  --key FILE       the private key of the issuer that the study names\n"
-    "  --tokens FILE    the register; it is made if it is not there\n"
+    "  --tokens FILE    the register; it is created if it does not exist\n"
     "  --folder FOLDER  also write the token of each key in KEYS to a file of its own\n"
-    "                   in FOLDER, which is called after its number\n"
+    "                   in FOLDER, named after its number\n"
     "  --earlier STUDY  the study file from before its issuer changed, whose tokens\n"
-    "                   the register has: they are checked and signed anew. Keys keep\n"
-    "                   their numbers, and new ones follow behind. --folder then has\n"
-    "                   all\n"
+    "                   are in the register: they are checked and signed anew. Keys\n"
+    "                   keep their numbers, and new ones follow. --folder then gets\n"
+    "                   all of them\n"
     "\n"
     "example:\n"
     "  trefoil admit study.yaml phones.txt --key issuer.key --tokens admitted.txt\n";
 
-/* A key that asks, and where it stands. */
+/* A key that asks, and its line in the file. */
 struct asker {
     uint8_t sign[32];
     size_t line;
     bool known; /* it has a token, or comes twice */
 };
 
-/* A token of the register, or a new one. */
+/* A token from the register, or a new one. */
 struct entry {
     struct token token; /* first: entries are ordered as tokens */
-    bool asked;         /* for a file of its own */
+    bool asked;         /* gets a file of its own */
 };
 
 struct admit {
     const char *study_path, *keys, *key, *tokens, *folder, *earlier_path;
-    struct study *study, *earlier; /* earlier: or NULL */
+    struct study *study, *earlier; /* earlier: may be NULL */
     struct identity *issuer;
-    struct entry *entry; /* of the register, and then those that are new */
+    struct entry *entry; /* those of the register, then the new ones */
     size_t count, room, before;
-    size_t renewed; /* that an earlier issuer had signed */
+    size_t renewed; /* tokens that an earlier issuer had signed */
     struct asker *asker;
     size_t askers, asker_room;
     int lock; /* of the register; -1: there is none */
@@ -99,7 +99,7 @@ static enum err each_line(struct admit *a, const char *path,
 }
 
 /*
- * Who can sign signs again, which gives the same signature in less time than checking it takes.
+ * With the issuer's key it signs again, which gives the same signature, and faster than checking.
  * Tokens of the earlier issuer are signed anew.
  */
 static enum err check_token(struct admit *a, struct token *t, bool *renewed)
@@ -127,10 +127,10 @@ static enum err take_token(struct admit *a, const struct line_reader *in, const 
     if (e == ERR_OK)
         e = check_token(a, &t, &renewed);
     if (e == ERR_AUTH && a->issuer != NULL)
-        return line_fail(in, e,
-                         "a token of another study, other terms or another issuer; name another "
-                         "file, or, if the issuer has changed, the study file of before with "
-                         "--earlier");
+        return line_fail(
+            in, e,
+            "a token of another study, other terms or another issuer; name another file, or, if "
+            "the issuer has changed, give the earlier study file with --earlier");
     if (e == ERR_REFUSED) {
         log_warn(a->log, "%s:%zu: token %u is revoked", in->path, in->number, t.number);
         e = ERR_OK;
@@ -171,7 +171,7 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Of two lines with one key the earlier comes first. */
+/* If two lines have the same key, the earlier comes first. */
 static int by_key(const void *a, const void *b)
 {
     const struct asker *x = a, *y = b;
@@ -250,7 +250,7 @@ static enum err load_keys(struct admit *a)
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-/* Numbers go on behind the last one that was given. */
+/* Numbers go on after the last one that was given. */
 static enum err make_tokens(struct admit *a)
 {
     uint32_t next = 0;
@@ -286,8 +286,8 @@ static enum err write_register(const struct admit *a)
 }
 
 /*
- * Those of earlier calls too: one that was cut short may have left some out, or, where the issuer
- * has changed, as it signed them.
+ * Also writes tokens of earlier calls: a call that was cut short may have left some out or, if the
+ * issuer has changed, as the earlier one signed them.
  */
 static enum err write_each(const struct admit *a)
 {
@@ -306,7 +306,7 @@ static enum err write_each(const struct admit *a)
     return ERR_OK;
 }
 
-/* One program at a time: two would give one number to two keys. The other waits. */
+/* One program at a time, while others wait: two would give one number to two keys. */
 static enum err lock_register(struct admit *a)
 {
     char path[FILE_PATH];
@@ -346,8 +346,8 @@ static enum err admit(struct admit *a)
     if (a->count > a->before || a->renewed > 0)
         TRY(write_register(a)); /* first: a number that is in use is never given again */
     TRY(write_each(a));
-    printf("%zu new tokens, %zu in %s; %zu lines had a key with a token\n", a->count - a->before,
-           a->count, a->tokens, a->askers - (a->count - a->before));
+    printf("%zu new tokens, %zu in %s; %zu lines had a key that already has a token\n",
+           a->count - a->before, a->count, a->tokens, a->askers - (a->count - a->before));
     if (a->earlier != NULL)
         printf("%zu of them had the earlier issuer's signature\n", a->renewed);
     return ERR_OK;
@@ -385,8 +385,8 @@ static enum err run(int argc, char **argv, struct log *log)
     TRY(study_load(&a.study, a.study_path, log));
     if (a.study->open.most == 0)
         return log_fail(log, ERR_STUDY,
-                        "study %s admits nobody whom it does not list; its key open_owners would "
-                        "say how many, and who issues tokens",
+                        "study %s admits only the owners that it lists; its key open_owners would "
+                        "say how many others it admits, and who issues their tokens",
                         a.study->name);
     return a.keys != NULL ? admit(&a) : count(&a);
 }

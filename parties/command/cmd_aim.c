@@ -19,20 +19,20 @@ static const char help[] =
     "Central AIM: one program that sees all rows does what the three servers do\n"
     "without seeing any. The algorithm is the same, and so is the guarantee for what\n"
     "comes out, but its user has to be trusted with the data. A study with method:\n"
-    "copula makes a Gaussian copula instead, of each column and each pair. Writes\n"
-    "measurements.json, model, errors (how far off its answers may be; not of a\n"
-    "copula) and synthetic.csv into DIR. Reads at most 64 files; - is the standard\n"
-    "input. In a study with link the files are the owners' own, in the order in which\n"
-    "the study has them, each with its columns and those of person.\n"
+    "copula makes a Gaussian copula instead, from each column and each pair. Writes\n"
+    "measurements.json, model, errors (how far off its answers may be; not for a\n"
+    "copula) and synthetic.csv into DIR. Reads at most 64 files; - is standard input.\n"
+    "In a study with link the files are the owners' own, in the order in which the\n"
+    "study lists the owners, each with its columns and those of person.\n"
     "\n"
     "  --out DIR    created if it does not exist\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (the noise is always fresh); default 1\n"
-    "  --quick      no errors: answers of trefoil query then come without intervals\n"
+    "  --quick      no errors: trefoil query then gives answers without intervals\n"
     "  --delimiter C, --decimal C    of the CSV files, instead of a comma and a\n"
     "                   point; C may be the word tab\n"
-    "  --sql CONNECTION, --table T, --query Q    rows of a database, as trefoil share\n"
-    "                   takes them\n"
+    "  --sql CONNECTION, --table T, --query Q    rows from a database, as for trefoil\n"
+    "                   share\n"
     "\n"
     "example:\n"
     "  trefoil aim study.yaml all.csv --out result\n";
@@ -56,7 +56,7 @@ static enum err read_sql(const struct study *study, const struct sources *from, 
     return central_append(all, one);
 }
 
-/* A table of each owner, of its columns. */
+/* A table for each owner, with its columns. */
 struct owned {
     size_t owners;
     struct domain **columns;
@@ -80,11 +80,10 @@ static enum err link_owners(const struct study *study, struct sources *from, str
     struct person_rule rule;
     size_t surplus;
     if (from->sql.connection != NULL || from->count != 1 + study->owners)
-        return log_fail(
-            log, ERR_USAGE,
-            "this study links the rows of owners: name a CSV file for each of them, %zu "
-            "in all, in the order in which the study has the owners",
-            study->owners);
+        return log_fail(log, ERR_USAGE,
+                        "this study links the rows of owners: name a CSV file for each of them, "
+                        "%zu in all, in the order in which the study lists the owners",
+                        study->owners);
     TRY(study_person_rule(study, NULL, &rule, log));
     TRY(memory_new(&owned.columns, study->owners));
     TRY(memory_new(&owned.table, study->owners));
@@ -158,7 +157,7 @@ static enum err make_copula(const struct outcome *o, const struct study *study,
     return release_copula(o->folder, study, result, rho, o->rows, o->seed, o->log);
 }
 
-/* The look that a run between servers takes as well, and what it shows. */
+/* Takes the look that a run between servers takes, too, and shows its result. */
 static enum err take_look(const struct study *study, size_t linked,
                           const struct ledger_limits *limits, struct log *log)
 {
@@ -175,7 +174,7 @@ static enum err take_look(const struct study *study, size_t linked,
         return ERR_OK;
     return log_fail(log, ERR_DATA,
                     "the study asks for at least %u linked rows (min_linked): compare how the "
-                    "owners' files write what is in the columns of person",
+                    "owners' files write the columns of person",
                     study->link.min_linked);
 }
 
@@ -229,4 +228,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(&from, out, (size_t)rows, (uint64_t)seed, quick, log);
 }
 
-const struct command cmd_aim = {"aim", "central AIM, for whoever may see all rows", help, run};
+const struct command cmd_aim = {"aim", "run AIM centrally, for somebody who may see all rows", help,
+                                run};

@@ -16,13 +16,13 @@ static const char help[] =
     "shorter than another server has seen it, and all say the same. Needs no key and\n"
     "no server. Exit code 6 if a check fails.\n"
     "\n"
-    "  LOG            audit.log of a server's folder, or a copy\n"
-    "  --study FILE   also check that the logs are of this study and its servers;\n"
-    "                 without it nothing tells whose a log really is\n"
+    "  LOG            audit.log from a server's folder, or a copy\n"
+    "  --study FILE   also check that the logs belong to this study and its servers;\n"
+    "                 without it, nothing tells whose log it really is\n"
     "  --heads FILE   also check that the logs continue what their servers signed\n"
     "                 about them: the file `heads` in the --out of a run, or beside\n"
-    "                 the key of an owner or analyst. It shows if all three logs were\n"
-    "                 put back\n"
+    "                 the key of an owner or analyst. This shows whether all three\n"
+    "                 logs were rolled back\n"
     "\n"
     "example:\n"
     "  trefoil audit north.log east.log west.log --study study.yaml \\\n"
@@ -33,10 +33,10 @@ static const char help[] =
 struct audit_terms {
     const char *path[LOGS];
     size_t logs;
-    const char *study, *heads; /* NULL where not given */
+    const char *study, *heads; /* NULL if not given */
 };
 
-/* All logs are looked at, also after one that does not hold. */
+/* Looks at all logs, even after one that does not hold. */
 static enum err check_heads(struct audit_file *const *files, const struct audit_terms *t,
                             const struct study *study, struct log *log)
 {
@@ -66,7 +66,7 @@ static enum err check_study(struct audit_file *const *files, const struct audit_
     return t->heads != NULL ? check_heads(files, t, study, log) : ERR_OK;
 }
 
-/* A log that is looked at has to end where a line ends; only a server may mend that. */
+/* A log that is looked at has to end at the end of a line; only a server may mend that. */
 static enum err read_whole(struct audit_file **file, const char *path, struct log *log)
 {
     TRY(audit_file_read(file, path, log));

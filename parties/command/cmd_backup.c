@@ -7,9 +7,9 @@
 static const char backup_help[] =
     "usage: trefoil backup DIR FILE\n"
     "\n"
-    "Copies a server's folder DIR into FILE, whole as at one moment, while the server\n"
-    "runs. What is sealed there stays sealed: the server's key file is needed to use\n"
-    "it, and is not in it. FILE must not be there.\n"
+    "Copies a server's folder DIR into FILE, as it is at one moment, while the server\n"
+    "runs. What is sealed there stays sealed: using it takes the server's key file,\n"
+    "which is not in the backup. FILE must not exist.\n"
     "\n"
     "example:\n"
     "  trefoil backup /var/lib/trefoil/north /mnt/backup/north-2026-12-01\n";
@@ -18,8 +18,8 @@ static const char restore_help[] =
     "usage: trefoil restore FILE DIR\n"
     "\n"
     "Makes a server's folder DIR from what trefoil backup wrote. Refuses a folder\n"
-    "that holds anything. A server whose neighbours have debited rounds since the\n"
-    "backup is refused by them until trefoil recover has brought it up to date.\n"
+    "that is not empty. If the other servers have debited rounds since the backup,\n"
+    "they refuse this server until trefoil recover has brought it up to date.\n"
     "\n"
     "example:\n"
     "  trefoil restore /mnt/backup/north-2026-12-01 /var/lib/trefoil/north\n";

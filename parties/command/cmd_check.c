@@ -22,22 +22,21 @@ static const char help[] =
     "       trefoil check STUDY --receipt FILE\n"
     "       trefoil check STUDY --statement FILE\n"
     "\n"
-    "Reads a study file and says in words what it means: who takes part and sees\n"
-    "what, what is guaranteed and what is not, what it costs, which of its questions\n"
-    "it will answer well, and where its bins could be better. Everybody should run\n"
-    "it before sending anything, and compare the fingerprint of the terms.\n"
+    "Explains a study file in words: who takes part and who sees what, what is\n"
+    "guaranteed and what is not, what it costs, which of its questions it will answer\n"
+    "well, and where its bins could be better. Everybody should run it before sending\n"
+    "anything, and compare the fingerprint of the terms.\n"
     "\n"
-    "  --key FILE      also say what part the holder of this private key has\n"
-    "  --fingerprint   print the fingerprint of the terms, nothing else\n"
-    "  --receipt FILE  verify what the three servers signed for an owner (trefoil\n"
-    "                  share), nothing else\n"
-    "  --statement FILE   verify what a server signed when it purged the study,\n"
-    "                     nothing else\n"
+    "  --key FILE      also say what part the holder of this private key plays\n"
+    "  --fingerprint   print only the fingerprint of the terms\n"
+    "  --receipt FILE  only verify what the three servers signed for an owner\n"
+    "                  (trefoil share)\n"
+    "  --statement FILE   only verify what a server signed when it purged the study\n"
     "\n"
     "example:\n"
     "  trefoil check study.yaml --key hospital-a.key\n";
 
-/* What only arithmetic can tell: that counts and noise fit, and the budget as rho. */
+/* Checks what only arithmetic can tell: that counts and noise fit, and the budget as rho. */
 static enum err check_arithmetic(const struct study *study, double *rho, struct log *log)
 {
     struct bounds *bounds CLEAN(bounds_free) = NULL;
@@ -65,7 +64,7 @@ static void print_costs(const struct study *study, double rho)
            words_bytes(all).text, rho);
 }
 
-/* Why a key will not do what the study says that its holder does, if so. */
+/* Says why a key cannot do what the study has its holder do, if it cannot. */
 static void warn_of_key(const struct study *study, const struct public_identity *me,
                         struct log *log)
 {
@@ -76,7 +75,7 @@ static void warn_of_key(const struct study *study, const struct public_identity 
             return;
 }
 
-/* How well it will answer the questions that it is made for. */
+/* Prints how well the study will answer the questions that it is made for. */
 static enum err print_questions(const struct study *study, struct log *log)
 {
     struct expect *list CLEAN(memory_release) = NULL;
@@ -86,7 +85,7 @@ static enum err print_questions(const struct study *study, struct log *log)
                                   .annealed = study->annealed};
     uint64_t multiplier;
     size_t count;
-    if (study->questions == NULL || study->method != STUDY_AIM) /* who measures marginals */
+    if (study->questions == NULL || study->method != STUDY_AIM) /* only AIM measures marginals */
         return ERR_OK;
     TRY(price_limits(study, &options.limits, log));
     TRY(measure_multiplier(aim_sigma(&options), &multiplier, log));
@@ -171,4 +170,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return check(&w, log);
 }
 
-const struct command cmd_check = {"check", "say in words what a study file means", help, run};
+const struct command cmd_check = {"check", "explain a study file in words", help, run};

@@ -1,6 +1,6 @@
 /*
- * trefoil complete: made from the table of commands and their help, so that it cannot say anything
- * else.
+ * trefoil complete: made from the table of commands and their help, so that it cannot differ from
+ * them.
  */
 #include "parties/command/command.h"
 #include "parties/command/help.h"
@@ -11,7 +11,7 @@
 static const char help[] =
     "usage: trefoil complete bash|zsh\n"
     "\n"
-    "Prints a script with which the shell completes trefoil's commands, options and\n"
+    "Prints a script that lets the shell complete trefoil's commands, options and\n"
     "file names. `make install` puts both scripts where shells look for them.\n"
     "\n"
     "example:\n"
@@ -29,7 +29,7 @@ static bool is_path(const struct help_option *o)
 
 /* --- bash ------------------------------------------------------------------------------------- */
 
-/* All but what stands for a value, in capitals. */
+/* All choices except those in capitals, which stand for a value. */
 static void put_words(const char *choices)
 {
     for (size_t n; *choices != '\0'; choices += n + (choices[n] == '|')) {
@@ -39,7 +39,7 @@ static void put_words(const char *choices)
     }
 }
 
-/* What comes after an option that has a value. */
+/* What can follow an option that has a value. */
 static void bash_values(const struct command *c, const struct help_option *o, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -187,5 +187,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return ERR_OK;
 }
 
-const struct command cmd_complete = {
-    "complete", "completion of commands and options in bash and zsh", help, run};
+const struct command cmd_complete = {"complete", "print shell completion for bash and zsh", help,
+                                     run};

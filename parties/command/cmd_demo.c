@@ -1,7 +1,7 @@
 /*
  * trefoil demo: everything at once on this machine, with invented patients: keys, a study, three
- * server processes, six owner processes, an analyst process; then what a real study could never
- * show, the comparison with the truth.
+ * server processes, six owner processes, an analyst process. At the end it shows what a real study
+ * never could, the comparison with the truth.
  */
 #include "aim/table/csv.h"
 #include "base/clock.h"
@@ -30,14 +30,14 @@
 static const char help[] =
     "usage: trefoil demo [--folder DIR] [--seed N]\n"
     "\n"
-    "Shows a whole study on this machine: six invented hospitals of different size\n"
-    "and kind, three server processes on loopback, one run. Two of the hospitals hold\n"
-    "different columns of the same patients, whom the servers link without seeing\n"
-    "who they are. Then it says how good the synthetic table is, compared with\n"
+    "Shows a whole study on this machine: six invented hospitals of different sizes\n"
+    "and kinds, three server processes on loopback, one run. Two of the hospitals\n"
+    "hold different columns of the same patients, whom the servers link without\n"
+    "seeing who they are. Then it says how good the synthetic table is, compared with\n"
     "central AIM and with what each hospital could do alone.\n"
     "\n"
-    "  --folder DIR   where everything goes; an earlier demo there is replaced.\n"
-    "                 Default: trefoil-demo\n"
+    "  --folder DIR   where everything goes; replaces an earlier demo there. Default:\n"
+    "                 trefoil-demo\n"
     "  --seed N       for the invented data; default 7\n"
     "\n"
     "example:\n"
@@ -45,7 +45,7 @@ static const char help[] =
 
 /* --- preparing -------------------------------------------------------------------------------- */
 
-/* What is in a folder, not the folder itself. */
+/* Whether it is something in the folder, not the folder itself. */
 static int is_entry(const char *path, const struct stat *s, int kind, struct FTW *where)
 {
     (void)path;
@@ -155,7 +155,7 @@ static enum err write_study(struct demo *d)
     return study_load(&d->study, path, d->log);
 }
 
-/* All rows, and those that are linked. */
+/* Makes the tables of all rows, and of those that are linked. */
 static enum err link_tables(struct demo *d)
 {
     struct table *none[DEMO_HOSPITALS];
@@ -170,7 +170,7 @@ static enum err link_tables(struct demo *d)
     return central_link(d->all, d->study, d->hospital, &linked, &surplus);
 }
 
-/* Values that are clipped are what the owners were told, in their share-*.log. */
+/* Owners were told about clipped values, in their share-*.log. */
 static enum err load_tables(struct demo *d)
 {
     struct log errors = *d->log;
@@ -220,7 +220,7 @@ static enum err ask_status(const struct demo *d, struct netio *netio,
     return dials_ask(dial, &message, &reply, ms, ms);
 }
 
-/* A server is up when it answers a status question; that it has ended need not be waited for. */
+/* A server is up when it answers a status question; one that has ended is not waited for. */
 static enum err wait_for_server(struct demo *d, struct netio *netio, const struct identity *analyst,
                                 unsigned server)
 {
@@ -258,7 +258,7 @@ static enum err run_owners(struct demo *d)
     demo_path(d, study, "study.yaml");
     for (unsigned i = 0; e == ERR_OK && i < DEMO_HOSPITALS; i++) {
         const char *name = demo_hospitals[i].name;
-        const bool other = i + 1 == DEMO_HOSPITALS; /* its table calls `patient` otherwise */
+        const bool other = i + 1 == DEMO_HOSPITALS; /* its table has another name for `patient` */
         const char *const arguments[] = {"share",  study,     data,  "--key",
                                          key,      "--stats", stats, other ? "--person" : NULL,
                                          "number", NULL};

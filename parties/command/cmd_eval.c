@@ -18,19 +18,19 @@ static const char help[] =
     "       trefoil eval STUDY SYNTHETIC --sql CONNECTION (--table T | --query Q) ..\n"
     "\n"
     "Says how far synthetic rows are from real ones. SYNTHETIC is a CSV file, or the\n"
-    "folder of a result, whose synthetic.csv and model are taken.\n"
+    "folder of a result, which stands for its synthetic.csv and model.\n"
     "\n"
     "For each marginal of the workload: the sum over its cells of |share in one -\n"
     "share in the other|. It is 0 if they agree and 2 if they have nothing in common.\n"
     "For each column of numbers: its mean, its deviation, and its correlations.\n"
     "\n"
-    "Beside each figure stands that of two tables which are drawn from the real\n"
-    "rows, and have as many rows as SYNTHETIC: one of independent columns, and a\n"
+    "Each figure is shown beside those of two tables that are drawn from the real\n"
+    "rows and have as many rows as SYNTHETIC: one with independent columns, and a\n"
     "resample of whole rows, which is as near as another sample would be.\n"
     "\n"
     "Where the study has enforce_person, REAL.csv needs the columns that say whose\n"
-    "a row is, and no more rows of a person are compared than the servers count.\n"
-    "Where it has link, REAL.csv has the rows as they are joined.\n"
+    "a row is, and of each person only as many rows are compared as the servers\n"
+    "count. Where it has link, REAL.csv has the rows after they are joined.\n"
     "\n"
     "THE OUTPUT IS NOT PRIVATE: it is computed from the real rows without any noise.\n"
     "Whoever may not see those may not see it either. Publishing it, or using it to\n"
@@ -43,15 +43,15 @@ static const char help[] =
     "                 says how well the model describes the population only if\n"
     "                 REAL.csv was not in the study: hold rows out\n"
     "  --queries FILE   also the relative errors of the answers to the questions in a\n"
-    "                 file, as trefoil query takes them, by aggregate: of the model,\n"
-    "                 and of rows, scaled to the number of real ones\n"
+    "                 file, as for trefoil query, by aggregate: from the model, and\n"
+    "                 from rows, scaled to the number of real ones\n"
     "  --json         all of it as JSON\n"
-    "  --worst N      print so many marginals and correlations, the worst first;\n"
+    "  --worst N      print only N marginals and correlations, the worst first;\n"
     "                 default 20, 0 for all\n"
     "  --delimiter C, --decimal C    of REAL.csv, instead of a comma and a point; a\n"
     "                 delimiter may be the word tab\n"
     "  --sql CONNECTION, --table T, --query Q    the real rows are in a database, as\n"
-    "                 trefoil share takes them\n"
+    "                 for trefoil share\n"
     "\n"
     "example:\n"
     "  trefoil eval study.yaml held-out.csv result --queries asked.sql\n";
@@ -80,7 +80,7 @@ static void evaluating_clear(struct evaluating *e)
 
 /* --- what is read ----------------------------------------------------------------------------- */
 
-/* Rows of a database, or of a file. */
+/* Reads rows from a database or a file. */
 static enum err read_rows(const struct evaluating *e, struct table **t,
                           const struct database_source *sql, const char *path,
                           struct table_csv_options options)
@@ -103,21 +103,21 @@ static enum err read_model(struct evaluating *e, const char *given)
     TRY(released_load(&e->released, path, e->log));
     TRY(domain_compare(e->released.domain, e->study->domain, &same));
     if (!same)
-        return log_fail(e->log, ERR_MISMATCH, "%s is a model of another domain than the study's",
+        return log_fail(e->log, ERR_MISMATCH, "%s is a model whose domain is not the study's",
                         path);
     e->shown.model = e->released.model != NULL;
     if (!e->shown.model)
-        log_warn(e->log, "%s is of a copula: the likelihood of rows is left out", path);
+        log_warn(e->log, "%s is a copula: the likelihood of rows is left out", path);
     return released_sums(&e->released, e->log);
 }
 
-/* As servers count them: where they bound persons, rows need the columns that say whose. */
+/* Counts rows as servers do: if they bound persons, rows need the columns that say whose. */
 static enum err read_real(struct evaluating *e)
 {
     const struct database_source *sql = e->sql.connection != NULL ? &e->sql : NULL;
     struct table_csv_options csv = e->csv;
     struct person_rule rule;
-    if (!e->study->enforce_person || e->study->link.on) /* whose rows are joined, one a person */
+    if (!e->study->enforce_person || e->study->link.on) /* joined rows are one a person */
         return read_rows(e, &e->shown.real, sql, e->real, csv);
     TRY(study_person_rule(e->study, NULL, &rule, e->log));
     csv.rows.key = &rule;
@@ -292,5 +292,5 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(&e);
 }
 
-const struct command cmd_eval = {"eval", "how far synthetic rows are from real ones (not private)",
-                                 help, run};
+const struct command cmd_eval = {
+    "eval", "measure how far synthetic rows are from real ones (not private)", help, run};

@@ -4,10 +4,10 @@
 static const char help[] =
     "usage: trefoil init [FILE] [--force]\n"
     "\n"
-    "Writes a commented example of a study file, study.yaml where FILE is left out.\n"
-    "Edit it, put in the public keys of everybody, then run trefoil check.\n"
+    "Writes a commented example of a study file to FILE, or to study.yaml. Edit it,\n"
+    "put in everybody's public keys, then run trefoil check.\n"
     "\n"
-    "  --force   replace FILE\n"
+    "  --force   overwrite FILE\n"
     "\n"
     "example:\n"
     "  trefoil init study.yaml\n";

@@ -9,20 +9,20 @@ static const char help[] =
     "       trefoil keygen --show FILE [--name NAME]\n"
     "\n"
     "Makes a private key in FILE (only you can read it) and prints its public half,\n"
-    "which goes into the study file. The fingerprint is for reading aloud: it tells\n"
-    "whether a public key that you were sent is the one that was meant.\n"
+    "which goes into the study file. Read the fingerprint aloud over the telephone to\n"
+    "check that a public key that you were sent is the right one.\n"
     "\n"
     "A key has two parts: one signs and is your identity, the other is for the links.\n"
-    "With --renew a new second part is made: the fingerprint stays, and so does all\n"
-    "that you have uploaded or store. The new public half takes the place of the old\n"
-    "one in an amended study file. Keep using OLD until the servers run with that.\n"
+    "--renew makes a new second part: the fingerprint stays the same, and everything\n"
+    "that you have uploaded or store stays valid. The new public half replaces the\n"
+    "old one in an amended study file. Keep using OLD until the servers run with it.\n"
     "\n"
     "  --until DATE  the last day (UTC) on which the key is good, such as 2027-06-30\n"
     "  --renew OLD   keep the identity of this private key, make a new key for its\n"
     "                links\n"
     "  --name NAME   print lines ready to paste into the study file\n"
-    "  --show FILE   make nothing; print the public half of a key that exists\n"
-    "  --force       replace FILE; the key in it is lost\n"
+    "  --show FILE   make nothing; print the public half of an existing key\n"
+    "  --force       overwrite FILE; the key in it is lost\n"
     "\n"
     "example:\n"
     "  trefoil keygen hospital-a.key --name hospital-a\n"
@@ -59,7 +59,7 @@ static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log 
                         w->name, STUDY_NAME_SIZE - 1);
     if (w->until != NULL && (!date_parse_day(w->until, last_day) || *last_day < date_today()))
         return log_fail(log, ERR_USAGE,
-                        "--until is \"%s\"; it should be a day to come, such as 2027-06-30",
+                        "--until is \"%s\"; it should be a day in the future, such as 2027-06-30",
                         w->until);
     return ERR_OK;
 }

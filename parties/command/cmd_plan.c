@@ -28,14 +28,14 @@ static const char help[] =
     "Says what a study will take, before anybody sends anything: cells, memory,\n"
     "uploads, rounds, noise, disk; what error to expect at several epsilons and\n"
     "numbers of rounds, and in the answers to the questions that the study is made\n"
-    "for; which columns have more bins than noise lets one see; and which method is\n"
-    "expected to do better, AIM or a copula.\n"
+    "for; which columns have more bins than the noise lets one see; and which method\n"
+    "is expected to do better, AIM or a copula.\n"
     "Reads only the study file. Refuses a study that cannot work, and says what to\n"
     "change.\n"
     "\n"
-    "  --ranks R          also how long servers of so many ranks take, what passes\n"
+    "  --ranks R          also say how long servers of R ranks each take, what passes\n"
     "                     between ranks, and how much memory each needs\n"
-    "  --lanes N          on how many threads each rank computes; 1 without it\n"
+    "  --lanes N          the number of threads of each rank; default 1\n"
     "\n"
     "example:\n"
     "  trefoil plan study.yaml\n";
@@ -47,7 +47,7 @@ struct plan {
     struct bounds *bounds;
     struct aim_options options;
     struct domain grouped;  /* codes that a run is expected to merge are one */
-    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said of them */
+    int64_t ranks, lanes;   /* of a server; 0 ranks: nothing is said about them */
     uint64_t rows;          /* at most, of all owners */
     uint64_t one_way_cells; /* of all one-ways */
     uint64_t largest;       /* cells of the closure's largest marginal */
@@ -94,8 +94,8 @@ static int by_size(const void *a, const void *b)
 }
 
 /*
- * Cells of the one-ways, and of as many of the largest marginals as there are rounds; and of all
- * that a selection may be asked of.
+ * *cells: of the one-ways, and of as many of the largest marginals as there are rounds. *asked: of
+ * all marginals that a selection may ask about.
  */
 static enum err count_measured(const struct plan *p, const struct domain *d, uint64_t *cells,
                                uint64_t *asked)
@@ -128,12 +128,12 @@ static uint64_t most_cells(const struct study *s)
 }
 
 /*
- * What the analyst's program takes, as measured (tests/test_plan_memory.c): itself and its
- * libraries, and the most of
+ * The memory that the analyst's program takes, as measured (tests/test_plan_memory.c): itself and
+ * its libraries, and the most that one of these takes:
  *   asking    each candidate's estimates, from the model to the wire
- *   fitting   a cell's potential, belief and numbers of the fit, whose memory of steps is another
- *             80 bytes a cell up to 64 MiB, or 16 above that; a measured cell
- *   errors    besides the model, copies that are each fitted to measurements of their own, and what
+ *   fitting   a cell's potential, belief and numbers for the fit; the memory of its steps is
+ *             another 80 bytes a cell up to 64 MiB, or 16 above that; a measured cell
+ *   errors    besides the model, copies that are each fitted to their own measurements, and what
  *             is kept of all refits
  *   drawing   a row's codes, its place and a value
  */
@@ -312,7 +312,7 @@ static enum err run(int argc, char **argv, struct log *log)
 
 const struct command cmd_plan = {
     .name = "plan",
-    .summary = "what a study will take, and what error to expect",
+    .summary = "say what a study will take and what error to expect",
     .help = help,
     .run = run,
 };

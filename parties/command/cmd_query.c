@@ -16,22 +16,22 @@ static const char help[] =
     "\n"
     "Answers questions from a released model, exactly: no rows are drawn, and nothing\n"
     "is charged to the budget. MODEL is a model or the folder of a result. Questions\n"
-    "are written in a part of SQL, with a ; between two:\n"
+    "are written in a subset of SQL, separated by semicolons:\n"
     "\n"
     "  SELECT item [, item ..] FROM t [WHERE condition] [GROUP BY column [, column]]\n"
     "\n"
-    "Items are COUNT(*), and of a column y COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN,\n"
-    "PERCENTILE(y, p), MODE, MIN, MAX and RANGE. Conditions have = <> < <= > >=,\n"
-    "BETWEEN, IN, IS NULL, AND, OR, NOT and parentheses. Names that are no plain\n"
-    "words stand in double quotes, labels in single ones.\n"
+    "Items are COUNT(*), and for a column y COUNT, SUM, AVG, VARIANCE, STDDEV,\n"
+    "MEDIAN, PERCENTILE(y, p), MODE, MIN, MAX and RANGE. Conditions are made with =,\n"
+    "<>, <, <=, >, >=, BETWEEN, IN, IS NULL, AND, OR, NOT and parentheses. Put names\n"
+    "that are not plain words in double quotes, and labels in single quotes.\n"
     "\n"
-    "Beside an answer stand an interval that holds the truth as often as L says, and\n"
-    "how many rows it is of. Intervals are made of the file errors beside the model,\n"
-    "which run, aim and refit write; without that there are none.\n"
+    "Each answer comes with an interval, which holds the true value with probability\n"
+    "L, and the number of rows that it is based on. Intervals need the file errors\n"
+    "beside the model, which run, aim and refit write; without it there are none.\n"
     "\n"
-    "  --file FILE   questions from a file, - is the standard input\n"
+    "  --file FILE   questions from a file; - is standard input\n"
     "  --json        answers as JSON, with all their digits\n"
-    "  --csv         as CSV, an empty line between the answers to two questions\n"
+    "  --csv         answers as CSV, separated by empty lines\n"
     "  --level L     of the intervals, from 0.5 to 0.9999; default 0.95\n"
     "  --quick       no intervals, which take thirty times as long as the answers\n"
     "  --columns     print the model's columns and what they may hold\n"
@@ -49,11 +49,11 @@ struct asked {
 
 struct asking {
     struct released model;
-    double level; /* 0: none are wanted */
+    double level; /* of intervals; 0: none are wanted */
     enum form form;
     size_t asked;
     struct asked *one;
-    json_t *list; /* of answers, where they are JSON */
+    json_t *list; /* of answers, if they are JSON */
     struct bytes out;
     struct progress progress;
     struct log *log;
@@ -91,7 +91,7 @@ static enum err load_errors(struct asking *k, const char *path)
     if (k->level == 0)
         return ERR_OK;
     if (k->model.copula != NULL) {
-        log_warn(k->log, "no intervals: %s is of a copula, whose errors are not known", path);
+        log_warn(k->log, "no intervals: %s is a copula, whose errors are not known", path);
         return ERR_OK;
     }
     TRY(file_in(model, path, "model", k->log));
@@ -158,7 +158,7 @@ static enum err answer_one(struct asking *k, struct questions_next *next)
     return answer_new(&one->answer, k->model.sums, &k->model.inside, one->question, k->log);
 }
 
-/* Of all answers together: each refit is made once. */
+/* Finds the intervals of all answers together, so that each refit is made once. */
 static enum err find_intervals(struct asking *k)
 {
     const struct answer_terms terms = {.model = k->model.sums,
@@ -216,7 +216,7 @@ static enum err answer(struct asking *k, const char *text, const char *file)
     return answer_all(k, &q);
 }
 
-/* Nothing is printed before all is answered. */
+/* Nothing is printed before everything is answered. */
 static enum err print(struct asking *k)
 {
     if (k->form == FORM_JSON) {
@@ -276,7 +276,7 @@ static enum err run(int argc, char **argv, struct log *log)
         return log_fail(log, ERR_USAGE,
                         "there is no question: write one after MODEL, or --file FILE");
     if (json && csv)
-        return log_fail(log, ERR_USAGE, "--json and --csv: which of the two?");
+        return log_fail(log, ERR_USAGE, "--json and --csv exclude each other; leave one out");
     if (columns && (json || csv))
         return log_fail(log, ERR_USAGE, "--columns is for people: it has no --json or --csv");
     if (level != NULL && !(number_double(level, &part) && part >= 0.5 && part <= 0.9999))
@@ -291,5 +291,4 @@ static enum err run(int argc, char **argv, struct log *log)
                    quick ? 0 : part, columns, log);
 }
 
-const struct command cmd_query = {"query", "answers to questions, from a released model", help,
-                                  run};
+const struct command cmd_query = {"query", "answer questions from a released model", help, run};

@@ -12,21 +12,21 @@
 static const char help[] =
     "usage: trefoil recover STUDY --key FILE --folder DIR [--resume]\n"
     "\n"
-    "Brings a server's folder up to date that was restored from an old backup. Its\n"
+    "Brings a server's folder that was restored from an old backup up to date. Its\n"
     "privacy ledger lacks debits, and the other servers refuse it until it has them.\n"
     "Stop this server first; the two others must be running. Only what both of them\n"
-    "give alike is taken over, and noted in audit.log. Owners have to share uploads\n"
-    "again that the backup lacks, by the same command as before. A round that was\n"
-    "interrupted cannot be answered any more, and stays paid for.\n"
+    "agree on is taken over, and it is noted in audit.log. Owners have to share\n"
+    "again the uploads that the backup lacks, with the same command as before. A\n"
+    "round that was interrupted can no longer be answered, and stays paid for.\n"
     "\n"
     "  --key FILE     this server's private key\n"
     "  --folder DIR   its folder, as for `trefoil serve`; an empty one if there is no\n"
     "                 backup\n"
-    "  --resume       none of the above: lets a server take part again that stopped\n"
-    "                 because a check of what the others sent had failed, or the\n"
-    "                 others had left too many before they ended (security: abort).\n"
-    "                 Find out why first: whoever is behind it gets that many tries\n"
-    "                 again\n"
+    "  --resume       do none of the above; let a server take part again that stopped\n"
+    "                 because a check of what the others sent had failed, or because\n"
+    "                 the others had left too many checks before the end (security:\n"
+    "                 abort). Find out why first: whoever is behind it gets as many\n"
+    "                 tries again\n"
     "\n"
     "example:\n"
     "  trefoil recover study.yaml --key north.key --folder /var/lib/trefoil/north\n";
@@ -42,7 +42,7 @@ struct recover {
 static void say(uint64_t from, uint64_t to)
 {
     if (from == to)
-        printf("nothing is lacking: this server has all %" PRIu64
+        printf("nothing is missing: this server has all %" PRIu64
                " debits that both neighbours have\n",
                from);
     else if (to - from == 1)
@@ -55,7 +55,8 @@ static void say(uint64_t from, uint64_t to)
 }
 
 /*
- * No folder is made, since a name may be mistyped: one without a backup recovers into an empty one.
+ * Does not make a folder, since the name may be mistyped: without a backup, recover into an empty
+ * one.
  */
 static enum err check_folder(const char *folder, struct log *log)
 {

@@ -16,26 +16,25 @@ static const char help[] =
     "Fits the model of a result again, to the same noisy counts, and writes a new\n"
     "result: measurements.json, model, errors (how far off its answers may be) and\n"
     "synthetic.csv. RESULT is the folder of a run, or of trefoil aim. Nothing is\n"
-    "charged to the budget. With the iterations of the run, the model is the run's.\n"
+    "charged to the budget. With the run's own iterations the model is the run's.\n"
     "\n"
     "  --out DIR          created if it does not exist; not RESULT\n"
     "  --iterations N     of the last fit; default 1000\n"
-    "  --between N        of each fit before it, after one more measurement;\n"
-    "                     default 100\n"
-    "  --max-mib N        the largest model; default 80, or as RESULT's if that is\n"
+    "  --between N        of each earlier fit, one for each measurement; default 100\n"
+    "  --max-mib N        the largest model; default 80, or RESULT's if that is\n"
     "                     larger\n"
     "  --impossible FILE  combinations that cannot occur, besides RESULT's own: YAML\n"
     "                     with the key impossible, as in a study. From public\n"
     "                     knowledge, never from the data\n"
-    "  --known FILE       published margins, which the model then has exactly: CSV,\n"
-    "                     lines of columns and, last, `count`. They must agree with\n"
-    "                     each other and with what was measured, and must not come\n"
-    "                     from the rows of the study\n"
-    "  --study FILE       the study of the run: takes its iterations, and also writes\n"
+    "  --known FILE       published margins, which the model then matches exactly:\n"
+    "                     CSV, lines of columns and, last, `count`. They must agree\n"
+    "                     with each other and with what was measured, and must not\n"
+    "                     come from the rows of the study\n"
+    "  --study FILE       the study of the run: use its iterations, and also write\n"
     "                     report.html, with the run's stats.json\n"
     "  --rows N           synthetic rows, instead of the noisy total\n"
     "  --seed N           for drawing the rows; default 1\n"
-    "  --quick            no errors: answers of trefoil query then come without\n"
+    "  --quick            no errors: trefoil query then gives answers without\n"
     "                     intervals\n"
     "\n"
     "example:\n"
@@ -61,7 +60,7 @@ static void refitting_clear(struct refitting *r)
     study_free(&r->study);
 }
 
-/* What a new result would be written over. */
+/* Checks that the new result will not overwrite the old one. */
 static enum err check_folders(const struct refitting *r)
 {
     struct stat from, to;
@@ -71,7 +70,7 @@ static enum err check_folders(const struct refitting *r)
     return ERR_OK;
 }
 
-/* The study and the run's numbers, before any time is spent on a fit. */
+/* Reads the study and the run's numbers before any time is spent on a fit. */
 static enum err load_study(struct refitting *r)
 {
     char path[FILE_PATH];
@@ -88,7 +87,7 @@ static enum err load_study(struct refitting *r)
     return report_check_stats(stats, r->study, r->terms.folder, r->log);
 }
 
-/* Options of the command line go before the study's. */
+/* Options on the command line override the study's. */
 static void take_numbers(struct refitting *r)
 {
     const struct study *s = r->study;
@@ -159,4 +158,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(&r);
 }
 
-const struct command cmd_refit = {"refit", "the model again, from what was measured", help, run};
+const struct command cmd_refit = {"refit", "fit the model again to what was measured", help, run};

@@ -34,16 +34,16 @@ static const char help[] =
     "synthetic.csv, measurements.json, model, errors and stats.json into DIR. With\n"
     "method: copula it measures each attribute and each pair once: no rounds, and no\n"
     "errors. With min_linked it first measures how many rows were linked, and stops,\n"
-    "with exit code 6, where they seem to be fewer.\n"
+    "with exit code 6, if they seem to be fewer.\n"
     "\n"
     "The same command with the same --out continues a run, whatever interrupted it:\n"
     "at the round that it was in, at no cost. While a server is away, the run waits.\n"
     "\n"
     "What the servers sign about their ledgers is kept in DIR/heads and beside the\n"
-    "key, in NAME.STUDY.heads: a server that comes back with a shorter ledger, or\n"
-    "another one, is refused.\n"
+    "key, in NAME.STUDY.heads: a server that comes back with a shorter or a different\n"
+    "ledger is refused.\n"
     "\n"
-    "  --key FILE   an analyst's private key; its public half stands in the study\n"
+    "  --key FILE   an analyst's private key; its public half is in the study file\n"
     "  --out DIR    created if it does not exist; holds the run's state as well\n"
     "  --rounds N   stop when N marginals have been selected in all; the same command\n"
     "               with a larger N, or without, goes on later\n"
@@ -52,12 +52,12 @@ static const char help[] =
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (not for the noise, which nobody can know);\n"
     "               default 1\n"
-    "  --quick      no errors: answers of trefoil query then come without intervals\n"
-    "  --continue RUN   continue a run whose --out is lost, into another one: the\n"
-    "               servers give again what they have opened, at no cost. RUN is the\n"
+    "  --quick      no errors: trefoil query then gives answers without intervals\n"
+    "  --continue RUN   continue a run whose --out is lost, in a new --out: the\n"
+    "               servers send again what they have opened, at no cost. RUN is the\n"
     "               run's number, 32 digits, from the servers' audit logs. A run\n"
     "               belongs to its analyst: another may continue it once the roster\n"
-    "               leaves that key out\n"
+    "               no longer lists that analyst's key\n"
     "\n"
     "example:\n"
     "  trefoil run study.yaml --key analyst.key --out result\n";
@@ -87,7 +87,7 @@ static void show_wait(void *progress, const char *what)
     progress_wait(progress, what);
 }
 
-/* Says where the run stands that is in the folder, if there is one. */
+/* Says how far the run in the folder has got, if there is one. */
 static void say_begun(struct run *r)
 {
     if (run_state_begun(r->state))
@@ -110,16 +110,16 @@ static bool is_copula(const struct run *r)
     return r->study->method == STUDY_COPULA;
 }
 
-/* What is left to do once too few rows were linked. */
+/* Says what can be done once too few rows were linked. */
 static const char *next_of(const struct run *r, char text[320])
 {
-    static const char mend[] = "Owners may mend their tables and share --replace them for another "
-                               "run, with another --out";
+    static const char mend[] = "Owners may correct their tables and run share --replace for "
+                               "another run, with another --out";
     const unsigned looks = r->remote.looks;
     if (looks >= LOOK_TRIES)
         snprintf(text, 320,
                  "That was the last of %u looks that the budget has for all runs, so no other run "
-                 "can begin: mended tables need a new study",
+                 "can begin: corrected tables need a new study",
                  LOOK_TRIES);
     else if (looks > 0)
         snprintf(text, 320, "%s: that was look %u of %u that the budget has for all runs", mend,
@@ -137,16 +137,16 @@ static enum err too_few(struct run *r)
     TRY(remote_close(&r->remote, r->stats));
     return log_fail(
         r->log, ERR_DATA,
-        "the study asks for at least %u linked rows (min_linked), so the run stops. Find out with "
-        "the owners whether they write %s%s in one way: share --person names the columns, "
-        "normalise says what of them does not count, and digits with zeros before them are other "
-        "texts. Of the budget %.2g %% was spent. %s",
+        "the study asks for at least %u linked rows (min_linked), so the run stops. Ask the owners "
+        "whether they all write %s%s in the same way: share --person names the columns, normalise "
+        "says which differences do not count, and leading zeros make a text different. %.2g %% of "
+        "the budget was spent. %s",
         s->link.min_linked, s->person.column[0], s->person.columns > 1 ? " and the others" : "",
         100 * s->rows_per_person * s->rows_per_person * look_rho(&r->remote.look) / r->rho,
         next_of(r, next));
 }
 
-/* How many rows were linked, before more is spent. */
+/* Finds how many rows were linked, before more is spent. */
 static enum err take_look(struct run *r, const struct ledger_limits *limits)
 {
     int64_t value;
@@ -230,7 +230,7 @@ static enum err write_stats(const struct run *r, const char *folder)
     return run_stats_write(folder, &stats, r->log);
 }
 
-/* Whose rows it is about, where that is not everybody's from the first round on. */
+/* Says whose rows were counted, if that is not everybody's from the first round on. */
 static void say_owners(const struct run *r)
 {
     uint64_t first, last;
@@ -248,7 +248,7 @@ static void say_owners(const struct run *r)
     printf("\n");
 }
 
-/* What it cost and what is left. */
+/* Says what the run cost and what is left. */
 static void say_cost(const struct run *r)
 {
     const struct aim_round *last = is_copula(r) ? NULL : &r->result->round[r->result->rounds - 1];
@@ -282,7 +282,7 @@ struct run_terms {
     bool quick; /* no errors */
 };
 
-/* What the servers signed is kept beside the key and in the folder: one may be lost. */
+/* What the servers signed is kept beside the key and in the folder, since one may be lost. */
 static enum err call_witness(struct run *r, const struct run_terms *t)
 {
     char path[FILE_PATH];
@@ -295,7 +295,7 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
     return witness_add(&r->witness, path);
 }
 
-/* Everything that follows from what was opened. */
+/* Makes everything that follows from what was opened. */
 static enum err release(struct run *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
@@ -357,13 +357,13 @@ static void end(struct run *r)
     study_free(&r->study);
 }
 
-/* What servers refuse holds no place there; after other failures the same command takes it. */
+/* A refused run holds no place at the servers; after other failures the same command goes on. */
 static bool is_refusal(enum err e)
 {
     return e == ERR_REFUSED || e == ERR_BUDGET;
 }
 
-/* What was made for a run that has not begun. */
+/* Removes what was made for a run that has not begun. */
 static void drop_folder(const char *folder)
 {
     static const char *const names[] = {"run.state", "heads", "run.lock", NULL};
@@ -372,7 +372,7 @@ static void drop_folder(const char *folder)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* The number of a run as an audit log has it. */
+/* Reads the number of a run as an audit log writes it. */
 static enum err read_run(const char *text, uint8_t number[REQUEST_RUN_SIZE], struct log *log)
 {
     size_t n = 0;

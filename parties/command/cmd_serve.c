@@ -20,41 +20,41 @@ static const char help[] =
     "                     [--ranks HOST:PORT,..]\n"
 #endif
     "\n"
-    "Runs one of the study's three servers until it gets SIGTERM or SIGINT. It takes\n"
-    "owners' uploads, and computes with the two other servers when an analyst runs\n"
-    "the study. It listens on five ports, from the port of its endpoint on, and on\n"
-    "two more for each lane beyond the first.\n"
+    "Runs one of the study's three servers until it receives SIGTERM or SIGINT. It\n"
+    "takes owners' uploads, and computes with the two other servers when an analyst\n"
+    "runs the study. It listens on five ports, starting with the port of its\n"
+    "endpoint, and on two more for each lane beyond the first.\n"
     "\n"
-    "  --key FILE         this server's private key; its public half stands in the\n"
-    "                     study\n"
+    "  --key FILE         this server's private key; its public half is in the study\n"
+    "                     file\n"
     "  --folder DIR       where its uploads, ledger and audit log are; for this study\n"
-    "                     and server alone\n"
+    "                     and this server alone\n"
     "  --listen ADDRESS[:PORT]   listen on this address instead of all, and on ports\n"
-    "                     from this one on instead of the endpoint's, where a router\n"
-    "                     passes those on\n"
-    "  --lanes N          compute on N threads, 1 to 16; without it, on as many as\n"
-    "                     there are processors. A session has as many as the server\n"
-    "                     with the fewest\n"
+    "                     from PORT on instead of the endpoint's, where a router\n"
+    "                     forwards those\n"
+    "  --lanes N          compute on N threads, 1 to 16; default: one for each\n"
+    "                     processor. A session uses as many as the server with the\n"
+    "                     fewest\n"
 #ifdef TREFOIL_MPI
     "  --ranks HOST:PORT,..   where the two other servers reach the ranks that mpirun\n"
-    "                     started beside this one; --lanes is of each rank then\n"
+    "                     started beside this one; --lanes then applies to each rank\n"
 #endif
-    "  --noise-ahead SECONDS   make noise for a run to come once the servers have\n"
-    "                     been idle for so long, default 60; a request ends that at\n"
-    "                     once. It is on disk until a run takes it. off: not with\n"
-    "                     this server\n"
+    "  --noise-ahead SECONDS   make noise for a future run once the servers have been\n"
+    "                     idle for this long, default 60; a request ends that at\n"
+    "                     once. The noise stays on disk until a run takes it. off:\n"
+    "                     this server takes no part in that\n"
     "  --status PORT      show status pages on 127.0.0.1: /, /metrics (Prometheus)\n"
-    "                     and /healthz; ADDRESS:PORT for another address: they have\n"
-    "                     no password\n"
+    "                     and /healthz. ADDRESS:PORT for another address; note that\n"
+    "                     they have no password\n"
     "  --purge            instead of serving, end the study here: delete all uploads\n"
-    "                     and noise, and write a signed statement of it for the\n"
-    "                     owners to DIR/purge.txt; refused before the study's\n"
+    "                     and noise, and write a signed statement of that for the\n"
+    "                     owners to DIR/purge.txt. Refused before the study's\n"
     "                     retain_days are over. The ledger stays\n"
     "\n"
     "example:\n"
     "  trefoil serve study.yaml --key north.key --folder /var/lib/trefoil/north\n";
 
-/* The one mutable global: a signal handler is told nothing else to write to. */
+/* The only mutable global: a signal handler has nothing else that it can write to. */
 static atomic_bool stop_requested;
 
 static void request_stop(int signal_number)
@@ -67,7 +67,7 @@ static void stop_on_signals(void)
 {
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGTERM, &action, NULL); /* which fail only for a signal that is none */
+    (void)sigaction(SIGTERM, &action, NULL); /* fails only for an invalid signal number */
     (void)sigaction(SIGINT, &action, NULL);
 }
 
@@ -119,7 +119,7 @@ static enum err take_ahead(struct arguments *a, struct log *log)
                            log);
 }
 
-/* The server, which is rank 0 where there are more. */
+/* Runs the server, which is rank 0 if there are several ranks. */
 static enum err serve(const struct arguments *a, struct ranks *ranks, struct log *log)
 {
     struct study *study CLEAN(study_free) = NULL;
@@ -134,7 +134,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
                                      .stop = &stop_requested,
                                      .log = log};
     enum err e;
-    umask(077); /* whatever is made in the folder is the operator's alone */
+    umask(077); /* only the operator may use what is made in the folder */
     raise_file_limit();
     stop_on_signals();
     TRY(study_load(&study, a->study, log));
@@ -149,7 +149,7 @@ static enum err serve(const struct arguments *a, struct ranks *ranks, struct log
     return e;
 }
 
-/* Rank 0 alone reads a file; the others end when it does, and heed no signal before. */
+/* Only rank 0 reads files; the others end when it does, and ignore signals until then. */
 static enum err serve_or_follow(const struct arguments *a, struct log *log)
 {
     const struct ranks_options options = {

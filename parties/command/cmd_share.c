@@ -36,56 +36,58 @@ static const char help[] =
     "anything about the data. The rows go as counts in the study's marginals or as\n"
     "padded records, whichever is smaller, unless the study or --as says otherwise.\n"
     "All three servers sign that they hold the upload. Running the command again with\n"
-    "the same data is safe: it sends the same upload, which counts once, and goes on\n"
-    "where it was cut. Until a run begins an upload may be replaced or withdrawn.\n"
+    "the same data is safe: it sends the same upload, which counts once, and resumes\n"
+    "where it was cut off. Until a run begins, an upload may be replaced or\n"
+    "withdrawn.\n"
     "\n"
     "What the servers sign about their ledgers is kept beside the key, in\n"
-    "NAME.STUDY.heads: a server that comes back with a shorter ledger, or another\n"
-    "one, is refused. NAME.book there has the budgets of all studies that the key was\n"
-    "used for: they add up for people whose rows are in several.\n"
+    "NAME.STUDY.heads: a server that comes back with a shorter or a different ledger\n"
+    "is refused. NAME.book, also there, lists the budgets of all studies that the key\n"
+    "was used for: they add up for people whose rows are in several.\n"
     "\n"
-    "  DATA.csv         a file, or - for the standard input\n"
-    "  --sql CONNECTION   where the rows are in a database that has an ODBC driver:\n"
-    "                   the name of a data source of odbc.ini, or a file with lines\n"
-    "                   such as Driver=.., Server=.., UID=.., PWD=.. that nobody else\n"
-    "                   may read. An owner of counts has the database count, and no\n"
-    "                   row leaves it\n"
-    "  --table T, --query Q    there: all rows of a table, or of a SELECT, which has\n"
-    "                   to have an ORDER BY where owners share rows\n"
-    "  --key FILE       this owner's private key; its public half stands in the study\n"
-    "  --as FORM        counts, records, or auto, which is the default; records may\n"
-    "                   always take the place of counts, counts only where the study\n"
-    "                   says as: counts\n"
+    "  DATA.csv         a file, or - for standard input\n"
+    "  --sql CONNECTION   take the rows from a database that has an ODBC driver: the\n"
+    "                   name of a data source in odbc.ini, or a file with lines such\n"
+    "                   as Driver=.., Server=.., UID=.., PWD=.. that nobody else may\n"
+    "                   read. For an owner of counts the database counts, and no row\n"
+    "                   leaves it\n"
+    "  --table T, --query Q    with --sql: all rows of a table, or those of a SELECT,\n"
+    "                   which needs an ORDER BY where owners share rows\n"
+    "  --key FILE       this owner's private key; its public half is in the study\n"
+    "                   file\n"
+    "  --as FORM        counts, records, or auto (default). An owner may always\n"
+    "                   choose records, and counts where the study says as: counts\n"
     "  --person COLUMN  the column that says which person a row is about: refuse if\n"
     "                   somebody has more rows than the study's rows_per_person. It\n"
     "                   is not sent. Rows at other owners cannot be checked. Where\n"
-    "                   the study has person: what your table calls its columns, in\n"
-    "                   the study's order, with commas\n"
-    "  --replace        replace what was uploaded before by these data\n"
+    "                   the study has person: your table's names for its columns, in\n"
+    "                   the study's order, separated by commas\n"
+    "  --replace        replace the earlier upload with these data\n"
     "  --dry-run        say what would be sent to whom, and send nothing; `upload:`\n"
     "                   is what a receipt for these data says. It also shows how\n"
     "                   each column fits the study, and warns of what looks wrong:\n"
-    "                   exact figures of your rows, for your eyes alone\n"
+    "                   exact figures of your rows, for your eyes only\n"
     "  --fingerprint TERMS   refuse unless these are the study's terms. Without it\n"
     "                   the terms are remembered beside the key the first time, and\n"
     "                   must stay the same\n"
-    "  --token FILE     what admits an owner that the study does not list: a file of\n"
-    "                   trefoil admit, in which the token of this key is one line\n"
-    "  --secret FILE    a random secret, which the first share makes: the upload\n"
-    "                   follows from it, the key and the data, so that a thief of\n"
-    "                   the key cannot try out which data were sent. Default:\n"
-    "                   NAME.STUDY.secret beside the key. Keep it: without it the\n"
-    "                   same data make another upload, which needs --replace\n"
+    "  --token FILE     for an owner that the study does not list: a file written by\n"
+    "                   trefoil admit, in which one line is the token of this key\n"
+    "  --secret FILE    a random secret, which the first share makes. The upload\n"
+    "                   follows from it, the key and the data, so that somebody who\n"
+    "                   steals the key cannot find out by trying which data were\n"
+    "                   sent. Default: NAME.STUDY.secret beside the key. Keep it:\n"
+    "                   without it the same data make a different upload, which needs\n"
+    "                   --replace\n"
     "  --receipt FILE   where the servers' signatures go; default: NAME.STUDY.receipt\n"
     "                   beside the key. `trefoil check STUDY --receipt FILE` verifies\n"
     "                   them\n"
-    "  --retries N      how often to try a server again that fails, after longer and\n"
+    "  --retries N      how often to retry when a server fails, after longer and\n"
     "                   longer pauses; default 6, which takes half a minute\n"
     "  --status         send nothing; say which uploads the servers hold, and which\n"
     "                   are incomplete (an analyst's key may ask, too)\n"
     "  --withdraw       have the servers delete what this owner uploaded\n"
-    "  --book           send nothing; list the studies that were sent data with this\n"
-    "                   key, when and under which epsilon and delta, and their sum\n"
+    "  --book           send nothing; list the studies to which this key has sent\n"
+    "                   data, when and under which epsilon and delta, and their sum\n"
     "  --delimiter C, --decimal C    of the CSV file, instead of a comma and a point;\n"
     "                   a delimiter may be the word tab\n"
     "  --stats FILE     write what was sent as JSON\n"
@@ -109,7 +111,7 @@ struct share {
     uint64_t bytes;
     struct source source;
     struct bytes packed; /* counts or records */
-    bool made;           /* `parts` are */
+    bool made;           /* `parts` are made */
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
@@ -129,7 +131,7 @@ static enum err load(struct share *s)
     return roster_servers_current(s->study, s->log);
 }
 
-/* A file of this study: the one that was asked for, or else one beside the key. */
+/* The path of a file for this study: the one that was asked for, or else one beside the key. */
 static enum err own_path(const struct share *s, const char *asked, const char *end,
                          char path[FILE_PATH])
 {
@@ -169,7 +171,7 @@ static void announce(const struct share *s)
 
 /* --- the budget book -------------------------------------------------------------------------- */
 
-/* With the entry of this study, as it will be. */
+/* Shows the book with the entry of this study, as it will be. */
 static enum err load_book(struct share *s)
 {
     struct ledger_limits limits;
@@ -191,7 +193,7 @@ static enum err note(const struct share *s, enum book_state state)
     return book_add(s->book_path, &entry, s->log);
 }
 
-/* Where server 0 takes nothing for the terms or its ledger, the others were not asked. */
+/* If server 0 took nothing because of the terms or its ledger, the others were not asked. */
 static enum err note_end(const struct share *s, enum err e, const struct receipt *receipt)
 {
     if (e == ERR_OK)
@@ -250,7 +252,7 @@ static enum err keep_receipt(const struct share *s, const struct receipt *receip
     return ERR_OK;
 }
 
-/* Where the terms were given they need not be remembered. */
+/* If the terms were given they need not be remembered. */
 static enum err remember_terms(const struct share *s, bool known)
 {
     enum err e = known ? ERR_OK : pin_set(s->key, s->study, s->fingerprint != NULL ? NULL : s->log);
@@ -298,7 +300,7 @@ static enum err withdraw(struct share *s)
     return book_counts(&s->book, &s->entry) ? note(s, BOOK_WITHDRAWN) : ERR_OK;
 }
 
-/* ERR_PEER where a server does not answer, ERR_MISMATCH where a ledger was put back. */
+/* ERR_PEER if a server does not answer, ERR_MISMATCH if a ledger was put back. */
 static enum err tell_status(struct share *s)
 {
     struct courier *courier = NULL;

@@ -8,15 +8,15 @@ static const char help[] =
     "usage: trefoil synth MODEL --out FILE [--rows N] [--seed N]\n"
     "                     [--sampling rounded|independent]\n"
     "\n"
-    "Draws synthetic rows from a released model, as often and as many as you like:\n"
+    "Draws synthetic rows from a released model, as many and as often as you like:\n"
     "what was protected stays protected, and nothing is charged to the budget.\n"
     "\n"
-    "  --out FILE       the CSV file to write; - is the standard output\n"
+    "  --out FILE       the CSV file to write; - is standard output\n"
     "  --rows N         instead of the model's noisy total\n"
     "  --seed N         the same seed gives the same rows; default 1\n"
-    "  --sampling HOW   rounded (default): marginals as near to the model's as so\n"
-    "                   many rows can be; independent: each row drawn by itself, as\n"
-    "                   if from a population. Of a copula: independent alone\n"
+    "  --sampling HOW   rounded (default): marginals as near to the model's as that\n"
+    "                   many rows allow; independent: each row drawn by itself, as\n"
+    "                   if from a population. A copula has only independent\n"
     "\n"
     "example:\n"
     "  trefoil synth result/model --rows 10000 --out rows.csv\n";
@@ -55,4 +55,4 @@ static enum err run(int argc, char **argv, struct log *log)
     return execute(path, out, (size_t)rows, (uint64_t)seed, how, log);
 }
 
-const struct command cmd_synth = {"synth", "synthetic rows from a released model", help, run};
+const struct command cmd_synth = {"synth", "draw synthetic rows from a released model", help, run};

@@ -94,7 +94,7 @@ static enum err unknown_option(const char *text, size_t n, const struct command_
     return ERR_USAGE;
 }
 
-/* `text` is argv[*at] behind its dashes. */
+/* `text` is argv[*at] after its dashes. */
 static enum err take_option(const char *text, int argc, char **argv, int *at,
                             const struct command_option *option, size_t options, bool *seen,
                             struct log *log)
@@ -192,7 +192,7 @@ enum err command_csv(const char *delimiter, const char *decimal, bool files,
 {
     if (!files && (delimiter != NULL || decimal != NULL))
         return log_fail(log, ERR_USAGE,
-                        "--delimiter and --decimal are of CSV files; leave them out with --sql, "
+                        "--delimiter and --decimal are for CSV files; leave them out with --sql, "
                         "where numbers have a decimal point");
     delimiter = delimiter != NULL ? delimiter : ",";
     decimal = decimal != NULL ? decimal : ".";
@@ -213,8 +213,7 @@ enum err command_sql(const struct database_source *source, struct log *log)
 {
     bool rows = source->table != NULL || source->query != NULL;
     if (source->connection == NULL && rows)
-        return log_fail(log, ERR_USAGE,
-                        "--table and --query are of a database; say which by --sql");
+        return log_fail(log, ERR_USAGE, "--table and --query need a database; name it with --sql");
     if (source->connection != NULL && (source->table == NULL) == (source->query == NULL))
         return log_fail(log, ERR_USAGE,
                         "--sql needs --table T, or --query Q for a SELECT; one of them");
@@ -243,7 +242,7 @@ static void say_version(FILE *out)
     const char *kernel = kernel_best(&problem)->name;
     int major, minor, patch;
     yaml_get_version(&major, &minor, &patch);
-    fprintf(out, "trefoil %s\nbuilt by %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
+    fprintf(out, "trefoil %s\nbuilt with %s%s\nlibsodium %s, libyaml %d.%d.%d\n", TREFOIL_VERSION,
             COMPILER, CHECKED, sodium_version_string(), major, minor, patch);
     fprintf(out, "share arithmetic: %s%s%s\n", kernel, problem != NULL ? "; " : "",
             problem != NULL ? problem : "");
@@ -255,13 +254,13 @@ static void say_version(FILE *out)
 
 static int overview(const struct command *const *table, size_t count, FILE *out)
 {
-    fputs("Trefoil makes differentially private synthetic tables of data that several\n"
-          "owners keep to themselves, by three servers of which none sees any of it.\n\n"
+    fputs("Trefoil makes differentially private synthetic tables from data that several\n"
+          "owners keep to themselves. Three servers compute; none of them sees any of it.\n\n"
           "usage: trefoil COMMAND [options]\n\n",
           out);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "  %-8s %s\n", table[i]->name, table[i]->summary);
-    fputs("\n  trefoil help COMMAND   how to use one of them, with an example\n"
+    fputs("\n  trefoil help COMMAND   how to use a command, with an example\n"
           "  trefoil --version      version and build\n\n"
           "exit codes: 0 ok, 1 system, 2 usage, 3 study or keys disagree,\n"
           "            4 a server is lost, 5 the privacy budget or the study does not\n"
@@ -303,7 +302,7 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* Runs it; a wrong command line is answered with the usage. */
+/* Runs a command; answers a wrong command line with the usage. */
 static int start(const struct command *c, int argc, char **argv, struct log *log)
 {
     enum err e = c->run(argc, argv, log);

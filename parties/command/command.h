@@ -2,9 +2,9 @@
  * parties/command/command.h - the command line: a table of commands, their options, exit codes.
  *
  * A command is a function of its arguments (argv[0] is its name); it writes results to standard
- * output and everything else to its log. `--help` never reaches it. What it returns gives the exit
- * code and the last line of the log, which says what to do about a failure.
- * To add one: write parties/command/cmd_<name>.c, name it in parties/command/commands.c.
+ * output and everything else to its log. `--help` never reaches it. Its return value determines the
+ * exit code and the last line of the log, which says what to do about a failure.
+ * To add one: write parties/command/cmd_<name>.c, and list it in parties/command/commands.c.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_COMMAND_H
 #define TREFOIL_PARTIES_COMMAND_COMMAND_H
@@ -17,16 +17,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What the process returns; documented for scripts. */
+/* The process's exit codes; documented for scripts. */
 enum command_exit {
     EXIT_OK = 0,
     EXIT_RUNTIME = 1,  /* system, memory, cryptography */
     EXIT_USAGE = 2,    /* the command line */
-    EXIT_CONFIG = 3,   /* a study or key that is wrong, or that others do not share */
+    EXIT_CONFIG = 3,   /* a study or key that is wrong, or differs from the others' */
     EXIT_PEER = 4,     /* a server is lost or silent */
     EXIT_BUDGET = 5,   /* privacy budget, or a request that the study does not permit */
     EXIT_BAD_DATA = 6, /* rows, uploads or messages that do not fit */
-    EXIT_CHEAT = 7,    /* servers' check failed: one departs from the protocol */
+    EXIT_CHEAT = 7,    /* the servers' check failed: one departs from the protocol */
 };
 
 struct command {
@@ -40,34 +40,34 @@ struct command {
 extern const struct command *const commands[];
 extern const size_t command_count;
 
-/* Runs `trefoil argv[1] ...` of a table and returns the exit code. Help goes to standard output. */
+/* Runs `trefoil argv[1] ...` from a table; returns the exit code. Help goes to standard output. */
 int command_main(const struct command *const *table, size_t count, int argc, char **argv,
                  struct log *log);
 
 enum command_exit command_exit_code(enum err e);
 /*
- * The last line of a command, which says what to do about a failure, and its exit code. After a
- * wrong command line command_main() prints the usage instead.
+ * Logs the last line of a command, which says what to do about a failure, and returns its exit
+ * code. After a wrong command line command_main() prints the usage instead.
  */
 int command_end(enum err e, struct log *log);
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* One option, `--name value` or `--name=value`. Where it is absent, what it sets stays. */
+/* One option, `--name value` or `--name=value`. If it is absent, its variable stays as it is. */
 struct command_option {
     const char *name;   /* without the dashes */
     const char **value; /* a text; or */
     bool *flag;         /* set, without a value; or */
     int64_t *number;    /* a whole number in these bounds */
     int64_t least, most;
-    const char *needed; /* NULL, or where a command needs it what its value is called, as FILE */
+    const char *needed; /* if the command needs it: the word for its value, such as FILE; or NULL */
 };
 
 /*
  * Sorts out argv[1 ...]: options go where they say, the rest to `rest`, between `least` and `most`
  * of them, *given in all (`given` may be NULL). After `--` nothing is an option. ERR_USAGE, logged,
  * for anything unknown (the nearest option is suggested), repeated, without its value, or needed
- * and not there.
+ * but missing.
  */
 enum err command_options(int argc, char **argv, const struct command_option *option, size_t options,
                          const char **rest, size_t least, size_t most, size_t *given,
@@ -77,17 +77,17 @@ enum err command_options(int argc, char **argv, const struct command_option *opt
 enum err command_integer(const char *name, const char *text, int64_t least, int64_t most,
                          int64_t *v, struct log *log) MUST_CHECK;
 
-#define COMMAND_ROWS_MAX 1000000000 /* synthetic ones */
+#define COMMAND_ROWS_MAX 1000000000 /* of synthetic rows */
 
 /*
- * --delimiter and --decimal, NULL where they are not given: one character each, and not the same.
- * `files`: whether there are CSV files that they could be of.
+ * --delimiter and --decimal, NULL if not given: one character each, and not the same. `files`:
+ * whether there are CSV files to which they could apply.
  */
 struct table_csv_options;
 enum err command_csv(const char *delimiter, const char *decimal, bool files,
                      struct table_csv_options *csv, struct log *log) MUST_CHECK;
 
-/* --sql with --table or --query, or none of the three. */
+/* Checks that --sql is given with --table or --query, or none of the three is given. */
 struct database_source;
 enum err command_sql(const struct database_source *source, struct log *log) MUST_CHECK;
 

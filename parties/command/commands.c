@@ -1,4 +1,4 @@
-/* The commands of trefoil, in the order of a study's life: the one list of them. */
+/* The only list of trefoil's commands, in the order of a study's life. */
 #include "parties/command/command.h"
 
 const struct command *const commands[] = {

@@ -1,4 +1,4 @@
-/* parties/command/demo.h - the demo's folder and processes, and what it shows in the end. */
+/* parties/command/demo.h - the demo's folder and processes, and what it shows at the end. */
 #ifndef TREFOIL_PARTIES_COMMAND_DEMO_H
 #define TREFOIL_PARTIES_COMMAND_DEMO_H
 
@@ -10,24 +10,24 @@
 #include <sys/types.h>
 
 struct demo {
-    char folder[FILE_PATH - 300]; /* so that there is room for the name of a file in it */
+    char folder[FILE_PATH - 300]; /* leaves room for the name of a file in it */
     uint16_t port;
     pid_t server[STUDY_SERVERS];
     struct study *study;
     struct domain *columns[DEMO_HOSPITALS];
-    struct table *hospital[DEMO_HOSPITALS]; /* of its columns */
-    struct table *joined;                   /* the last two's */
+    struct table *hospital[DEMO_HOSPITALS]; /* with its columns */
+    struct table *joined;                   /* of the last two */
     struct table *all;
     struct log *log;
 };
 
 extern const char *const demo_servers[STUDY_SERVERS];
 
-/* A file in the demo's folder. */
+/* The path of a file in the demo's folder. */
 void demo_path(const struct demo *d, char path[FILE_PATH], const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* After the run: what it cost, how good the result is, and the report with the truth in it. */
+/* After the run: shows its cost and how good the result is; writes the report with the truth. */
 enum err demo_show(const struct demo *d) MUST_CHECK;
 
 #endif

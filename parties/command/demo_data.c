@@ -194,7 +194,7 @@ struct row {
     char person[80], stay[80];
 };
 
-/* Draws whether values are missing, too: so one row uses the stream in one order. */
+/* Also draws whether values are missing, so that each row uses the stream in the same order. */
 static struct row draw_row(struct random *r, const struct skew *k)
 {
     static const char *const smokers[] = {"never", "former", "current"};
@@ -243,7 +243,7 @@ static enum err write_hospital(const char *folder, size_t index, struct random *
     return write_file(folder, h->name, &b, log);
 }
 
-/* The last two: the second lacks some of the first one's patients, and has others, before them. */
+/* The last two: the second lacks some of the first one's patients, and has others before them. */
 static enum err write_linked(const char *folder, struct random *r, struct log *log)
 {
     const struct demo_hospital *h = &demo_hospitals[DEMO_HOSPITALS - 2];

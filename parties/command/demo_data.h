@@ -1,10 +1,11 @@
 /*
  * parties/command/demo_data.h - invented patients of six hospitals, for trefoil demo and tests.
  *
- * Drawn from formulas and a seed, the same on every machine. Attributes depend on each other, some
- * values are missing, and each hospital has its own size and kind of patients, so that none of them
- * looks like all together. The last two hold different columns of the same patients, most of whom
- * are at both, in orders of their own: their files say who a patient is, each in its way.
+ * They are drawn from formulas and a seed, the same on every machine. Attributes depend on each
+ * other, some values are missing, and each hospital has its own size and kind of patients, so that
+ * none of them looks like all together. The last two hold different columns of the same patients,
+ * most of whom are at both. Each has its own order, and its file says in its own way who a patient
+ * is.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
 #define TREFOIL_PARTIES_COMMAND_DEMO_DATA_H
@@ -20,16 +21,16 @@
 #define DEMO_SEED 7
 
 struct demo_hospital {
-    const char *name;    /* an owner's name in the study, and of the file <name>.csv */
-    const char *about;   /* a few words on its patients */
-    const char *columns; /* that it has of its patients; NULL: all */
+    const char *name;    /* the owner's name in the study; its file is <name>.csv */
+    const char *about;   /* a few words about its patients */
+    const char *columns; /* those that it has; NULL: all */
     uint32_t rows;
     uint32_t max_rows; /* the public bound that it declares: not taken from `rows` */
 };
 
 extern const struct demo_hospital demo_hospitals[DEMO_HOSPITALS];
 
-/* Writes <folder>/<name>.csv for each hospital; makes the folder if it is not there. */
+/* Writes <folder>/<name>.csv for each hospital; makes the folder if necessary. */
 enum err demo_data_write(const char *folder, uint64_t seed, struct log *log) MUST_CHECK;
 
 /* The `domain:` block of a study file that fits the data, line ends included. */

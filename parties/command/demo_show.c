@@ -1,4 +1,4 @@
-/* What a demo shows in the end: costs, and the comparison with the truth that no real study has. */
+/* What a demo shows at the end: costs, and the comparison with the truth that no real study has. */
 #include "aim/evaluate.h"
 #include "aim/sample.h"
 #include "aim/table/csv.h"
@@ -64,7 +64,7 @@ static void show_errors(const struct demo *d, const struct errors *x)
         printf("  %-46s %.3f\n", x->name[i], x->error[i]);
 }
 
-/* The run's report once more, now with the truth beside, which no real study has. */
+/* Writes the run's report again, now beside the truth, which no real study has. */
 static enum err write_report(const struct demo *d, const struct errors *x)
 {
     const struct workload *w = d->study->workload;

@@ -26,7 +26,7 @@ static void find_choices(const char *help, struct help_option *o)
     o->choices[0] = '\0';
 }
 
-/* A sentence that may go on over lines which are indented further than options are. */
+/* A sentence that may go on over lines that are indented further than options. */
 static void take_words(const char *at, char *to, size_t size)
 {
     size_t n = 0;
@@ -41,7 +41,7 @@ static void take_words(const char *at, char *to, size_t size)
     to[n] = '\0';
 }
 
-/* The options of one line, which begins at their dashes; returns how many. */
+/* Finds the options in a line that begins at their dashes; returns how many. */
 static size_t take_line(const char *help, const char *at, struct help_option *o, size_t room)
 {
     size_t n = 0;

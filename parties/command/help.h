@@ -1,9 +1,9 @@
 /*
  * parties/command/help.h - the options that a command's help lists, for completion and for tests.
  *
- * Each has a line of its own: two spaces, "--name" or "--name VALUE", several with commas between,
- * then at least two spaces and its words. Values are in capitals: FILE and DIR are paths. Choices
- * stand in the usage line, as --name one|other.
+ * Each option has its own line: two spaces, "--name" or "--name VALUE", several with commas
+ * between, then at least two spaces and its words. Values are in capitals: FILE and DIR are paths.
+ * Choices are in the usage line, as --name one|other.
  */
 #ifndef TREFOIL_PARTIES_COMMAND_HELP_H
 #define TREFOIL_PARTIES_COMMAND_HELP_H
@@ -16,7 +16,7 @@ struct help_option {
     char name[32];
     char value[16];   /* "" for a flag */
     char choices[64]; /* "one|other", or "" */
-    char words[200];  /* the first sentence of them, or its part before a ; */
+    char words[200];  /* their first sentence, or its part before a ; */
 };
 
 size_t help_options(const char *help, struct help_option option[HELP_OPTIONS_MAX]);

@@ -91,7 +91,7 @@ static enum err even_new(struct even *e, const struct domain *d)
     return ERR_OK;
 }
 
-/* Of all scores the largest, squared, of one column. */
+/* The largest squared score of a column. */
 static double largest(const struct copula_column *c)
 {
     double most = 0;
@@ -101,8 +101,8 @@ static double largest(const struct copula_column *c)
 }
 
 /*
- * What noise a pair's sum has, and how far a correlation is off by that, on average; columns of one
- * value have no pairs that say anything.
+ * The noise of a pair's sum, and how far off a correlation is by that, on average; pairs with a
+ * column of one value say nothing.
  */
 static enum err noise_of(const struct even *e, const struct study *s, double rho, double rows,
                          double *sum, double *correlation)
@@ -164,6 +164,6 @@ enum err plan_copula_errors(const struct study *s, uint64_t rows)
         TRY(print_line(&e, s, s->epsilon, n));
         printf("  (the last line is the study's own)\n");
     }
-    printf("What links attributes otherwise than a normal distribution does is lost besides.\n");
+    printf("Dependence that a normal distribution cannot express is lost as well.\n");
     return ERR_OK;
 }

@@ -1,13 +1,13 @@
-/* parties/command/plan_copula.h - what `trefoil plan` says of method: copula. */
+/* parties/command/plan_copula.h - what `trefoil plan` says about method: copula. */
 #ifndef TREFOIL_PARTIES_COMMAND_PLAN_COPULA_H
 #define TREFOIL_PARTIES_COMMAND_PLAN_COPULA_H
 
 #include "parties/study/study.h"
 
-/* What is opened and kept, where all owners have so many rows together. */
+/* Prints what is opened and kept if all owners together have this many rows. */
 void plan_copula_size(const struct study *study, uint64_t rows);
 
-/* A line for each of several epsilons: noise, and the error to expect of it. */
+/* Prints a line for each of several epsilons: noise, and the error to expect from it. */
 enum err plan_copula_errors(const struct study *study, uint64_t rows) MUST_CHECK;
 
 #endif

@@ -24,7 +24,7 @@ static double noise_error(const struct plan_noise *p, double sigma, uint64_t cel
     return fmin(2, noise_of(p, sigma, cells));
 }
 
-/* Cells of a marginal when it is measured: one-ways are before anything is merged. */
+/* Cells of a marginal when it is measured: one-ways come before anything is merged. */
 static uint64_t cells_of(const struct plan_noise *p, const struct clique *c,
                          const struct domain *grouped)
 {
@@ -60,7 +60,7 @@ static enum err add_noise(const struct plan_noise *p, const struct aim_options *
     return ERR_OK;
 }
 
-/* Of the study as it is but for its budget and rounds; false where they do not go with it. */
+/* For the study with another budget and other rounds; false if they do not go with it. */
 static bool errors_of(const struct plan_noise *p, double epsilon, unsigned rounds,
                       struct noise_made *x)
 {

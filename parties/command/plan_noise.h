@@ -1,4 +1,4 @@
-/* parties/command/plan_noise.h - what `trefoil plan` says of noise, rounds and bins. */
+/* parties/command/plan_noise.h - what `trefoil plan` says about noise, rounds and bins. */
 #ifndef TREFOIL_PARTIES_COMMAND_PLAN_NOISE_H
 #define TREFOIL_PARTIES_COMMAND_PLAN_NOISE_H
 
@@ -9,11 +9,11 @@ struct plan_noise {
     const struct study *study;
     const struct aim_options *options;
     uint64_t rows;                /* at most, of all owners */
-    bool merges;                  /* whether a run is expected to merge codes, */
-    const struct domain *grouped; /* which leaves these groups */
+    bool merges;                  /* whether a run is expected to merge codes; */
+    const struct domain *grouped; /* if so, these groups remain */
 };
 
-/* Noise by epsilon and by rounds, how many of these there should be, bins that are too fine. */
+/* Prints noise by epsilon and by rounds, the best number of rounds, and bins that are too fine. */
 void plan_noise(const struct plan_noise *p);
 
 #endif

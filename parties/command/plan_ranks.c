@@ -11,30 +11,30 @@
 #include <stdio.h>
 
 /*
- * Of one core of one server, as measured with AVX-512 (bench/README.md: bench_dp, bench_scale).
- * Records: what a lane sends for each, and products of matrices, one a cell.
+ * For one core of one server, as measured with AVX-512 (bench/README.md: bench_dp, bench_scale).
+ * Records: the bytes that a lane sends for them, and products of matrices, one a cell.
  */
 #define RECORD_BYTES_S 0.8e9
 #define RECORD_CELLS_S 1.3e11
-#define COUNT_BIT_S 2e-9 /* of a cell of an upload */
+#define COUNT_BIT_S 2e-9 /* for a bit of a cell of an upload */
 #define SAMPLE_S 1.1e-6
-#define SELECT_CELL_S 50e-9 /* of a cell, in each round: its score, and choosing */
+#define SELECT_CELL_S 50e-9 /* for a cell, in each round: its score, and choosing */
 #define PROVED 5            /* times as much, with security: abort */
-/* Rank 0: a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */
+/* Rank 0: for a byte of uploads that it cuts; that passes between ranks; of a rank's sums. */
 #define CUT_S 0.5e-9
 #define PASS_S 1.6e-9
 #define SUM_S 0.5e-9
 
 #define GROUP_BYTES 8e6 /* of uploads that are counted together, */
-#define GROUP_OWNERS 64 /* but at least of so many owners */
+#define GROUP_OWNERS 64 /* but from at least this many owners */
 #define PROGRAM_BYTES 50e6
-#define LANE_BYTES 256e6 /* that a rank's lanes work in, together */
+#define LANE_BYTES 256e6 /* that a rank's lanes together work in */
 
 struct work {
     double count, noise, choose; /* seconds of one lane of each server */
     double uploads, group;       /* bytes that a server with vectors holds; of the largest group */
     double sums, samples;        /* bytes of shares: counted cells; noise that ranks make */
-    bool near;                   /* rank 0 counts alone: rows that servers make */
+    bool near;                   /* rank 0 counts alone, since servers make the rows */
 };
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static double add_pair(const struct study *s, const struct clique *c, bool *seen
     return (double)d->attribute[a].size * d->attribute[b].size;
 }
 
-/* Seconds for a record: its codes and pairs of them become bits, 2 bytes each; then matrices. */
+/* Seconds for a record: its codes and their pairs become bits, 2 bytes each; then matrices. */
 static enum err record_s(const struct study *s, double cells, double *seconds)
 {
     const struct domain *d = s->domain;

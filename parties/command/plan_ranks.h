@@ -1,13 +1,13 @@
-/* parties/command/plan_ranks.h - what a server of several ranks takes (parties/server/ranks.h). */
+/* parties/command/plan_ranks.h - what a server of several ranks needs (parties/server/ranks.h). */
 #ifndef TREFOIL_PARTIES_COMMAND_PLAN_RANKS_H
 #define TREFOIL_PARTIES_COMMAND_PLAN_RANKS_H
 
 #include "parties/study/study.h"
 
 /*
- * Time, bytes between ranks and memory of each, where all three servers have so many ranks of so
- * many lanes. ERR_USAGE, logged: more lanes than a session has. What was measured stands in the
- * file; bench/README.md says how.
+ * Prints the time, the bytes between ranks and the memory of each rank, if all three servers have
+ * this many ranks of this many lanes. ERR_USAGE, logged: more lanes than a session has. The source
+ * file has the measurements behind this; bench/README.md says how they were made.
  */
 enum err plan_ranks(const struct study *study, unsigned ranks, unsigned lanes,
                     struct log *log) MUST_CHECK;

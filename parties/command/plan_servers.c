@@ -28,7 +28,7 @@ static void print_work(const struct study *study, enum study_security security,
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-/* What servers send in a study of that security, and how many samples two cores make a second. */
+/* What servers send with this security, and how many samples two cores make per second. */
 static const struct tape_messages *messages_of(const struct tape_cost *cost,
                                                enum study_security security, double *samples_per_s)
 {
@@ -64,7 +64,7 @@ static struct work noise_work(const struct study *study, enum study_security sec
                          .seconds = (double)(noise.gauss + noise.gumbel) / per_s};
 }
 
-/* What servers that are idle make of it before a run. */
+/* Prints how much of it idle servers make before a run. */
 static void print_ahead(const struct study *study)
 {
     const struct price_ahead a = price_ahead(study);
@@ -94,10 +94,11 @@ static void print_noise(const struct study *study)
 
 /* --- persons ---------------------------------------------------------------------------------- */
 
-/* Of what a server sends, so many bytes are made in a second (bench/README.md, bench_persons). */
+/* Bytes made per second, of those that a server sends (bench/README.md, bench_persons). */
 #define BOUND_BYTES_S 120e6
 #define BOUND_PROVED_BYTES_S 18e6
-/* A flush of a check has 8 rounds about; it comes when so much is noted, of each byte sent 6. */
+/* A flush of a check has about 8 rounds. It comes when this much is sent: 6 bytes are noted for
+ * each byte sent. */
 #define FLUSH_ROUNDS 8
 #define FLUSH_BYTES (192.0 * 1024 * 1024 / 6)
 
@@ -124,7 +125,7 @@ static void print_merging(const struct study *study, const struct link_cost *cos
     }
 }
 
-/* Adds what joining the batch of this first owner takes; *all: its owners' rows. */
+/* Adds the cost of joining the batch with this first owner; *all: its owners' rows. */
 static enum err add_batch(const struct study *study, size_t first, struct link_cost *sum,
                           size_t *all)
 {

@@ -15,7 +15,7 @@
 
 /* --- one value -------------------------------------------------------------------------------- */
 
-/* As few digits as give it back. */
+/* Uses as few digits as give the number back. */
 static void put_number(char text[CELL], double v)
 {
     snprintf(text, CELL, "%.15g", v);
@@ -35,7 +35,7 @@ static void put_code(char text[CELL], const struct domain_attribute *a, uint32_t
         put_number(text, a->edges[code]);
 }
 
-/* Six digits, or all before the point. */
+/* Uses six digits, or all before the point. */
 static void put_rounded(char text[CELL], double v)
 {
     if (fabs(v) >= 1e5 && fabs(v) < 1e18)
@@ -58,7 +58,7 @@ struct grid {
     size_t width[COLUMNS_MAX];
     size_t groups; /* of the columns, on the left */
     struct bytes *out;
-    bool measuring; /* widths are found, nothing is written */
+    bool measuring; /* finds widths, writes nothing */
 };
 
 static void put_cell(struct grid *g, size_t column, const char *text)
@@ -125,7 +125,7 @@ static void put_end(char text[CELL], const struct question *q, size_t item, doub
         put_rounded(text, end);
 }
 
-/* "37.9 to 38.5"; of a label, how many refits agree. */
+/* "37.9 to 38.5"; for a label, how many refits agree. */
 static void put_interval(struct grid *g, size_t column, const struct question *q, size_t item,
                          const struct answer_value *v)
 {
@@ -169,7 +169,7 @@ static void put_line(struct grid *g, const struct answers_entry *e, size_t line)
     put_rows(g, at++, a->rows[line]);
 }
 
-/* "AVG(bmi), MODE(sex): ", the items that no measured marginal is of, where others have one. */
+/* "AVG(bmi), MODE(sex): ", the items that no measured marginal covers, if others have one. */
 static void put_apart(struct bytes *out, const struct answers_entry *e)
 {
     const struct question *q = e->answer->question;
@@ -209,15 +209,16 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     if (e->together)
         return;
     put_apart(out, e);
-    bytes_put_text(out, e->copula ? "of a copula: these columns hang together by correlations alone"
+    bytes_put_text(out, e->copula ? "from a copula: these columns are linked by correlations alone"
                                   : "no measured marginal holds these columns together: the answer "
                                     "rests on conditional\nindependence");
     if (e->level > 0 && e->learned)
-        bytes_put_text(out, "; the interval is as wide as such answers were wrong where that was "
-                            "measured\n");
+        bytes_put_text(out, "; the interval is as wide as the errors of such answers where they "
+                            "could be measured\n");
     else if (e->level > 0)
-        bytes_put_text(out, ", and nothing that was measured tells how wrong that may be: there "
-                            "is no interval\n");
+        bytes_put_text(
+            out,
+            ", and nothing that was measured tells how wrong it may be: there is no interval\n");
     else
         bytes_put_text(out, ", which may be wrong\n");
 }

@@ -21,7 +21,7 @@ void evaluation_clear(struct evaluation *e)
         evaluate_answers_clear(&e->answers[i]);
 }
 
-/* What is worst comes first. */
+/* The worst comes first. */
 struct entry {
     double error;
     size_t index;
@@ -94,7 +94,7 @@ static void print_columns(FILE *out, const struct evaluation *e)
     for (size_t i = 0; i < e->columns; i++) {
         const struct evaluation_column *c = &e->column[i];
         for (size_t k = 0; k < SIDE_TABLES; k++) {
-            if (k == SIDE_INDEPENDENT) /* of one column a resample is the same */
+            if (k == SIDE_INDEPENDENT) /* for one column a resample is the same */
                 continue;
             print_relative(out, c->of[k].mean, c->real.mean);
             print_relative(out, c->of[k].deviation, c->real.deviation);
@@ -147,7 +147,7 @@ static void print_likelihood(FILE *out, const struct evaluation *e)
             "  (independent columns: %.4f)\n",
             -e->likelihood.codes, -e->alone.codes, e->likelihood.numbers, e->alone.numbers);
     if (e->impossible > 0)
-        fprintf(out, "  (%zu rows are impossible under the model, and count as %g each)\n",
+        fprintf(out, "  (%zu rows are impossible under the model; each counts as %g)\n",
                 e->impossible, EVALUATE_IMPOSSIBLE);
 }
 

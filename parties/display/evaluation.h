@@ -1,10 +1,10 @@
 /*
  * parties/display/evaluation.h - how far a result is from real rows, as tables for people or JSON.
  *
- * Beside each figure stands what two tables drawn from the real rows themselves have: columns drawn
- * independently, whose error a model has that knows nothing of how columns hang together; and
- * whole rows, whose error another sample of the same population has, so that less is luck.
- * JSON is
+ * Each figure stands beside those of two tables drawn from the real rows themselves: one with
+ * columns drawn independently, which has the error of a model that knows nothing about how columns
+ * are related; and one with whole rows, which has the error of another sample of the same
+ * population, so that less is luck. JSON is
  *
  *   { "private": false, "real_rows": 480, "synthetic_rows": 480,
  *     "marginals": { "mean": {"synthetic": 0.05, "independent": 0.4, "resample": 0.02},
@@ -17,7 +17,7 @@
  *     "questions": [ { "aggregate": "COUNT", "by_group": false, "items": 63,
  *                      "synthetic": {"median": .., "p95": .., "p99": .., "max": ..}, .. } ] }
  *
- * `likelihood`, and `model` among the questions, are there where a model was given.
+ * `likelihood`, and `model` among the questions, are there if a model was given.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_EVALUATION_H
 #define TREFOIL_PARTIES_DISPLAY_EVALUATION_H
@@ -31,7 +31,7 @@ enum evaluation_side {
     SIDE_INDEPENDENT,
     SIDE_RESAMPLE,
     SIDE_TABLES,
-    SIDE_MODEL = SIDE_TABLES, /* answers alone */
+    SIDE_MODEL = SIDE_TABLES, /* only for answers */
     SIDES
 };
 extern const char *const evaluation_side[SIDES]; /* their names */
@@ -53,18 +53,18 @@ struct evaluation {
     size_t columns, pairs;                        /* of numbers */
     struct evaluation_column *column;
     struct evaluation_pair *pair;
-    bool model; /* one was given: the mean log-likelihood of its rows' codes and numbers */
+    bool model; /* one was given; then: mean log-likelihood of the rows' codes and numbers */
     struct evaluation_likelihood {
         double codes, numbers;
     } likelihood, alone;
     size_t impossible;
     size_t questions;
-    double *deviation;                      /* of each attribute of the real rows; of labels 0 */
+    double *deviation;                      /* of each attribute of the real rows; 0 for labels */
     struct evaluate_answers answers[SIDES]; /* sorted */
 };
 void evaluation_clear(struct evaluation *e);
 
-/* `worst`: how many marginals, and correlations, the worst first; 0: all. */
+/* `worst`: how many marginals and correlations to show, the worst first; 0: all. */
 enum err evaluation_text(FILE *out, const struct evaluation *e, size_t worst) MUST_CHECK;
 enum err evaluation_json(FILE *out, const struct evaluation *e) MUST_CHECK;
 

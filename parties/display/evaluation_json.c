@@ -1,6 +1,6 @@
 /*
- * An evaluation as JSON. What is no number is null. Jansson's calls take what could not be made as
- * NULL, and say so: `failed` collects that.
+ * An evaluation as JSON. Numbers that are not finite become null. Jansson's calls accept NULL for
+ * values that could not be made, and then fail: `failed` collects that.
  */
 #include "parties/display/evaluation.h"
 

@@ -1,5 +1,5 @@
 /*
- * parties/display/html.h - writing HTML without ever writing a name of somebody's as markup.
+ * parties/display/html.h - writes HTML so that nobody's names can become markup.
  *
  * text_put() (base/text.h) is for the program's own words and numbers; whatever comes from a study
  * file or from data goes through html_text().
@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 
-/* Escaped, for text between tags and for attributes in double quotes. */
+/* Writes text escaped, for use between tags and in attributes in double quotes. */
 void html_text(struct bytes *out, const char *text);
-/* The same, cut between characters to so many, with ".." where it was cut. */
+/* The same, cut to so many characters, with ".." where it was cut. */
 void html_text_cut(struct bytes *out, const char *text, size_t characters);
 
 #endif

@@ -95,7 +95,7 @@ void progress_intervals(void *self, size_t fits, size_t of)
     wait_of(self, "finding intervals", fits, of);
 }
 
-/* Whether it is time to draw what has been counted. */
+/* Whether it is time to draw a count. */
 static bool is_due(struct progress *p)
 {
     double now = clock_now_s();
@@ -132,7 +132,7 @@ void progress_linked(FILE *out, double rows, double sigma)
     fflush(out);
 }
 
-/* Rounds take longer as the model grows, so this is a guess, on the low side. */
+/* Rounds take longer as the model grows, so this guess is low. */
 static void time_left(const struct progress *p, const struct aim_round *r, char text[40])
 {
     double each;
@@ -177,12 +177,11 @@ void progress_round(void *self, const struct aim_round *r)
 
 void progress_copula(struct progress *p, const struct copula_result *c)
 {
-    progress_say(
-        p,
-        "measured: %zu attributes alone, with noise of %.4g rows a cell; %zu pairs, in %zu\n"
-        "          numbers with noise of %.4g",
-        c->measurements, c->measurement[0].sigma, c->measurements * (c->measurements - 1) / 2,
-        c->forms, c->sigma);
+    progress_say(p,
+                 "measured: %zu single attributes, with noise of %.4g rows a cell; %zu pairs, in "
+                 "%zu\n          numbers with noise of %.4g",
+                 c->measurements, c->measurement[0].sigma,
+                 c->measurements * (c->measurements - 1) / 2, c->forms, c->sigma);
 }
 
 /* --- reading a table -------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /*
- * parties/display/progress.h - what a run shows: a line a round, and on a terminal a last line,
- * drawn over, that says what it waits for.
+ * parties/display/progress.h - what a run shows: a line for each round, and on a terminal a last
+ * line, drawn over, that says what it is waiting for.
  *
  * Lines fit 80 columns. Errors are sum |p - q|, from 0 to 2: `was` and `now` are how far the model
- * was and is from what was measured, `noise` is the error expected of noise alone. (In round 0 they
- * are means over the one-ways.) All follow from opened values.
+ * was and is from what was measured, `noise` is the error expected from noise alone. (In round 0
+ * they are means over the one-ways.) All are computed from opened values.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 #define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#define PROGRESS_NAME 27 /* columns that a marginal's name has */
+#define PROGRESS_NAME 27 /* columns for a marginal's name */
 
 struct progress {
     FILE *out;
@@ -26,45 +26,45 @@ struct progress {
     unsigned columns; /* of the terminal; 0: there is none, and nothing is drawn over */
     double first;     /* clock_now_s() when the first round ended */
     unsigned done;    /* rounds that ended after it */
-    bool drawn;       /* the line that is drawn over stands there */
-    double told;      /* clock_now_s() when something was last counted */
+    bool drawn;       /* the line that is drawn over is on screen */
+    double told;      /* clock_now_s() when a count was last shown */
 };
 
 /*
- * A display on `out`, terminal or not, of a run of this study, whose budget is rho. Where
- * rounds are not shown, `study` may be NULL.
+ * A display on `out`, terminal or not, for a run of this study, whose budget is rho. `study` may be
+ * NULL if rounds are not shown.
  */
 struct progress progress_start(FILE *out, const struct study *study, double rho);
 
-/* What is being waited for, in a few words: drawn over on a terminal, nothing elsewhere. */
+/* Shows in a few words what is being waited for: drawn over on a terminal, nothing elsewhere. */
 void progress_wait(struct progress *p, const char *what);
-/* Fits of a model, and refits for errors and intervals: "so many of so many are done". */
+/* Fits of a model, refits for errors, refits for intervals: how many of how many are done. */
 void progress_fits(void *self, size_t fits, size_t of);
 void progress_refits(void *self, size_t fits, size_t of);
 void progress_intervals(void *self, size_t fits, size_t of);
-/* "12 questions are answered": now and then, however often it is called. */
+/* Shows "12 questions are answered" now and then, however often it is called. */
 void progress_answered(struct progress *p, size_t questions);
-/* A line that stays. */
+/* Writes a line that stays. */
 void progress_say(struct progress *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A round has ended: for aim_options.progress, with a struct progress as `self`. */
 void progress_round(void *self, const struct aim_round *round);
-/* What a look showed: so many rows were linked, with noise of this deviation. */
+/* Shows the result of a look: so many rows were linked, with noise of this deviation. */
 void progress_linked(FILE *out, double rows, double sigma);
-/* What a copula is made of. */
+/* Shows what a copula is made of. */
 void progress_copula(struct progress *p, const struct copula_result *result);
-/* Takes away what is drawn over, if it is there. */
+/* Erases the line that is drawn over, if it is there. */
 void progress_end(struct progress *p);
 /* Has the log do so before each of its lines, until progress_detach(), which does it once more. */
 void progress_attach(struct progress *p, struct log *log);
 void progress_detach(struct progress *p, struct log *log);
 
-/* On a terminal, what has been read of a table, on the log's standard error. */
+/* On a terminal: shows how much of a table has been read, on the log's standard error. */
 struct progress_reading {
     struct progress progress;
     struct log *log;
 };
-/* Has the rows' reader tell of it, if there is a terminal, until the end. */
+/* Has the reader of rows report this, if there is a terminal, until progress_reading_end(). */
 void progress_reading_begin(struct progress_reading *r, struct rows_options *rows, struct log *log);
 void progress_reading_end(struct progress_reading *r);
 /* For rows_options.tell. */

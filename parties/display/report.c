@@ -1,4 +1,4 @@
-/* The sections of a report, in order, each a function. */
+/* The sections of a report, in order: each is a function. */
 #include "parties/display/report.h"
 
 #include "aim/forms.h"
@@ -23,14 +23,14 @@ static double total_error(const struct report *r)
     double weight = 0;
     for (size_t i = 0; i < r->measurements; i++) {
         const struct measurement *m = &r->measurement[i];
-        if (m->total > 0) /* of fewer rows, before an owner joined: the total is not from it */
+        if (m->total > 0) /* of fewer rows, before an owner joined: not part of the total */
             continue;
         weight += 1 / (m->sigma * m->sigma * (double)measurement_cells(m, r->domain));
     }
     return sqrt(1 / weight);
 }
 
-/* Different marginals among the measured ones: a run may come back to one. */
+/* Different marginals among the measured ones: a run may measure one again. */
 static size_t different_marginals(const struct report *r)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static size_t counted_owners(const struct report *r, size_t round)
     return (size_t)report_number(report_round(r, round), "owners");
 }
 
-/* Owners may be missing (min_owners) and may join while a run is on (late_uploads). */
+/* Owners may be missing (min_owners) and may join during a run (late_uploads). */
 static void whose_rows(const struct report *r)
 {
     size_t rounds = json_array_size(json_object_get(r->stats, "rounds")),
@@ -116,8 +116,9 @@ static void whose_rows(const struct report *r)
         text_put(r->out, ", from round %zu on those of %zu", i, counted);
     }
     if (counted != counted_owners(r, 0))
-        text_put(r->out,
-                 "; what was measured before an owner joined is scaled to the rows of the end");
+        text_put(
+            r->out,
+            "; what was measured before an owner joined is scaled to the final number of rows");
 }
 
 /* How the rows of a batch came together, and how many did. */
@@ -196,25 +197,25 @@ static void what_is_guaranteed(const struct report *r)
     const size_t rounds = json_array_size(json_object_get(r->stats, "rounds"));
     const struct phrase delta = words_number(s->delta);
     const bool row = !study_of_persons(s);
-    text_put(
-        r->out,
-        "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
-        "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
-        "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
-        "with %s as without, except with a probability of %s. The bound covers the noise as it was "
-        "computed, %s.</p>\n",
-        s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
-        exp(s->epsilon), row ? "that row" : "that person", delta.text, how_noise_is_made(s->noise));
+    text_put(r->out,
+             "<h2>What is guaranteed</h2>\n<p>Everything that came out of this study together is "
+             "(&epsilon; = %g, &delta; = %s)-differentially private for adding or removing %s. "
+             "Whatever anybody concludes from it is at most e<sup>%g</sup> = %.2f times as likely "
+             "with %s as without, except with probability %s. The bound covers the noise as it was "
+             "computed, %s.</p>\n",
+             s->epsilon, delta.text, row ? "any one row" : "all rows of any one person", s->epsilon,
+             exp(s->epsilon), row ? "that row" : "that person", delta.text,
+             how_noise_is_made(s->noise));
     if (s->enforce_person)
-        text_put(r->out,
-                 "<p>However many rows a person has at all owners, no more than %u counted: the "
-                 "servers saw to that, whatever owners sent, without learning whose rows they "
-                 "are.</p>\n",
-                 s->rows_per_person);
+        text_put(
+            r->out,
+            "<p>However many rows a person has at all owners, no more than %u counted: the servers "
+            "made sure of that, whatever owners sent, without learning whose rows they are.</p>\n",
+            s->rows_per_person);
     else if (!row)
         text_put(r->out,
-                 "<p>It holds for people with at most %u %s%s. That nobody has more is what the "
-                 "owners have to ensure.</p>\n",
+                 "<p>It holds for people with at most %u %s%s. The owners have to make sure that "
+                 "nobody has more.</p>\n",
                  s->rows_per_person, s->rows_per_person == 1 ? "row" : "rows",
                  s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
@@ -288,7 +289,7 @@ static void costs(const struct report *r)
     for (size_t k = 0; k < REPORT_PHASES; k++)
         cost_row(r, k);
     text_put(r->out,
-             "</tbody></table></div>\n<p>Bytes are those that a server sent to the two others. The "
+             "</tbody></table></div>\n<p>Bytes are what a server sent to the two others. The "
              "analyst's program sent %s and received %s; it waited %s for the servers, and its "
              "estimator took %s.</p>\n",
              words_bytes((uint64_t)report_number(analyst, "bytes_sent")).text,
@@ -303,15 +304,14 @@ static enum err attributes(const struct report *r)
 {
     text_put(
         r->out,
-        "<h2>Attribute by attribute</h2>\n<p>Rows by value, as the model has them. The "
-        "noisy counts that were opened in round 0 stand beside with a band of twice "
-        "their noise's deviation: the true count lies inside for about 95 of 100. Bins are as "
-        "wide as they are, and their area is their rows; how rows lie inside a bin nobody "
-        "counted, and the slope that is drawn there is an assumption.%s</p>\n"
-        "<ul class=\"key\">",
+        "<h2>Attribute by attribute</h2>\n<p>Rows by value, according to the model. Beside them "
+        "are the noisy counts that were opened in round 0, with a band of twice the standard "
+        "deviation of their noise: about 95 of 100 true counts lie inside it. Bins are drawn to "
+        "their width, and their area is their rows; nobody counted how rows lie inside a bin, so "
+        "the slope that is drawn there is an assumption.%s</p>\n<ul class=\"key\">",
         r->measurement[0].total > 0
-            ? " They count the rows of those owners who were there then, scaled to the rows of "
-              "the end; the band does not cover how the others' rows differ."
+            ? " The noisy counts are of the owners who were there then, scaled to the final number "
+              "of rows; the band does not cover how the others' rows differ."
             : "");
     key(r->out, "model", "model");
     key(r->out, "band", "noisy count &plusmn; 2&sigma;");
@@ -325,7 +325,7 @@ static enum err attributes(const struct report *r)
     return ERR_OK;
 }
 
-/* Only what a demo with invented data can know. */
+/* What only a demo with invented data can know. */
 static void comparison_with_the_truth(const struct report *r)
 {
     double most = 0;
@@ -350,7 +350,7 @@ static void comparison_with_the_truth(const struct report *r)
     text_put(r->out, "</tbody></table></section>\n");
 }
 
-/* A copula's measurements are not tables, but for those of one attribute. */
+/* A copula's measurements are not tables, except those of one attribute. */
 static const char into_private_pgm[] =
     "<p>Into Python's private-pgm:</p>\n"
     "<pre>import json\n"
@@ -400,7 +400,7 @@ static void files(const struct report *r)
              TREFOIL_VERSION, r->truth != NULL ? ", and the truth where it is marked" : "");
 }
 
-/* One column that fits a phone, dark where the reader's screen is, light on paper. */
+/* One column that fits a phone; dark if the reader's screen is, light on paper. */
 extern const char report_style[];
 EMBED_TEXT(report_style, "parties/display/report.css");
 

@@ -2,7 +2,7 @@
  * parties/display/report.h - report.html: a run in words and pictures, on one page.
  *
  * It is made from the study file and what a run wrote: measurements.json, model and stats.json.
- * Nothing in them comes from data but through noise. The one exception is `truth`, which a demo
+ * Nothing in them comes from data except through noise. The one exception is `truth`, which a demo
  * with invented data gives, and which the page marks wherever it shows.
  */
 #ifndef TREFOIL_PARTIES_DISPLAY_REPORT_H
@@ -20,15 +20,15 @@ struct report_truth {
     const double *error;
 };
 
-/* A JSON file in `folder`; ERR_FORMAT, logged with its line. */
+/* Reads a JSON file in `folder`; ERR_FORMAT, logged with the line of the error. */
 enum err report_read_json(json_t **json, const char *folder, const char *name,
                           struct log *log) MUST_CHECK;
 
-/* Whether stats.json, of `folder`, is of this study; ERR_MISMATCH, logged, if not. */
+/* Checks that stats.json, from `folder`, is of this study; ERR_MISMATCH, logged, if not. */
 enum err report_check_stats(const json_t *stats, const struct study *study, const char *folder,
                             struct log *log) MUST_CHECK;
 
-/* Reads and writes in `folder`. `truth` is NULL but in a demo. */
+/* Reads and writes in `folder`. `truth` is NULL except in a demo. */
 enum err report_write(const char *folder, const struct study *study,
                       const struct report_truth *truth, struct log *log) MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * A histogram of the ranges of an attribute of numbers: bins to their width, so that their area is
- * their rows; inside them the density that is assumed.
+ * A histogram of the ranges of an attribute of numbers. Bins are drawn to their width, so that
+ * their area shows their rows; inside them is the assumed density.
  */
 #include "base/memory.h"
 #include "parties/display/report_private.h"
@@ -11,8 +11,8 @@
 #define TOP 18.0
 #define BOTTOM 126.0
 #define STEPS 8      /* of a curve inside a bin */
-#define EVEN 0.02    /* a tilt below is drawn as none */
-#define STEEPEST 1.5 /* a curve may be so much higher than the highest bar */
+#define EVEN 0.02    /* a smaller tilt is drawn as none */
+#define STEEPEST 1.5 /* a curve may be this many times as high as the highest bar */
 
 struct plot {
     const struct report *r;
@@ -22,7 +22,7 @@ struct plot {
     double low, high; /* of the axis, in rows of the narrowest range's width */
 };
 
-/* Rows of a range, as high as they are drawn. */
+/* The height at which rows of a range are drawn. */
 static double height(const struct plot *p, size_t i, double rows)
 {
     const struct report_slot *slot = &p->s->slot[i];
@@ -34,7 +34,7 @@ static double y_of(const struct plot *p, double v)
     return BOTTOM + (TOP - BOTTOM) * (fmin(v, p->high) - p->low) / (p->high - p->low);
 }
 
-/* A short number: the least that is not below. */
+/* The least short number that is not below v. */
 static double round_up(double v)
 {
     static const double steps[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10};
@@ -53,7 +53,7 @@ static double tilt_of(const struct plot *p, size_t i)
     return density_tilt(p->r->inside.of[p->s->a - p->r->domain->attribute], slot->first);
 }
 
-/* The density at u, 0 to 1 across a bin, in place of 1 on average. */
+/* The density at u, 0 to 1 across a bin; the average is 1. */
 static double density_at(double tilt, double u)
 {
     return fabs(tilt) < EVEN
@@ -132,7 +132,7 @@ static void draw_counts(const struct plot *p)
     text_put(p->r->out, "\"/>");
 }
 
-/* An end that is drawn shorter than it is. */
+/* Marks an end that is drawn shorter than it is. */
 static void draw_break(const struct plot *p, double x)
 {
     text_put(p->r->out, "<path class=\"break\" d=\"M%.1f %.1fl4-10m1 10l4-10\"/>", LEFT + x - 5,

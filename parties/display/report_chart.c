@@ -1,4 +1,4 @@
-/* The pictures of a report but those of pairs. Colours are classes in report.css. */
+/* The pictures of a report except those of pairs. Colours are classes in report.css. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/display/report_private.h"
@@ -7,9 +7,9 @@
 
 #define RANGES_MOST 104 /* bars of a histogram; more are added up */
 #define NAMES_MOST 16   /* rows of a chart of labels; the smaller ones are added up */
-#define BUDGET_BARS 48  /* and that of round 0 */
+#define BUDGET_BARS 48  /* and one for round 0 */
 
-/* Rows as a picture has room for: "8421", "12.3 M". */
+/* A number of rows, short enough for a picture: "8421", "12.3 M". */
 static void put_rows(struct bytes *out, double rows)
 {
     if (rows < 1e7)
@@ -28,7 +28,7 @@ struct chart {
     double low, high;       /* of the axis of names */
 };
 
-/* Noise of several counts that are added up: of as many as there are codes. */
+/* The bars of all slots. A slot's counts are added up, so its noise is that of all its codes. */
 static enum err make_bars(struct chart *c, uint16_t attribute)
 {
     const struct measurement *m = &c->r->measurement[attribute]; /* in round 0 */
@@ -73,7 +73,7 @@ static double scale(const struct chart *c, double v, double from, double to)
     return from + (to - from) * (v - c->low) / (c->high - c->low);
 }
 
-/* However little noise there is, its band can be seen. */
+/* The band of noise can be seen, however little noise there is. */
 static void draw_name(const struct chart *c, size_t i, double y)
 {
     const double left = 108, right = 262;
@@ -111,7 +111,7 @@ static void draw_names(struct chart *c)
     text_put(c->r->out, "</svg>");
 }
 
-/* What is assumed inside bins (docs/study.md), and what of the picture is not to scale. */
+/* Says what is assumed inside bins (docs/study.md), and what in the picture is not to scale. */
 static void say_inside(const struct chart *c)
 {
     struct bytes *out = c->r->out;
@@ -120,12 +120,12 @@ static void say_inside(const struct chart *c)
         text_put(out, "multiples of %g", c->a->step);
     else
         text_put(out, "any numbers");
-    text_put(out, ", by a density that is assumed: it follows the bins on either side.");
+    text_put(out, ", with an assumed density that follows the bins on either side.");
     switch (c->a->tail) {
     case DOMAIN_TAIL_TREND:
         break;
     case DOMAIN_TAIL_EXPONENTIAL:
-        text_put(out, " The last bin is taken for an exponential tail.");
+        text_put(out, " The last bin is assumed to be an exponential tail.");
         break;
     case DOMAIN_TAIL_TYPICAL:
         text_put(out, " The mean of the last bin, %g, is declared by the study.", c->a->typical);
@@ -138,8 +138,8 @@ static void say_scale(const struct chart *c)
 {
     const struct report_slots *s = &c->slots;
     if (s->ranges > 0 && !s->to_scale)
-        text_put(c->r->out, "<p>The bins' widths differ too much to be drawn to scale: all are as "
-                            "wide, and as high as their rows.</p>");
+        text_put(c->r->out, "<p>The bins' widths differ too much to be drawn to scale: all are "
+                            "equally wide, and as high as their rows.</p>");
     else if (s->cut_low || s->cut_high)
         text_put(c->r->out, "<p>%s drawn shorter than %s, at the break.</p>",
                  !s->cut_low    ? "The last bin is"
@@ -179,7 +179,7 @@ void report_chart_bar(struct bytes *out, double value, double expected, double m
     text_put(out, "</svg>");
 }
 
-/* What of a round's cost is for measuring: marginals / (2 sigma^2), and k^2 times that. */
+/* The part of a round's cost that is for measuring: k^2 marginals / (2 sigma^2). */
 static double measuring(const struct report *r, size_t round)
 {
     const json_t *o = report_round(r, round);
@@ -189,7 +189,7 @@ static double measuring(const struct report *r, size_t round)
                              : k * k * marginals / (2 * sigma * sigma);
 }
 
-/* Round 0 by itself; of the others as many a bar as it takes. */
+/* Round 0 has its own bar; of the others, each bar has as many as necessary. */
 void report_chart_budget(const struct report *r)
 {
     const double left = 42, right = REPORT_WIDTH - 4, bottom = 124, height = 116;

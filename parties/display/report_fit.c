@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SHOWN_MOST 30 /* more are folded away, but for those of the worst fit */
+#define SHOWN_MOST 30 /* more are folded away, except those that fit worst */
 #define ALL_MOST 500  /* and beyond that left out */
 
 struct fit {
@@ -76,8 +76,8 @@ static void put_folded(const struct report *r, struct fit *f, double most)
 {
     const size_t all = r->measurements, n = all < ALL_MOST ? all : ALL_MOST;
     qsort(f, all, sizeof *f, worst_first);
-    text_put(r->out, "<p>Of %zu marginals, the %d of the worst fit beside their noise:</p>\n", all,
-             SHOWN_MOST);
+    text_put(r->out, "<p>Of %zu marginals, the %d with the worst fit beside their noise:</p>\n",
+             all, SHOWN_MOST);
     put_table(r, f, SHOWN_MOST, most);
     qsort(f, all, sizeof *f, in_order);
     text_put(r->out,
@@ -93,8 +93,8 @@ static void put_known(const struct report *r)
     if (r->knowns == 0)
         return;
     text_put(r->out,
-             "<p>The model was given %zu published margin%s, which it has exactly and no budget "
-             "was spent on: ",
+             "<p>The model was given %zu published margin%s, which it matches exactly and on which "
+             "no budget was spent: ",
              r->knowns, r->knowns == 1 ? "" : "s");
     for (size_t i = 0; i < r->knowns; i++) {
         bytes_put_text(r->out, i > 0 ? "; " : "");

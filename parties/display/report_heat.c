@@ -1,6 +1,6 @@
 /*
  * The model's rows of two attributes as shades, with a mark where there are more or fewer than if
- * the two were independent. Ranges of numbers are as wide as they are.
+ * the two were independent. Ranges of numbers are drawn to scale.
  */
 #include "base/memory.h"
 #include "base/words.h"
@@ -50,7 +50,7 @@ static void clear(struct heat *h)
     memory_free(&h->codes);
 }
 
-/* Ranges to their width, then names, each with the same room. */
+/* Places ranges to scale, then names, each with the same room. */
 static enum err place(struct side *s, double length)
 {
     const size_t names = s->slots.count - s->slots.ranges;
@@ -119,7 +119,7 @@ static struct box box_of(const struct heat *h, size_t a, size_t b)
                         h->across.at[a + 1] - h->across.at[a], d->at[b + 1] - d->at[b]};
 }
 
-/* Rows as the eye takes them: by area where ranges are to scale, so that wide bins are not dark. */
+/* Rows as the eye sees them: by area if ranges are to scale, so that wide bins are not dark. */
 static double density(const struct heat *h, size_t a, size_t b)
 {
     double width = 1;
@@ -131,7 +131,7 @@ static double density(const struct heat *h, size_t a, size_t b)
     return h->cell[b * h->across.slots.count + a] / width;
 }
 
-/* By the root, so that the small ones can be told apart. */
+/* Shades go by the square root, so that small densities can be told apart. */
 static void draw_shades(const struct heat *h)
 {
     const size_t columns = h->across.slots.count, rows = h->down.slots.count;
@@ -154,7 +154,7 @@ static void draw_shades(const struct heat *h)
     }
 }
 
-/* More than noise explains: 1, fewer: -1, else 0. */
+/* 1 if there are more rows than noise explains, -1 if fewer, else 0. */
 static int differs(const struct heat *h, size_t a, size_t b)
 {
     const size_t i = b * h->across.slots.count + a;
@@ -241,7 +241,7 @@ static void describe(const struct heat *h)
              signs, columns * rows);
 }
 
-/* For the longest name. */
+/* Room for the longest name. */
 static double room_below(const struct heat *h)
 {
     const struct report_slots *s = &h->across.slots;
@@ -273,7 +273,7 @@ static bool has_ranges(const struct report *r, uint16_t attribute)
     return r->domain->attribute[attribute].kind != DOMAIN_CATEGORICAL;
 }
 
-/* Numbers across, if one of the two has them: their labels need no room. */
+/* An attribute of numbers goes across, if there is one: its labels need no room. */
 static enum err prepare(struct heat *h)
 {
     const uint16_t x = h->pair->x, y = h->pair->y;

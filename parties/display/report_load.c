@@ -56,14 +56,14 @@ static enum err load_measurements(struct report *r, const char *folder)
     return ERR_OK;
 }
 
-/* Or what was measured would not be of as many cells as what the model has of it. */
+/* Otherwise a measurement would have other cells than the model has for it. */
 static enum err check_merged(const struct report *r, const char *folder)
 {
     if (r->merges == NULL || (r->model != NULL && merges_equal(r->merges, model_merges(r->model))))
         return ERR_OK;
     return log_fail(r->log, ERR_FORMAT,
                     "%s/measurements.json: \"merged\" is not what the model has merged: the two "
-                    "files do not go together",
+                    "files do not belong together",
                     folder);
 }
 
@@ -73,10 +73,10 @@ enum err report_check_stats(const json_t *stats, const struct study *study, cons
     const char *terms = json_string_value(json_object_get(stats, "terms"));
     if (terms != NULL && strcmp(terms, study_fingerprint(study).text) == 0)
         return ERR_OK;
-    return log_fail(log, ERR_MISMATCH, "what %s holds is not of study %s", folder, study->name);
+    return log_fail(log, ERR_MISMATCH, "%s does not belong to study %s", folder, study->name);
 }
 
-/* What the sections and pictures rely on. */
+/* Checks what the sections and pictures rely on. */
 static enum err check(const struct report *r, const char *folder)
 {
     bool same;
@@ -84,8 +84,7 @@ static enum err check(const struct report *r, const char *folder)
     TRY(domain_compare(r->domain, r->study->domain, &same));
     if (same && report_round(r, 0) != NULL && json_is_string(json_object_get(r->stats, "finished")))
         return ERR_OK;
-    return log_fail(r->log, ERR_MISMATCH, "what %s holds is not of study %s", folder,
-                    r->study->name);
+    return log_fail(r->log, ERR_MISMATCH, "%s does not belong to study %s", folder, r->study->name);
 }
 
 static enum err load_copula(struct report *r, const char *path)
@@ -143,7 +142,7 @@ void report_unload(struct report *r)
     domain_free(&r->domain);
 }
 
-/* As stats.json names them, and as the page does, in its order. */
+/* The phases' names in stats.json and on the page, in the page's order. */
 const struct report_phase report_phases[REPORT_PHASES] = {
     {"collect", "uploads"}, {"noise", "making noise"}, {"compute", "counting"},
     {"select", "choosing"}, {"measure", "measuring"},  {"other", "agreeing, waiting"},

@@ -1,6 +1,7 @@
 /*
- * All pairs as a triangle: a row for each attribute, whose name stands at its end, on the diagonal,
- * where its column begins. How strong a pair is is a shade, whether it was measured a mark.
+ * All pairs as a triangle, with a row for each attribute. Its name stands at the end of the row, on
+ * the diagonal, where its column begins. Shades show how strong a pair is, marks whether it was
+ * measured.
  */
 #include "parties/display/report_private.h"
 
@@ -8,7 +9,7 @@
 
 #define NAME 92.0      /* room for the last row's name */
 #define CELL_MOST 26.0 /* units */
-#define FEW 12         /* attributes that need no more than a phone's width */
+#define FEW 12         /* this many attributes fit a phone's width */
 #define SHADES 5       /* classes s1 .. s5 of report.css; the least has none */
 
 /* 0: below 0.05; then up to 0.1, 0.2, 0.4, 0.6 and above. */
@@ -94,8 +95,9 @@ void report_matrix(const struct report *r, const uint16_t *attribute, size_t att
     }
     text_put(r->out, "</svg></div>\n");
     if (attributes < r->domain->attributes)
-        text_put(r->out,
-                 "<p class=\"soft\">The matrix has the %zu attributes of most measured pairs; %zu "
-                 "are left out.</p>\n",
-                 attributes, r->domain->attributes - attributes);
+        text_put(
+            r->out,
+            "<p class=\"soft\">The matrix has the %zu attributes with the most measured pairs; %zu "
+            "are left out.</p>\n",
+            attributes, r->domain->attributes - attributes);
 }

@@ -1,4 +1,4 @@
-/* Pairs of attributes: which were measured, how much they have to do with each other. */
+/* Pairs of attributes: which were measured, and how strongly they are related. */
 #include "base/memory.h"
 #include "parties/display/report_private.h"
 
@@ -29,8 +29,8 @@ static void clear(struct pairs *p)
 /* --- what was measured ------------------------------------------------------------------------ */
 
 /*
- * Sums of a larger marginal's cells, each as good as its variance: together they are as good as the
- * sum of the inverse ones.
+ * A cell of the pair is a sum of a larger marginal's cells, with the variance of that sum. Over all
+ * measurements, inverse variances add up.
  */
 static void note(struct pairs *p, size_t i, uint16_t x, uint16_t y)
 {
@@ -66,7 +66,7 @@ static enum err find_measured(struct pairs *p)
     }
     for (size_t i = 0; i < p->count; i++) {
         struct report_pair *pair = &p->pair[i];
-        if (p->r->copula != NULL) { /* one number, and no cells, whose noise would be known */
+        if (p->r->copula != NULL) { /* one number, and no cells with a known noise */
             pair->times = pair->alone = 1;
             pair->first = pair->last = 1;
         }
@@ -75,7 +75,7 @@ static enum err find_measured(struct pairs *p)
     return ERR_OK;
 }
 
-/* The attributes of most measured pairs, in the study's order. */
+/* The attributes with the most measured pairs, in the study's order. */
 static enum err choose_attributes(struct pairs *p)
 {
     const size_t d = p->r->domain->attributes;
@@ -103,7 +103,7 @@ static enum err choose_attributes(struct pairs *p)
 
 /* --- how much they have to do with each other ------------------------------------------------- */
 
-/* Nothing, where the model would need too large a table for it. */
+/* Does nothing if the model would need too large a table for it. */
 static enum err associate(const struct pairs *p, struct report_pair *pair)
 {
     const struct report *r = p->r;
@@ -187,11 +187,11 @@ static void put_table(const struct pairs *p)
             put_row(p->r, p->list[i]);
     text_put(out, "</tbody></table></div>\n");
     if (measured > LISTED_MOST)
-        text_put(out, "<p class=\"soft\">%zu more measured pairs are weaker, and left out.</p>\n",
+        text_put(out, "<p class=\"soft\">%zu weaker measured pairs are left out.</p>\n",
                  measured - LISTED_MOST);
     if (following > FOLLOWING_MOST)
         text_put(out,
-                 "<p class=\"soft\">Of the pairs that were not measured the table has the %d "
+                 "<p class=\"soft\">Of the pairs that were not measured, the table shows the %d "
                  "strongest.</p>\n",
                  FOLLOWING_MOST);
     if (measured < p->measured)
@@ -208,12 +208,12 @@ static enum err put_pictures(const struct pairs *p)
         measured += p->list[i]->times > 0;
     if (measured == 0)
         return ERR_OK;
-    text_put(out, "<h3>Measured pairs</h3>\n<p>The darker, the more rows, as the model has them. "
-                  "<b>+</b> stands where there are more rows than if the two had nothing to do "
-                  "with each other, <b>&minus;</b> where there are fewer: by more than noise "
-                  "explains (2&sigma;), and by a tenth at least.");
+    text_put(out, "<h3>Measured pairs</h3>\n<p>The darker a cell, the more rows the model puts "
+                  "there. <b>+</b> marks cells with more rows than if the two had nothing to do "
+                  "with each other, <b>&minus;</b> those with fewer: by more than noise explains "
+                  "(2&sigma;), and by at least a tenth.");
     if (measured > HEAT_MOST)
-        text_put(out, " Of %zu pairs the %d strongest are drawn.", measured, HEAT_MOST);
+        text_put(out, " Of %zu pairs, the %d strongest are drawn.", measured, HEAT_MOST);
     text_put(out, "</p>\n<div class=\"grid\">\n");
     for (size_t i = 0; i < p->listed && drawn < HEAT_MOST; i++)
         if (p->list[i]->times > 0) {
@@ -232,14 +232,13 @@ static void say_what_of_copula(const struct pairs *p)
 {
     struct bytes *out = p->r->out;
     const double sigma = report_number(report_round(p->r, 1), "sigma");
-    text_put(
-        out,
-        "<h2>Pairs of attributes</h2>\n<p>Of each of %zu pairs one number was measured: the "
-        "sum over all rows of the product of two scores, with noise of deviation %.4g. From it "
-        "follows one correlation of the normal variables that stand for the two, and the "
-        "tables here are those of such variables, cut at the shares of the values. How else "
-        "two attributes depend on each other was not measured.</p>\n<p>%s</p>\n",
-        p->count, sigma, what_strengths_are);
+    text_put(out,
+             "<h2>Pairs of attributes</h2>\n<p>For each of %zu pairs one number was measured: the "
+             "sum over all rows of the product of two scores, with noise of standard deviation "
+             "%.4g. It gives one correlation of the normal variables that stand for the two, and "
+             "the tables here are those of such variables, cut at the shares of the values. Any "
+             "other dependence between two attributes was not measured.</p>\n<p>%s</p>\n",
+             p->count, sigma, what_strengths_are);
 }
 
 static void say_what(const struct pairs *p)
@@ -251,20 +250,20 @@ static void say_what(const struct pairs *p)
     }
     text_put(out, "<h2>Pairs of attributes</h2>\n<p>%zu of %zu pairs were measured together",
              p->measured, p->count);
-    text_put(out, p->measured == 0
-                      ? ": in the model every attribute is independent of the others.</p>\n"
-                      : ", by themselves or within a larger marginal. What the model says of the "
-                        "others is an assumption: that two attributes have no more to do with each "
-                        "other than follows from what was measured. So they have a value and no "
-                        "uncertainty.</p>\n");
+    text_put(
+        out,
+        p->measured == 0
+            ? ": in the model every attribute is independent of the others.</p>\n"
+            : ", by themselves or within a larger marginal. What the model says about the others "
+              "is an assumption: that two attributes have no more to do with each other than "
+              "follows from what was measured. So they have a value but no uncertainty.</p>\n");
     if (p->measured == 0)
         return;
     text_put(out,
-             "<p>%s"
-             "&plusmn; is twice the standard deviation that the noise of the measured pair gives, "
-             "which covers the truth in about 95 of 100; not what bins%s leave out, nor how rows "
-             "happened to be sampled. The mark in a bar is what such noise would show where there "
-             "is nothing.</p>\n",
+             "<p>%s&plusmn; is twice the standard deviation that the noise of the measured pair "
+             "gives, which covers the truth in about 95 of 100 cases. It does not cover what "
+             "bins%s leave out, nor how rows happened to be sampled. The mark in a bar shows what "
+             "such noise alone would give.</p>\n",
              what_strengths_are, p->r->merges != NULL ? ", and values measured together," : "");
 }
 

@@ -16,13 +16,13 @@ struct report {
     const struct report_truth *truth;
     struct domain *domain;
     struct model *model;
-    struct table *drawn;     /* of a copula, for tables that it has no formula of */
-    struct copula *copula;   /* in its place, with method: copula */
-    double total;            /* rows, as either has them */
-    struct densities inside; /* bins, by the model's counts */
+    struct table *drawn;     /* from a copula, for tables that it has no formula for */
+    struct copula *copula;   /* instead of `model`, with method: copula */
+    double total;            /* rows in the model or copula */
+    struct densities inside; /* of bins, by the model's counts */
     size_t measurements;     /* the one-ways, then one a round */
     struct measurement *measurement;
-    struct merges *merges; /* of theirs; or NULL */
+    struct merges *merges; /* of the measurements; or NULL */
     size_t knowns;         /* published totals that a refit was given */
     struct measurement *known;
     json_t *stats;
@@ -30,13 +30,13 @@ struct report {
     struct log *log;
 };
 
-/* Takes in the three files; report_unload() also after a failure. */
+/* Reads the three files. Call report_unload() also after a failure. */
 enum err report_load(struct report *r, const char *folder) MUST_CHECK;
 void report_unload(struct report *r);
 
-/* Counts as the model has them; of a copula one attribute or two. */
+/* The model's counts; from a copula, of one attribute or two. */
 enum err report_counts(const struct report *r, const struct clique *c, double *counts) MUST_CHECK;
-/* Of the cells that were measured. */
+/* The model's counts of the cells that were measured. */
 enum err report_measured(const struct report *r, const struct measurement *m,
                          double *counts) MUST_CHECK;
 
@@ -46,7 +46,7 @@ struct report_phase {
 };
 extern const struct report_phase report_phases[REPORT_PHASES];
 
-/* Stats: the object of a round, or of a server's phase; NULL if absent, and its numbers are 0. */
+/* From stats.json: the object of a round, or of a server's phase; NULL if absent, and numbers 0. */
 const json_t *report_round(const struct report *r, size_t round);
 const json_t *report_phase(const struct report *r, unsigned server, size_t phase);
 double report_number(const json_t *object, const char *key);
@@ -61,7 +61,7 @@ static inline size_t report_round_of(const struct report *r, size_t measurement)
 /* report_fit.c: the model against what was measured. */
 enum err report_fit(const struct report *r) MUST_CHECK;
 
-/* --- report_slots.c: the codes of an attribute, as few as a picture has room for -------------- */
+/* --- report_slots.c: an attribute's codes, in as few slots as a picture has room for ---------- */
 
 enum slot_kind { SLOT_NUMBERS, SLOT_LABEL, SLOT_ONE_NUMBER, SLOT_MISSING, SLOT_OTHERS };
 struct report_slot {
@@ -69,24 +69,24 @@ struct report_slot {
     uint32_t first, codes; /* the first, and how many */
     double low, high;      /* of numbers */
 };
-/* Ranges of numbers come first, ascending; then what has a name. */
+/* Ranges of numbers come first, ascending; then slots that have a name. */
 struct report_slots {
     const struct domain_attribute *a;
     size_t count, ranges;
     struct report_slot *slot;
     uint32_t *of;           /* a code's slot */
-    bool to_scale;          /* ranges are drawn to their width .. */
-    bool cut_low, cut_high; /* .. but for these at the ends, which are drawn shorter */
+    bool to_scale;          /* ranges are drawn to scale .. */
+    bool cut_low, cut_high; /* .. except these at the ends, which are drawn shorter */
     double narrowest;       /* width of a range */
 };
 /*
- * At most `ranges` of them, and `names`. The names that get a slot are those of the most rows, by
- * `counts` of all codes.
+ * At most `ranges` ranges, and `names` names. The names that get a slot are those with the most
+ * rows, by `counts` of all codes.
  */
 enum err report_slots_new(struct report_slots *s, const struct domain_attribute *a,
                           const double *counts, size_t ranges, size_t names) MUST_CHECK;
 void report_slots_clear(struct report_slots *s);
-/* Where ranges begin and end on an axis of that width: s->ranges + 1 places. */
+/* Where ranges begin and end on an axis of this width: s->ranges + 1 places. */
 void report_slots_place(const struct report_slots *s, double width, double *at);
 /* The last number of the ranges. */
 double report_slots_last(const struct report_slots *s);
@@ -99,7 +99,7 @@ void report_slot_name(const struct report_slots *s, size_t slot, size_t characte
 #define REPORT_WIDTH 320.0 /* a small phone */
 #define REPORT_BAND 2.0    /* standard deviations of noise that are shown, on either side: 95 % */
 
-/* `<svg ...aria-label="`: what a picture shows, in words, and then `">` are to follow. */
+/* `<svg ...aria-label="`; the caller adds what the picture shows, in words, and then `">`. */
 static inline void report_svg(struct bytes *out, double height)
 {
     text_put(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", REPORT_WIDTH, height);
@@ -107,12 +107,12 @@ static inline void report_svg(struct bytes *out, double height)
 
 /* report_chart.c. */
 enum err report_chart_attribute(const struct report *r, uint16_t attribute) MUST_CHECK;
-/* A bar of `value` beside a mark at `expected`, both of `most`; no mark if that is below 0. */
+/* A bar of `value` and a mark at `expected`, both out of `most`; no mark if that is below 0. */
 void report_chart_bar(struct bytes *out, double value, double expected, double most);
 void report_chart_budget(const struct report *r);
 void report_chart_phases(const struct report *r);
 
-/* A bar: what the model says, the noisy count with its deviation, and in a demo the truth. */
+/* A bar: the model's count, the noisy count with its deviation, and in a demo the truth. */
 struct report_bar {
     double model, noisy, sigma, truth;
 };
@@ -124,20 +124,20 @@ enum err report_bins(const struct report *r, const struct report_slots *s,
 
 struct report_pair {
     uint16_t x, y;         /* x < y */
-    unsigned times, alone; /* measured: at all, and as the pair itself */
-    size_t first, last;    /* the rounds of that */
-    double sigma;          /* of a cell, of all of them together; 0 if it was not measured */
+    unsigned times, alone; /* how often it was measured: in all, and as just this pair */
+    size_t first, last;    /* the first and last such round */
+    double sigma;          /* of a cell, by all measurements together; 0 if there are none */
     bool known;            /* whether there is an association */
     struct association association;
 };
 enum err report_pairs(const struct report *r) MUST_CHECK;
-/* report_heat.c: the model's rows of a pair; whether it was measured, and when. */
+/* report_heat.c: whether a pair was measured, and when; and the model's rows of a pair. */
 void report_known_from(const struct report *r, const struct report_pair *p);
 enum err report_heat(const struct report *r, const struct report_pair *p) MUST_CHECK;
-/* report_matrix.c: all pairs of so many attributes, of which `of` has every pair by its place. */
+/* report_matrix.c: all pairs of these attributes; `pairs` has every pair by its place. */
 void report_matrix(const struct report *r, const uint16_t *attribute, size_t attributes,
                    const struct report_pair *pairs);
-/* The place of a pair of the domain's attributes, x < y, among all. */
+/* The place of a pair of the domain's attributes, x < y, among all pairs. */
 static inline size_t report_pair_place(uint16_t x, uint16_t y)
 {
     return (size_t)y * (y - 1u) / 2 + x;

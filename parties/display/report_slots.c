@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define END_SHARE 6 /* an end that is cut takes a sixth of the axis */
-#define LEAST 0.005 /* of the axis: ranges that were narrower could not be seen */
+#define LEAST 0.005 /* of the axis: narrower ranges could not be seen */
 
 struct ranked {
     double rows;
@@ -37,7 +37,7 @@ static double low_of(const struct domain_attribute *a, uint32_t code)
     return a->kind == DOMAIN_INTEGER ? (double)a->min + code : a->edges[code];
 }
 
-/* An integer stands for as much of the axis as there is to the next. */
+/* An integer takes the part of the axis up to the next one. */
 static double high_of(const struct domain_attribute *a, uint32_t code)
 {
     return a->kind == DOMAIN_INTEGER ? (double)a->min + code + 1 : a->edges[code + 1];
@@ -51,7 +51,7 @@ static enum slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
                                        : SLOT_LABEL;
 }
 
-/* A code in a slot of its own, or, with `codes` above 1, the first of several. */
+/* Begins a slot with a code, which is alone in it unless join_slot() adds others. */
 static void begin_slot(struct report_slots *s, uint32_t code)
 {
     const struct domain_attribute *a = s->a;
@@ -74,7 +74,7 @@ static void join_slot(struct report_slots *s, uint32_t code)
     s->of[code] = (uint32_t)s->count - 1;
 }
 
-/* As many neighbours a slot as it takes. */
+/* Each slot gets as many neighbouring ranges as necessary. */
 static void make_ranges(struct report_slots *s, size_t most)
 {
     uint32_t all = 0, each, n = 0;
@@ -91,7 +91,7 @@ static void make_ranges(struct report_slots *s, size_t most)
     s->ranges = s->count;
 }
 
-/* Names in the study's order; where they are too many, by their rows, and the rest as one. */
+/* Names in the study's order; if they are too many, by their rows, with the rest in one slot. */
 static enum err make_names(struct report_slots *s, const double *counts, size_t most)
 {
     struct ranked *name CLEAN(memory_release) = NULL;
@@ -118,8 +118,8 @@ static double width_of(const struct report_slots *s, size_t i)
 }
 
 /*
- * Widths on the axis. An end wider than all the rest together, "500000 and more", would leave that
- * no room: it is cut.
+ * Widths on the axis. An end wider than all the rest together, "500000 and more", would leave the
+ * rest no room: it is cut.
  */
 static void choose_scale(struct report_slots *s)
 {

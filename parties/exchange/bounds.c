@@ -3,7 +3,10 @@
 #include "base/memory.h"
 #include "parties/exchange/price.h"
 
-/* What owners together may count: in one cell of a maximal marginal as counts, in any as rows. */
+/*
+ * The most that all owners together may count: `cell` from counts, in a cell of a maximal marginal;
+ * `rows` from records, in any cell.
+ */
 struct most {
     uint64_t cell, rows;
 };
@@ -38,8 +41,8 @@ static enum err too_many(const struct study *study, size_t query, const struct m
 }
 
 /*
- * Of each marginal in all, into `total`; of any one cell, into *largest. Nothing wraps: a marginal
- * has at most 2^32 cells, all counts together are below 2^31 (STUDY_COUNT_BITS_MAX).
+ * Bounds each marginal's total in `total`, and any one cell in *largest. Nothing wraps: a marginal
+ * has at most 2^32 cells, and all counts together are below 2^31 (STUDY_COUNT_BITS_MAX).
  */
 static enum err bound_totals(const struct study *study, const struct most *m, uint64_t *total,
                              uint64_t *largest, struct log *log)
@@ -67,8 +70,8 @@ static unsigned bits_for(uint64_t most)
 }
 
 /*
- * Whether all that a run may select has a plan, and what merges may add. A budget that buys no
- * rounds is refused with better words elsewhere (price_check_noise()).
+ * Whether there is a plan for everything a run may select, and how much merges may add. A budget
+ * that buys no rounds is refused with better words elsewhere (price_check_noise()).
  */
 static enum err find_room(const struct study *study, struct score_bounds *b, struct log *log)
 {

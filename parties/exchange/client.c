@@ -20,18 +20,18 @@ struct client {
     struct dials dials;
     uint8_t run[REQUEST_RUN_SIZE];
     struct pulse *pulse;
-    struct witness *witness; /* NULL where nobody keeps what servers sign of their ledgers */
+    struct witness *witness; /* NULL if nobody keeps what servers sign about their ledgers */
     struct {
         void (*adding)(void *self, double share); /* NULL: nobody looks */
         void *self;
-        bool opening; /* else servers add up nothing that is waited for */
+        bool opening; /* otherwise nobody waits for servers to add up uploads */
         double last;
     } show;
     struct {
         enum err (*work)(void *self); /* NULL: nothing */
         void *self;
     } meanwhile;
-    bool answered; /* some server, what was asked last */
+    bool answered; /* some server has answered the last request */
     struct log *log;
 };
 
@@ -40,7 +40,7 @@ static enum err connect_all(struct client *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         dials_end(&c->dials, i);
         TRY(dials_new(&c->dials.dial[i], c->netio, c->study, c->me, i, c->log));
-        TRY(dial_watch(c->dials.dial[i])); /* a server that ends loses what was asked of it */
+        TRY(dial_watch(c->dials.dial[i])); /* a server that ends forgets its requests */
     }
     return ERR_OK;
 }
@@ -104,7 +104,7 @@ void client_show(struct client *c, void (*adding)(void *self, double share), voi
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Nothing is sent unless all three are there. Tells of each that is not. */
+/* Nothing is sent unless all three can be reached. Each that cannot is logged. */
 static enum err reach_all(struct client *c, int64_t deadline)
 {
     enum err worst = ERR_OK;
@@ -115,7 +115,7 @@ static enum err reach_all(struct client *c, int64_t deadline)
     return worst;
 }
 
-/* A part of a request to server i, from `first` on: a piece, or what is left of it. */
+/* Sends server i a part of a request, from `first` on: a piece, or the rest of it. */
 static enum err send_part(struct client *c, unsigned i, const uint8_t attempt[REQUEST_ATTEMPT_SIZE],
                           const struct bytes *request, size_t first, int64_t deadline)
 {
@@ -153,7 +153,7 @@ static enum err receive_one(struct client *c, unsigned i, struct bytes *message,
     if (e == ERR_OK)
         e = reply_read(reply, message);
     if (e == ERR_OK && reply->kind == MESSAGE_HEAD) {
-        *came = false; /* one that came too late for look() */
+        *came = false; /* it came too late for look() */
         return ERR_OK;
     }
     c->answered = c->answered || e == ERR_OK;
@@ -173,8 +173,8 @@ static void show_adding(struct client *c)
 /* What the three answer to a request; replies borrow from the messages. */
 struct all_replies {
     struct bytes message[STUDY_SERVERS];
-    struct reply reply[STUDY_SERVERS]; /* of one that went well, without its head */
-    struct head head[STUDY_SERVERS];   /* what each signs of its ledger */
+    struct reply reply[STUDY_SERVERS]; /* if all went well, without the head */
+    struct head head[STUDY_SERVERS];   /* what each signs about its ledger */
 };
 
 static void clear_replies(struct all_replies *a)
@@ -189,7 +189,7 @@ static enum err receive_all(struct client *c, struct all_replies *a, int64_t dea
     enum err worst = ERR_OK, failed[STUDY_SERVERS] = {ERR_OK};
     unsigned missing = (1u << STUDY_SERVERS) - 1;
     while (missing != 0 && clock_left_ms(deadline) > 0) {
-        int64_t slice = LOOK_MS; /* at the first that is missing; the others are only looked at */
+        int64_t slice = LOOK_MS; /* for the first that is missing; the others are only polled */
         show_adding(c);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             bool came;
@@ -240,7 +240,7 @@ static enum err ask_all(struct client *c, const struct bytes *request, struct al
     return ERR_OK;
 }
 
-/* The result of server 0, which the two others have to have seen too. */
+/* Whether the two others confirm the result that server 0 gives. */
 static enum err compare(const struct client *c, const struct reply reply[STUDY_SERVERS])
 {
     uint8_t digest[REQUEST_DIGEST_SIZE];
@@ -277,7 +277,7 @@ static enum err ask_head(struct client *c, unsigned i, int64_t deadline)
 }
 
 /*
- * What server i signs; late answers to something else are left out. A server of other terms signs
+ * Takes what server i signs; skips late answers to something else. A server with other terms signs
  * nothing, and sets `other`.
  */
 static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *other,
@@ -310,8 +310,8 @@ static enum err hear_head(struct client *c, unsigned i, int64_t deadline, bool *
 }
 
 /*
- * Whether all three ledgers continue what was seen of them. Servers of other terms set `other`;
- * `log` is told of other failures.
+ * Whether all three ledgers continue what was seen of them. Servers with other terms set `other`;
+ * other failures go to `log`.
  */
 static enum err look(struct client *c, bool *other, struct log *log)
 {
@@ -326,7 +326,7 @@ static enum err look(struct client *c, bool *other, struct log *log)
     return worst;
 }
 
-/* Whether the ledgers that come with answers continue what was seen of them: all are kept. */
+/* Whether the ledgers that come with answers continue what was seen of them; keeps them all. */
 static enum err take_heads(struct client *c, const struct all_replies *a)
 {
     enum err worst = ERR_OK;
@@ -349,7 +349,7 @@ enum err client_result(struct client *c, const struct bytes *request, struct byt
     return take_heads(c, &a);
 }
 
-/* A request that is no round. */
+/* A request that is not a round. */
 static enum err write_plain(const struct client *c, enum request_kind kind, struct bytes *out)
 {
     struct request r = {.kind = kind};
@@ -357,7 +357,7 @@ static enum err write_plain(const struct client *c, enum request_kind kind, stru
     return request_write(&r, out);
 }
 
-/* Servers of another study have a session now, which is ended; `other`: one said so. */
+/* If the servers run another study, ends the session that they now have; `other`: one said so. */
 static enum err check_terms(struct client *c, const uint8_t terms[32], bool other)
 {
     struct net_counters ignored[STUDY_SERVERS][NET_PHASES];
@@ -398,7 +398,7 @@ enum err client_open(struct client *c, struct client_opened *opened)
         TRY(look(c, &other, c->log));
     }
     c->show.opening = true;
-    e = result_of(c, &request, &all, &result); /* servers whose terms differ say in what */
+    e = result_of(c, &request, &all, &result); /* servers with other terms name the parts */
     c->show.opening = false;
     TRY(e);
     in = reader_of(result.data, result.size);

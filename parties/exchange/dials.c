@@ -16,7 +16,7 @@ enum err dials_new(struct dial **dial, struct netio *netio, const struct study *
         .server_public = study->server[server].key.curve,
         .curve_public = me->public.curve,
         .curve_secret = me->curve_secret,
-        /* noisy counts, or what a server holds of everybody (parties/server/intake.h) */
+        /* noisy counts, or what a server holds from everybody (parties/server/intake.h) */
         .max_message = (size_t)study->workload->cells * 8 + study->owners * 64 + 65536,
         .impatient = true,
         .log = log,

@@ -12,30 +12,30 @@
 enum err dials_new(struct dial **dial, struct netio *netio, const struct study *study,
                    const struct identity *me, unsigned server, struct log *log) MUST_CHECK;
 /*
- * Puts before a message, which may be empty, what a key that the study does not list says first:
- * who it is, and its token. ERR_RANGE, with the message as it was, if that is too long to go along.
+ * Puts in front of a message, which may be empty, what a key that the study does not list sends
+ * first: who it is, and its token. ERR_RANGE, with the message unchanged, if all of it is too long.
  */
 enum err dials_token(const struct public_identity *who, const struct token *token,
                      struct bytes *message) MUST_CHECK;
 /*
- * One message (ERR_NOMEM if a write to it failed) and its answer; `reply` points into it. So many
- * milliseconds until it is sent, and then until it is answered.
+ * Sends one message (ERR_NOMEM if a write to it failed), which its answer then replaces; `reply`
+ * points into that. Waits at most send_ms until it is sent, then answer_ms for the answer.
  */
 enum err dials_ask(struct dial *dial, struct bytes *message, struct reply *reply, int64_t send_ms,
                    int64_t answer_ms) MUST_CHECK;
 
-/* Bytes of messages. */
+/* Bytes in messages. */
 struct traffic {
     uint64_t sent, received;
 };
 
 /* All zero: none yet. */
 struct dials {
-    struct dial *dial[STUDY_SERVERS]; /* NULL where there is none */
-    struct traffic gone;              /* over those that have ended */
+    struct dial *dial[STUDY_SERVERS]; /* NULL if there is none */
+    struct traffic gone;              /* over dials that have ended */
 };
 void dials_end(struct dials *l, unsigned server);
-/* Over all dials, also those that have ended. */
+/* Over all dials, including those that have ended. */
 struct traffic dials_traffic(const struct dials *l);
 
 #endif

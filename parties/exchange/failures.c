@@ -9,7 +9,7 @@ bool failures_say_more(enum err e, enum err than)
            (than == ERR_TIMEOUT && e != ERR_PEER);
 }
 
-/* Where one server has refused, others that are silent or time out add nothing. */
+/* Once a server has refused, others that are silent or time out add no information. */
 static bool is_consequence(enum err e, enum err of)
 {
     return (e == ERR_TIMEOUT || e == ERR_PEER) && !failures_say_more(ERR_TIMEOUT, of);
@@ -27,7 +27,7 @@ static void tell_failure(const struct study *study, unsigned i,
         if (failed[k] != failed[i] || strcmp(reply[k].text, reply[i].text) != 0)
             continue;
         if (k < i)
-            return; /* told with that one */
+            return; /* logged with that one */
         snprintf(names + n, sizeof names - n, "%sserver %u (%s)", count++ > 0 ? ", " : "", k,
                  study->server[k].name);
     }
@@ -46,11 +46,11 @@ enum err failures_tell(const struct study *study, unsigned missing,
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (failed[i] != ERR_OK && !is_consequence(failed[i], worst))
             tell_failure(study, i, failed, reply, log);
-    if (worst != ERR_OK) /* the others were given a moment: they may be up, and still at it */
+    if (worst != ERR_OK) /* the others had only a moment: they may be up and still working */
         return worst;
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (missing >> i & 1)
-            log_error(log, "server %u (%s) did not answer; see that it is up", i,
+            log_error(log, "server %u (%s) did not answer; check that it is running", i,
                       study->server[i].name);
     return missing == 0 ? ERR_OK : ERR_TIMEOUT;
 }

@@ -1,4 +1,4 @@
-/* parties/exchange/failures.h - what went wrong at three servers at once, told in few words. */
+/* parties/exchange/failures.h - reports in few words what went wrong at three servers at once. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 #define TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 
@@ -6,13 +6,13 @@
 #include "parties/study/study.h"
 
 /*
- * Of several failures the one that says most: a failed check; last a lost peer, often a
- * consequence.
+ * Whether `e` tells more than another failure. A failed check tells most; a lost peer tells least,
+ * as it is often a consequence.
  */
 bool failures_say_more(enum err e, enum err than);
 
 /*
- * Tells who failed, in the words of its reply, or who is silent (the bits of `missing`), but no
+ * Logs who failed, in the words of its reply, or who is silent (the bits of `missing`), but no
  * consequences of worse failures. Returns `worst`, or ERR_TIMEOUT if some are only silent.
  */
 enum err failures_tell(const struct study *study, unsigned missing,

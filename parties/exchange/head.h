@@ -1,10 +1,11 @@
 /*
- * parties/exchange/head.h - what a server signs of its privacy ledger, for whoever asks: how long
- * it is, and how it ends. docs/formats.md has what is signed, the bytes and the line of text.
+ * parties/exchange/head.h - what a server signs about its privacy ledger, for whoever asks: how
+ * long it is, and how it ends. docs/formats.md describes what is signed, the bytes and the line of
+ * text.
  *
  * Whoever asks names a length at which the ledger was seen before; the server says what its head
- * was there. So a client that keeps one statement of each server (parties/exchange/witness.h)
- * notices a ledger that was put back, or is another.
+ * was there. So a client that keeps one statement from each server (parties/exchange/witness.h)
+ * notices a ledger that was rolled back or replaced.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_HEAD_H
 #define TREFOIL_PARTIES_EXCHANGE_HEAD_H
@@ -12,7 +13,7 @@
 #include "base/bytes.h"
 #include "parties/study/study.h"
 
-/* A length, and the hash that stands there. */
+/* A length, and the hash at that length. */
 struct head_at {
     uint64_t length;
     uint8_t hash[32];
@@ -26,7 +27,7 @@ struct head {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
 };
 
-/* Now, by server `index`, whose identity `me` is. */
+/* Signs as server `index`, with its identity `me` and the time now. */
 enum err head_sign(const struct study *study, const struct identity *me, unsigned index,
                    struct head *head) MUST_CHECK;
 /* ERR_AUTH, not logged, unless server `index` of the study has signed it. */
@@ -39,7 +40,7 @@ void head_read(struct reader *in, struct head *head);
 void head_line(const struct study *study, unsigned index, const struct head *head,
                char line[HEAD_LINE_SIZE]);
 /*
- * ERR_FORMAT: no such line; ERR_MISMATCH: of another study; ERR_AUTH: its server did not sign it.
+ * ERR_FORMAT: not such a line; ERR_MISMATCH: another study; ERR_AUTH: its server did not sign it.
  */
 enum err head_parse(const struct study *study, const char *line, unsigned *index,
                     struct head *head) MUST_CHECK;

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-/* The public mathematics and the circuits speak of the same grids and bounds. */
+/* The public mathematics and the circuits use the same grids and bounds. */
 _Static_assert(AIM_GAUSS_BITS == GAUSS_BITS, "Gaussians");
 _Static_assert(AIM_GUMBEL_BITS == GUMBEL_BITS, "Gumbels");
 _Static_assert(AIM_ESTIMATE_BITS == SCORE_BITS, "estimates");
@@ -67,9 +67,9 @@ static struct price_slack by_ratio(const struct study *study)
 }
 
 /*
- * What a study measures: its marginals, or one-ways and forms, as many as a row can move: of forms
- * one a pair; and how many rows were linked, if it looks. A copula's one-ways may be lost once;
- * forms take all that is left.
+ * How many things a study measures that one row can move: its marginals, or one-ways and forms, of
+ * which a row moves one for each pair; and the number of linked rows, if it looks. A copula's
+ * one-ways may be lost once; forms take all that is left.
  */
 static uint64_t measured(const struct study *study)
 {
@@ -84,7 +84,7 @@ static uint64_t measured(const struct study *study)
     return UINT64_MAX;
 }
 
-/* delta of a whole study: all its measured marginals and selections. */
+/* The delta of a whole study: all its measured marginals and selections. */
 static double delta_of_study(const struct study *study, const struct price_slack *s)
 {
     const struct workload *w = study->workload;
@@ -124,7 +124,7 @@ double price_epsilon_limit(const struct study *study)
     return low;
 }
 
-/* Says which epsilon the circuits allow, if it is that. */
+/* Logs which epsilon the circuits allow, if that is what is wrong. */
 static enum err check_epsilon(const struct study *study, const struct price_slack *s,
                               struct log *log)
 {
@@ -133,7 +133,7 @@ static enum err check_epsilon(const struct study *study, const struct price_slac
         return ERR_OK;
     limit = floor(10 * price_epsilon_limit(study)) / 10;
     if (limit <= 0)
-        return ERR_OK; /* for any epsilon: the plan says so */
+        return ERR_OK; /* no epsilon fits: budget_plan() says so */
     return log_fail(log, ERR_STUDY,
                     "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
                     "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
@@ -161,7 +161,7 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
 
 /* --- the least epsilon ------------------------------------------------------------------------ */
 
-/* What a study's looks leave of the budget of one row. */
+/* What a study's looks leave of one row's budget. */
 static enum err rho_of_row(const struct study *study, double *rho)
 {
     const double k = study->rows_per_person;
@@ -231,7 +231,7 @@ enum err price_check_noise(const struct study *study, struct log *log)
                         "%llu measured marginals; lower rows_per_person or measure fewer marginals",
                         study->rows_per_person, (unsigned long long)measured(study));
     if (least < study->epsilon)
-        return ERR_OK; /* it is not too small, and what it is instead is said elsewhere */
+        return ERR_OK; /* it is not too small; what is wrong with it is reported elsewhere */
     unit = pow(10, floor(log10(least)) - 1);
     return log_fail(
         log, ERR_STUDY,

@@ -2,7 +2,7 @@
  * parties/exchange/price.h - what a run of a study may spend: its ledger, the slack of its noise,
  * how much noise.
  *
- * From the study alone: servers, analysts and whoever only asks come to the same numbers.
+ * All from the study alone: servers, analysts and anybody else compute the same numbers.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
@@ -18,36 +18,36 @@ enum tape_noise price_tape_noise(const struct study *study);
 /*
  * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h.
  *
- * Small epsilons are charged in total variation: a term tau enters as (1 + e^eps) tau. Where that
- * is too much for the study's delta, the noise is compared by ratios: they cost more of epsilon,
- * and of delta only what is never made.
+ * For small epsilons it is measured in total variation: a term tau costs (1 + e^eps) tau. If that
+ * is too much for the study's delta, the noise is compared by ratios: they cost more epsilon, but
+ * delta only for values that are never made.
  */
 struct price_slack {
     double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */
     struct price_term {
         double factor, tau;
-    } measured, candidate; /* deltas: of a measured marginal, and of a candidate of a selection */
+    } measured, candidate; /* deltas: of a measured marginal, and of a candidate in a selection */
 };
 struct price_slack price_slack(const struct study *study);
-/* The delta of n marginals or candidates. */
+/* The delta for n marginals or candidates. */
 double price_delta(struct price_term t, double n);
 
 /* The largest epsilon whose slack leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);
-/* The least for which a whole run's first noise is within what the circuits make; 0 likewise. */
+/* The least for which the circuits can make the noise that a whole run begins with; 0 likewise. */
 double price_epsilon_least(const struct study *study);
-/* ERR_STUDY, logged, for an epsilon below that, or where there is none. */
+/* ERR_STUDY, logged, for an epsilon below that, or if there is none. */
 enum err price_check_noise(const struct study *study, struct log *log) MUST_CHECK;
 /* The ledger that the study's promise allows. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;
-/* What a run of AIM begins with; an error, not logged, where price_limits() or a look has one. */
+/* What a run of AIM begins with; an error, not logged, if price_limits() or a look has one. */
 enum err price_schedule(const struct study *study, struct schedule *start) MUST_CHECK;
 
 /*
- * Noise that a run may take: Gaussians for the one-ways and a largest marginal each round, Gumbels
- * for all candidates. Of an annealed study for all rounds that it may have; of a copula Gaussians
- * for the one-ways and the forms.
+ * The noise that a run may take: Gaussians for the one-ways and for the largest marginal in each
+ * round, Gumbels for all candidates. An annealed study needs it for all rounds that it may have; a
+ * copula needs Gaussians for the one-ways and the forms.
  */
 struct price_noise {
     uint64_t gauss, gumbel;
@@ -55,9 +55,9 @@ struct price_noise {
 struct price_noise price_noise(const struct study *study);
 
 /*
- * The same as blocks, of so many samples each, that servers make before a run (parties/server/
- * ahead.h): an eighth of the plan or PRICE_AHEAD_MOST samples, and at most PRICE_AHEAD_BLOCKS blocks
- * of a kind, 16 MiB of shares of each kind at each server.
+ * The same as blocks that servers make before a run (parties/server/ahead.h). A block has about an
+ * eighth of that noise, and at most PRICE_AHEAD_MOST samples. There are at most PRICE_AHEAD_BLOCKS
+ * blocks of a kind: 16 MiB of shares of each kind at each server.
  */
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define LOOK_MS 50
-#define BEATS 6 /* in the time after which a run counts as dead, at least */
+#define BEATS 6 /* at least this many in the time after which a run counts as dead */
 #define BEAT_MS 1000
 
 struct pulse {
@@ -18,10 +18,10 @@ struct pulse {
     int64_t every_ms;
     struct thread thread;
     atomic_bool stop;
-    atomic_int adding; /* thousandths; -1: nothing was heard */
+    atomic_int adding; /* thousandths; -1: nothing heard yet */
 };
 
-/* A server that is away misses this beat, and hears the next. */
+/* A server that is away misses this beat and hears a later one. */
 static void beat(struct pulse *p)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -77,7 +77,7 @@ enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct stu
     p->every_ms = (int64_t)study->connect_s * 1000 / BEATS;
     p->every_ms = p->every_ms < BEAT_MS ? p->every_ms : BEAT_MS;
     atomic_init(&p->adding, -1);
-    /* no log: requests to a server that is away fail with a message of their own */
+    /* no log: requests to a server that is away fail with their own message */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         enum err e = dials_new(&p->dial[i], netio, study, me, i, NULL);
         if (e != ERR_OK)

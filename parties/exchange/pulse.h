@@ -1,9 +1,10 @@
 /*
- * parties/exchange/pulse.h - tells the servers that a run's program lives, even while it computes.
+ * parties/exchange/pulse.h - tells the servers that a run's program is alive, even while it
+ * computes.
  *
  *   analyst -> all servers    MESSAGE_ALIVE, run: each second, or more often where
  *                             deadlines.connect is short
- *   server 0 -> analyst       u32: thousandths of the uploads that are added up, while they are
+ *   server 0 -> analyst       u32: while uploads are being added up, how many thousandths are
  *
  * So a run whose program has died soon gives its place to another, and a slow one keeps it. LEAKS:
  * that the program runs.
@@ -19,8 +20,8 @@
 struct pulse;
 
 /*
- * In a thread and over connections of its own. `netio`, `study` and `me` are borrowed. pulse_stop()
- * also after a failure.
+ * Runs in its own thread, over its own connections. `netio`, `study` and `me` are borrowed. Call
+ * pulse_stop() after a failure too.
  */
 enum err pulse_start(struct pulse **pulse, struct netio *netio, const struct study *study,
                      const struct identity *me, const uint8_t run[REQUEST_RUN_SIZE],

@@ -96,7 +96,7 @@ enum err receipt_save(const char *path, const struct study *study, const struct 
     return file_write(path, 0644, out.data, out.size, log);
 }
 
-/* The value of the next line that is not empty and no comment, which should be `word value`. */
+/* The value in the next line that is neither empty nor a comment, which should be `word value`. */
 static enum err next_value(struct line_reader *in, const char *word, char **value)
 {
     char *line;

@@ -1,11 +1,11 @@
 /*
  * parties/exchange/receipt.h - what three servers sign for an owner: that they hold an upload, or
- * that it was withdrawn. docs/formats.md has what is signed, and the file.
+ * that it was withdrawn. docs/formats.md describes what is signed, and the file.
  *
- * The digest in it is what servers compare before they compute (upload_digest()): it binds the
- * commitments, and so says which bytes the receipt is of without telling anything about them. Three
- * statements make a receipt, which anybody with the study file can verify. A server that signs two
- * states does not contradict itself: the later time counts.
+ * Its digest is the one that servers compare before they compute (upload_digest()): it binds the
+ * commitments, so it says which bytes the receipt is for without revealing anything about them.
+ * Three statements make a receipt, which anybody with the study file can verify. A server that
+ * signs two states does not contradict itself: the later time counts.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
 #define TREFOIL_PARTIES_EXCHANGE_RECEIPT_H
@@ -30,10 +30,10 @@ struct receipt {
     struct receipt_part part[STUDY_SERVERS];
 };
 
-/* Signs, as `server` and now, the state, owner and digest of r. */
+/* Signs the state, owner and digest in r, as `server` and with the time now. */
 enum err receipt_sign(const struct study *study, const struct identity *server,
                       const struct receipt *r, struct receipt_part *part) MUST_CHECK;
-/* ERR_AUTH, logged, names the server whose signature fails; all three, or one. */
+/* All three signatures, or one. ERR_AUTH, logged with the server whose signature fails. */
 enum err receipt_verify(const struct study *study, const struct receipt *r,
                         struct log *log) MUST_CHECK;
 enum err receipt_verify_part(const struct study *study, const struct receipt *r, unsigned server,
@@ -42,12 +42,12 @@ enum err receipt_verify_part(const struct study *study, const struct receipt *r,
 void receipt_part_write(const struct receipt_part *part, struct bytes *out);
 void receipt_part_read(struct receipt_part *part, struct reader *in);
 
-/* ERR_SYSTEM, logged, where it cannot be written. */
+/* ERR_SYSTEM, logged, if it cannot be written. */
 enum err receipt_save(const char *path, const struct study *study, const struct receipt *r,
                       struct log *log) MUST_CHECK;
 /*
- * Reads a receipt; `path` is for messages. ERR_FORMAT, logged with the line, for another text;
- * ERR_MISMATCH for another study, terms or people. receipt_verify() is for its signatures.
+ * Reads a receipt; `path` is for messages. ERR_FORMAT, logged with the line, for any other text;
+ * ERR_MISMATCH for another study, terms or people. Its signatures are left to receipt_verify().
  */
 enum err receipt_parse(struct receipt *r, const struct study *study, const char *path,
                        const void *text, size_t n, struct log *log) MUST_CHECK;

@@ -44,7 +44,7 @@ enum err request_write(const struct request *r, struct bytes *out)
     return bytes_ok(out);
 }
 
-/* What has none says so in one way alone. */
+/* There is only one way to write that a request has none. */
 static enum err read_merges(struct request *r, const struct domain *d, struct reader *in)
 {
     struct reader merges;
@@ -65,7 +65,7 @@ static enum err read_merges(struct request *r, const struct domain *d, struct re
     return e;
 }
 
-/* Query indices ascend, of batches to measure and candidates alike; several forms may be of one. */
+/* Query indices ascend, to measure or as candidates; several forms may use the same one. */
 static enum err read_queries(struct request *r, const struct workload *w, struct reader *in)
 {
     const bool forms = r->kind == REQUEST_FORMS;
@@ -163,7 +163,7 @@ size_t request_longest(const struct workload *w)
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
-    /* libcrypto's uses the processor's instructions for it: a request may have tens of MB */
+    /* libcrypto uses the processor's SHA instructions: a request may have tens of MB */
     if (SHA256(p, n, digest) == NULL)
         crypto_hash_sha256(digest, p, n);
 }

@@ -2,21 +2,22 @@
  * parties/exchange/request.h - what an analyst asks of the servers, as bytes.
  *
  *   REQUEST_OPEN     start a session over the complete uploads, to begin or continue a run
- *   REQUEST_MEASURE  noisy marginals of some queries at one multiplier m
- *   REQUEST_SELECT   the candidate that the model fits worst, measured at multiplier m at once
+ *   REQUEST_MEASURE  noisy marginals for some queries, all at multiplier m
+ *   REQUEST_SELECT   the candidate that the model fits worst, measured at once at multiplier m
  *   REQUEST_CLOSE    end session and run
  *   REQUEST_FORMS    noisy linear forms (aim/forms.h): of the marginals that are named, with a
- *                    weight for each cell of one after the other; or, where none is named, of each
- *                    two groups of codes of two columns, with a factor for each code of one column
- *                    after the other, then the group of each
+ *                    weight for each cell, one marginal after the other; or, if none is named, of
+ *                    every two groups of codes in two columns, with a factor for each code, one
+ *                    column after the other, then the group of each code
  *   REQUEST_LOOK     how many rows were linked, with noise, at multiplier m (aim/look.h)
  *
- * What is measured or selected is of marginals over the study's codes, or where the request names
- * merges over groups of codes (aim/merge.h): estimates and answers have a number a merged cell.
+ * Measurements and selections are of marginals over the study's codes, or, if the request names
+ * merges, over groups of codes (aim/merge.h): then estimates and answers have a number for each
+ * merged cell.
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
- * bounded; a reader refuses what is too long, out of order or left over.
+ * bounded; a reader refuses whatever is too long, out of order or left over.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
@@ -39,11 +40,11 @@ enum request_kind {
 
 struct request {
     enum request_kind kind;
-    uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same for all of a run */
+    uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same throughout a run */
     uint32_t sequence;             /* the round, 0, 1 .. within a run, unless open or close */
     struct merges *merges;         /* measure, select; NULL: every code by itself */
     uint32_t queries;
-    uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of each */
+    uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of which */
     uint64_t multiplier;   /* measure, look: m */
     double epsilon, sigma; /* select */
     uint64_t *estimate;    /* select: the candidates' estimates, one after another */
@@ -52,13 +53,13 @@ struct request {
     size_t weights;
 };
 
-/* Names these merges; does nothing if they are NULL or merge nothing. */
+/* Adds these merges to the request; does nothing if they are NULL or merge nothing. */
 enum err request_merge(struct request *r, const struct merges *merges) MUST_CHECK;
 /* Appends the bytes of a request. */
 enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 /*
  * ERR_FORMAT for anything malformed; query indices and sizes are checked against the workload.
- * ERR_REFUSED for merges that are none of this domain.
+ * ERR_REFUSED for merges that are not possible in this domain.
  */
 enum err request_read(struct request *r, const struct domain *d, const struct workload *w,
                       const void *p, size_t n) MUST_CHECK;
@@ -68,16 +69,16 @@ static inline bool request_is_round(const struct request *r)
 {
     return r->kind != REQUEST_OPEN && r->kind != REQUEST_CLOSE;
 }
-/* Whether it asks for forms of each two columns. */
+/* Whether it asks for forms of every two columns. */
 static inline bool request_is_products(const struct request *r)
 {
     return r->kind == REQUEST_FORMS && r->queries == 0;
 }
-/* Whether two ask for the same; estimates, which may differ in a last bit, are not compared. */
+/* Whether both ask for the same; estimates are not compared, as their last bit may differ. */
 bool request_asks_alike(const struct request *a, const struct request *b);
-/* The version that the bytes name; 0 if there are none. Only REQUEST_VERSION is read. */
+/* The version in the bytes; 0 if there are no bytes. Only REQUEST_VERSION can be read. */
 unsigned request_version(const void *p, size_t n);
-/* No request that is read is longer: forms have a weight a cell of the closure, or two a code. */
+/* No valid request is longer: forms have one weight for each cell of the closure, or two a code. */
 size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);
@@ -88,40 +89,40 @@ void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]
 enum message_kind {
     MESSAGE_UPLOAD = 1, /* owner: terms digest, then parties/exchange/upload.h */
     MESSAGE_FORWARD,    /* server 1 to server 2: bytes of a vector (parties/server/intake.h) */
-    MESSAGE_STATUS,     /* anybody admitted: what is here of each owner (parties/server/intake.h) */
-    /* analyst: attempt, debits that it has seen of this server, request, or what is left of it */
+    MESSAGE_STATUS,     /* anybody admitted: what each owner has here (parties/server/intake.h) */
+    /* analyst: attempt, debits that it has seen at this server, request or the rest of it */
     MESSAGE_REQUEST,
-    MESSAGE_REPLACE = 6, /* owner: an upload that takes the place of its last one */
+    MESSAGE_REPLACE = 6, /* owner: an upload that replaces its last one */
     MESSAGE_PART,        /* owner to server 1: id, first (u64), bytes of the vector from there on */
     MESSAGE_WITHDRAW,    /* owner: terms digest */
     MESSAGE_LEDGER, /* server to server: a debit, for trefoil recover; parties/server/recover.h */
-    MESSAGE_ALIVE,  /* analyst: a run whose program lives; parties/exchange/pulse.h */
+    MESSAGE_ALIVE,  /* analyst: a run whose program is alive; parties/exchange/pulse.h */
     MESSAGE_HEAD,   /* anybody admitted: terms digest, debits that it has seen (u64); head.h */
-    MESSAGE_PIECE,  /* analyst: as MESSAGE_REQUEST, a part of a request; unanswered */
+    MESSAGE_PIECE,  /* analyst: like MESSAGE_REQUEST, a part of a request; not answered */
     MESSAGE_TOKEN   /* owner that the study does not list: parties/server/seats.h */
 };
 
-/* No message is much longer: a vector or a request that is goes in parts of so many bytes. */
+/* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
 #define MESSAGE_PART_MAX ((size_t)256 << 10)
 
-/* A token and what follows it: what a key says that a server does not know. */
+/* A token and what follows it: what a key that the server does not know may send. */
 #define MESSAGE_TOKEN_MOST ((size_t)2048)
 
-/* The same request may be sent again: a fresh random attempt tells which is meant. */
+/* The same request may be sent again: a fresh random attempt tells them apart. */
 #define REQUEST_ATTEMPT_SIZE 16
 #define REQUEST_HEAD_SIZE (1 + REQUEST_ATTEMPT_SIZE + 8) /* kind, attempt, debits (u64) */
 
-/* Every answer of a gate: how it went, words for people, then a payload. */
+/* Every answer from a gate: a status, words for people, then a payload. */
 struct reply {
     uint8_t kind; /* of the message that it answers */
     enum err status;
-    char text[512];         /* as read, without what could steer a terminal */
-    const uint8_t *payload; /* within the message read */
+    char text[512];         /* after reading, without anything that could control a terminal */
+    const uint8_t *payload; /* within the message that was read */
     size_t size;
 };
 enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
                      struct bytes *out) MUST_CHECK;
-/* ERR_MISMATCH, with words in r->text, for an answer of another version. */
+/* ERR_MISMATCH, with words in r->text, for an answer in another version. */
 enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
 
 #endif

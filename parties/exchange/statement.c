@@ -46,7 +46,7 @@ enum err statement_write(const struct statement *s, const struct study *study,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* What the next line has after `word` and a space; NULL if it is cut or begins otherwise. */
+/* The next line's text after `word` and a space; NULL if it is cut or begins differently. */
 static const char *field(struct line_reader *in, const char *word)
 {
     char *line = line_next(in);

@@ -1,5 +1,5 @@
 /*
- * parties/exchange/statement.h - what a server says, signed, that it has deleted.
+ * parties/exchange/statement.h - a server's signed statement of what it has deleted.
  *
  *   trefoil-purge-1
  *   study NAME
@@ -11,7 +11,7 @@
  *   signature trefoil-sig1-...             by the server's Ed25519 key, over all lines before,
  *                                          label "trefoil-purge-1"
  *
- * It speaks of the server's own store. Backups are the operator's to delete.
+ * It covers only the server's own store. The operator has to delete any backups.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
 #define TREFOIL_PARTIES_EXCHANGE_STATEMENT_H
@@ -33,8 +33,8 @@ void statement_clear(struct statement *s);
 enum err statement_write(const struct statement *s, const struct study *study,
                          const struct identity *me, struct bytes *out) MUST_CHECK;
 /*
- * Reads one and checks it against the study: ERR_FORMAT for another text, ERR_MISMATCH for another
- * study, ERR_AUTH where the server that it names has not signed it. All logged; `path` is for
+ * Reads one and checks it against the study: ERR_FORMAT for any other text, ERR_MISMATCH for
+ * another study, ERR_AUTH if the server that it names has not signed it. All logged; `path` is for
  * messages.
  */
 enum err statement_read(struct statement *s, const struct study *study, const char *path,

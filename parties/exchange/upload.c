@@ -29,10 +29,10 @@ static void commit(const uint8_t terms[32], const uint8_t id[UPLOAD_ID_SIZE], un
     crypto_hash_sha256_final(&s, commitment);
 }
 
-/* What the owner alone has: its signing key, and its secret of the study. */
+/* What only the owner has: its signing key, and its secret for the study. */
 #define OWNER_KEY_SIZE (32 + UPLOAD_SECRET_SIZE)
 
-/* What an upload is derived from, and what comes of it. */
+/* What an upload is derived from, and what is derived. */
 struct origin {
     uint8_t key[OWNER_KEY_SIZE];
     uint8_t terms[32], data[32]; /* `data`: the digest of what is shared */
@@ -89,7 +89,7 @@ static void take_origin(struct origin *from, const struct identity *owner,
     }
 }
 
-/* Server i's part of what `from` makes of the vector. */
+/* Server i's part of an upload, made from `from` and the vector. */
 static enum err make_part(struct upload *part, unsigned i, const struct origin *from, unsigned form,
                           const struct bytes *vector)
 {

@@ -1,24 +1,24 @@
 /*
- * parties/exchange/upload.h - what an owner sends, and what a server keeps of it.
+ * parties/exchange/upload.h - what an owner sends, and what a server stores of it.
  *
  *   owner -> server 0   id, form, commitments, salts 0 and 1, seed 0, seed 1
  *   owner -> server 1   id, form, commitments, salts 1 and 2, seed 1, the vector (component 2)
  *   owner -> server 2   id, form, commitments, salts 2 and 0, seed 0
  *   server 1 -> 2       id, the vector
  *
- * A long vector comes to server 1 after the rest, in parts (MESSAGE_PART), so that a cut upload
- * goes on where it ended.
+ * Server 1 gets a long vector after the rest, in parts (MESSAGE_PART), so that a cut upload
+ * continues where it ended.
  *
- * Component c is committed to by SHA-256("trefoil-c" || terms digest || id || c || salt_c ||
- * component), each field length-prefixed, and salt_c is known to the two holders of c alone: each
- * server checks its two components against the commitments, and the servers compare commitments
- * before they compute. So a client that sent different words to two servers is found and named.
+ * The commitment to component c is SHA-256("trefoil-c" || terms digest || id || c || salt_c ||
+ * component), each field length-prefixed. Only the two holders of c know salt_c. Each server checks
+ * its two components against the commitments, and the servers compare commitments before they
+ * compute. So a client that sent different words to two servers is found and named.
  *
  * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
- * owner's signing key and a random secret of the study): sharing the same table again gives the
- * same upload, which is how a cut upload is resumed; other counts give other masks. Servers tell an
- * upload's digest to everybody whom they admit; who guesses the table can check the guess by that
- * only with both keys.
+ * owner's signing key and its random secret for the study). Sharing the same table again gives the
+ * same upload, which is how a cut upload is resumed; other counts give other masks. Servers tell
+ * everybody whom they admit an upload's digest. Somebody who guesses the table can check the guess
+ * against it only with both keys.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
@@ -40,11 +40,11 @@ struct upload {
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
     uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
     bool has[2];                       /* component present: the vector may come later */
-    uint8_t seed[2][MASK_SEED_SIZE];   /* where the component is a seed */
-    struct bytes vector;               /* where it is component 2 */
+    uint8_t seed[2][MASK_SEED_SIZE];   /* if the component is a seed */
+    struct bytes vector;               /* if it is component 2 */
 };
 
-/* What servers say to each other of an upload, and agree on. */
+/* What servers tell each other about an upload, and agree on. */
 struct upload_name {
     uint8_t id[UPLOAD_ID_SIZE];
     uint32_t owner;
@@ -52,7 +52,7 @@ struct upload_name {
 };
 
 /*
- * The owner's side: masks what counts_pack() or records_pack() made, and shares it into the three
+ * The owner's side: masks what counts_pack() or records_pack() made, and splits it into the three
  * servers' parts. `secret`: parties/owner/owner_secret.h.
  */
 enum err upload_make(struct upload parts[3], const struct identity *owner,
@@ -60,21 +60,21 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
                      unsigned form, const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
 
-/* As bytes, for server `index`: the vector for server 1 only, or with `whole` for any store. */
+/* As bytes, for server `index`: the vector only for server 1, or, if `whole`, for any store. */
 enum err upload_write(const struct upload *u, unsigned index, bool whole,
                       struct bytes *out) MUST_CHECK;
-/* The version that the bytes name; 0 if there are none. Only UPLOAD_VERSION is read. */
+/* The version in the bytes; 0 if there are no bytes. Only UPLOAD_VERSION can be read. */
 unsigned upload_version(const void *p, size_t n);
-/* The form that the bytes say; what a reader takes is for it to know (study_form_bytes()). */
+/* The form in the bytes; the caller decides which forms it takes (study_form_bytes()). */
 unsigned upload_form(const void *p, size_t n);
-/* ERR_FORMAT for anything malformed, of another form, or whose vector has not `bytes` bytes. */
+/* ERR_FORMAT for anything malformed, another form, or a vector that is not `bytes` bytes long. */
 enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
                      size_t n) MUST_CHECK;
 
-/* ERR_DATA if a component that is present does not fit its commitment. */
+/* ERR_DATA if a component that is present does not match its commitment. */
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
 
-/* The seeds that server `index` holds; NULL where its component is the vector. */
+/* The seeds that server `index` holds; NULL for the component that is the vector. */
 void upload_seeds(const struct upload *u, unsigned index, const uint8_t *seed[2]);
 
 /* What servers compare: everything public about an upload. */

@@ -1,4 +1,4 @@
-/* parties/exchange/upload_entry.h - what a server holds of an owner, as it says in its status. */
+/* parties/exchange/upload_entry.h - what a server holds from an owner, as stated in its status. */
 #ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_ENTRY_H
 
@@ -8,9 +8,9 @@ enum upload_state { UPLOAD_NOTHING, UPLOAD_INCOMPLETE, UPLOAD_COMPLETE, UPLOAD_W
 
 struct upload_entry {
     enum upload_state state;
-    uint8_t digest[32]; /* of the upload that is here, or was withdrawn last */
+    uint8_t digest[32]; /* of the upload that is here, or was last withdrawn */
     int64_t time;       /* of the last change; base/date.h */
-    uint64_t bytes;     /* of the vector that have come in parts, while incomplete */
+    uint64_t bytes;     /* how many of the vector have come in parts, while incomplete */
 };
 
 void upload_entry_put(struct bytes *out, const struct upload_entry *entry);

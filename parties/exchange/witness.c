@@ -27,7 +27,7 @@ static enum err take_line(struct witness *w, const struct line_reader *in, const
     enum err e;
     if (line_says_nothing(line) || strncmp(line, against, sizeof against - 1) == 0)
         return ERR_OK;
-    if (signature != NULL) /* or what was spent would be forgotten */
+    if (signature != NULL) /* a later version is an error, or what was spent would be forgotten */
         TRY(version_check(in->path, signature, strlen(signature), "trefoil-sig1-", 1, w->log));
     e = head_parse(w->study, line, &server, &head);
     if (e == ERR_OK && head.ledger.length > w->seen[server].ledger.length)

@@ -6,21 +6,22 @@
 #include <sodium.h>
 #include <stdio.h>
 
-/* What the guarantee takes for granted about persons, and what of it has been checked. */
+/* Says what the guarantee assumes about persons, and how much of it has been checked. */
 static void say_persons(const struct announce *a)
 {
     unsigned most = a->study->rows_per_person;
     const char *rows = most == 1 ? "row" : "rows";
     if (study_linked(a->study, a->owner)) {
-        puts("Rows are sorted by a hash of who they are about, which goes along, shared: the\n"
-             "servers join them with the rows that the batch's other owners have of the same\n"
-             "person, and nobody learns which those are. Numbers and orders of rows need not\n"
-             "agree; the columns of `person`, written alike, have to.");
+        puts("Rows are sorted by a hash of the person they are about, which is sent too,\n"
+             "secret-shared: the servers join them with the rows that the batch's other owners\n"
+             "have of the same person, and nobody learns which those are. The number and order\n"
+             "of rows may differ; the columns of `person` must be written alike.");
         return;
     }
     if (a->study->enforce_person) {
-        printf("Rows are sorted by a hash of who they are about, which goes along, shared: the\n"
-               "servers count no more than %u %s of a person, at all owners together.\n",
+        printf("Rows are sorted by a hash of the person they are about, which is sent too,\n"
+               "secret-shared: the servers count no more than %u %s of a person, at all owners\n"
+               "together.\n",
                most, rows);
         return;
     }
@@ -34,7 +35,7 @@ static void say_persons(const struct announce *a)
     puts("A person's rows at other owners count too, which no owner can check.");
 }
 
-/* Which of the batch's rows belong together, where they are joined by position. */
+/* Says which of the batch's rows belong together, if they are joined by position. */
 static void say_batch(const struct announce *a)
 {
     const struct study_owner *owner = study_owner(a->study, a->owner);
@@ -56,6 +57,7 @@ void announce_upload(const struct announce *a)
     const struct study_server *server = a->study->server;
     uint64_t counts = study_counts_bytes(a->study, a->owner),
              records = study_records_bytes(a->study, a->owner);
+    const char *noun = a->rows == 1 ? "row" : "rows";
     char print[65] = "its name is known after the first share";
     if (a->first != NULL) {
         uint8_t digest[32];
@@ -63,19 +65,18 @@ void announce_upload(const struct announce *a)
         sodium_bin2hex(print, sizeof print, digest, sizeof digest);
     }
     if (owner->columns < a->study->domain->attributes) {
-        printf("%s: %zu rows of %zu columns, padded to %u,\nare sent as records: %" PRIu64
-               " bytes.\n",
-               owner->name, a->rows, owner->columns, owner->pad_to, records);
+        printf("%s: %zu %s of %zu columns, padded to %u,\nsent as records: %" PRIu64 " bytes.\n",
+               owner->name, a->rows, noun, owner->columns, owner->pad_to, records);
         say_batch(a);
     } else if (a->form == UPLOAD_RECORDS)
-        printf("%s: %zu rows, padded to %u,\nare sent as records: %" PRIu64
-               " bytes\n(counts in %" PRIu64 " cells would take %" PRIu64 ").\n",
-               owner->name, a->rows, owner->pad_to, records, a->study->workload->maximal_cells,
-               counts);
+        printf("%s: %zu %s, padded to %u,\nsent as records: %" PRIu64 " bytes\n(counts in %" PRIu64
+               " cells would take %" PRIu64 ").\n",
+               owner->name, a->rows, noun, owner->pad_to, records,
+               a->study->workload->maximal_cells, counts);
     else
-        printf("%s: %zu rows (at most %u are allowed) are sent as counts\nin %" PRIu64
+        printf("%s: %zu %s (at most %u allowed), sent as counts\nin %" PRIu64
                " cells of %u bits: %" PRIu64 " bytes.\n",
-               owner->name, a->rows, owner->max_rows, a->study->workload->maximal_cells,
+               owner->name, a->rows, noun, owner->max_rows, a->study->workload->maximal_cells,
                owner->bits, counts);
     printf("  server 0 (%s) gets two random seeds;\n"
            "  server 1 (%s) gets a seed and the masked bytes;\n"

@@ -1,4 +1,4 @@
-/* parties/owner/announce.h - what an owner is told of an upload before it leaves. */
+/* parties/owner/announce.h - what an owner is told about an upload before it leaves. */
 #ifndef TREFOIL_PARTIES_OWNER_ANNOUNCE_H
 #define TREFOIL_PARTIES_OWNER_ANNOUNCE_H
 
@@ -10,7 +10,7 @@ struct announce {
     size_t owner, rows;
     unsigned form;              /* as parties/exchange/upload.h numbers it */
     const struct upload *first; /* server 0's part; NULL if it is not made */
-    const char *person;         /* the column that rows per person were checked by, or NULL */
+    const char *person;         /* the column by which rows per person were checked, or NULL */
 };
 void announce_upload(const struct announce *a);
 

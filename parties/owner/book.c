@@ -82,7 +82,7 @@ static struct book_entry *find(const struct book *b, const struct book_entry *of
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* ERR_DATA, not logged, for a line that is none; it is `known` once the format has been said. */
+/* ERR_DATA, not logged, for an invalid line; *known: the line that names the format has come. */
 static enum err take_line(struct book *b, const struct line_reader *in, char *line, bool *known)
 {
     struct book_entry entry, *earlier;
@@ -223,7 +223,7 @@ static void add(struct totals *t, const struct book_entry *e)
     t->delta_slack += e->delta_slack;
 }
 
-/* Slack is set aside as budget_plan() does it. The sum of the epsilons is a bound by itself. */
+/* Slack is set aside as in budget_plan(). The sum of the epsilons is a bound by itself. */
 struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
                             const struct book_entry *also)
 {
@@ -235,7 +235,7 @@ struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
             add(&t, &b->entry[i]);
     if (also != NULL)
         add(&t, also);
-    /* by far more than the rounding of these sums */
+    /* 2^-40 is far more than the rounding of these sums */
     delta = (t.sum.delta - t.delta_slack) * exp(-t.epsilon_slack / 2) * (1 - 0x1p-40);
     epsilon = t.epsilon_slack + budget_epsilon(t.sum.rho * (1 + 0x1p-40), delta);
     if (epsilon < t.sum.epsilon)

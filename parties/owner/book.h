@@ -1,11 +1,11 @@
 /*
  * parties/owner/book.h - an owner's budget book: which studies its key has sent data to.
  *
- * Budgets of studies over the same people add up, and no server can see the others' studies. So
+ * Budgets of studies over the same people add up, and no server can see other servers' studies. So
  * `share` keeps, beside the key (hospital-a.key: hospital-a.book), what each study may spend. The
- * file is text, and lines only ever come to the end (docs/formats.md); of each study, which is a
- * name and terms, the last line counts. A line is there before the first byte leaves, so that no
- * crash can leave out what was sent.
+ * file is text, and lines are only ever appended (docs/formats.md). A study is a name with terms;
+ * its last line counts. A line is written before the first byte leaves, so that no crash can leave
+ * out what was sent.
  */
 #ifndef TREFOIL_PARTIES_OWNER_BOOK_H
 #define TREFOIL_PARTIES_OWNER_BOOK_H
@@ -27,7 +27,7 @@ struct book_entry {
     enum book_state state;
     int64_t time;
     double epsilon, delta;                  /* the study's promise */
-    double rho, epsilon_slack, delta_slack; /* what its ledger keeps for that (aim/budget.h) */
+    double rho, epsilon_slack, delta_slack; /* its ledger's limits for that (aim/budget.h) */
 };
 
 struct book {
@@ -47,16 +47,16 @@ void book_clear(struct book *b);
 /* The entry of a study as of now; `limits` are those of its ledger. */
 struct book_entry book_entry_of(const struct study *study, const struct ledger_limits *limits,
                                 enum book_state state);
-/* Whether the budget of the entry's study counts already. */
+/* Whether the book already counts the budget of the entry's study. */
 bool book_counts(const struct book *b, const struct book_entry *entry);
-/* Puts the entry on disk, behind the others. */
+/* Puts the entry on disk, after the others. */
 enum err book_add(const char *path, const struct book_entry *entry, struct log *log) MUST_CHECK;
-/* What its line says, without the end. */
+/* Writes an entry's line, without the end of the line. */
 void book_put(struct bytes *text, const struct book_entry *entry);
 
 /*
- * What the studies come to that count, for somebody whose rows are in all of them. Delta is the sum
- * of theirs, epsilon at most that.
+ * What the studies that count add up to, for somebody whose rows are in all of them. Delta is the
+ * sum of theirs, epsilon at most the sum of theirs.
  */
 struct book_sum {
     size_t studies;
@@ -66,7 +66,7 @@ struct book_sum {
 struct book_sum book_add_up(const struct book *b, const struct book_entry *but,
                             const struct book_entry *also);
 
-/* All of it in words, for `share --book`. */
+/* The whole book in words, for `share --book`. */
 void book_describe(FILE *out, const struct book *b, const char *path);
 /* Before an upload of the entry's study: what others were sent, and the sum with this one. */
 void book_announce(FILE *out, const struct book *b, const char *path,

@@ -16,7 +16,7 @@ struct column {
     const struct domain_attribute *attribute;
     const struct rows_moments *moments;
     size_t rows;      /* of the table */
-    size_t has;       /* of them, those with a value, as it is or clipped */
+    size_t has;       /* rows with a value, as it is or clipped */
     size_t missing;   /* by their own text, unlike moments->outside */
     uint32_t unseen;  /* values of the study that no row has */
     uint32_t most;    /* the value that most rows have, */
@@ -25,7 +25,7 @@ struct column {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-/* The first attribute's place in a clique, or its size. */
+/* An attribute's place in a clique, or the clique's size if it is not there. */
 static unsigned place_in(const struct clique *c, size_t attribute)
 {
     unsigned i = 0;
@@ -34,7 +34,7 @@ static unsigned place_in(const struct clique *c, size_t attribute)
     return i;
 }
 
-/* Of the counts of any maximal marginal with the attribute; there always is one. */
+/* From the counts of any maximal marginal with the attribute; there always is one. */
 static void count_of_counts(const struct source *s, const struct workload *w, size_t attribute,
                             int64_t *rows)
 {
@@ -113,7 +113,7 @@ static const char legend[] =
     "outside: do not fit and count as missing; unseen: values or bins of the study\n"
     "that no row has; least, largest: of the numbers as the table has them.\n";
 
-/* Numbers of which the database compares only the texts. */
+/* Names columns of numbers that the database can compare only as texts. */
 static void print_unknown(FILE *out, const struct column *c, size_t count)
 {
     const char *before = "Least and largest are not known where the database holds numbers as "

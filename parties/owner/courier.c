@@ -11,7 +11,7 @@
 
 #define FIRST_PAUSE_MS 500
 #define LONGEST_PAUSE_MS 30000
-#define MISSES 3 /* parts that do not follow, before an attempt is given up */
+#define MISSES 3 /* parts out of place before an attempt is given up */
 #define BAR 20
 
 struct courier {
@@ -19,7 +19,7 @@ struct courier {
     struct netio *netio;
     struct dials dials;
     char words[512];  /* what went wrong last */
-    struct log quiet; /* into them */
+    struct log quiet; /* writes into `words` */
 };
 
 enum err courier_new(struct courier **courier, const struct courier_options *o)
@@ -50,7 +50,7 @@ struct traffic courier_traffic(const struct courier *c)
 
 /* --- one message and its answer --------------------------------------------------------------- */
 
-/* Keeps in c->words what the server says, or else what went wrong with the line. */
+/* Keeps in c->words what the server says, or else what went wrong with the connection. */
 static void keep_words(struct courier *c, const char *text)
 {
     char words[sizeof c->words];
@@ -101,7 +101,7 @@ static enum err exchange(struct courier *c, unsigned server, struct bytes *messa
     return e;
 }
 
-/* The reply borrows from the message. Its status is returned; what it says goes to c->words. */
+/* The reply borrows from the message. Returns its status; what it says goes to c->words. */
 static enum err ask(struct courier *c, unsigned server, struct bytes *message, struct reply *reply)
 {
     const bool first = c->dials.dial[server] == NULL;
@@ -124,16 +124,16 @@ static enum err ask(struct courier *c, unsigned server, struct bytes *message, s
     return e;
 }
 
-/* The server's answer is none, whatever it says. */
+/* The server's answer is invalid, whatever it says. */
 static enum err misfit(struct courier *c)
 {
     snprintf(
         c->words, sizeof c->words,
-        "its answer does not fit; see that it has this study file, and this version of trefoil");
+        "its answer does not fit; check that it has this study file and this version of trefoil");
     return ERR_FORMAT;
 }
 
-/* Its statement in a receipt; what is wrong with it is said in place of what the server says. */
+/* Verifies the server's statement in a receipt; c->words then say what is wrong with it. */
 static enum err verify(struct courier *c, const struct receipt *r, unsigned server)
 {
     enum err e;
@@ -161,7 +161,7 @@ static enum err look(struct courier *c, unsigned server)
         return misfit(c);
     c->words[0] = '\0';
     e = witness_take(c->o.witness, server, &head, &c->quiet);
-    keep_words(c, e == ERR_AUTH ? "it did not sign what it says of its ledger" : "");
+    keep_words(c, e == ERR_AUTH ? "it did not sign what it says about its ledger" : "");
     return e == ERR_FORMAT ? misfit(c) : e;
 }
 
@@ -173,7 +173,7 @@ static bool may_pass(enum err e)
     return e == ERR_TIMEOUT || e == ERR_PEER || e == ERR_AGAIN || e == ERR_SYSTEM || e == ERR_NOMEM;
 }
 
-/* Doubles with each attempt; between half and one and a half of that, by chance. */
+/* Doubles with each attempt; a random time between half and one and a half of that. */
 static int64_t pause_before(unsigned attempt)
 {
     int64_t ms = attempt < 6 ? (int64_t)FIRST_PAUSE_MS << attempt : LONGEST_PAUSE_MS;
@@ -254,7 +254,7 @@ static void show(const struct courier *c, unsigned server, uint64_t done, uint64
     progress_wait(c->o.progress, text);
 }
 
-/* The vector from where server 1 has it on. */
+/* Sends the vector from where server 1 has it on. */
 static enum err send_parts(struct courier *c, unsigned server, struct delivery *d, bool *complete)
 {
     const struct upload *u = &d->parts[server];
@@ -275,7 +275,7 @@ static enum err send_parts(struct courier *c, unsigned server, struct delivery *
                   left < MESSAGE_PART_MAX ? left : MESSAGE_PART_MAX);
         e = ask(c, server, &message, &reply);
         if (e == ERR_AGAIN && reply.size > 0 && ++misses < MISSES)
-            e = ERR_OK; /* the answer says where it has to go on */
+            e = ERR_OK; /* the answer says where to go on */
         TRY(e);
         TRY(read_answer(c, &reply, server, d, complete));
     }
@@ -306,7 +306,7 @@ static enum err deliver(struct courier *c, unsigned server, void *self)
     return complete ? verify(c, d->receipt, server) : ERR_AGAIN;
 }
 
-/* Server 2 answers when server 1 has passed the vector on, so server 1 comes before it. */
+/* Server 2 answers when server 1 has passed the vector on, so server 1 comes first. */
 enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVERS], bool replace,
                         struct receipt *receipt)
 {
@@ -330,7 +330,7 @@ enum err courier_upload(struct courier *c, const struct upload parts[STUDY_SERVE
 struct withdrawal {
     struct receipt *receipt;
     unsigned had; /* servers that had something */
-    bool differ;  /* and not all the same */
+    bool differ;  /* they did not all have the same */
 };
 
 static enum err withdraw(struct courier *c, unsigned server, void *self)

@@ -1,10 +1,11 @@
 /*
  * parties/owner/courier.h - gets an owner's upload to the three servers, whatever happens.
  *
- * What may pass (a server that is down, a line that is cut, a full disk over there) is tried again
- * after pauses that double, and differ by chance, so that owners do not all come back at once. A
- * long vector goes in parts, each acknowledged when it is on server 1's disk, and goes on where it
- * was cut. What does not pass (other terms, a refused key) ends it, in the server's words.
+ * After a failure that may pass (a server that is down, a connection that is cut, a full disk at
+ * the server) the courier tries again. The pauses double, and vary at random so that owners do not
+ * all come back at once. A long vector goes in parts, each acknowledged when it is on server 1's
+ * disk, and goes on where it was cut. A failure that cannot pass (other terms, a refused key) ends
+ * the upload, and is told in the server's words.
  */
 #ifndef TREFOIL_PARTIES_OWNER_COURIER_H
 #define TREFOIL_PARTIES_OWNER_COURIER_H
@@ -24,34 +25,34 @@ struct courier_options {
     uint32_t owner;
     const struct token *token; /* of an owner that the study does not list, or NULL */
     unsigned retries;          /* after the first attempt, at each server */
-    struct progress *progress; /* told what is going on */
+    struct progress *progress; /* shows what is going on */
     struct log *log;
 };
 
 struct courier;
 
-/* courier_free() also after a failure. */
+/* Call courier_free() also after a failure. */
 enum err courier_new(struct courier **courier, const struct courier_options *o) MUST_CHECK;
 void courier_free(struct courier **courier);
 
 /*
- * Returns with the verified statements of all three that they hold it. `replace`: in place of the
- * last one. A server whose ledger does not continue what was seen of it is sent nothing
- * (ERR_MISMATCH).
+ * Returns with the verified statements of all three that they hold the upload. `replace`: it
+ * replaces the last one. A server whose ledger does not continue what was seen of it is sent
+ * nothing (ERR_MISMATCH).
  */
 enum err courier_upload(struct courier *courier, const struct upload parts[STUDY_SERVERS],
                         bool replace, struct receipt *receipt) MUST_CHECK;
-/* Has all three delete the owner's upload. `whole`: all had the one that the receipt names. */
+/* Has all three delete the owner's upload. *whole: all had the one that the receipt names. */
 enum err courier_withdraw(struct courier *courier, struct receipt *receipt, bool *whole) MUST_CHECK;
 
 /*
- * Asks all three once, and logs who does not answer. ERR_MISMATCH if a server has other terms, or a
- * ledger that does not continue what was seen of it.
+ * Asks all three once, and logs those that do not answer. ERR_MISMATCH if a server has other terms,
+ * or a ledger that does not continue what was seen of it.
  */
 enum err courier_status(struct courier *courier,
                         struct server_status status[STUDY_SERVERS]) MUST_CHECK;
 
-/* So far. */
+/* The traffic so far. */
 struct traffic courier_traffic(const struct courier *courier);
 
 #endif

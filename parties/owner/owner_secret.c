@@ -22,7 +22,7 @@ static const char head[] =
     "# tell nobody; if it is lost, share again with --replace.\n"
     "format trefoil-secret-1\n";
 
-/* All of the file that stands before the secret: the one text that it may have. */
+/* All that comes before the secret in the file, which may have no other text there. */
 static void put_head(struct bytes *text, const struct study *study)
 {
     text_put(text, "%sstudy %s\nsecret ", head, study->name);
@@ -106,7 +106,7 @@ enum err owner_secret_load(uint8_t **secret, const char *path, const struct stud
     return e;
 }
 
-/* ERR_REFUSED where somebody has made one meanwhile. */
+/* ERR_REFUSED if somebody has made one meanwhile. */
 static enum err make(const char *path, const struct study *study, struct log *log)
 {
     uint8_t secret[UPLOAD_SECRET_SIZE];
@@ -139,5 +139,5 @@ enum err owner_secret_take(uint8_t **secret, const char *path, const struct stud
     if (*secret != NULL)
         return ERR_OK;
     return log_fail(log, ERR_SYSTEM,
-                    "the secret %s was made, and is gone again; see what deletes it", path);
+                    "the secret %s was made and is gone again; find out what deletes it", path);
 }

@@ -1,10 +1,10 @@
 /*
- * parties/owner/owner_secret.h - an owner's secret of one study, which its uploads are made with.
+ * parties/owner/owner_secret.h - an owner's secret for one study, from which its uploads are made.
  *
- * A file beside the key (docs/formats.md). The first share makes it; every later one takes it, so
- * that the same table gives the same upload. Whoever has the owner's key without it cannot tell
- * which table was uploaded (parties/exchange/upload.h). If it is lost, the same table makes another
- * upload, which can replace the first until the run begins.
+ * The secret is a file beside the key (docs/formats.md). The first share makes it; every later one
+ * uses it, so that the same table gives the same upload. Somebody who has the owner's key but not
+ * the secret cannot tell which table was uploaded (parties/exchange/upload.h). If the secret is
+ * lost, the same table gives another upload, which can replace the first until the run begins.
  */
 #ifndef TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
 #define TREFOIL_PARTIES_OWNER_OWNER_SECRET_H
@@ -14,13 +14,13 @@
 #include "parties/study/study.h"
 
 /*
- * The secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); NULL if there is no file.
+ * Reads the secret at `path`, UPLOAD_SECRET_SIZE bytes for secret_free(); NULL if there is no file.
  * ERR_STUDY, logged with what to do, if it is cut, altered, of another study, or readable by
  * others.
  */
 enum err owner_secret_load(uint8_t **secret, const char *path, const struct study *study,
                            struct log *log) MUST_CHECK;
-/* The same; where there is no file it is made, on disk when this returns. */
+/* The same; if there is no file, makes one, which is on disk when this returns. */
 enum err owner_secret_take(uint8_t **secret, const char *path, const struct study *study,
                            struct log *log) MUST_CHECK;
 

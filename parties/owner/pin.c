@@ -27,7 +27,7 @@ enum err pin_of_study(const char *key_path, const char *name, const struct study
     return file_path(path, log, "%.*s%s.%s.%s", folder, key_path, name, study->name, end);
 }
 
-/* The file's text, empty where there is none; with a NUL behind it. */
+/* The file's text, or an empty one if there is no file; ends with a NUL. */
 static enum err read_pins(const char *key_path, char path[FILE_PATH], struct bytes *text,
                           struct log *log)
 {
@@ -65,7 +65,7 @@ enum err pin_check(const char *key_path, const struct study *study, const char *
                     print.text);
 }
 
-/* The text without the line of one study; the last line gets its end. */
+/* Copies the text without one study's line; ends the last line if it has no end. */
 static void copy_others(struct bytes *out, char *text, const char *name)
 {
     const char *own = text_value(text, name), *rest = text;

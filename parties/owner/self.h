@@ -1,4 +1,4 @@
-/* parties/owner/self.h - which owner has a key: one that is listed, or whom a token makes one. */
+/* parties/owner/self.h - which owner has a key: a listed one, or one by a token. */
 #ifndef TREFOIL_PARTIES_OWNER_SELF_H
 #define TREFOIL_PARTIES_OWNER_SELF_H
 
@@ -6,14 +6,14 @@
 
 struct self {
     struct phrase name;
-    size_t owner;  /* study.h numbers them; of an analyst, who may only ask, any */
-    bool admitted; /* by this: */
+    size_t owner;  /* as study.h numbers them; any, for an analyst, who may only ask */
+    bool admitted; /* by this token: */
     struct token token;
 };
 
 /*
- * `path`: a file with the token of this key, or NULL. `asks`: analysts may, too. ERR_AUTH, logged,
- * if the key has no such part in the study.
+ * `path`: a file with the token of this key, or NULL. `asks`: the key may also be an analyst's.
+ * ERR_AUTH, logged, if the key has no such part in the study.
  */
 enum err self_find(struct self *self, const struct study *study, const struct public_identity *me,
                    const char *path, bool asks, struct log *log) MUST_CHECK;

@@ -31,7 +31,7 @@ void server_status_clear(struct server_status *h)
     memory_free(&h->entry);
 }
 
-/* Says what one server has of an owner. */
+/* Says what one server has from an owner. */
 static void describe_entry(FILE *out, const struct study *study, unsigned server,
                            const struct server_status *h, size_t owner)
 {
@@ -61,7 +61,7 @@ static bool all_alike(const struct server_status status[STUDY_SERVERS], size_t o
     return true;
 }
 
-/* How many servers answer, and how many of them have it in each state. */
+/* How many servers answer, and how many of them have an upload in each state. */
 struct at_servers {
     unsigned answer, in[UPLOAD_WITHDRAWN + 1];
 };
@@ -77,7 +77,7 @@ static struct at_servers count_servers(const struct server_status status[STUDY_S
     return at;
 }
 
-/* `left_out`: as it is, a run would not count it. Nobody knows what a silent server has. */
+/* *left_out: as it is, a run would not count it. Nobody knows what a silent server has. */
 static void describe_owner(FILE *out, const struct study *study,
                            const struct server_status status[STUDY_SERVERS], size_t owner,
                            bool *left_out)
@@ -122,7 +122,7 @@ static void describe_servers(FILE *out, const struct study *study,
     }
 }
 
-/* When the study's retain_days are over; 0 where it has none, or nothing is held. */
+/* When the study's retain_days are over; 0 if it has none, or nothing is held. */
 static int64_t purge_due(const struct study *study,
                          const struct server_status status[STUDY_SERVERS])
 {
@@ -136,7 +136,7 @@ static int64_t purge_due(const struct study *study,
     return last == 0 ? 0 : study_purge_due(study, last);
 }
 
-/* Of owners that are not listed: how many, and what of this one. */
+/* Uploads of owners that are not listed: how many, and this owner's. */
 static void describe_open(FILE *out, const struct study *study,
                           const struct server_status status[STUDY_SERVERS])
 {

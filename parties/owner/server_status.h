@@ -1,4 +1,4 @@
-/* parties/owner/server_status.h - what a server says it holds of all owners, and that in words. */
+/* parties/owner/server_status.h - what a server says it holds from all owners, also in words. */
 #ifndef TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
 #define TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
 
@@ -10,16 +10,16 @@ struct server_status {
     bool answered;
     uint32_t roster;
     bool begun;
-    struct upload_entry *entry; /* of each owner that is listed; NULL unless answered */
+    struct upload_entry *entry; /* one for each listed owner; NULL unless answered */
     uint64_t whole, part;       /* uploads of the others */
-    struct upload_entry own;    /* of the one who asks, if it is one of them */
+    struct upload_entry own;    /* the asking owner's, if it is one of the others */
 };
 
-/* From the answer to MESSAGE_STATUS; ERR_FORMAT for one of another study's people, too. */
+/* Reads the answer to MESSAGE_STATUS; ERR_FORMAT also if it is about another study's people. */
 enum err server_status_read(const struct study *study, const struct reply *reply,
                             struct server_status *h) MUST_CHECK;
 void server_status_clear(struct server_status *h);
-/* In words, for 80 columns: what waits is told server by server. */
+/* In words, for 80 columns: an upload that not all three hold alike is told server by server. */
 void server_status_describe(FILE *out, const struct study *study,
                             const struct server_status status[STUDY_SERVERS]);
 

@@ -80,7 +80,7 @@ static enum err load(struct source *s, const struct study *study, unsigned form,
     return o->sql.connection != NULL ? load_sql(s, study, form, o, log) : load_csv(s, o, log);
 }
 
-/* Rows of a person stay in the order in which they come, which a table of SQL has not. */
+/* Rows of a person stay in the order in which they come; a table of SQL has no order. */
 static void say_order(const struct source *s, const struct database_source *sql, size_t repeated,
                       unsigned most, struct log *log)
 {
@@ -88,15 +88,15 @@ static void say_order(const struct source *s, const struct database_source *sql,
         (sql->query != NULL && database_orders(sql->query)))
         return;
     log_warn(log,
-             "%s: %zu rows are of a person who has another row before, and the database may give "
-             "them in any order. The same rows can then make another upload, and of a person with "
-             "more than %u others count; give --query with an ORDER BY",
+             "%s: %zu rows belong to a person who has an earlier row, and the database may give "
+             "them in any order. The same rows can then make another upload, and for a person with "
+             "more than %u, different ones count; give --query with an ORDER BY",
              s->name, repeated, most);
 }
 
 /*
- * The same where rows have keys: they are made, and rows sorted by them. `person` then names the
- * columns; the servers see to rows_per_person.
+ * The same for rows with keys: makes the keys, and sorts rows by them. `person` then names the
+ * columns; the servers enforce rows_per_person.
  */
 static enum err load_keyed(struct source *s, const struct study *study, size_t owner, unsigned form,
                            struct source_options *o, struct log *log)
@@ -117,12 +117,12 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
     TRY(table_sort(s->table, most, &surplus));
     if (surplus > 0 && linked)
         log_warn(log,
-                 "%s: of %zu rows %zu are of a person who has a row before; they are sent, and the "
-                 "servers link the first one alone: leave one row of each person in the table",
+                 "%s: of %zu rows, %zu belong to a person who has an earlier row; they are sent, "
+                 "but the servers link only the first: leave one row of each person in the table",
                  s->name, s->rows, surplus);
     else if (surplus > 0)
         log_warn(log,
-                 "%s: of %zu rows %zu are beyond the first %u of their person; they are sent, and "
+                 "%s: of %zu rows, %zu are beyond the first %u of their person; they are sent, but "
                  "the servers do not count them",
                  s->name, s->rows, surplus, most);
     return ERR_OK;
@@ -150,8 +150,8 @@ enum err source_load(struct source *s, const struct study *study, size_t owner, 
                  database ? "no rows" : "a header and no rows", database ? "one" : "file");
     if (who->rows > 0 && s->rows != who->rows)
         return log_fail(log, ERR_DATA,
-                        "%s has %zu rows, and the owners of its batch agreed on %u, of which row i "
-                        "of one belongs to row i of the others: find out with them which rows are "
+                        "%s has %zu rows, and the owners of its batch agreed on %u, where row i of "
+                        "one belongs to row i of the others: find out together which rows are "
                         "missing or too many, or have the study's roster amended. Nothing was sent",
                         s->name, s->rows, who->rows);
     if (s->rows >= who->min_rows)

@@ -1,6 +1,6 @@
 /*
- * parties/owner/source.h - where an owner's rows are, and what is taken from there: a table, or,
- * where a database can count for an owner of counts, the counts alone.
+ * parties/owner/source.h - where an owner's rows are, and what is read from there: a table or, if a
+ * database can count for an owner of counts, only the counts.
  */
 #ifndef TREFOIL_PARTIES_OWNER_SOURCE_H
 #define TREFOIL_PARTIES_OWNER_SOURCE_H
@@ -9,7 +9,7 @@
 #include "aim/table/csv.h"
 #include "parties/study/study.h"
 
-/* A CSV file ("-" is the standard input), or a database where sql.connection is not NULL. */
+/* A CSV file ("-" is standard input), or a database if sql.connection is not NULL. */
 struct source_options {
     const char *csv;
     struct table_csv_options options;
@@ -19,8 +19,8 @@ struct source_options {
 
 struct source {
     char name[160];         /* for messages */
-    struct domain *columns; /* that the owner holds */
-    struct table *table;    /* or NULL, where a database has counted */
+    struct domain *columns; /* those that the owner holds */
+    struct table *table;    /* or NULL, if a database has counted */
     struct database *database;
     struct rows_moments *moments; /* of each of `columns`, or NULL */
     int64_t *counts;              /* of all maximal marginals, one after the other */
@@ -30,7 +30,7 @@ struct source {
 
 /*
  * Reads or counts, for an upload of this form (parties/exchange/upload.h), within the study's
- * bounds for the owner. ERR_DATA, logged, for what does not fit them.
+ * bounds for the owner. ERR_DATA, logged, if the data do not fit them.
  */
 enum err source_load(struct source *s, const struct study *study, size_t owner, unsigned form,
                      const struct source_options *options, struct log *log) MUST_CHECK;
@@ -39,7 +39,7 @@ void source_clear(struct source *s);
 /* Warns of rows that hold what the study calls impossible: the study or the data are wrong. */
 enum err source_check_impossible(struct source *s, const struct study *study,
                                  struct log *log) MUST_CHECK;
-/* What was loaded as it is uploaded. */
+/* Packs what was loaded, as it is uploaded. */
 enum err source_pack(const struct source *s, const struct study *study, size_t owner, unsigned form,
                      struct bytes *packed) MUST_CHECK;
 

@@ -13,7 +13,7 @@ void ahead_name(const uint8_t session[32], enum tape_kind kind, size_t i, uint8_
     memcpy(name, digest, AHEAD_NAME);
 }
 
-/* Whether the tape has so many more samples of a kind. */
+/* Whether the tape has this many more samples of a kind. */
 static bool has(const struct tape *tape, unsigned kind, size_t count)
 {
     size_t only[TAPE_KINDS] = {0};
@@ -34,7 +34,7 @@ static enum err take_one(struct store *store, struct tape *tape, enum tape_kind 
     return tape_fill(tape, kind, block.reel[kind].samples);
 }
 
-/* Where one cannot be used others may be no better: not one session is lost for each. */
+/* If one cannot be used, others may be no better: deletes all, not to lose a session for each. */
 static enum err leave_all(struct store *store, struct log *log)
 {
     static const struct ahead_blocks none;

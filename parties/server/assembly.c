@@ -14,7 +14,7 @@ struct unfinished {
 };
 
 struct assembly {
-    struct unfinished *of; /* each analyst */
+    struct unfinished *of; /* one for each analyst */
     size_t analysts, longest;
 };
 

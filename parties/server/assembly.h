@@ -1,7 +1,8 @@
 /*
- * parties/server/assembly.h - an analyst's long requests, which come in pieces, one after another
- * on one connection; MESSAGE_REQUEST brings the last. Of each analyst one request is put together
- * at a time, no longer than any that the study has a use for, and dropped if it stops growing.
+ * parties/server/assembly.h - puts an analyst's long requests together. They come in pieces, one
+ * after another on one connection; MESSAGE_REQUEST brings the last piece. Each analyst has one
+ * request in assembly at a time. It may be no longer than the study's longest request, and is
+ * dropped if it stops growing.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ASSEMBLY_H
 #define TREFOIL_PARTIES_SERVER_ASSEMBLY_H
@@ -11,21 +12,21 @@
 
 struct assembly;
 
-/* assembly_free() also takes one that failed. */
+/* Call assembly_free() also after a failure. */
 enum err assembly_new(struct assembly **assembly, const struct study *study) MUST_CHECK;
 void assembly_free(struct assembly **assembly);
 
 /*
- * Adds a MESSAGE_PIECE or MESSAGE_REQUEST, with its head, of analyst `who`. ERR_RANGE: the request
- * is too long. What was added before is dropped on failure, or if this is of another attempt or
- * connection.
+ * Adds a MESSAGE_PIECE or MESSAGE_REQUEST, with its head, from analyst `who`. ERR_RANGE: the
+ * request is too long. Earlier pieces are dropped on failure, or if this piece belongs to another
+ * attempt or connection.
  */
 enum err assembly_add(struct assembly *assembly, uint32_t who, const struct gate_client *from,
                       const struct bytes *message) MUST_CHECK;
 /* What was put together: one head, and the request. */
 const struct bytes *assembly_whole(const struct assembly *assembly, uint32_t who);
 void assembly_drop(struct assembly *assembly, uint32_t who);
-/* Drops what does not grow any more. */
+/* Drops requests that have stopped growing. */
 void assembly_tend(struct assembly *assembly);
 
 #endif

@@ -14,7 +14,7 @@ void bell_free(struct bell *bell)
     pthread_mutex_destroy(&bell->lock);
 }
 
-/* What has rung ends what is armed. */
+/* A bell that has rung ends whatever it is armed with. */
 static void set(struct bell *bell, bool rung, atomic_bool *ends)
 {
     bell->rung = rung;

@@ -14,7 +14,7 @@
 
 /* Items that may differ. */
 struct branch {
-    uint8_t least[BRANCH_KEY]; /* key that it may have */
+    uint8_t least[BRANCH_KEY]; /* the least key that it may have */
     unsigned digits;
     size_t at; /* where it begins, or would, in the own list */
     uint32_t count[3];
@@ -53,7 +53,7 @@ static enum err add(struct branches *to, const struct branch *b)
     return ERR_OK;
 }
 
-/* A branch in question: it is listed if it is small, or if keys have no more digits. */
+/* Files a branch that differs: to be listed if it is small or its keys have no more digits. */
 static enum err sort(struct meeting *m, const struct branch *b)
 {
     const uint64_t items = (uint64_t)b->count[0] + b->count[1] + b->count[2];
@@ -95,7 +95,7 @@ static enum err take_apart(const struct meeting *m, const struct branches *open,
     return ERR_OK;
 }
 
-/* What neighbours say of the parts, which have to add up; keeps those that are in question. */
+/* Compares what neighbours say of the parts, which must add up; keeps the parts that differ. */
 static enum err compare(struct meeting *m, const struct branches *open,
                         const struct branches *parts, uint8_t *const card[3])
 {
@@ -128,7 +128,7 @@ static void drop(struct branches *b)
     *b = (struct branches){0};
 }
 
-/* One digit more. */
+/* Goes on to the next digit. */
 static enum err descend(struct net *net, struct meeting *m)
 {
     struct branches open CLEAN(drop) = m->open, parts CLEAN(drop) = {0};
@@ -151,7 +151,7 @@ static int compare_leaves(const void *a, const void *b)
     return memcmp(one->least, other->least, BRANCH_KEY);
 }
 
-/* The own list, but in leaves what has come of the neighbour's. */
+/* The neighbour's list: like our own, except in the leaves, where it is what has come. */
 static enum err merge(const struct meeting *m, unsigned p, const uint8_t *came, size_t count,
                       void **list)
 {

@@ -10,13 +10,13 @@
 #include <string.h>
 
 /*
- * A group is full with so many bytes of vectors, but not with fewer owners: each is converted to
- * numbers by itself, which costs as much as adding up a few owners. All three cut alike, since
- * sizes follow from study and list.
+ * A group is full with this many bytes of vectors, but not with fewer owners than this: each group
+ * is converted to numbers by itself, which costs as much as adding up a few owners. All three
+ * servers cut alike, since sizes follow from the study and the list.
  */
 #define GROUP_BYTES ((uint64_t)8 << 20)
 #define GROUP_OWNERS 64
-/* Or with so many owners: what memory holds of a short upload is several times its vector. */
+/* Or with this many owners: a short upload takes several times its vector in memory. */
 #define GROUP_MOST 16384
 
 /* --- which ------------------------------------------------------------------------------------ */
@@ -47,7 +47,7 @@ static enum err enough_have_uploaded(const struct play *p, const struct round_up
     return enough < study->min_owners ? ERR_AGAIN : ERR_OK;
 }
 
-/* The ids of the uploads, for replays to load the same ones. */
+/* Keeps the ids of the uploads, so that replays load the same ones. */
 static enum err remember_ids(struct bytes *ids, const struct round_uploads *u)
 {
     bytes_clear(ids);
@@ -75,14 +75,14 @@ static int compare_ids(const void *a, const void *b)
     return memcmp(a, b, UPLOAD_ID_SIZE);
 }
 
-/* Ids of a round are in order, as the lists are that it was made of. */
+/* The ids of a round are in order, as are the lists that it was made from. */
 static bool is_among(const struct bytes *ids, const uint8_t id[UPLOAD_ID_SIZE])
 {
     return ids->size > 0 &&
            bsearch(id, ids->data, ids->size / UPLOAD_ID_SIZE, UPLOAD_ID_SIZE, compare_ids) != NULL;
 }
 
-/* Rows that come late and cannot be read here do not end a run that goes on without them. */
+/* Late rows that cannot be read here do not end the run: it goes on without them. */
 static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
 {
     size_t left = 0;
@@ -106,7 +106,7 @@ static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
     return ERR_OK;
 }
 
-/* Server 1 passes on once more what server 2, restored from a backup, holds no longer. */
+/* Server 1 passes on again what server 2, restored from a backup, no longer holds. */
 static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 {
     if (net_index(p->net) == 1)
@@ -161,13 +161,13 @@ static enum err load_batch(const struct play *p, const struct upload_name *const
     return ERR_OK;
 }
 
-/* Takes groups, and how much has been taken, by bytes of vectors. */
+/* Who takes groups, and how much has been taken, in bytes of vectors. */
 struct meter {
     enum err (*take)(void *taker, const struct upload *uploads, size_t count);
     enum err (*finish)(void *taker); /* once all are taken; or NULL */
     void *taker;
     atomic_uint *adding;
-    uint64_t before, now, all; /* groups that are done; the one in hand; everything */
+    uint64_t before, now, all; /* in groups that are done; in the current one; in all */
 };
 
 static void show(void *self, uint64_t done, uint64_t all)
@@ -189,7 +189,7 @@ static enum err take_group(struct group *group, bool keyed, struct meter *m)
     return e;
 }
 
-/* Of uploads that are counted, or are not. */
+/* Takes uploads in groups: those that are counted already, or those that are not. */
 static enum err take_groups(const struct play *p, const struct upload_name *const *by_owner,
                             bool counted, struct meter *m)
 {
@@ -269,7 +269,7 @@ enum err collect_again(void *play,
         if (is_among(&p->upload_ids, name[k].id))
             name[kept++] = name[k];
     if (kept != p->upload_ids.size / UPLOAD_ID_SIZE)
-        return log_fail(p->log, ERR_DATA, "an upload that was counted is here no longer");
+        return log_fail(p->log, ERR_DATA, "an upload that was counted is no longer here");
     return take_all(p, name, kept, true, &m);
 }
 
@@ -292,14 +292,14 @@ static void clear(struct round_uploads *u)
     bytes_clear(&u->lacking);
 }
 
-/* Those that are not sorted by person are not counted: what is left has to be enough. */
+/* Uploads that are not sorted by person are not counted: the others have to be enough. */
 static enum err enough_are_sorted(const struct play *p)
 {
     const size_t left = p->engine->tally.owners;
     if (left >= p->study->min_owners)
         return ERR_OK;
     return log_fail(p->log, ERR_AGAIN,
-                    "of the uploads that are here %zu are sorted by person; a run needs %u", left,
+                    "%zu of the uploads that are here are sorted by person; a run needs %u", left,
                     p->study->min_owners);
 }
 
@@ -315,7 +315,7 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     TRY(bytes_ok(&u.counted));
     TRY(leave_out_damaged(p, &u));
     e = round_uploads(p->net, &u, p->uploads, p->log);
-    passed = pass_on_again(p, &u.lacking); /* also where the run cannot go on without */
+    passed = pass_on_again(p, &u.lacking); /* also if the run cannot go on without them */
     TRY(e);
     TRY(passed);
     TRY(remember_ids(&p->upload_ids, &u));

@@ -1,7 +1,7 @@
 /*
  * parties/server/collect.h - the uploads that a session counts: the three servers agree on a list
- * of them, then add them up a group at a time, so that memory follows from the largest uploads and
- * not from how many there are.
+ * of them, then add them up a group at a time, so that memory depends on the largest uploads and
+ * not on their number.
  */
 #ifndef TREFOIL_PARTIES_SERVER_COLLECT_H
 #define TREFOIL_PARTIES_SERVER_COLLECT_H
@@ -9,13 +9,13 @@
 #include "parties/server/play.h"
 
 /*
- * Counts the uploads that a run begins or goes on with; ERR_AGAIN, logged, if fewer owners than the
- * study wants are here. `late`: those that have come between its rounds. p->upload_ids and
- * p->uploads become those of what is counted.
+ * Counts the uploads that a run begins or goes on with; ERR_AGAIN, logged, if fewer owners have
+ * uploaded than the study requires. `late`: those that have come between its rounds. Sets
+ * p->upload_ids and p->uploads to what is counted.
  */
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late) MUST_CHECK;
 
-/* For struct engine_uploads, of a struct play: what is counted, a group at a time. */
+/* For struct engine_uploads; `play` is a struct play: reads what is counted, a group at a time. */
 enum err collect_again(void *play,
                        enum err (*take)(void *taker, const struct upload *uploads, size_t count),
                        void *taker) MUST_CHECK;

@@ -73,7 +73,7 @@ static bool is_counted(const struct engine *g, size_t query)
     return study_counts_pairs(g->study) || tally_counts(g->study, query);
 }
 
-/* Zero counts of the closure in the place of those that are there. */
+/* Replaces the counts of the closure with zeros. */
 static enum err fresh_counts(struct engine *g)
 {
     const struct workload *w = g->study->workload;
@@ -86,7 +86,7 @@ static enum err fresh_counts(struct engine *g)
     return counts_new(&g->counts, cells, w->queries, g->bounds->counts.bits);
 }
 
-/* Copies the sums into what is counted, then sums the others from their parents. */
+/* Copies the sums into the marginals that are counted, then sums the others from their parents. */
 static enum err spread(struct engine *g)
 {
     const struct workload *w = g->study->workload;
@@ -136,7 +136,7 @@ enum err engine_finish(struct engine *g)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* What a study's runs ask for, and no more: owners have read what its method opens. */
+/* A study's runs may ask for this, and no more: owners have read what its method opens. */
 static enum err check_kind(const struct engine *g, const struct request *r)
 {
     static const enum request_kind other[] = {
@@ -184,7 +184,7 @@ static enum err prepare_look(const struct engine *g, struct engine_step *s)
     return ERR_OK;
 }
 
-/* A selection and the measurement of what it selects. */
+/* Prices a selection and the measurement of what it selects. */
 static enum err price_selection(const struct engine *g, struct engine_step *s)
 {
     const struct request *r = s->request;
@@ -246,7 +246,7 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
     TRY(select_plan(&terms, s->select.multiplier, s->select.penalty, &plan, g->log));
     s->select.candidates = r->queries;
     s->select.shift = plan.shift;
-    s->select.width = plan.width + 1; /* of differences */
+    s->select.width = plan.width + 1; /* room for differences */
     s->select.squared = squares(g);
     s->noise[TAPE_GUMBEL] = r->queries;
     return ERR_OK;
@@ -304,7 +304,7 @@ void engine_step_clear(struct engine_step *step)
     *step = (struct engine_step){0};
 }
 
-/* Whether a step makes what its scores need first. */
+/* Whether a step must first make what its scores need. */
 static bool is_unfinished(const struct engine_step *s)
 {
     return s->request->kind == REQUEST_SELECT &&
@@ -322,7 +322,7 @@ enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_
     bytes_put_u64(&b, s->cells);
     bytes_put_u32(&b, s->select.shift);
     bytes_put_u32(&b, s->select.width);
-    bytes_put_u8(&b, is_unfinished(s)); /* or masks would not be of the same messages */
+    bytes_put_u8(&b, is_unfinished(s)); /* else masks would be those of different messages */
     for (size_t k = 0; k < s->select.candidates; k++) {
         bytes_put_u64(&b, s->select.multiplier[k]);
         bytes_put_u64(&b, s->select.penalty[k]);

@@ -14,7 +14,7 @@ static struct products products_of(const struct engine *g, const struct request 
     return (struct products){g->study->workload, r->weight, r->weight + r->weights / 2};
 }
 
-/* Whether nothing wraps; and what one row can move. */
+/* Checks that nothing wraps, and finds how far one row can move the forms. */
 static enum err check_forms(const struct engine *g, const struct request *r, mpz_ptr squared)
 {
     const struct workload *w = g->study->workload;
@@ -31,7 +31,7 @@ static enum err check_forms(const struct engine *g, const struct request *r, mpz
     return ERR_OK;
 }
 
-/* Noise that is not exactly Gaussian tells of forms that a row moves: of products one a pair. */
+/* Noise that is not exactly Gaussian tells of forms that a row moves: of products, one a pair. */
 static void price_forms(const struct engine *g, struct engine_step *s)
 {
     const struct products p = products_of(g, s->request);
@@ -61,7 +61,7 @@ enum err engine_prepare_forms(const struct engine *g, struct engine_step *s)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Sums of products that are made of records. */
+/* Sums of products that are made from records. */
 struct summing {
     struct engine *g;
     struct products products;

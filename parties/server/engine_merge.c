@@ -25,7 +25,7 @@ static enum err check_room(const struct engine *g, const struct score_bounds *me
                     merged->bits, g->bounds->counts.room);
 }
 
-/* In the place of those that were there, which stay if these are refused. */
+/* Replaces the merges that were there, unless the new ones are refused. */
 static enum err take_merges(struct engine *g, const struct request *r)
 {
     struct engine_merged m CLEAN(engine_merged_clear) = {0};
@@ -83,7 +83,7 @@ static enum err check_merges(const struct engine *g)
     return ERR_OK;
 }
 
-/* What scores keep takes many times the room of counts: it is of one kind of cells at a time. */
+/* What scores need takes many times the room of counts, so only one kind of cells has it. */
 static void forget_others(struct engine *g, const struct request *r)
 {
     if (r->kind != REQUEST_SELECT)

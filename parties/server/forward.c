@@ -13,7 +13,7 @@
 #define ANSWER_MS 10000
 #define LOOK_MS 50 /* between looks for something new */
 #define WAIT_MAX_MS 30000
-/* Vectors on the way at a time: server 2 commits them together, and can answer them all. */
+/* Vectors on the way at once: server 2 commits them together, and can answer them all. */
 #define WINDOW (GATE_REPLIES / 2)
 #define WINDOW_BYTES ((size_t)8 << 20)
 
@@ -36,7 +36,7 @@ struct window {
     size_t sent, answers;
 };
 
-/* The vector from `first` on, as much as a message takes. */
+/* The vector from `first` on, as much of it as fits a message. */
 static enum err send_part(struct forward *f, const struct upload *u, uint64_t first)
 {
     size_t left = u->vector.size - (size_t)first;
@@ -72,7 +72,7 @@ static enum err receive_answer(struct forward *f, struct answer *a, int64_t dead
     return reader_done(&in);
 }
 
-/* Part by part, each answered, until what is left fits a message: that is *first on. */
+/* Sends parts, each answered, until what is left, from *first on, fits a message. */
 static enum err send_all_but_last(struct forward *f, const struct upload *u, uint64_t *first)
 {
     size_t patience = 2 * (u->vector.size / MESSAGE_PART_MAX + 1); /* it may have begun already */
@@ -105,7 +105,7 @@ static enum err add_to_window(struct forward *f, struct window *w, const struct 
     return ERR_OK;
 }
 
-/* The next that wait, in the order of ids and round again: so one that fails delays no other. */
+/* The next that wait, in the order of ids and round again: one that fails delays no other. */
 static enum err send_window(struct forward *f, struct window *w)
 {
     size_t bytes = 0;
@@ -195,7 +195,7 @@ static enum err forward_some(struct forward *f, bool *sent)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* True if it was woken before the time. */
+/* True if it was woken before the time was over. */
 static bool pause_until(struct forward *f, int64_t deadline)
 {
     bool woken = false;

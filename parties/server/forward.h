@@ -2,9 +2,9 @@
  * parties/server/forward.h - server 1 passes owners' vectors (component 2) on to server 2, so that
  * an owner sends the long part once.
  *
- * Its thread sends what is on disk and not yet acknowledged by server 2, many at a time. A server 2
- * that is down, or has not heard of the owner yet, is tried again, less and less often unless
- * something new comes. A restart of server 1 forgets nothing.
+ * Its thread sends what is on disk and not yet acknowledged by server 2, many at a time. If server
+ * 2 is down, or has not heard of the owner yet, the thread tries again, less and less often unless
+ * something new comes. Server 1 forgets nothing when it is restarted.
  */
 #ifndef TREFOIL_PARTIES_SERVER_FORWARD_H
 #define TREFOIL_PARTIES_SERVER_FORWARD_H

@@ -14,12 +14,12 @@
 _Static_assert(MESSAGE_PART_MAX + 4096 <= GATE_MESSAGE, "a part fits a message");
 
 #define POLL_MS 200
-#define SHOW_MS 1000 /* owners are shown as often */
-/* Messages that are taken in one transaction, at most. */
+#define SHOW_MS 1000 /* how often owners are shown */
+/* The most messages that are taken in one transaction. */
 #define BATCH_MESSAGES 256
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* For one key. A long upload in parts stays below. */
+/* For one key. A long upload in parts stays below this. */
 #define MESSAGES_AT_ONCE 2000
 #define MESSAGES_PER_SECOND 100
 
@@ -29,11 +29,11 @@ struct front {
     struct intake intake;
     struct assembly *assembly;
     struct seats *seats;
-    struct rate *rate;         /* of messages: of each owner, then of each analyst */
+    struct rate *rate;         /* of messages: for each owner, then for each analyst */
     struct upload_entry *held; /* of each owner, to be shown */
-    bool changed;              /* since they were shown .. */
-    int64_t shown_ms;          /* .. then */
-    int64_t told_due; /* the operator was told that uploads are due to be purged since then */
+    bool changed;              /* since they were last shown .. */
+    int64_t shown_ms;          /* .. at this time */
+    int64_t told_due; /* since when uploads are due to be purged, as the operator was told */
 };
 
 /* --- what the operator may see ---------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void show_uploads(struct front *f)
     atomic_store(&f->site->status.uploads_partial, part);
 }
 
-/* All owners' entries, ten thousand perhaps: once a second, and only if any may be another. */
+/* All owners' entries, perhaps ten thousand: once a second, and only if any may have changed. */
 static void show_owners(struct front *f)
 {
     if (!f->changed || clock_now_ms() - f->shown_ms < SHOW_MS)
@@ -83,7 +83,7 @@ static enum err tell(struct front *f, const struct intake_message *m, enum err s
     return outbox_put(&f->outbox, m->from, m->kind, status, text, NULL);
 }
 
-/* Tells one whose key, or a server's, has expired while servers and links went on. */
+/* Refuses a sender whose key, or a server's, has expired while servers and links went on. */
 static enum err check_dates(struct front *f, const struct intake_message *m, enum role role,
                             bool *refused)
 {
@@ -111,7 +111,7 @@ static bool too_fast(struct front *f, enum role role, const struct intake_messag
            !rate_take(&f->rate[i], MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, clock_now_ms());
 }
 
-/* A neighbour brings its ledger up to date. */
+/* Answers a neighbour that brings its ledger up to date. */
 static enum err tell_debit(struct front *f, const struct intake_message *m)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
@@ -121,7 +121,7 @@ static enum err tell_debit(struct front *f, const struct intake_message *m)
 
 /*
  * The program of a run lives. While uploads are added up it is told how far that is. Another
- * analyst's program, or that of a run that is not in progress, is not heard.
+ * analyst's program, or that of a run that is not in progress, is ignored.
  */
 static enum err take_alive(struct front *f, const struct intake_message *m)
 {
@@ -162,7 +162,7 @@ static enum err take_request(struct front *f, const struct intake_message *m,
                : tell(f, m, e, "this server is busy with other requests, or about to end");
 }
 
-/* Each kind of message is for some to say, and for some servers to hear. */
+/* Each kind of message may come only from some roles, and only to some servers. */
 static enum err sort(struct front *f, const struct intake_message *m, enum role role,
                      const struct bytes *message)
 {
@@ -190,7 +190,7 @@ static enum err sort(struct front *f, const struct intake_message *m, enum role 
     return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
 }
 
-/* A guest shows what makes it an owner. What it goes on with is then the message. */
+/* A guest shows the token that makes it an owner. What follows it is then the message. */
 static enum err take_token(struct front *f, struct intake_message *m, bool *goes_on)
 {
     struct reader in = reader_of(m->p, m->n);
@@ -212,7 +212,7 @@ static enum err take_token(struct front *f, struct intake_message *m, bool *goes
     return ERR_OK;
 }
 
-/* Says who a guest is, once it has shown a token. Who speaks on without is cut, unanswered. */
+/* Finds who a guest is, once it has shown a token. One that talks on without is cut, unanswered. */
 static enum err know_guest(struct front *f, struct intake_message *m, bool *known)
 {
     *known = m->kind != MESSAGE_TOKEN && seats_find(f->seats, m->from, &m->who);
@@ -250,24 +250,24 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
 
 /* --- batches of them -------------------------------------------------------------------------- */
 
-/* A message that memory is too short for is dropped. Its sender is told; the server goes on. */
+/* Drops a message for which there is not enough memory. Its sender is told; the server goes on. */
 static enum err out_of_memory_for(struct front *f, const struct gate_client *from,
                                   const struct bytes *message)
 {
     const struct intake_message m = {.from = from,
                                      .kind = message->size > 0 ? message->data[0] : 0};
-    log_error(f->site->log, "memory is too short for a message; its sender is to try again later");
-    return tell(f, &m, ERR_NOMEM, "the server is short of memory");
+    log_error(f->site->log, "not enough memory for a message; its sender should try again later");
+    return tell(f, &m, ERR_NOMEM, "the server has not enough memory");
 }
 
-/* `stored`: how the transaction ended that the answers are about. */
+/* `stored`: how the transaction that the answers are about ended. */
 static enum err send_answers(struct front *f, enum err stored)
 {
     atomic_fetch_add(&f->site->status.refused, outbox_refusals(&f->outbox, stored));
     return outbox_send(&f->outbox, f->site->gate, stored);
 }
 
-/* Takes what has come, and what comes at once. */
+/* Takes the message that has come, and those that follow without a wait. */
 static enum err take_all(struct front *f, struct gate_client *from, struct bytes *message)
 {
     size_t bytes = 0;
@@ -329,11 +329,11 @@ enum err front_run(struct front *f)
         e = gate_receive(f->site->gate, &from, &message, clock_now_ms() + POLL_MS);
         if (e == ERR_OK)
             e = take_batch(f, &from, &message);
-        else if (e == ERR_NOMEM) { /* even to take it */
+        else if (e == ERR_NOMEM) { /* not enough even to take it */
             TRY(out_of_memory_for(f, &from, &message));
             e = send_answers(f, ERR_OK);
         } else if (e == ERR_TIMEOUT) {
-            show_uploads(f); /* as they are by now, where they were counted a while ago */
+            show_uploads(f); /* the current numbers: the last were counted a while ago */
             e = ERR_OK;
         }
     }

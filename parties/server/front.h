@@ -1,9 +1,9 @@
 /*
  * parties/server/front.h - the thread that looks after a server's gate: who may say what, and when
- * it is answered.
+ * messages are answered.
  *
- * Messages that come at the same time are one transaction of the store, and are answered when that
- * is on disk. What owners say goes to parties/server/intake.h; what an analyst asks, to the worker.
+ * Messages that come at the same time form one transaction of the store, and are answered when that
+ * is on disk. Owners' messages go to parties/server/intake.h, an analyst's requests to the worker.
  */
 #ifndef TREFOIL_PARTIES_SERVER_FRONT_H
 #define TREFOIL_PARTIES_SERVER_FRONT_H
@@ -15,7 +15,7 @@ struct front;
 enum err front_new(struct front **front, struct site *site) MUST_CHECK;
 void front_free(struct front **front);
 
-/* Until *stop. What a message fails with is told its sender, and ends nothing. */
+/* Runs until *stop. If a message fails, only its sender is told; nothing else ends. */
 enum err front_run(struct front *front) MUST_CHECK;
 
 #endif

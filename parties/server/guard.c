@@ -39,7 +39,7 @@ static enum err ready(void *self)
 
 #define PATIENCE_MS 10000
 
-/* The first lane hears of it in its next exchange, if it has one, or the session ends. */
+/* The first lane hears of the agreement in its next exchange, if any, or the session ends. */
 static enum err wait_for_agreement(const struct guard *g)
 {
     for (unsigned ms = 0; ms < PATIENCE_MS && atomic_load(&g->unheard); ms++) {
@@ -52,7 +52,7 @@ static enum err wait_for_agreement(const struct guard *g)
     return ERR_OK;
 }
 
-/* No lane goes on before the disk has it that one of them has begun. */
+/* No lane goes on before it is on disk that one of them has begun. */
 static enum err begin(void *self)
 {
     struct guard *g = self;
@@ -81,8 +81,7 @@ static void fail(void *self)
 {
     struct guard *g = self;
     if (atomic_load(&g->unheard)) {
-        log_warn(g->log, "the servers had not agreed yet on what they compute: that is no failure "
-                         "of a check");
+        log_warn(g->log, "the servers had not agreed yet on what they compute, so no check failed");
         return;
     }
     atomic_store(&g->failed, true);
@@ -115,13 +114,13 @@ enum err guard_allows(struct guard *g, struct log *log)
     if (e == ERR_CHEAT || e == ERR_REFUSED)
         log_error(
             log,
-            "this server takes no part in the study any more, since %s. Its operator should find "
+            "this server no longer takes part in the study, because %s. Its operator should find "
             "out why, then stop it and run trefoil recover STUDY --key KEY --folder FOLDER "
             "--resume",
             e == ERR_CHEAT
                 ? "a check failed: another server departs from the protocol, or a memory is faulty"
-                : "too many checks were left before they ended: a server or a link fails again and "
-                  "again, or a server tries what it can send");
+                : "too many checks were broken off before they ended: a server or a link keeps "
+                  "failing, or a server is trying out what it can send");
     return e;
 }
 

@@ -16,7 +16,7 @@
 #define CONNECTIONS 16
 #define CONNECTION_MEMORY ((size_t)16 << 10)
 #define SILENT_S 10
-/* A connection is for one request, which has so long, however slowly its bytes come and go. */
+/* A connection is for one request, which has this long, however slowly its bytes come and go. */
 #define REQUEST_MS 5000
 #define LOOK_MS 100
 
@@ -36,7 +36,7 @@ struct http {
 
 /* --- how long --------------------------------------------------------------------------------- */
 
-/* Before a connection's first byte is read, and before its descriptor is closed. */
+/* Called before a connection's first byte is read, and before its descriptor is closed. */
 static void on_connection(void *self, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -180,7 +180,7 @@ static bool is_loopback(const struct sockaddr_storage *a)
                                    : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* The library's own messages go nowhere: every peer that leaves early would be one. */
+/* The library's own messages are dropped: every peer that leaves early would cause one. */
 static void ignore(void *self, const char *format, va_list args)
 {
     (void)self;

@@ -1,6 +1,6 @@
 /*
- * parties/server/http.h - the status pages /, /metrics and /healthz over HTTP, if asked for. There
- * is no password, so they are on the loopback address unless another is named.
+ * parties/server/http.h - the status pages /, /metrics and /healthz over HTTP, if asked for. They
+ * have no password, so they are on the loopback address unless another is named.
  */
 #ifndef TREFOIL_PARTIES_SERVER_HTTP_H
 #define TREFOIL_PARTIES_SERVER_HTTP_H

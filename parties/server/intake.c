@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Notes how the store did. */
+/* Notes whether the store succeeded. */
 static enum err stored(struct intake *in, enum err e)
 {
     if (e == ERR_SYSTEM || e == ERR_NOMEM)
@@ -20,11 +20,11 @@ static enum err stored(struct intake *in, enum err e)
 
 static const char acknowledged[] = "stored";
 static const char not_stored[] =
-    "the server could not store the upload; its operator should see its log";
+    "the server could not store the upload; its operator should look at its log";
 static const char not_known[] =
-    "the server could not look up what it has; its operator should see its log";
+    "the server could not look up what it has; its operator should look at its log";
 static const char not_withdrawn[] =
-    "the server could not withdraw the upload; its operator should see its log";
+    "the server could not withdraw the upload; its operator should look at its log";
 
 static enum err refuse(const struct intake *in, const struct intake_message *m, enum err status,
                        const char *text)
@@ -32,7 +32,7 @@ static enum err refuse(const struct intake *in, const struct intake_message *m, 
     return outbox_put(in->outbox, m->from, m->kind, status, text, NULL);
 }
 
-/* Answers with what was found and the words `good`, or after a failure with `bad`. */
+/* Answers with what was found and the words `good` or, after a failure, with `bad`. */
 static enum err answer(const struct intake *in, const struct intake_message *m, enum err e,
                        const char *good, const char *bad, const struct bytes *found)
 {
@@ -88,7 +88,7 @@ static enum err check_terms(const struct intake *in, const struct intake_message
                       "the owner's study file has other terms than this server's", &out);
 }
 
-/* The one decision of a server that follows the wall clock. */
+/* The only decision of a server that depends on the wall clock. */
 static bool is_over(const struct intake *in)
 {
     return in->site->study->uploads_until != 0 && date_now() > in->site->study->uploads_until;
@@ -119,7 +119,7 @@ static const char *upload_words(enum err e)
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
-               "put this one in its place: share --replace";
+               "replace that with this one: share --replace";
     case ERR_MISUSE:
         return "the run has begun, or begins: the upload may have been counted, and stays";
     default:
@@ -152,7 +152,7 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
     return upload_check(u, in->site->index, in->site->study->terms.digest);
 }
 
-/* One that asks again waits but once. Whoever is forgotten asks again. */
+/* An owner that asks again waits only once. One that is forgotten asks again. */
 static enum err let_wait(struct intake *in, const struct intake_message *m,
                          const uint8_t id[UPLOAD_ID_SIZE])
 {
@@ -172,7 +172,7 @@ static enum err let_wait(struct intake *in, const struct intake_message *m,
     return ERR_OK;
 }
 
-/* Server 2 answers once server 1 has sent the vector; server 1 at once, so that its parts come. */
+/* Server 2 answers once server 1 has sent the vector; server 1 at once, so that parts follow. */
 static enum err answer_upload(struct intake *in, const struct intake_message *m,
                               const uint8_t id[UPLOAD_ID_SIZE], bool complete)
 {
@@ -299,7 +299,7 @@ enum err intake_vector(struct intake *in, const struct intake_message *m)
         log_info(in->site->log, "an upload is complete: its vector has come from server 1");
     else if (e != ERR_OK && e != ERR_AGAIN)
         log_error(in->site->log, "a vector from server 1 was not accepted: %s", error_text(e));
-    /* where a whole batch fails, front.c tells all who wait */
+    /* if a whole batch fails, front.c tells all who wait */
     if ((e == ERR_OK ? complete : e != ERR_AGAIN) && in->failure == ERR_OK)
         TRY(intake_answer_waiting(in, id, e));
     bytes_put(&out, id, UPLOAD_ID_SIZE);
@@ -345,7 +345,7 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
 
 #define NOBODY UINT32_MAX
 
-/* How many of the others are here, and what of the one who asks. */
+/* How many of the others' uploads are here, and how much of the asking owner's. */
 static enum err put_open(const struct intake *in, uint32_t asks, struct bytes *out)
 {
     struct upload_entry own = {0};

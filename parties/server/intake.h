@@ -1,9 +1,9 @@
 /*
- * parties/server/intake.h - uploads at a server: taken, in one message or in parts, withdrawn, and
- * told of; and what it signs of its ledger. docs/formats.md has the answers' payloads.
+ * parties/server/intake.h - how a server takes uploads, in one message or in parts, withdraws them,
+ * reports on them, and signs its ledger's head. docs/formats.md has the answers' payloads.
  *
- * A server says `stored`, and signs it, when both of its components are on disk: so server 2
- * answers an owner when the vector has come from server 1, and server 1 when its last part has.
+ * A server says `stored`, and signs it, when both of its components are on disk: server 2 answers
+ * an owner when the vector has come from server 1, and server 1 when the last part has come.
  */
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H
@@ -23,9 +23,9 @@ struct intake_waiting {
 #define INTAKE_WAITING 4096
 
 struct intake {
-    const struct site *site; /* borrowed, as the outbox */
+    const struct site *site; /* borrowed, as is the outbox */
     struct outbox *outbox;
-    struct intake_waiting *waiting; /* at most INTAKE_WAITING: the earliest is forgotten */
+    struct intake_waiting *waiting; /* at most INTAKE_WAITING; then the earliest is forgotten */
     size_t waiters, room;
     /* For the batch in hand. A failed write may undo those before it, so the batch fails. */
     enum err failure;
@@ -36,23 +36,23 @@ struct intake {
 struct intake_message {
     const struct gate_client *from;
     uint8_t kind;
-    uint32_t who;     /* which owner, or server */
+    uint32_t who;     /* index of the owner or server */
     const uint8_t *p; /* what follows the kind */
     size_t n;
 };
 
-/* Tells all who wait for the vector `id` what became of it; NULL: all who wait for any. */
+/* Tells all who wait for the vector `id` what became of it; NULL: all who wait for any vector. */
 enum err intake_answer_waiting(struct intake *in, const uint8_t *id, enum err status) MUST_CHECK;
 
-/* Each answers by the outbox, and returns failures of that alone. */
+/* Each of these answers through the outbox, and returns only the outbox's failures. */
 
-/* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then as upload_write() makes it. */
+/* MESSAGE_UPLOAD or MESSAGE_REPLACE: terms digest, then the upload as upload_write() makes it. */
 enum err intake_upload(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_PART, at server 1: id, first (u64), bytes. */
 enum err intake_part(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /*
  * MESSAGE_FORWARD, at server 2 from server 1: id, size (u64), first (u64), bytes. Answers with id,
- * bytes held (u64), complete (u8); once complete, it answers an owner who waits, too.
+ * bytes held (u64), complete (u8); once complete, it also answers an owner who waits.
  */
 enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_WITHDRAW: terms digest. */

@@ -65,7 +65,7 @@ static void unpack(uint64_t *to, const uint8_t *packed, unsigned count, size_t r
         memcpy(to + k * words, packed + k * bytes, bytes);
 }
 
-/* Keys are packed behind the codes, and stand before them in a table. */
+/* Keys are packed after the codes, and come before them in a table. */
 static void load_component(uint64_t *table, const uint8_t *packed, unsigned bits, size_t records)
 {
     const size_t bytes = records_plane_bytes(records), words = bits_words(records);
@@ -97,14 +97,14 @@ enum err keyed_load(struct party *p, struct keyed *x, const struct upload *u)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Tables that rows are made of together, in the order of their owners. */
+/* Tables from which rows are made together, in the order of their owners. */
 struct source {
     size_t count;
     size_t *owner;
     struct planes *table; /* borrowed */
-    bool *sorted;         /* once they are made */
-    size_t attributes;    /* of all */
-    unsigned codes;       /* their planes */
+    bool *sorted;         /* once rows are made */
+    size_t attributes;    /* of all tables */
+    unsigned codes;       /* planes of codes, of all tables */
 };
 
 static void source_clear(struct source *s)
@@ -114,7 +114,7 @@ static void source_clear(struct source *s)
     memory_free(&s->sorted);
 }
 
-/* Those of a batch, or with `first` = owners of all. */
+/* The tables of a batch or, if `first` is the number of owners, all tables. */
 static enum err gather(const struct keyed *x, size_t first, struct source *s)
 {
     const struct study *study = x->study;
@@ -152,7 +152,7 @@ static enum err name_attributes(const struct keyed *x, const struct source *s, s
     return ERR_OK;
 }
 
-/* All tables that are here as one that has at most so many rows of a key. */
+/* All tables that are here, as one with at most rows_per_person rows of a key. */
 static enum err bound(struct party *p, struct keyed *x)
 {
     struct source s CLEAN(source_clear) = {0};
@@ -171,8 +171,8 @@ static enum err bound(struct party *p, struct keyed *x)
 
 /* --- joins ------------------------------------------------------------------------------------ */
 
-/* The codes of an owner's columns, from plane `at` on, become those of missing values in rows that
- * it has not, where they are 0. */
+/* In rows that an owner does not have, the codes of its columns, from plane `at` on, are 0: they
+ * become those of missing values. */
 static enum err put_missing(struct party *p, const struct study *study, size_t owner,
                             const struct keyed_rows *rows, unsigned at, struct bits has)
 {
@@ -190,7 +190,7 @@ static enum err put_missing(struct party *p, const struct study *study, size_t o
     return ERR_OK;
 }
 
-/* What a join that keeps the rows of table `keep` leaves to do; `has` tells who has a row. */
+/* Finishes a join that keeps the rows of table `keep`; `has` tells who has a row. */
 static enum err finish_kept(struct party *p, const struct study *study, const struct source *s,
                             size_t keep, const struct keyed_rows *rows, const struct planes *has)
 {
@@ -203,7 +203,7 @@ static enum err finish_kept(struct party *p, const struct study *study, const st
     return ERR_OK;
 }
 
-/* Rows that all owners have, for a look at how many that are. */
+/* Finds rows that all owners have, for a look at their number. */
 static enum err find_linked(struct party *p, struct keyed_rows *rows, struct planes *has)
 {
     TRY(planes_new(&rows->linked, 1, rows->whole.n));
@@ -221,7 +221,7 @@ static bool all_sorted(const struct source *s)
     return all;
 }
 
-/* The batch that begins with this owner. */
+/* Joins the batch that begins with this owner. */
 static enum err join(struct party *p, struct keyed *x, size_t first)
 {
     const struct study *study = x->study;

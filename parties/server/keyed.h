@@ -1,11 +1,11 @@
 /*
  * parties/server/keyed.h - what a study with keys of persons counts: rows that the servers make
- * of all owners' uploads together (protocols/link.h).
+ * from all owners' uploads together (protocols/link.h).
  *
- * An upload becomes a table when it comes; when all are there, rows are made of the tables, once,
- * and counted in the uploads' place: with `link` a list of each batch, else one list of all owners.
- * A batch of which one upload is not sorted has no rows. They are kept for as long as somebody may
- * count them again.
+ * An upload becomes a table when it comes. When all are there, rows are made from the tables, once,
+ * and counted instead of the uploads: with `link` a list for each batch, otherwise one list for all
+ * owners. A batch with an upload that is not sorted has no rows. Rows are kept for as long as they
+ * may be counted again.
  */
 #ifndef TREFOIL_PARTIES_SERVER_KEYED_H
 #define TREFOIL_PARTIES_SERVER_KEYED_H
@@ -19,12 +19,12 @@ struct keyed_rows {
     struct planes planes;
     uint16_t *attribute;
     struct planes whole;  /* what `planes` borrows from */
-    struct planes linked; /* one plane, where a study looks at it: all owners have the row */
+    struct planes linked; /* one plane, if the study looks at it: all owners have the row */
 };
 
 struct keyed {
     const struct study *study; /* borrowed */
-    struct planes *table;      /* of each owner; without planes where its upload is not here */
+    struct planes *table;      /* of each owner; without planes if its upload is not here */
     bool *left_out;            /* by owner, once rows are made: the upload is not sorted */
     struct keyed_rows *rows;
     size_t lists; /* of rows */
@@ -37,16 +37,16 @@ bool keyed_in(const struct study *study);
 enum err keyed_new(struct keyed *x, const struct study *study) MUST_CHECK;
 void keyed_free(struct keyed *x);
 
-/* Takes an upload's components, as server `p` holds them. */
+/* Takes an upload's components as party `p` holds them. */
 enum err keyed_load(struct party *p, struct keyed *x, const struct upload *upload) MUST_CHECK;
 
-/* Makes the rows of all that is loaded; opens which uploads are sorted, and leaves out the rest. */
+/* Makes rows from all that is loaded; opens which uploads are sorted, and leaves out the rest. */
 enum err keyed_make(struct party *p, struct keyed *x) MUST_CHECK;
 
-/* Whether an owner's rows are in none of those made: an upload of its batch is left out. */
+/* Whether none of the rows made are this owner's, because an upload of its batch is left out. */
 bool keyed_lacks(const struct keyed *x, size_t owner);
 
-/* The rows, where nobody counts them again, but not that they were made. */
+/* Forgets the rows once nobody counts them again, but not that they were made. */
 void keyed_forget(struct keyed *x);
 
 #endif

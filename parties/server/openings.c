@@ -8,7 +8,7 @@ enum err openings_audit(void *self, enum open_reason reason, size_t values)
 {
     const struct openings *o = self;
     struct audit_opening line = o->common;
-    /* whether an honest owner's upload is sorted depends on none of its rows: it is */
+    /* an honest owner's upload is always sorted, whatever its rows */
     if (!o->confirmed && reason != OPEN_REJECT_BIT && reason != OPEN_SORTED)
         return ERR_MISUSE;
     snprintf(line.reason, sizeof line.reason, "%s", open_reason_name(reason));
@@ -49,7 +49,7 @@ static void put_name(struct bytes *out, const char *name)
     }
 }
 
-/* Of an attribute whose codes are merged, how many groups they make as well: "age/12". */
+/* If an attribute's codes are merged, adds the number of groups to its name: "age/12". */
 static void put_marginal(struct bytes *out, const struct study *study, const struct merges *m,
                          uint32_t query)
 {

@@ -1,9 +1,9 @@
 /*
- * parties/server/openings.h - what a round opens: whether it may, and its lines in the audit log.
+ * parties/server/openings.h - whether a round may open something, and its lines in the audit log.
  *
  * A party asks here before each opening (openings_audit()). Nothing that depends on data is opened
- * unless all three servers have confirmed that the round is bound, but whether an upload is sorted,
- * which an honest owner's always is; and the line is on disk before anything is sent.
+ * unless all three servers have confirmed that the round is bound. The only exception is whether an
+ * upload is sorted, which an honest owner's always is. The line is on disk before anything is sent.
  */
 #ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
 #define TREFOIL_PARTIES_SERVER_OPENINGS_H
@@ -14,32 +14,33 @@
 struct openings {
     struct audit *audit;              /* borrowed */
     bool confirmed;                   /* the round in hand is bound at all three */
-    struct audit_opening common;      /* to the lines of a round */
-    double select_cost, measure_cost; /* rho, k^2 included; 0 where a round is asked for again */
+    struct audit_opening common;      /* what the lines of a round have in common */
+    double select_cost, measure_cost; /* rho, k^2 included; 0 if a round is asked for again */
     struct bytes what;                /* names of the marginals that are opened */
 };
 
-/* What the openings of a step cost, where a person may have k rows. */
+/* Sets what the openings of a step cost if a person may have k rows. */
 void openings_price(struct openings *o, double k, const struct engine_step *step);
 
 /*
- * Names what a request is about to open: the marginals measured, of a selection the one selected,
- * those of forms; or "pairs:" and all columns. How many groups an attribute's codes are merged to
- * comes after its name: "age/12".
+ * Names what a request is about to open: the marginals measured, the one a selection selected, or
+ * those of forms; or "pairs:" and all columns. If an attribute's codes are merged, the number of
+ * groups follows its name: "age/12".
  */
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected) MUST_CHECK;
 
-/* A party's audit hook; `self` is a struct openings. ERR_MISUSE for an opening that may not be. */
+/* A party's audit hook; `self` is a struct openings. ERR_MISUSE for a forbidden opening. */
 enum err openings_audit(void *self, enum open_reason reason, size_t values);
 
-/* Notes the neighbours' heads of their logs, and signs them; keeps their signatures of ours. */
+/* openings_sign() notes the heads of the neighbours' logs, and signs them; openings_keep() keeps
+ * the neighbours' signatures of ours. */
 enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head theirs[2],
                        uint8_t signature[2][64]) MUST_CHECK;
 enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const uint8_t signature[2][64]) MUST_CHECK;
 
-/* Has the neighbours sign this server's audit log as it is, and signs theirs: the end of a run. */
+/* At the end of a run: has the neighbours sign this server's audit log as it is; signs theirs. */
 enum err openings_sign_logs(struct openings *o, struct net *net) MUST_CHECK;
 
 #endif

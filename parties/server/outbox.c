@@ -38,8 +38,9 @@ enum err outbox_put(struct outbox *o, const struct gate_client *to, uint8_t kind
 static enum err send_failure(struct gate *gate, const struct outbox_item *item, enum err e)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
-    TRY(reply_write(item->kind, e, "the server could not store it; its operator should see its log",
-                    NULL, 0, &message));
+    TRY(reply_write(item->kind, e,
+                    "the server could not store it; its operator should look at its log", NULL, 0,
+                    &message));
     return gate_reply(gate, &item->to, message.data, message.size);
 }
 

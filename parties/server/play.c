@@ -13,10 +13,10 @@ struct round {
     const struct request *request;
     struct engine_step step;
     struct store_round round;
-    enum standing standing; /* here, as it was found; NONE: the round is new */
+    enum standing standing; /* as found here; NONE: the round is new */
     enum round_obstacle obstacle;
     uint64_t selected;
-    struct bytes values; /* that it opened, if it has */
+    struct bytes values; /* those that it opened, if it has */
     struct tape range;   /* the round's noise, if `noise` */
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
@@ -61,13 +61,13 @@ static enum round_obstacle obstacle(const struct round *r, const struct store_fo
                : ROUND_OTHER_UPLOADS;
 }
 
-/* The request is for a round that is bound: only the very same one is answered. */
+/* For a round that is already bound: only the very same request is answered. */
 static enum err take_up(struct round *r, const struct store_found *found)
 {
     struct log *log = r->p->log;
     if (memcmp(found->round.request, r->round.request, sizeof r->round.request) != 0)
         return log_fail(log, ERR_REFUSED,
-                        "round %u of this run is bound to another request, for ever",
+                        "round %u of this run is bound to another request for ever",
                         r->round.sequence);
     r->standing = found->standing;
     r->selected = found->selected;
@@ -186,7 +186,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     if (verdict == ERR_OK)
         verdict = state_digests(r, &own);
     if (verdict == ERR_OK && intent == ROUND_BIND) {
-        /* before they agree, streams mask that only those have who compute the same */
+        /* until they agree, masks come from streams shared only by servers that compute alike */
         round_topic(r->p->net, &own, topic);
         verdict = crew_topic(r->p->engine->party, r->p->session, topic);
     }
@@ -195,7 +195,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     return verdict;
 }
 
-/* What was made ahead goes first. */
+/* Noise that was made ahead is used first. */
 static enum err take_noise(struct round *r)
 {
     struct play *p = r->p;
@@ -212,7 +212,7 @@ static enum err make_noise(struct round *r)
     return ERR_OK;
 }
 
-/* Nothing is kept or answered that waits to be proved. */
+/* Nothing that still has to be proved is kept or answered. */
 static enum err is_proved(const struct round *r)
 {
     return check_clean(r->p->engine->party) ? ERR_OK : ERR_MISUSE;
@@ -232,15 +232,15 @@ static enum err stage(struct round *r)
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
 
 /*
- * A round that some server cannot open, and that no two have opened, is lost: paid for, and never
- * answered.
+ * If some server cannot open a round, and no two have opened it, the round is lost: paid for, and
+ * never answered.
  */
 static enum err may_open(const struct round *r)
 {
     static const char *const why[] = {
         [ROUND_TRIED] = "has tried it as often as it may, and it was interrupted each time",
-        [ROUND_NO_NOISE] = "has its noise no more: the run has gone on without the round, or that "
-                           "server was restored from a backup",
+        [ROUND_NO_NOISE] = "no longer has its noise: the run has gone on without the round, or "
+                           "that server was restored from a backup",
         [ROUND_OTHER_UPLOADS] = "holds other uploads now than those it was bound with",
     };
     const enum round_obstacle *obstacle = r->talk.agreement.obstacle;
@@ -289,7 +289,7 @@ static enum err hear_confirmed(void *self)
     struct round *r = self;
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
-    /* under a check what is opened is right, however often: its guard counts instead */
+    /* under a check what is opened is right, however often: the guard counts checks instead */
     if (r->p->engine->party->check == NULL)
         TRY(store_attempt(r->p->store, &r->round));
     /* a round that is asked for again costs nothing */

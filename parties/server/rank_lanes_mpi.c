@@ -1,6 +1,7 @@
 /*
- * What every rank but the first does: lanes with links of their own, and jobs on them. It has no
- * file, no key of its own and no store; when rank 0 closes a session, its secrets are wiped.
+ * What every rank except the first does: lanes with links of their own, and jobs on them. It has no
+ * file, no key of its own and no store. When rank 0 closes a session, the session's secrets are
+ * wiped.
  */
 #include "base/memory.h"
 #include "base/secret.h"
@@ -99,7 +100,7 @@ static void close_session(struct follower *f)
     f->lanes = 0;
 }
 
-/* What lanes of a session have alike. */
+/* What the lanes of a session have in common. */
 struct opening {
     uint8_t show[2][TRANSPORT_PASS_SIZE];
     int64_t deadline_ms;
@@ -173,7 +174,7 @@ static enum err set_topic(struct follower *f, struct reader *r)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* A port that nobody lets through is found before there is work. */
+/* Finds a port that is blocked before there is work. */
 static enum err greet(struct party *p)
 {
     const enum err e = net_greet(p->net);
@@ -219,7 +220,7 @@ static bool all_done(const struct follower *f)
     return done;
 }
 
-/* All lanes side by side; this thread hears meanwhile whether the job is called off. */
+/* All lanes work side by side; this thread meanwhile hears whether the job is called off. */
 static enum err run(struct follower *f)
 {
     unsigned turn = 0;
@@ -315,7 +316,7 @@ static enum err send_sums(struct follower *f, struct reader *r)
     return e;
 }
 
-/* One message; *quit: it was the last. What fails here for good ends the job. */
+/* Handles one message; *quit: it was the last. What fails here for good ends the job. */
 static enum err obey(struct follower *f, struct reader *r, bool *quit)
 {
     switch ((enum ranks_message)reader_u8(r)) {

@@ -1,7 +1,8 @@
 /*
- * Messages between ranks, in pieces. Each is sealed as frames between servers are (netio/seal.h),
- * under a key of its direction; keys come from X25519 (crypto_kx) when the job starts. That keeps
- * a network that listens out; one that can pose as a rank is for MPI's own launcher to keep out.
+ * Messages between ranks, in pieces. Each piece is sealed like frames between servers
+ * (netio/seal.h), with one key for each direction; keys come from X25519 (crypto_kx) when the job
+ * starts. That keeps out an eavesdropper on the network. MPI's own launcher has to keep out an
+ * attacker who can pose as a rank.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -33,7 +34,7 @@ void ranks_nap(unsigned *turn)
 
 /* --- who is silent ---------------------------------------------------------------------------- */
 
-/* Rank 0 waits for a while; the others are idle for as long as it has nothing for them. */
+/* Rank 0 waits for a limited time; the others are idle as long as it has nothing for them. */
 static void heed(const struct ranks *r, const struct ranks_end *end, int64_t since)
 {
     char whose[RANKS_NAME + 60] = "another rank";
@@ -43,8 +44,8 @@ static void heed(const struct ranks *r, const struct ranks_end *end, int64_t sin
         snprintf(whose, sizeof whose, "rank %d on %s, process %ld,", end->rank, end->name,
                  end->pid);
     log_error(r->log,
-              "%s has said nothing for %ld seconds: it hangs, or its machine does not answer. All "
-              "ranks of this server end",
+              "nothing was heard from %s for %ld seconds: it hangs, or its machine does not "
+              "answer. All ranks of this server end",
               whose, (long)(r->patience_ms / 1000));
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
@@ -60,7 +61,7 @@ void ranks_show_life(struct ranks *r)
     MPI_Request_free(&request);
 }
 
-/* Whether a message without bytes has come: it is taken. */
+/* Takes a message without bytes, if one has come; returns whether it has. */
 static bool took(int rank, enum tags tag)
 {
     int there = 0;
@@ -103,11 +104,11 @@ static enum err receive_piece(struct ranks *r, struct ranks_end *from, uint8_t *
     wait_for(r, from, &request);
     e = seal_open(from->opens, from->got++, NULL, 0, r->piece, n, p);
     if (e == ERR_AUTH)
-        log_error(r->log, "a message of rank %d was altered on its way", from->rank);
+        log_error(r->log, "a message from rank %d was altered on its way", from->rank);
     return e;
 }
 
-/* How long it is, then its pieces: so no message is too long for MPI, whose counts are ints. */
+/* Sends its length, then its pieces: so no message is too long for MPI, whose counts are ints. */
 enum err ranks_send(struct ranks *r, struct ranks_end *to, const struct bytes *message)
 {
     uint8_t size[8];
@@ -134,7 +135,7 @@ static void wait_for_message(const struct ranks *r, const struct ranks_end *from
         ranks_nap(&turn);
         MPI_Iprobe(from->rank, MESSAGE, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     }
-    while (took(from->rank, ALIVE)) /* before it: they would pile up */
+    while (took(from->rank, ALIVE)) /* those sent before it, which would pile up */
         continue;
 }
 
@@ -167,7 +168,7 @@ bool ranks_called_off(void)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* The key of the masks of one reduction; both ends count alike. */
+/* The key for the masks of one reduction; both ends count alike. */
 static void mask_key(struct ranks_end *end, uint8_t key[16])
 {
     uint8_t number[8];
@@ -224,7 +225,7 @@ enum err ranks_reduce(struct ranks *r, struct share64 sums)
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* What a rank says of itself. */
+/* What a rank says about itself. */
 struct card {
     char version[16];
     uint8_t public[crypto_kx_PUBLICKEYBYTES];
@@ -233,7 +234,7 @@ struct card {
     uint32_t lanes, pid;
 };
 
-/* A key of one use, from one that was agreed on. */
+/* Derives a key for one use from an agreed key. */
 static void derive(uint8_t *key, size_t size, const uint8_t from[KEY], const char *use)
 {
     crypto_generichash(key, size, from, KEY, (const uint8_t *)use, strlen(use));

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Work makes no rank silent, so a busy machine has to be awake once in a while. */
+/* Work does not make a rank silent; even a busy machine runs each rank once in this time. */
 #define PATIENCE_LEAST_MS 10000
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* HOST:PORT of the rank's, among those of all but the first. */
+/* Finds this rank's HOST:PORT among those of all ranks except the first. */
 static enum err find_place(struct ranks *r, const struct ranks_options *o)
 {
     const char *at = o->places;
@@ -71,7 +71,7 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
     int level, started = 0;
     enum err e;
     *ranks = NULL;
-    /* mpirun sends no signal on to one that has begun with MPI and ended that */
+    /* mpirun does not pass signals on to a process that has initialised MPI and finalised it */
     if (size == NULL || strcmp(size, "1") == 0)
         return o->places == NULL ? ERR_OK
                                  : log_fail(o->log, ERR_USAGE,
@@ -79,7 +79,7 @@ enum err ranks_start(struct ranks **ranks, const struct ranks_options *o)
                                             "2 trefoil serve ..");
     MPI_Initialized(&started);
     if (!started) {
-        /* one that reads another's memory needs what secret_harden_process() takes away */
+        /* single copy reads other processes' memory, which secret_harden_process() prevents */
         setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
         if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS ||
@@ -124,7 +124,7 @@ const struct ranks_place *ranks_place(const struct ranks *r, size_t j)
 
 /* --- a session -------------------------------------------------------------------------------- */
 
-/* Sends what is answered. */
+/* Sends a message that will be answered. */
 static enum err ask(struct ranks *r, struct ranks_end *end)
 {
     TRY(ranks_send(r, end, &r->message));
@@ -132,7 +132,7 @@ static enum err ask(struct ranks *r, struct ranks_end *end)
     return ERR_OK;
 }
 
-/* What a rank says: how it went, and more in `r->message` behind it. */
+/* Takes a rank's answer: how it went, and more after that in `r->message`. */
 static enum err take_answer(struct ranks *r, struct ranks_end *end, struct reader *reader)
 {
     char words[512];
@@ -150,7 +150,7 @@ static enum err take_answer(struct ranks *r, struct ranks_end *end, struct reade
                     words[0] != '\0' ? words : error_text((enum err)code));
 }
 
-/* All answers are taken, whatever the first says. */
+/* Takes all answers, whatever the first one says. */
 static enum err take_answers(struct ranks *r)
 {
     enum err e = ERR_OK;
@@ -161,7 +161,7 @@ static enum err take_answers(struct ranks *r)
     return e;
 }
 
-/* The same question to all. */
+/* Asks all ranks the same. */
 static enum err ask_all(struct ranks *r)
 {
     for (int k = 0; k < r->size - 1; k++)
@@ -182,7 +182,7 @@ enum err ranks_admit(struct ranks *r, unsigned index, const uint8_t expect[2][TR
     return ask_all(r);
 }
 
-/* Lanes of a rank that the session has, where `at` are of ranks before it. */
+/* How many lanes of a rank the session has, if the ranks before it have `at` of its lanes. */
 static size_t lanes_of(const struct ranks *r, const struct ranks_end *end, size_t at)
 {
     const size_t left = r->lanes > at ? r->lanes - at : 0;
@@ -225,7 +225,7 @@ static enum err far_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
     return ERR_OK;
 }
 
-/* The rank that has lane `given` of these, and how many lanes are of ranks before it. */
+/* The rank that has lane `given` of these, and how many lanes the ranks before it have. */
 static struct ranks_end *next_end(struct ranks *r, size_t *before)
 {
     int k = 0;
@@ -303,7 +303,7 @@ static enum err sum(struct ranks *r, struct share64 sums)
     return ranks_reduce(r, sums);
 }
 
-/* Ranks of which some have begun to add up cannot do so again: the next sums would be others'. */
+/* If only some ranks have begun to add up, all must end: the next sums would mix with these. */
 static enum err far_sum(void *self, struct share64 sums)
 {
     const enum err e = sum(self, sums);
@@ -334,7 +334,7 @@ void ranks_close(struct ranks *r)
         return;
     for (int k = 0; k < r->size - 1; k++) {
         struct reader reader;
-        /* one that another rank was never asked: its answer is none to what comes next */
+        /* an answer still owed must be taken: it would be mistaken for one to the next message */
         if (r->end[k].owes) {
             ranks_call_off(r, &r->end[k]);
             (void)take_answer(r, &r->end[k], &reader);
@@ -343,7 +343,7 @@ void ranks_close(struct ranks *r)
         if (ranks_send(r, &r->end[k], &r->message) != ERR_OK)
             log_warn(r->log, "rank %d does not hear that a session is closed", k + 1);
     }
-    bytes_clear(&r->message); /* CLOSE stands where results did, of noise too */
+    bytes_clear(&r->message); /* it held results before CLOSE, noise among them */
     r->lanes = 0;
 }
 

@@ -145,7 +145,7 @@ static enum err check_past(struct recovery *r, const struct store_head *head)
                     head->number);
 }
 
-/* Public values that both neighbours have stored, and alike. */
+/* Public values that both neighbours have stored, and that are alike. */
 static enum err take_values(struct recovery *r, uint64_t number)
 {
     const struct debit *a = &r->debit[0], *b = &r->debit[1];

@@ -91,7 +91,7 @@ static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 {
     if (verdict == ERR_OK)
         return ERR_OK;
-    /* where a check fails the session ends, and nothing is stated any more */
+    /* if a check fails the session ends, and nothing more is stated */
     if (verdict >= ERR_COUNT || verdict == ERR_CHEAT)
         return ERR_FORMAT;
     return log_fail(log, (enum err)verdict, "server %u refuses: %s", server,
@@ -162,7 +162,7 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
     return ERR_OK;
 }
 
-/* What two have opened stays: a server that claims to lack it makes nobody open it again. */
+/* What two have opened stays: a server that claims to lack it cannot make others open it again. */
 static void set_course(const struct round_statement *const by[3], struct round_agreement *agreement)
 {
     unsigned indexed = 0, opened = 0;
@@ -223,7 +223,7 @@ static enum err hear_agree(void *self)
     return t->agreed != NULL ? t->agreed(t->self) : ERR_OK;
 }
 
-/* Blocks of so many bytes to and from both neighbours. */
+/* Lets blocks of this size ride to and from both neighbours. */
 static void ride(struct round_talk *t, size_t size, enum err (*heard)(void *))
 {
     net_ride(t->net, &(const struct net_rider){
@@ -249,7 +249,7 @@ void round_agree(struct round_talk *t, const struct round_statement *own)
     ride(t, ROUND_AGREE_SIZE, hear_agree);
 }
 
-/* Compares what neighbour p shows with its promise, and with what the other neighbour said. */
+/* Checks what p shows against its promise, and what the third told p against what it told us. */
 static enum err check_confirmation(struct round_talk *t, enum net_peer p, const uint8_t *fresh,
                                    const uint8_t *said)
 {
@@ -259,7 +259,7 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
     if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0)
         return log_fail(
             t->log, ERR_MISMATCH,
-            "server %u told server %u something else of this round than server %u, or server %u "
+            "server %u told server %u something else about this round than server %u, or server %u "
             "repeats it wrongly: one of the two departs from the protocol; nothing was opened",
             third, server, i, server);
     request_digest(fresh, sizeof t->fresh[0], digest);

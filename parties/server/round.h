@@ -2,21 +2,22 @@
  * parties/server/round.h - what the three servers say to each other around each request, over
  * sealed links.
  *
- *   round_agree    all -> all   verdict, how far the round is and what it opened, digests: 32 fresh
- *                               bytes, request, what it comes to, uploads, roster, range of noise,
- *                               ledger head, head of the audit log; a keyed digest of each noise
- *                               component
+ *   round_agree    all -> all   verdict, how far the round is and what it opened; digests: 32 fresh
+ *                               bytes, request, its price and weights, uploads, roster, range of
+ *                               noise, analyst, ledger head; head of the audit log; a keyed digest
+ *                               of each noise component
  *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
  *                               signature of the receiver's log; after the debit is on disk
- *   round_values   one -> one   what the round opened, to who lacks what the two others have
+ *   round_values   one -> one   what the round opened, to the server that lacks what both others
+ *                               have
  *
  * Both statements ride (net_ride()): on the first exchanges of what they permit, or by themselves
- * where net_settle() follows. A verdict other than ERR_OK of anybody ends the request at all three
- * with nothing opened. The fresh bytes seed public randomness that nobody could know before the
- * request was bound, nor choose: who shows others than those of its digest ends the session, and so
- * does who tells its two neighbours different things. LEAKS: nothing secret; the digests are of
- * public, random or salted values, or keyed: of a component of noise, with a key that only its two
- * holders have.
+ * if net_settle() follows. If anybody's verdict is not ERR_OK, the request ends at all three with
+ * nothing opened. The fresh bytes seed public randomness that nobody could know before the request
+ * was bound, nor choose. A server that shows bytes that do not fit its digest ends the session, and
+ * so does one that tells its two neighbours different things. LEAKS: nothing secret; the digests
+ * are of public, random or salted values, or keyed: of a component of noise, with a key that only
+ * its two holders have.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_H
 #define TREFOIL_PARTIES_SERVER_ROUND_H
@@ -28,14 +29,14 @@
 
 #include <stdbool.h>
 
-/* The same block to both neighbours, theirs from both. */
+/* Sends the same block to both neighbours, and receives theirs. */
 enum err round_broadcast(struct net *net, const void *own, size_t size, void *prev,
                          void *next) MUST_CHECK;
 
 /* What a server says is about to happen. */
 enum round_intent {
-    ROUND_NOISE, /* noise is made, and then said again */
-    ROUND_BIND   /* the round is bound, or bound already: something may be opened */
+    ROUND_NOISE, /* noise is made; then the servers state their intent again */
+    ROUND_BIND   /* the round is bound now, or was before: something may be opened */
 };
 
 /* Why a server cannot open a round that is bound. */
@@ -43,14 +44,14 @@ enum round_obstacle { ROUND_READY, ROUND_NO_NOISE, ROUND_TRIED, ROUND_OTHER_UPLO
 
 /* The steps of a round that are left, given how far each of the three is. */
 enum round_course {
-    ROUND_SELECT,  /* all, but that nothing is selected where the request does not */
+    ROUND_SELECT,  /* all; nothing is selected unless the request selects */
     ROUND_MEASURE, /* two know the index, and the third takes it from them */
     ROUND_GIVE,    /* two have the values, and the third gets them */
     ROUND_ANSWER   /* all three have the values */
 };
 
 #define ROUND_DIGESTS 9
-#define ROUND_OWN_DIGESTS 2 /* the first of them: what each server has to itself */
+#define ROUND_OWN_DIGESTS 2 /* the first of them, which differ from server to server */
 
 struct round_statement {
     uint8_t verdict;   /* enum err */
@@ -61,7 +62,7 @@ struct round_statement {
     uint64_t selected; /* from STANDING_INDEX on */
     union {
         struct {
-            uint8_t values[32]; /* digest of them, from STANDING_OPENED on */
+            uint8_t values[32]; /* digest of the values, from STANDING_OPENED on */
             uint8_t fresh[32];  /* digest of the fresh bytes; round_agree() fills it in */
             uint8_t request[32], step[32], uploads[32], roster[32], range[32], analyst[32],
                 ledger[32];
@@ -69,16 +70,16 @@ struct round_statement {
         uint8_t digest[ROUND_DIGESTS][32]; /* the same, in this order */
     };
     struct audit_head audit;
-    /* of the noise's components held with NET_PREV and NET_NEXT; ROUND_BIND, where it is here */
+    /* of the noise's components held with NET_PREV and NET_NEXT; at ROUND_BIND, if noise is here */
     uint8_t replica[2][32];
 };
 
-/* What the three together say. */
+/* What the three statements together say. */
 struct round_agreement {
     enum round_course course;
     unsigned lacks;                  /* ROUND_GIVE: the server that gets the values */
     uint64_t selected;               /* from ROUND_MEASURE on */
-    uint8_t values[32];              /* digest of them, from ROUND_GIVE on */
+    uint8_t values[32];              /* digest of the values, from ROUND_GIVE on */
     enum round_obstacle obstacle[3]; /* of each server */
     bool late;                       /* rows have come to all */
     struct audit_head audit[2];      /* of the neighbours' logs */
@@ -87,34 +88,34 @@ struct round_agreement {
 #define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32)
 #define ROUND_CONFIRM_SIZE (1 + 32 + 32 + 64)
 
-/* The two exchanges of statements about one round; borrowed but for the rest. */
+/* The two exchanges of statements about one round; `net` and `log` are borrowed. */
 struct round_talk {
     struct net *net;
     struct log *log;
     struct round_agreement agreement; /* once it is reached */
-    uint8_t signature[2][64];         /* of ours, by the neighbours; once it is confirmed */
-    uint8_t seed[32];                 /* SHA-256 of the three's fresh bytes, by index; likewise */
+    uint8_t signature[2][64];         /* the neighbours' of our log; once it is confirmed */
+    uint8_t seed[32];                 /* SHA-256 of all fresh bytes, by index; once confirmed */
     /* called with `self` when the neighbours have agreed, or confirmed; may be NULL */
     enum err (*agreed)(void *self), (*confirmed)(void *self);
     void *self;
     /* the rest is round.c's */
     enum err verdict;
     struct round_statement own;
-    uint8_t fresh[3][32], said[2][32]; /* fresh: of the others, digests, until they show them */
+    uint8_t fresh[3][32], said[2][32]; /* fresh: the others' are digests until they show them */
     uint8_t sent[2][ROUND_AGREE_SIZE], came[2][ROUND_AGREE_SIZE];
 };
 
 /*
- * Lets a statement ride. Where it ends the session: ERR_MISMATCH, logged, names the server and the
- * part that differs; else the worst verdict of the three.
+ * Lets a statement ride. If it ends the session, the error is ERR_MISMATCH, logged with the server
+ * and the part that differs, or else the worst verdict of the three.
  */
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
-/* The digest of a range that a statement has. */
+/* The digest of a range, as a statement has it. */
 void round_digest_range(const struct range_place *range, uint8_t digest[32]);
 /*
  * A topic, for party_topic(): a digest of what the three must say alike, under a label, and of
- * where in the session they are. Of a statement it is all of that.
+ * where in the session they are. round_topic() takes everything in a statement that must be alike.
  */
 void round_topic_of(const struct net *net, const char *label, const void *alike, size_t n,
                     uint8_t topic[SESSION_ID_SIZE]);
@@ -122,20 +123,20 @@ void round_topic(const struct net *net, const struct round_statement *own,
                  uint8_t topic[SESSION_ID_SIZE]);
 
 /*
- * Once agreed: lets the confirmation ride. `signature`: of the neighbours' logs, for them. Where it
+ * Once agreed: lets the confirmation ride. `signature`: of the neighbours' logs, for them. If it
  * ends the session: ERR_MISMATCH, logged, names the server that shows other fresh bytes than it had
- * promised, or said different things to its two neighbours.
+ * promised, or that told its two neighbours different things.
  */
 void round_confirm(struct round_talk *talk, enum err verdict, const uint8_t signature[2][64]);
 
 /*
- * ROUND_GIVE: `values` are sent or, at the server that lacks them and expects as many bytes,
- * received and checked.
+ * ROUND_GIVE: sends `values` or, at the server that lacks them, receives that many bytes and checks
+ * them.
  */
 enum err round_values(struct net *net, const struct round_agreement *agreement,
                       struct bytes *values, struct log *log) MUST_CHECK;
 
-/* Heads of audit logs, and then signatures of them, apart from any round: to end a run with. */
+/* Exchange heads of audit logs, then signatures of them, outside any round: to end a run with. */
 enum err round_heads(struct net *net, const struct audit_head *own,
                      struct audit_head theirs[2]) MUST_CHECK;
 enum err round_signatures(struct net *net, uint8_t signature[2][64]) MUST_CHECK;

@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* Where the i-th name of a kind stands; zeros where there are fewer. */
+/* The place of the i-th name of a kind; it holds zeros if there are fewer. */
 static size_t place(unsigned kind, size_t i)
 {
     return (kind * AHEAD_BLOCKS + i) * AHEAD_NAME;

@@ -32,7 +32,7 @@ static enum err exchange_cards(struct net *net, const uint8_t open[32],
     return ERR_OK;
 }
 
-/* Whether one ledger can be the other one, or that without its last entry. */
+/* Whether one ledger can be the same as the other, or the other without its last entry. */
 static bool close_enough(const struct store_head *a, const struct store_head *b)
 {
     return a->number == b->number ? memcmp(a->head, b->head, sizeof a->head) == 0
@@ -41,7 +41,7 @@ static bool close_enough(const struct store_head *a, const struct store_head *b)
 
 #define RECOVER "stop it and run trefoil recover STUDY --key KEY --folder FOLDER"
 
-/* Says who is behind, and what helps. */
+/* Says which server is behind, and what to do. */
 static void tell_behind(unsigned own_index, uint64_t own, unsigned server, uint64_t theirs,
                         struct log *log)
 {
@@ -73,13 +73,13 @@ static enum err compare_ledgers(unsigned i, const struct store_head *own,
         if (other[p].entry_size > ENTRY_MAX)
             return log_fail(
                 log, ERR_FORMAT,
-                "server %u says that its last debit has %llu bytes; it should be looked at", server,
-                (unsigned long long)other[p].entry_size);
+                "server %u says that its last debit has %llu bytes; find out what is wrong there",
+                server, (unsigned long long)other[p].entry_size);
     }
     return ERR_OK;
 }
 
-/* A debit that neighbour `server` is ahead with has to be the one that is staged here. */
+/* The debit by which neighbour `server` is ahead has to be the one that is staged here. */
 static enum err is_staged(unsigned i, unsigned server, const struct store_head *own,
                           const struct store_head *theirs, const struct bytes *staged,
                           const uint8_t *entry, size_t n, struct log *log)
@@ -123,7 +123,7 @@ enum err round_ledger(struct net *net, const uint8_t open[32], const struct stor
             r.receive_size[p] = (size_t)other[p].entry_size;
         }
     }
-    /* where all are as long, all three know it */
+    /* if all ledgers have the same length, all three know it */
     if (other[0].head.number != own->number || other[1].head.number != own->number)
         TRY(net_exchange(net, &r));
     for (unsigned p = 0; p < 2; p++)

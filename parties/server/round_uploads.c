@@ -16,13 +16,13 @@ struct card {
 
 #define CARD_SIZE (4 + 4 + 32)
 
-/* On the wire as it stands here: bytes alone. */
+/* On the wire as it is here: only bytes. */
 struct entry {
     uint8_t id[UPLOAD_ID_SIZE]; /* first: entries are ordered by it */
     uint8_t digest[32];
     uint8_t owner[4];
     uint8_t counted; /* 1: by the run's last round */
-    uint8_t held;    /* 0: the run has counted it, and it is not here any more */
+    uint8_t held;    /* 0: the run has counted it, and it is no longer here */
 };
 
 _Static_assert(sizeof(struct entry) == UPLOAD_ID_SIZE + 32 + 4 + 2, "nothing between");
@@ -35,7 +35,7 @@ _Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
 struct lists {
     unsigned own;
     struct card card[STUDY_SERVERS];
-    struct entry *entry[STUDY_SERVERS]; /* the own one, where all are alike */
+    struct entry *entry[STUDY_SERVERS]; /* our own for all, if all are alike */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -116,7 +116,7 @@ static enum err read_card(const uint8_t came[CARD_SIZE], struct card *card)
     return card->list.count <= ENTRIES_MAX && card->last <= STANDING_OPENED ? ERR_OK : ERR_FORMAT;
 }
 
-/* Where all hold the same, nothing is listed. */
+/* If all hold the same, nothing is listed. */
 static enum err exchange_lists(struct net *net, struct lists *l)
 {
     const struct card *own = &l->card[l->own];
@@ -150,7 +150,7 @@ static bool is_closed(const struct lists *l, const struct study *study)
         enum standing s = (enum standing)l->card[i].last;
         begun = begun || s != STANDING_NONE;
         unfinished = unfinished || s == STANDING_BOUND || s == STANDING_INDEX;
-        lost = lost || s == STANDING_LOST; /* at one, and nobody plays the round again */
+        lost = lost || s == STANDING_LOST; /* at one is enough: nobody plays the round again */
     }
     return begun && (!study->late_join || (unfinished && !lost));
 }
@@ -178,7 +178,7 @@ static bool alike(const struct entry *a, const struct entry *b)
     return a != NULL && b != NULL && memcmp(a->digest, b->digest, sizeof a->digest) == 0;
 }
 
-/* Whether both neighbours hold what is held here, alike; says who does not. */
+/* Whether both neighbours hold the same as this server; logs who does not. */
 static bool held_by_all(const struct lists *l, const struct entry *own, const char *owner,
                         struct log *log)
 {
@@ -225,11 +225,11 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
 
 /* --- what has to be --------------------------------------------------------------------------- */
 
-/* An upload that the run has counted: names whoever does not hold it, alike. */
+/* Checks an upload that the run has counted: names servers that do not hold it, or not alike. */
 static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,
                               struct log *log)
 {
-    const struct entry *first = NULL; /* that is held */
+    const struct entry *first = NULL; /* the first that is held */
     enum err e = ERR_OK;
     for (unsigned i = 0; first == NULL && i < STUDY_SERVERS; i++)
         first = held_at(l, i, id);
@@ -261,7 +261,7 @@ static enum err find_lacking(const struct lists *l, struct round_uploads *u)
     return bytes_ok(&u->lacking);
 }
 
-/* A run never goes on without rows that it has counted: its population would shrink unseen. */
+/* A run never goes on without rows that it has counted: its population would shrink unnoticed. */
 static enum err check_all_counted(const struct lists *l, const struct study *study, struct log *log)
 {
     enum err e = ERR_OK;

@@ -3,16 +3,17 @@
  *
  *   all -> all   how many uploads each lists, a digest of the list, and how far the run's last
  *                round is there
- *   all -> all   where lists differ, which branches of them do (branches.h); of each upload there
- *                its id, owner and digest; whether it is counted; whether it is held
+ *   all -> all   if lists differ, which branches of them do (branches.h); for each upload there its
+ *                id, owner and digest; whether it is counted; whether it is held
  *
- * Before a run's first round, and between rounds, what all three hold alike is counted. A run that
- * goes on in a new session counts at least what its last round did. What has come since
- * (late_uploads: join) is counted at once, unless that round may have to be played again, as it
- * was. LEAKS: nothing secret; ids and digests are salted.
+ * Before a run's first round, and between rounds, the uploads that all three hold alike are
+ * counted. A run that goes on in a new session counts at least what its last round did. What has
+ * come since (late_uploads: join) is counted at once, unless that round may have to be played again
+ * as it was. LEAKS: nothing secret; ids and digests are salted.
  *
  * A server that tells its two neighbours of different uploads makes them count different ones. They
- * do not hear of it here: they mask with other streams, and differ in what they agree on next.
+ * do not find out here, but they mask with different streams, and differ in what they agree on
+ * next.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
 #define TREFOIL_PARTIES_SERVER_ROUND_UPLOADS_H
@@ -24,22 +25,22 @@
 
 struct round_uploads {
     const struct study *study; /* borrowed */
-    enum standing last;   /* of the run's last round here; NONE: there is none, or it is over */
+    enum standing last;   /* of the run's last round here; NONE: there is none, or it has ended */
     struct bytes counted; /* ids that the run has counted, one after another */
     struct upload_name *upload; /* complete uploads here, ordered by id */
     size_t count;
-    size_t kept;          /* of these, moved to the front: what is counted */
+    size_t kept;          /* how many of these are counted; they are moved to the front */
     struct bytes lacking; /* ids of those here that server 2 does not hold whole */
 };
 
 /*
- * Fills in `kept` and `lacking`, and the digest of what is kept. Logs what is not held by all:
- * ERR_MISMATCH if that is an upload that the run has counted.
+ * Fills in `kept` and `lacking`, and the digest of what is kept. Logs the uploads that not all
+ * hold: ERR_MISMATCH if the run has counted one of them.
  */
 enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
                        struct log *log) MUST_CHECK;
 
-/* Digests what is kept, and where in the session the servers are, for party_topic(). */
+/* A digest of what is kept, and of where in the session the servers are, for party_topic(). */
 void round_uploads_topic(const struct net *net, const uint8_t digest[32],
                          uint8_t topic[SESSION_ID_SIZE]);
 

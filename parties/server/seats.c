@@ -10,10 +10,10 @@
 #include <sodium.h>
 #include <string.h>
 
-/* More than the gate has connections. A key has its place in a set of so many. */
+/* More seats than the gate has connections. A key has its place in one set of WAYS. */
 #define SEATS 8192
 #define WAYS 8
-/* Of keys that have no place: some share a rate, so few that honest ones hardly meet others. */
+/* For keys without a seat: several may share a rate, so few that honest keys hardly meet others. */
 #define RATES 65536
 
 struct seat {
@@ -31,7 +31,7 @@ struct seats {
     struct seat seat[SEATS];
     struct rate rate[RATES];
     uint64_t uses;
-    uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that nobody chooses keys of one set */
+    uint8_t secret[crypto_shorthash_KEYBYTES]; /* so that nobody can choose keys of one set */
 };
 
 enum err seats_new(struct seats **seats, const struct study *study, struct store *store)
@@ -71,7 +71,7 @@ static struct seat *find(struct seats *s, const uint8_t key[32])
     return NULL;
 }
 
-/* In the place of whoever was silent longest. */
+/* Seats a key in the place of the one that was silent longest. */
 static void sit(struct seats *s, const uint8_t key[32], uint32_t owner, uint32_t last_day)
 {
     struct seat *seat = find(s, key), *set = set_of(s, key);
@@ -116,7 +116,7 @@ bool seats_rate(struct seats *s, const struct gate_client *guest, unsigned per_s
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-/* The study's own people have the part that it gives them. */
+/* The people on the study's list have the part that it gives them. */
 static bool is_listed(const struct study *study, const struct token *t)
 {
     struct roster_person p = {0};
@@ -132,7 +132,7 @@ static enum err refuse(enum err e, const char *says, const char **words)
     return e;
 }
 
-/* The identity has to be that of the connection, and of the token. */
+/* The identity has to be that of the connection and of the token. */
 static enum err check(const struct seats *s, const uint8_t key[32], struct reader *message,
                       struct token *t, uint32_t *last_day, const char **words)
 {

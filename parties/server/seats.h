@@ -1,15 +1,15 @@
 /*
- * parties/server/seats.h - who of the gate's guests is which owner that the study does not list.
+ * parties/server/seats.h - which owner a guest of the gate is: one that the study does not list.
  *
- * A guest shows its token first (MESSAGE_TOKEN: its public key and the token, as texts, strings;
- * then the message that it goes on with, if that is short). A token that is good, and whose number
- * no other key has taken, makes it that owner: on disk the number is the key's for ever, and in
- * memory this is known of the last SEATS keys, whatever their number. Whoever is forgotten shows
- * its token again, as after a cut; so does a key on whose last day it was taken, and then it is
- * refused.
+ * A guest shows its token first (MESSAGE_TOKEN: its public key and the token in text form, as
+ * strings; then the message that it goes on with, if that is short). A good token whose number no
+ * other key has taken makes the guest that owner. On disk the number belongs to the key for ever;
+ * memory holds the last SEATS keys, however many there are. A guest that was forgotten shows its
+ * token again, as after a cut. So does a key whose last day has passed, and is then refused.
  *
- * To look at a token costs two signatures, and its sender nothing. So a key is heard at all, before
- * its token was taken or with another, SEATS_AT_ONCE times and SEATS_PER_SECOND in the long run.
+ * Checking a token costs two signatures, and its sender nothing. So a key whose token is not taken
+ * yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and SEATS_PER_SECOND in
+ * the long run.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SEATS_H
 #define TREFOIL_PARTIES_SERVER_SEATS_H
@@ -28,18 +28,18 @@ enum err seats_new(struct seats **seats, const struct study *study, struct store
 void seats_free(struct seats **seats);
 
 /*
- * Takes a token; what follows it is left in `message`. What speaks against it is the status, with
- * words; a failure of the store is ERR_SYSTEM or ERR_NOMEM, without.
+ * Takes a token; what follows it is left in `message`. If the token is refused, the status and the
+ * words say why; a failure of the store is ERR_SYSTEM or ERR_NOMEM, without words.
  */
 enum err seats_take(struct seats *seats, const struct gate_client *guest, struct reader *message,
                     uint32_t *owner, const char **words) MUST_CHECK;
-/* What was taken in memory, where the disk has not kept it. */
+/* Forgets the seats in memory, for when the disk has not kept what was taken. */
 void seats_forget(struct seats *seats);
-/* Whether a guest has shown its token: which owner it is. */
+/* Whether a guest has shown its token, and which owner it is. */
 bool seats_find(struct seats *seats, const struct gate_client *guest, uint32_t *owner);
 /* Whether a key that has not shown a token, or shows one, may be heard now. */
 bool seats_hear(struct seats *seats, const struct gate_client *guest);
-/* Whether it sends no faster than programs of ours. */
+/* Whether a guest sends no faster than our programs do. */
 bool seats_rate(struct seats *seats, const struct gate_client *guest, unsigned per_second,
                 unsigned at_once);
 

@@ -20,7 +20,7 @@
 
 struct server {
     struct server_options o;
-    struct log log; /* as the options', with a meter */
+    struct log log; /* like the options' log, with a meter */
     struct site site;
     struct http *http;
     struct worker *worker;
@@ -31,7 +31,7 @@ struct server {
 
 _Static_assert(STUDY_LANES_MAX == SESSION_LANES_MAX, "each lane has its ports");
 
-/* `lane`: of bulk links; NULL: the control links. */
+/* `lane`: the one whose bulk links to make; NULL: the control links. */
 static enum err make_links(struct server *s, const unsigned *lane, struct transport **t)
 {
     const bool bulk = lane != NULL;
@@ -64,13 +64,14 @@ static enum err make_links(struct server *s, const unsigned *lane, struct transp
     return transport_zmq_new(t, &o);
 }
 
-/* Everybody on the roster whose key is not revoked. One that has expired gets in, to be told so. */
+/* Admits all on the roster whose key is not revoked. An expired one gets in, to be told so. */
 static enum err admit(struct server *s)
 {
     struct roster_person p = {0};
     while (roster_next(s->site.study, &p))
         if (study_revoked(s->site.study, p.key))
-            log_warn(s->site.log, "the key of %s is revoked: it is turned away", p.name);
+            log_warn(s->site.log, "the key of %s is revoked: connections with it are refused",
+                     p.name);
         else if (p.role != ROLE_SERVER || p.index != s->site.index)
             TRY(netio_allow(s->site.netio, "gate", p.key->curve, role_user(p.role, p.index)));
     return s->site.study->open.most > 0 ? netio_allow_guests(s->site.netio, "gate") : ERR_OK;
@@ -143,7 +144,7 @@ static enum err end(struct server *s)
     return e;
 }
 
-/* If nobody said how many: one for each processor that this process may use, as far as ports go. */
+/* By default one lane for each processor that this process may use, as far as there are ports. */
 static enum err count_lanes(struct server *s)
 {
     const unsigned most = study_lanes_most(s->site.study, s->o.listen_port);
@@ -182,7 +183,7 @@ static enum err check_place(struct server *s)
     return roster_servers_current(site->study, site->log);
 }
 
-/* A folder that was made for a server which did not start. */
+/* Removes a folder that was made for a server that did not start. */
 static void drop_folder(const char *folder)
 {
     static const char *const names[] = {
@@ -190,7 +191,7 @@ static void drop_folder(const char *folder)
     file_drop_folder(folder, names);
 }
 
-/* From its folder and links to the end of its threads. */
+/* Runs the server, from its folder and links to the end of its threads. */
 static enum err serve(struct server *s)
 {
     const struct study *study = s->site.study;
@@ -221,7 +222,7 @@ enum err server_run(const struct server_options *options)
     s->site.stop = options->stop;
     s->site.log = &s->log;
     bell_new(&s->site.bell);
-    /* enough that the acts of each owner are told a few times */
+    /* enough to log the acts of each owner a few times */
     s->log.meter = log_meter_new(100 + 4 * options->study->owners);
     e = s->log.meter != NULL ? check_place(s) : ERR_NOMEM;
     if (e == ERR_OK)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The ledger's head after so many debits: zeros where there are none, or fewer. */
+/* The ledger's head after this many debits: zeros if this is 0, or there are fewer. */
 static enum err head_after(struct store *store, uint64_t debits, struct head_at *at)
 {
     struct bytes ignored CLEAN(bytes_clear) = {0};

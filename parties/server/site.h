@@ -1,6 +1,7 @@
 /*
  * parties/server/site.h - what the threads of one server share. The server sets it up before they
- * start, and they borrow it. A part that fails to start leaves what it has to its own end.
+ * start, and they borrow it. A part that fails to start leaves the cleanup to the call that ends
+ * it.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SITE_H
 #define TREFOIL_PARTIES_SERVER_SITE_H
@@ -30,19 +31,19 @@ struct site {
     struct store *store;
     struct audit *audit;
     struct netio *netio;
-    struct transport *control, *bulk[STUDY_LANES_MAX]; /* bulk: of each lane that it can use */
+    struct transport *control, *bulk[STUDY_LANES_MAX]; /* bulk: one for each lane it can use */
     unsigned lanes;
     struct ranks *ranks; /* lanes of other processes; or NULL */
     struct gate *gate;
     struct forward *forward; /* at server 1 */
     struct status status;
     struct bell bell;  /* rings when a request waits for the worker */
-    unsigned ahead_s;  /* idle for so long, servers make noise ahead; 0: this one never does */
-    atomic_bool *stop; /* a thread that sees it returns soon */
+    unsigned ahead_s;  /* seconds idle before servers make noise ahead; 0: this one never does */
+    atomic_bool *stop; /* a thread that sees it set returns soon */
     struct log *log;
 };
 
-/* Who a gate's message comes from: its `user` number is role << 24 | index in the study. */
+/* The gate's `user` number for the sender of a message: role << 24 | index in the study. */
 static inline uint32_t role_user(enum role role, size_t index)
 {
     return (uint32_t)role << 24 | (uint32_t)index;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The front waits for the store, which the worker holds while it reads all uploads: for a while. */
+/* The front waits for the store, which the worker holds for a while, when it reads all uploads. */
 #define FRONT_SILENT_MS 60000
 
 uint64_t status_run_word(const uint8_t *run)
@@ -32,10 +32,10 @@ bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE])
                  "recover --resume");
     else if (guard != ERR_OK)
         snprintf(why, STATUS_WHY_SIZE,
-                 "too many checks were left: this server takes part in no run; see the log, and "
-                 "trefoil recover --resume");
+                 "too many checks were broken off: this server takes part in no run; see the log, "
+                 "and trefoil recover --resume");
     else if (silent > FRONT_SILENT_MS)
-        snprintf(why, STATUS_WHY_SIZE, "the gate has not been looked after for %d s",
+        snprintf(why, STATUS_WHY_SIZE, "the gate has not been served for %d s",
                  (int)(silent / 1000));
     else {
         snprintf(why, STATUS_WHY_SIZE, "ok");
@@ -143,7 +143,7 @@ static void of_worker(const struct status *s, struct bytes *out)
         text_put(out, "trefoil_neighbour_connected{server=\"%s\"} %d\n",
                  status_neighbour_name(s, p), (int)atomic_load(&s->neighbour[p].connected));
     count(out, "trefoil_stopped", "gauge",
-          "1 once a check has failed or too many were left: the server takes part in no run.",
+          "1 once a check has failed or too many were broken off: the server takes part in no run.",
           atomic_load(&s->guard) != ERR_OK);
     number(out, "trefoil_budget_rho", "The study's privacy budget, in zCDP.",
            atomic_load(&s->rho_limit));

@@ -1,10 +1,10 @@
 /*
  * parties/server/status.h - what a running server tells its operator: counters, and three pages
- * made of them (that for people: status_page.c).
+ * made from them (the one for people: status_page.c).
  *
- * Public values alone, none of which follows from data: whose uploads, which round, what the
- * ledger has spent, bytes. Any thread may write or read a field at any time; each is right by
- * itself, two may be of different moments.
+ * All values are public, and none depends on data: whose uploads, which round, what the ledger has
+ * spent, bytes. Any thread may write or read a field at any time. Each field is right by itself,
+ * but two may be from different moments.
  */
 #ifndef TREFOIL_PARTIES_SERVER_STATUS_H
 #define TREFOIL_PARTIES_SERVER_STATUS_H
@@ -20,13 +20,13 @@
 struct status_owner {
     atomic_int state;           /* an enum upload_state */
     atomic_int_fast64_t time;   /* of the last change */
-    atomic_uint_fast64_t bytes; /* that are here, of an upload in part */
+    atomic_uint_fast64_t bytes; /* how many are here, of an upload in part */
     atomic_bool left_out;       /* of the last session: not sorted by person */
 };
 
 /* A server beside this one, by enum net_peer: the one before it, and the one after. */
 struct status_neighbour {
-    atomic_bool connected;     /* our control link to it stands */
+    atomic_bool connected;     /* our control link to it is up */
     atomic_int_fast64_t since; /* when that began or ended; 0: nobody has looked */
 };
 
@@ -39,7 +39,7 @@ struct status {
     atomic_int_fast64_t front_ms; /* when it last went round */
     atomic_bool store_fails;      /* the last thing that should have been stored was not */
     atomic_uint_fast64_t uploads, uploads_partial; /* here whole; here in part */
-    struct status_owner *owner;                    /* of each; the front's */
+    struct status_owner *owner;                    /* one for each; the front's */
     atomic_int_fast64_t purge_due; /* when the study's retain_days are over; 0: never */
     atomic_uint_fast64_t messages, message_bytes; /* from admitted keys */
     atomic_uint_fast64_t refused;                 /* of them, answered with an error */
@@ -51,9 +51,9 @@ struct status {
     atomic_bool session; /* an analyst's run is in progress */
     atomic_uint round;   /* of that run */
     atomic_uint
-        adding; /* 1, and thousandths of the uploads that are added up by now; 0: none are */
+        adding; /* 1 + thousandths of the uploads added up so far; 0: none are being added up */
     atomic_uint_fast64_t run;     /* which one: the first bytes of its number */
-    atomic_uint user;             /* whose it is, as the gate numbers him */
+    atomic_uint user;             /* whose it is, by the gate's numbers */
     atomic_int_fast64_t heard_ms; /* when it was last heard of: by the worker and the front */
     atomic_uint_fast64_t requests, requests_failed;
     atomic_uint_fast64_t ahead[2], ahead_most[2]; /* samples made ahead, by enum tape_kind */
@@ -63,18 +63,18 @@ struct status {
 
 uint64_t status_run_word(const uint8_t *run);
 
-/* Two answers and why: whether the server does its work. `why` is a line without its end. */
+/* Whether the server does its work, and why or why not. `why` is a line without its end. */
 #define STATUS_WHY_SIZE 128
 bool status_healthy(const struct status *s, char why[STATUS_WHY_SIZE]);
-/* Notes what is here of each owner. `entry`: of all. */
+/* Notes what is here from each owner. `entry`: one for each. */
 void status_note_owners(struct status *s, const struct upload_entry *entry);
 
 /* The name of a neighbour, by enum net_peer. */
 const char *status_neighbour_name(const struct status *s, unsigned peer);
-/* Bytes of memory that the process has. */
+/* Bytes of memory that the process uses. */
 uint64_t status_memory(void);
 
-/* In the text format of Prometheus; and a page by itself, without scripts and links. */
+/* The status in the text format of Prometheus; and as a single page, without scripts or links. */
 enum err status_metrics(const struct status *s, struct bytes *out) MUST_CHECK;
 enum err status_page(const struct status *s, struct bytes *out) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* The page for people: whether all is well, first, and what is missing before what is there. */
+/* The page for people: first whether all is well, then what is missing, then what is there. */
 #include "base/clock.h"
 #include "base/date.h"
 #include "base/embed.h"
@@ -16,7 +16,7 @@
 extern const char status_style[];
 EMBED_TEXT(status_style, "parties/server/status.css");
 
-/* A mark beside the colour, which not everybody sees. */
+/* A mark beside the colour, since not everybody sees colours. */
 enum mood { GOOD, WAITING, BAD };
 static const struct {
     const char *class, *sign;
@@ -35,7 +35,7 @@ static void begin_row(struct bytes *out, const char *what)
     text_put(out, "<tr><th scope=\"row\">%s</th><td>", what);
 }
 
-/* "3 h 05 min", or days where there are more than two. */
+/* "3 h 05 min", or days if there are more than two. */
 static struct phrase span(int64_t seconds)
 {
     struct phrase p = words_time((double)seconds);
@@ -51,7 +51,7 @@ static bool looked_at(const struct status_neighbour *n)
     return atomic_load(&n->since) != 0;
 }
 
-/* Those that are not connected: how many, and in `names`. */
+/* The neighbours that are not connected: returns how many, and lists them in `names`. */
 static unsigned find_absent(const struct status *s, char names[2 * STUDY_NAME_SIZE + 8])
 {
     unsigned absent = 0;
@@ -215,7 +215,7 @@ static void owner_row(const struct status *s, size_t i, struct bytes *out)
     text_put(out, "</td></tr>\n");
 }
 
-/* Who is missing comes first, and is named before others are left out. */
+/* Missing owners come first, so that they are named before any are left out. */
 static void owners(const struct status *s, struct bytes *out)
 {
     size_t shown = 0;

@@ -45,8 +45,8 @@ struct work {
     struct records_batch *batch;
     struct records_part *part; /* of all batches, one after another */
     size_t uploads, batches, parts;
-    struct planes packed; /* records of owners that have few each */
-    bool whole;           /* none are packed */
+    struct planes packed; /* records of owners with few each */
+    bool whole;           /* nothing is packed */
 };
 
 static void work_free(struct work *w)
@@ -89,7 +89,7 @@ static void put_batch(struct work *w, const struct study *study, size_t first,
             put_part(w, &owner[i], by_owner[i], index);
 }
 
-/* What has been made of all uploads. */
+/* Gathers the rows that were made from all uploads. */
 static enum err gather_made(struct work *w, const struct study *study, const struct keyed *x)
 {
     TRY(memory_new(&w->batch, x->lists));
@@ -107,7 +107,7 @@ static enum err gather_made(struct work *w, const struct study *study, const str
 
 /* --- few records of many owners --------------------------------------------------------------- */
 
-/* What counts records takes 64 of a batch at a time: so those of owners with fewer share one. */
+/* Records are counted 64 of a batch at a time, so owners with fewer share a batch. */
 static bool is_packed(const struct work *w, const struct study *study, size_t owner,
                       const struct upload *u)
 {
@@ -115,7 +115,7 @@ static bool is_packed(const struct work *w, const struct study *study, size_t ow
            study->open.each.pad_to < 64;
 }
 
-/* The records of a packed component to so many lanes of planes, from lane `at` on. */
+/* Puts the records of a packed component into as many lanes of planes, from lane `at` on. */
 static void put_lanes(uint64_t *planes, const struct planes *shape, const uint8_t *packed,
                       unsigned records, size_t at)
 {
@@ -146,7 +146,7 @@ static enum err pack_one(struct party *p, struct planes *to, const struct upload
     return ERR_OK;
 }
 
-/* One batch of all of them, whose last lanes are invalid records. */
+/* Packs all of them into one batch, whose last lanes are invalid records. */
 static enum err put_packed(struct party *p, struct work *w, const struct study *study,
                            const bool *now, const struct upload *const *by_owner)
 {
@@ -174,8 +174,8 @@ static enum err put_packed(struct party *p, struct work *w, const struct study *
 }
 
 /*
- * Uploads without keys, in the order of the owners, the same at all servers. now[i]: owner i is to
- * be counted.
+ * Gathers uploads without keys, in the order of the owners, which is the same at all servers.
+ * now[i]: owner i is to be counted.
  */
 static enum err gather(struct party *p, struct work *w, const struct study *study, const bool *now,
                        const struct upload *const *by_owner)
@@ -269,7 +269,7 @@ static enum err count_portion(void *self, struct party *lane, struct reader *arg
     return portion_count(lane, arguments, d->sums);
 }
 
-/* Uploads, a portion for each lane of the session. */
+/* Deals out uploads, a portion for each lane of the session. */
 static enum err deal(struct party *p, struct tally *t, const struct work *w)
 {
     struct records_query *queries CLEAN(memory_release) = NULL;
@@ -305,7 +305,7 @@ enum err tally_gather(struct party *p, struct tally *t)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-/* The uploads of owners that are counted, or not, of whose batch all are here: now[] says which. */
+/* Finds uploads whose whole batch is here, of owners that are counted, or not: now[] says which. */
 static enum err sort_out(const struct tally *t, const struct upload *uploads, size_t count,
                          bool counted, bool *now, const struct upload ***by_owner)
 {
@@ -321,12 +321,12 @@ static enum err sort_out(const struct tally *t, const struct upload *uploads, si
     return ERR_OK;
 }
 
-/* Counts uploads by themselves. */
+/* Counts uploads that are counted by themselves. */
 static enum err add_each(struct party *p, struct tally *t, const bool *now,
                          const struct upload *const *by_owner)
 {
     struct work w CLEAN(work_free) = {0};
-    w.whole = crew_deals(p); /* portions are of uploads as they came */
+    w.whole = crew_deals(p); /* portions consist of uploads as they came */
     TRY(gather(p, &w, t->study, now, by_owner));
     if (crew_deals(p))
         return w.uploads + w.batches > 0 ? deal(p, t, &w) : ERR_OK;
@@ -335,7 +335,7 @@ static enum err add_each(struct party *p, struct tally *t, const bool *now,
     return w.batches > 0 ? add_records(p, t, &w) : ERR_OK;
 }
 
-/* Of uploads that are counted together. */
+/* Loads uploads that are counted together. */
 static enum err load_each(struct party *p, struct tally *t, const bool *now,
                           const struct upload *const *by_owner)
 {
@@ -361,7 +361,7 @@ enum err tally_add(struct party *p, struct tally *t, const struct upload *upload
     return ERR_OK;
 }
 
-/* How many rows all owners of their batch have. */
+/* Counts the rows that all owners of their batch have. */
 static enum err count_linked(struct party *p, struct tally *t)
 {
     static const uint32_t one = 1; /* an attribute of one value counts rows */

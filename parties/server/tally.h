@@ -1,12 +1,12 @@
 /*
- * parties/server/tally.h - what a server has counted of a study so far: shared sums of uploads, in
- * the maximal marginals; or of a copula's records, of single attributes alone, since sums of
- * products of factors follow from the records (tally_products()).
+ * parties/server/tally.h - what a server has counted for a study so far: shared sums of uploads, in
+ * the maximal marginals. For a copula's records these are sums of single attributes only, since
+ * sums of products of factors are made from the records (tally_products()).
  *
- * New uploads add to it, and what is in it is never computed again. A batch is counted once the
- * uploads of all its owners are there, an owner of whole rows by itself; each of them once. Where
- * rows have keys of persons, uploads are only loaded, and tally_finish() counts what servers make
- * of all of them together (parties/server/keyed.h): nothing can be added later.
+ * New uploads add to it, and what is in it is never computed again. A batch is counted, once, when
+ * the uploads of all its owners are there; an owner of whole rows is a batch by itself. Where rows
+ * have keys of persons, uploads are only loaded, and tally_finish() counts the rows that servers
+ * make from all of them together (parties/server/keyed.h): nothing can be added later.
  */
 #ifndef TREFOIL_PARTIES_SERVER_TALLY_H
 #define TREFOIL_PARTIES_SERVER_TALLY_H
@@ -19,14 +19,14 @@
 #include "protocols/portion.h"
 
 struct tally {
-    const struct study *study;   /* borrowed, */
-    const struct bounds *bounds; /* as is this */
-    struct share64 sums;         /* cells of what is counted, in order of the closure */
+    const struct study *study;   /* borrowed */
+    const struct bounds *bounds; /* borrowed */
+    struct share64 sums;         /* cells of what is counted, in the closure's order */
     bool *counted;               /* by owner: its upload is in */
-    size_t owners;               /* that are counted */
+    size_t owners;               /* how many are counted */
     struct keyed keyed;
-    struct share64 linked; /* rows that all owners of their batch have, where the study looks */
-    /* Where lanes of other processes count, too (crew_jobs()): sums that are still to be added. */
+    struct share64 linked; /* rows that all owners of their batch have, if the study looks */
+    /* If lanes of other processes count, too (crew_jobs()): sums that are still to be added. */
     struct portion_sums dealt;
     bool deals;
 };
@@ -35,34 +35,34 @@ enum err tally_new(struct tally *t, const struct study *study,
                    const struct bounds *bounds) MUST_CHECK;
 void tally_free(struct tally *t);
 
-/* Whether a marginal of the closure is counted from uploads; others may follow from those. */
+/* Whether a marginal of the closure is counted from uploads; others may follow from it. */
 bool tally_counts(const struct study *study, size_t query);
 
 /*
- * Adds what is new among `uploads` as this server holds them; all three call it with the same.
- * After a failure the tally is of no more use.
+ * Adds what is new among `uploads` as this server holds them; all three servers call it with the
+ * same uploads. After a failure the tally is useless.
  */
 enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads,
                    size_t count) MUST_CHECK;
 
-/* Adds what all lanes have counted to the sums: local but within this server. */
+/* Adds what all lanes have counted to the sums, without messages to the other servers. */
 enum err tally_gather(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
- * Counts what is in and could not be counted before all is; nothing happens where that is nothing.
- * Owners whose uploads are left out are no longer among the `owners`.
+ * Counts what could not be counted before all uploads were in; does nothing if there is no such
+ * upload. Owners whose uploads are left out are no longer among the `owners`.
  */
 enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 
 /*
- * Of uploads that are in the tally, all of them records, but for those with keys: adds to `out`,
- * for each two groups of codes of two attributes, the sum of the products of factors over all rows
- * in both (aim/forms.h).
+ * For uploads in the tally, all of them records, except those with keys: adds to `out`, for each
+ * two groups of codes of two attributes, the sum of the products of factors over all rows in both
+ * (aim/forms.h).
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
                         size_t count, const struct products *products,
                         struct share64 out) MUST_CHECK;
-/* The same of the rows that were made of uploads with keys, if any. */
+/* The same for the rows that were made from uploads with keys, if any. */
 enum err tally_made_products(struct party *p, const struct tally *t,
                              const struct products *products, struct share64 out) MUST_CHECK;
 

@@ -5,7 +5,7 @@
 #include "parties/server/worker_private.h"
 
 /*
- * A session whose run is not heard of for so many times deadlines.connect is closed, also when
+ * A session whose run is not heard of for this many times deadlines.connect is closed, even if
  * nobody else wants its place: while it is open no owner can withdraw or replace an upload.
  */
 #define SILENT_TIMES 2

@@ -3,8 +3,8 @@
  * rounds for an analyst.
  *
  * An analyst sends each request to all three, and each worker takes it from its gate's port. Server
- * 0's worker opens the sessions: for the OPEN that it takes up it proposes one, which those of 1
- * and 2 join. Whatever else is asked goes to the session that is open, or is refused. Any failure
+ * 0's worker opens the sessions: for each OPEN that it takes up it proposes one, and the workers of
+ * servers 1 and 2 join it. Any other request goes to the open session, or is refused. Any failure
  * ends the session at all three; what was debited stays debited.
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_H
@@ -17,9 +17,9 @@
 
 struct worker;
 
-/* Works in a thread of its own until *stop, or until the store or the links fail. */
+/* Starts a thread that works until *stop, or until the store or the links fail. */
 enum err worker_start(struct worker **worker, struct site *site) MUST_CHECK;
-/* After *stop; what the worker ended with. */
+/* After *stop; returns what the worker ended with. */
 enum err worker_stop(struct worker **worker);
 
 #endif

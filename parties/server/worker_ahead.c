@@ -1,16 +1,16 @@
 /*
- * What the workers do while nobody asks for anything: noise for a run to come, in a session of
- * their own (parties/server/ahead.h).
+ * What idle workers do: they make noise for a later run, in a session of their own
+ * (parties/server/ahead.h).
  *
  *   0 -> 1, 2    PROPOSE      about nobody's attempt, once server 0 has been idle for a while
- *   all -> all   names        of the blocks that each has; what not all have is dropped
+ *   all -> all   names        of the blocks that each has; those that not all have are dropped
  *   all -> all   wish         whether to go on; before each block
  *   all          a block      like any noise, independent of data
  *   all -> all   wish         before each check: nobody leaves once one has begun
  *   each         store        the block, sealed: on disk
  *
- * Which block is next follows from what all have. A request ends this at once at the server that
- * gets it, wherever it is but in a check, and so at all three (parties/server/bell.h): what is not
+ * The blocks that all have determine which one is next. A request ends this at once at the server
+ * that gets it, unless that is in a check, and so at all three (parties/server/bell.h): what is not
  * on disk by then is lost.
  */
 #include "base/clock.h"
@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-/* What PROPOSE says in the place of an attempt, which is random. */
+/* What PROPOSE says instead of an attempt, which is random. */
 static const uint8_t about_noise[REQUEST_ATTEMPT_SIZE] = "noise ahead v1";
 
 #define PAUSE_LEAST_MS 5000
@@ -39,9 +39,9 @@ enum wish {
 struct making {
     struct worker *w;
     struct price_ahead plan;
-    struct ahead_blocks blocks; /* that all have */
+    struct ahead_blocks blocks; /* those that all have */
     struct tape tape;
-    size_t made[TAPE_KINDS]; /* of these in this session */
+    size_t made[TAPE_KINDS]; /* blocks made in this session */
     enum wish heard;         /* the least willing of the three */
 };
 
@@ -57,7 +57,7 @@ static enum wish own_wish(struct worker *w)
     return bell_has_rung(&w->site->bell) || atomic_load(w->site->stop) ? LATER : GO_ON;
 }
 
-/* Whether all three go on. From here on nothing rings until the bell is armed again. */
+/* Asks whether all three go on. From here on the bell ends nothing until it is armed again. */
 static enum err ask_all(struct making *m)
 {
     uint8_t own, came[2];
@@ -73,7 +73,7 @@ static enum err ask_all(struct making *m)
     return ERR_OK;
 }
 
-/* What follows from lists that differ is masked by streams that differ. */
+/* If the lists differ, so do the streams that mask what follows from them. */
 static enum err set_topic(struct making *m)
 {
     uint8_t digest[32], topic[SESSION_ID_SIZE];
@@ -95,7 +95,7 @@ static enum err compare(struct making *m)
     return set_topic(m);
 }
 
-/* The kind of which the least part is here; false: nothing is missing. */
+/* The kind that is furthest from complete; false: nothing is missing. */
 static bool next_kind(const struct making *m, enum tape_kind *kind)
 {
     const size_t *have = m->blocks.count, *plan = m->plan.blocks;
@@ -122,8 +122,8 @@ static enum err keep_block(struct making *m, enum tape_kind kind)
     return ERR_OK;
 }
 
-/* Before a check, whose tries are counted: nobody leaves it once all three have said that they go
- * on. */
+/* Asked before a check, whose tries are counted: once all three have said that they go on, nobody
+ * leaves it. */
 static enum err may_prove(void *self)
 {
     struct making *m = self;
@@ -140,7 +140,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
     if (e == ERR_OK)
         e = check_flush(w->party);
     bell_disarm(&w->site->bell);
-    if (m->heard != GO_ON) /* it ends before a check: that is no error */
+    if (m->heard != GO_ON) /* it ended before a check, which is not an error */
         return ERR_OK;
     TRY(e);
     return keep_block(m, kind);
@@ -160,8 +160,8 @@ static enum err make_blocks(struct making *m)
     return ERR_OK;
 }
 
-/* Its words go nowhere but to `words`: that it ends, whenever somebody asks for something, is no
- * error. */
+/* Its log goes only to `words`: it is not an error that it ends whenever somebody asks for
+ * something. */
 static void hush(struct worker *w)
 {
     w->log.file = NULL;
@@ -182,8 +182,8 @@ static void tell(struct worker *w, const struct making *m, enum err e)
                  m->blocks.count[TAPE_GUMBEL] * m->plan.samples[TAPE_GUMBEL],
                  w->idle.whole ? ", all that a run may take" : "; more when there is time");
     if (e == ERR_OK && m->heard == NEVER && !w->idle.told) {
-        log_info(log, "noise ahead: none is made, since a server is started with --noise-ahead "
-                      "off, has its budget spent or takes no part in the study any more");
+        log_info(log, "noise ahead: none is made, because a server was started with --noise-ahead "
+                      "off, has spent its budget or no longer takes part in the study");
         w->idle.told = true;
     }
     if (e != ERR_OK && !bell_has_rung(&w->site->bell))
@@ -191,7 +191,7 @@ static void tell(struct worker *w, const struct making *m, enum err e)
                  w->words[0] != '\0' ? log_first(w->words) : error_text(e));
 }
 
-/* In an open session; true: there is no reason for another before something changes. */
+/* Makes noise in an open session; true: there is no reason for another until something changes. */
 static bool make_ahead(struct worker *w)
 {
     struct making m CLEAN(clear) = {.w = w, .plan = price_ahead(w->site->study)};
@@ -236,7 +236,7 @@ bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE])
     return memcmp(about, about_noise, sizeof about_noise) == 0;
 }
 
-/* After one that made all, or found that none is to be made, the next waits for something new. */
+/* If a session made all, or found that none is to be made, the next waits for something new. */
 static void wait_for_next(struct worker *w, bool never)
 {
     int64_t pause = w->idle.pause > 0 ? 2 * w->idle.pause : (int64_t)w->site->ahead_s * 1000;

@@ -1,10 +1,10 @@
-/* What an analyst is answered, at every server alike. */
+/* Answers to analysts, at every server alike. */
 #include "parties/server/worker_private.h"
 
 #include <string.h>
 
 /*
- * `out`: what this server signs of its ledger, then the result; of other servers than 0 its digest.
+ * `out`: what this server signs of its ledger, then the result or, at servers 1 and 2, its digest.
  */
 static enum err write_answer(struct worker *w, const struct worker_ask *ask, const void *result,
                              size_t n, struct bytes *out)
@@ -36,8 +36,8 @@ void worker_answer(struct worker *w, const struct worker_ask *ask, enum err stat
         w->words[length - 1] = '\0';
     e = reply_write(MESSAGE_REQUEST, status, status == ERR_OK ? "" : w->words, payload.data,
                     payload.size, &out);
-    if (e == ERR_NOMEM) { /* what is short may do */
-        log_error(w->site->log, "memory is too short for an answer to the analyst, who is told so");
+    if (e == ERR_NOMEM) { /* a short answer may still fit */
+        log_error(w->site->log, "not enough memory for an answer to the analyst, who is told so");
         bytes_clear(&out);
         e = reply_write(MESSAGE_REQUEST, ERR_NOMEM, "", NULL, 0, &out);
     }

@@ -1,4 +1,4 @@
-/* Requests of analysts, at every server alike: read, and admitted to a session. */
+/* Reads analysts' requests, and admits them to a session, at every server alike. */
 #include "base/clock.h"
 #include "base/date.h"
 #include "parties/server/worker_private.h"
@@ -15,8 +15,8 @@ static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE]
 
 /*
  * A run keeps the session until it ends it, or its program is not heard of for as long as one may
- * take to connect. One that has paid goes before one that has not, and that only finds the budget
- * gone.
+ * take to connect. A run that has paid goes before one that has not, which would only find the
+ * budget gone.
  */
 static bool busy_with_another(const struct worker *w, const struct request *r)
 {
@@ -30,21 +30,21 @@ static enum err refuse_second(struct worker *w)
     const struct phrase since = date_text(w->began);
     return log_fail(
         &w->log, ERR_REFUSED,
-        "another run, of analyst %s, is in progress since %s; its program was last heard of %lld s "
-        "ago. Wait for it to end, or continue that one: trefoil run with its --out. Should its "
-        "program have died, its place is free after %u s of silence",
+        "another run, of analyst %s, is in progress since %s; its program was last heard from %lld "
+        "s ago. Wait for it to end, or continue that run: trefoil run with its --out. If its "
+        "program has died, its place is free after %u s of silence",
         w->site->study->analyst[w->user & 0xffffff].name, since.text,
         (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
 }
 
-/* Whether a request may be asked, and no other run is in its way. ERR_REFUSED, logged, else. */
+/* ERR_REFUSED, logged, unless a request may be asked and no other run is in its way. */
 static enum err may_have(struct worker *w, const struct worker_ask *ask)
 {
     TRY(worker_may_ask(w, ask));
     return busy_with_another(w, &ask->request) ? refuse_second(w) : ERR_OK;
 }
 
-/* Whether the session that is open is there for a request that is no OPEN. */
+/* Whether the open session is the right one for a request that is not an OPEN. */
 static enum err goes_to_session(struct worker *w, const struct worker_ask *ask)
 {
     TRY(may_have(w, ask));
@@ -68,10 +68,9 @@ static enum err read(struct worker *w, struct request *r, const uint8_t *p, size
                   "run with the version that the servers run",
                   request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
     else if (e == ERR_REFUSED)
-        log_error(&w->log,
-                  "the request merges values that the study does not permit: of numbers only "
-                  "neighbours are, a missing value never, and only where marginals are measured or "
-                  "selected");
+        log_error(&w->log, "the request merges values that the study does not permit: only "
+                           "neighbouring numbers may be merged, a missing value never, and only "
+                           "where marginals are measured or selected");
     else if (e != ERR_OK)
         log_error(&w->log, "the request is damaged");
     return e;

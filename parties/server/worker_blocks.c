@@ -1,7 +1,7 @@
-/* Blocks of noise that are on disk: what there is, and what a session may take of it. */
+/* Blocks of noise on disk: what there is, and what a session may take. */
 #include "parties/server/worker_private.h"
 
-#define SPENT 0.99 /* of the budget: what is left buys no round */
+#define SPENT 0.99 /* of the budget: the rest buys no round */
 
 void worker_show_ahead(struct worker *w)
 {

@@ -1,6 +1,6 @@
 /*
- * The workers of servers 1 and 2: OPENs wait until server 0 proposes their session, which is
- * joined.
+ * The workers of servers 1 and 2: OPENs wait until server 0 proposes their session, which these
+ * then join.
  */
 #include "base/clock.h"
 #include "base/date.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session whose OPEN has not come gives way to others after so long. */
+/* A session whose OPEN has not come gives way to others after this time. */
 #define HALF_OPEN_MS 1000
 
 static void tell(struct worker *w, struct worker_waiting *waiting, enum err e)
@@ -19,8 +19,8 @@ static void tell(struct worker *w, struct worker_waiting *waiting, enum err e)
 }
 
 /*
- * A place for one that waits: of one key a few wait, and of all a number, then the oldest is given
- * up.
+ * A place for an OPEN that waits. A few of one key may wait, and a number of all; beyond that the
+ * oldest is given up.
  */
 static struct worker_waiting *place_for(struct worker *w, const struct worker_waiting *new)
 {
@@ -45,7 +45,7 @@ static struct worker_waiting *place_for(struct worker *w, const struct worker_wa
     return oldest;
 }
 
-/* A program asks one thing at a time: what its connection asked before it waits for no more. */
+/* A program asks one thing at a time: it no longer waits for what its connection asked before. */
 static void forget_older(struct worker *w, const struct gate_client *client)
 {
     for (unsigned i = 0; i < WORKER_WAITING; i++) {
@@ -56,7 +56,7 @@ static void forget_older(struct worker *w, const struct gate_client *client)
     }
 }
 
-/* The OPEN of the session that was joined. */
+/* Serves the OPEN of the session that was joined. */
 static void begin(struct worker *w, const struct worker_ask *ask)
 {
     w->began = date_now();
@@ -76,7 +76,7 @@ void worker_follow(struct worker *w, const struct worker_ask *ask)
         begin(w, ask);
         return;
     }
-    /* a program that begins anew has lost an answer or a request, and waits for it no more */
+    /* a program that begins anew has lost an answer or a request, and no longer waits for it */
     if (w->engine != NULL && ask->client.user == w->user &&
         memcmp(ask->request.run, w->run, sizeof w->run) == 0)
         worker_close_session(w);
@@ -93,8 +93,8 @@ static struct worker_waiting *find(struct worker *w, const uint8_t attempt[REQUE
 }
 
 /*
- * Joins the session that server 0 proposes. If that fails, the analyst for whom it was is told, and
- * nobody else.
+ * Joins the session that server 0 proposes. If that fails, only the analyst for whom it was is
+ * told.
  */
 static void join(struct worker *w, const struct bytes *propose)
 {
@@ -118,7 +118,7 @@ static void join(struct worker *w, const struct bytes *propose)
     begin(w, &waiting->ask);
 }
 
-/* Answers analysts whose OPEN has waited for too long for a session. */
+/* Answers analysts whose OPEN has waited too long for a session. */
 static void tell_waiting(struct worker *w)
 {
     bool any = false;
@@ -142,7 +142,7 @@ enum err worker_tend(struct worker *w, struct bytes *message)
     }
     w->words[0] = '\0';
     if (e == ERR_NOMEM) {
-        /* a message is lost, and the session with it; who waits is told in time */
+        /* a message is lost, and the session with it; those who wait are told in time */
         worker_close_session(w);
         return ERR_OK;
     }

@@ -1,8 +1,8 @@
 /*
- * The lanes of a session: for each a bulk link, its frames and its party. Lane 0 is the worker's
+ * The lanes of a session: each has a bulk link, its frames and its party. Lane 0 is the worker's
  * own; the others work while mpc/crew.h gives them tiles, in threads that log into words of their
- * own. Those beyond what each of the three servers has in one process do jobs alone; where they
- * are, in this process or another rank's, servers tell each other on lane 0:
+ * own. Lanes beyond what each of the three servers has in one process only do jobs. The servers
+ * tell each other on lane 0 where these are, in this process or another rank's:
  *
  *   all -> all   places   host and two ports of each of these lanes
  */
@@ -31,7 +31,7 @@ struct session_offer worker_offer(const struct worker *w)
                                   .all = all < SESSION_ALL_MAX ? (unsigned)all : SESSION_ALL_MAX};
 }
 
-/* Where the study says: a session before may have had this lane elsewhere. */
+/* Aims a lane where the study says: an earlier session may have had it elsewhere. */
 static enum err aim(struct worker *w, unsigned k)
 {
     const struct study *study = w->site->study;
@@ -64,7 +64,7 @@ enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer)
     return ERR_OK;
 }
 
-/* Of the lanes from w->here on. */
+/* Opens the nets of the lanes from w->here on. */
 static enum err open_nets(struct worker *w, unsigned end)
 {
     for (; w->here < end; w->here++) {
@@ -90,7 +90,7 @@ static enum err open_nets(struct worker *w, unsigned end)
 
 /* --- lanes that do jobs alone ----------------------------------------------------------------- */
 
-/* Of every lane from w->lanes on: ours, the previous server's and the next one's. */
+/* The places of every lane from w->lanes on: ours, the previous server's and the next one's. */
 struct places {
     struct ranks_place *own, *of[2];
 };
@@ -102,7 +102,7 @@ static void places_free(struct places *x)
     memory_free(&x->of[NET_NEXT]);
 }
 
-/* Lanes of this process listen where the study says, as all do that have no ranks. */
+/* Lanes of this process listen where the study says, as do all lanes of a server without ranks. */
 static void own_places(const struct worker *w, struct ranks_place *own)
 {
     const struct study_server *me = &w->site->study->server[w->site->index];
@@ -151,7 +151,7 @@ static enum err dial_near(struct worker *w, const struct places *x, unsigned k)
                               (const uint8_t(*)[TRANSPORT_PASS_SIZE])w->passes.show);
 }
 
-/* Those of this process, then the other ranks'. */
+/* Opens the lanes of this process, then the other ranks'. */
 static enum err open_more(struct worker *w)
 {
     struct places x CLEAN(places_free) = {0};
@@ -183,7 +183,7 @@ static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
     return bytes_ok(arguments);
 }
 
-/* A port that nobody lets through is found before there is work. */
+/* Finds a port that is blocked before there is work. */
 static enum err greet(void *self, struct party *lane, struct reader *arguments,
                       struct bytes *result)
 {
@@ -227,7 +227,7 @@ enum err worker_listen(struct worker *w)
     return ERR_OK;
 }
 
-/* Where lane 0 has said nothing, another lane's failure has ended it: takes that one's words. */
+/* If lane 0 has said nothing, another lane's failure has ended it: takes that lane's words. */
 static void pass_on_words(struct worker *w)
 {
     for (unsigned k = 1; k < w->here && w->words[0] == '\0'; k++)

@@ -1,8 +1,8 @@
 /*
- * parties/server/worker_private.h - the worker's state, shared by what takes requests
- * (worker_ask.c) and answers them (worker_answer.c), what servers 1 and 2 do with an OPEN
- * (worker_follow.c), sessions (worker_session.c), their lanes (worker_lanes.c), and noise for a run
- * to come: made (worker_ahead.c) and kept (worker_blocks.c).
+ * parties/server/worker_private.h - the worker's state, shared by the files that take requests
+ * (worker_ask.c), answer them (worker_answer.c), treat an OPEN at servers 1 and 2
+ * (worker_follow.c), and look after sessions (worker_session.c), their lanes (worker_lanes.c), and
+ * noise for a later run: making it (worker_ahead.c) and keeping it (worker_blocks.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -22,11 +22,11 @@ _Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about a
 #define WORKER_WAITING 64 /* OPENs that wait for their session */
 #define WORKER_WAITING_OF_A_KEY 4
 
-/* An analyst's request, and whom to answer. */
+/* An analyst's request, and where the answer goes. */
 struct worker_ask {
     struct gate_client client;
     uint8_t attempt[REQUEST_ATTEMPT_SIZE];
-    uint64_t seen;                       /* debits of this server */
+    uint64_t seen;                       /* this server's debits that the client has seen */
     struct request request;              /* borrowed; an OPEN uses none of its arrays */
     uint8_t digest[REQUEST_DIGEST_SIZE]; /* of its bytes */
 };
@@ -42,8 +42,8 @@ struct worker {
     struct gate_port *port; /* used by the thread alone while that runs */
     struct thread thread;
     enum err result;
-    struct log log;  /* as the options' log, and also into `words` */
-    char words[512]; /* what is logged while a request is handled: told to the analyst */
+    struct log log;  /* like the site's log, and also into `words` */
+    char words[512]; /* what is logged while a request is handled; the analyst is told */
     /* the session, if any */
     struct session *session;
     struct worker_lane {
@@ -51,18 +51,18 @@ struct worker {
         struct log log; /* lane 0's is the worker's */
         char words[512];
     } lane[SESSION_LANES_MAX];
-    unsigned lanes; /* of the session: the least that one of the three can use */
-    unsigned here;  /* of these and those that do jobs alone: how many this process has */
-    unsigned all;   /* of all processes */
-    unsigned most;  /* that one of the three has in one process */
-    struct transport_passes passes; /* that lanes show which are dialled later */
-    atomic_bool ended;              /* all lanes, with the first that failed */
+    unsigned lanes; /* of the session: the least that any of the three can use */
+    unsigned here;  /* how many this process has of these and of those that only do jobs */
+    unsigned all;   /* lanes of all processes */
+    unsigned most;  /* the most lanes that any of the three has in one process */
+    struct transport_passes passes; /* shown by lanes that are dialled later */
+    atomic_bool ended;              /* all lanes end with the first that fails */
     struct net *net;                /* lane 0's, and its party with the others as its crew */
     struct party *party;
     struct crew *crew;
     struct engine *engine;
     struct play play;
-    struct round_ahead ahead; /* as the three compared it when the session opened */
+    struct round_ahead ahead; /* as compared when the session opened */
     struct guard guard;
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
@@ -72,8 +72,8 @@ struct worker {
         int64_t due,
             pause;         /* when noise is made next, by clock_now_ms(); how long it waits after */
         unsigned standing; /* the neighbours' links as they were */
-        bool told;         /* why there will be none */
-        bool whole;        /* nothing was missing, when this was last compared */
+        bool told;         /* the log says why none is made */
+        bool whole;        /* nothing was missing when this was last compared */
     } idle;
     /* at servers 1 and 2 */
     struct worker_waiting waiting[WORKER_WAITING];
@@ -88,27 +88,28 @@ struct worker {
 enum err worker_admit_lanes(struct worker *w,
                             const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
 enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer) MUST_CHECK;
-/* What this server offers: also lanes of other ranks, where they can do what the study asks. */
+/* What this server offers, lanes of other ranks included. */
 struct session_offer worker_offer(const struct worker *w);
 enum err worker_open_lanes(struct worker *w) MUST_CHECK;
-/* As net_listen(), of all lanes. */
+/* Like net_listen(), for all lanes. */
 enum err worker_listen(struct worker *w) MUST_CHECK;
-/* Ends all of them, whatever is open. */
+/* Ends all lanes, whatever is open. */
 void worker_close_lanes(struct worker *w);
 
 /*
- * worker_blocks.c. Lets the names of the blocks that are here ride on the session's next exchange;
- * after it, keeps for the session those that all three have named, and drops the others.
+ * worker_blocks.c. worker_name_ahead() lets the names of the blocks that are here ride on the
+ * session's next exchange; after that, worker_keep_ahead() keeps for the session the blocks that
+ * all three have named, and drops the others.
  */
 enum err worker_name_ahead(struct worker *w) MUST_CHECK;
 enum err worker_keep_ahead(struct worker *w) MUST_CHECK;
-/* What there is, in the status; and once the budget is spent nothing any more. */
+/* Shows in the status what there is; drops all blocks once the budget is spent. */
 void worker_show_ahead(struct worker *w);
 bool worker_is_spent(const struct worker *w);
 void worker_drop_ahead(struct worker *w);
 /*
- * worker_ahead.c. Whether a session is about noise, and for nobody's run; what is done in it then:
- * it is closed.
+ * worker_ahead.c. Whether a session is for noise, and for nobody's run; what is done in such a
+ * session, which is closed afterwards.
  */
 bool worker_is_about_noise(const uint8_t about[REQUEST_ATTEMPT_SIZE]);
 void worker_make_ahead(struct worker *w);
@@ -116,27 +117,27 @@ void worker_make_ahead(struct worker *w);
 void worker_tend_ahead(struct worker *w);
 void worker_idle_from_now(struct worker *w);
 
-/* One message, or a while without: ERR_OK unless the worker cannot go on. */
+/* Handles one message, or waits a while for one: ERR_OK unless the worker cannot go on. */
 enum err worker_once(struct worker *w, struct bytes *message) MUST_CHECK;
 
 /* What servers 1 and 2 do with an OPEN: worker_follow.c. */
 void worker_follow(struct worker *w, const struct worker_ask *ask);
-/* At servers 1 and 2: joins a session if server 0 has proposed one; tells who waits in vain. */
+/* At servers 1 and 2: joins a session that server 0 has proposed; tells those who wait in vain. */
 enum err worker_tend(struct worker *w, struct bytes *message) MUST_CHECK;
 
-/* worker_answer.c. Handles a request, unless `e` says that it is not to be, and answers. */
+/* worker_answer.c. Handles a request, unless `e` is an error, and answers it. */
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e);
 
 /*
- * In the place of the session that is open, if any. propose: the message that called us, NULL at
- * server 0; attempt: of the analyst who is to have the session.
+ * Opens a session instead of the one that is open, if any. propose: the message that called us,
+ * NULL at server 0; attempt: that of the analyst for whom the session is.
  */
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE]) MUST_CHECK;
 void worker_close_session(struct worker *w);
-/* Ends the session if a neighbour has left: when that is back, the next request begins another. */
+/* Ends the session if a neighbour has left: once it is back, the next request begins another. */
 void worker_heed_neighbours(struct worker *w);
-/* For how long nothing was heard of the run. */
+/* How long nothing has been heard of the run. */
 int64_t worker_silent_ms(const struct worker *w);
 /* The study's deadline for connecting. */
 int64_t worker_connect_ms(const struct worker *w);
@@ -144,30 +145,30 @@ int64_t worker_connect_ms(const struct worker *w);
 /*
  * Whether an analyst may ask this of a run. A run belongs to the analyst who asked for its last
  * bound round; before that, to the one whose session it is. Another may go on with it once that
- * key is not on the roster any more. ERR_REFUSED, logged, for everybody else.
+ * key is no longer on the roster. ERR_REFUSED, logged, for everybody else.
  */
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 /* Shows in the status what the ledger has spent, and its limit. */
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
-/* Which neighbours its control links reach. */
+/* Shows which neighbours its control links reach. */
 void worker_show_neighbours(struct worker *w);
-/* A failed check is told to whoever reads the audit log, too; `round`: 0 where there is none. */
+/* Writes to the audit log that a check failed; `round`: 0 if there is none. */
 void worker_log_caught(struct worker *w, uint32_t round);
-/* And whether this server still takes part (parties/server/guard.h). */
+/* Shows whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */
 enum err worker_handle(struct worker *w, const struct worker_ask *ask,
                        struct bytes *result) MUST_CHECK;
 /*
- * Answers an analyst, with what this server signs of its ledger and `result`, or in the words that
- * have been logged where `e` is not ERR_OK.
+ * Answers an analyst: with what this server signs of its ledger and `result` or, if `e` is not
+ * ERR_OK, with the words that have been logged.
  */
 void worker_answer(struct worker *w, const struct worker_ask *ask, enum err e, const void *result,
                    size_t n);
 /*
  * After a round is answered, while the estimator works: counts the rows that have come, if all
  * three said in the round that they have some. A failure ends the session; the run goes on in
- * another, with the rows of its last round.
+ * another one, with the rows of its last round.
  */
 void worker_let_late_join(struct worker *w);
 

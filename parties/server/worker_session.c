@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Rounds, after some rows could not join a run, until servers look for such again. */
+/* After some rows could not join a run, this many rounds pass until servers look for rows again. */
 #define PATIENCE 10
 
 /* --- what the operator may see ---------------------------------------------------------------- */
@@ -53,7 +53,7 @@ void worker_heed_neighbours(struct worker *w)
         worker_close_session(w);
 }
 
-/* The run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
+/* Notes that the run in progress was heard of; the front notes the same (MESSAGE_ALIVE). */
 static void hear(struct worker *w)
 {
     atomic_store(&w->site->status.run, status_run_word(w->run));
@@ -152,8 +152,8 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
         return ERR_OK;
     return log_fail(
         &w->log, ERR_REFUSED,
-        "this run is of analyst %s, and no other may ask for it. Once the roster no longer lists "
-        "%s, or lists its key as revoked, another may go on with it: trefoil run --continue",
+        "this run belongs to analyst %s, and no other may ask for it. Once the roster no longer "
+        "lists %s, or lists its key as revoked, another may continue it: trefoil run --continue",
         name, name);
 }
 
@@ -165,7 +165,7 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
  */
 static enum err load_uploads(struct worker *w, bool late)
 {
-    store_use(w->site->store, true); /* until the session ends nothing is withdrawn or replaced */
+    store_use(w->site->store, true); /* nothing is withdrawn or replaced until the session ends */
     return collect_uploads(&w->play, w->run, late);
 }
 
@@ -216,7 +216,7 @@ void worker_show_guard(struct worker *w)
     atomic_store(&w->site->status.guard, guard_verdict(&w->guard));
 }
 
-/* A round that one server debited is debited at all; what nobody debited is forgotten. */
+/* A round that one server debited is debited at all three; one that nobody debited is forgotten. */
 static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -226,7 +226,7 @@ static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
     return store_unstage(w->site->store);
 }
 
-/* Whether a round's statements are heard is the guard's concern as well. */
+/* Tells the guard, too, whether a round's statements have been heard. */
 static void expect_agreement(void *self, bool heard)
 {
     struct worker *w = self;
@@ -271,7 +271,7 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     return bytes_ok(result);
 }
 
-/* What the audit log says of openings that come before the first round of a session. */
+/* Sets what the audit log says about openings before the first round of a session. */
 static enum err begin_openings(struct worker *w, const uint8_t open[32])
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -305,7 +305,7 @@ static enum err name_left_out(struct worker *w)
     return ERR_OK;
 }
 
-/* The same to the analyst: how many, and which. */
+/* Tells the analyst the same: how many, and which. */
 static void tell_left_out(const struct worker *w, struct bytes *result)
 {
     const struct study *study = w->site->study;
@@ -328,7 +328,7 @@ static enum err handle_open(struct worker *w, const uint8_t digest[32], struct b
     TRY(new_engine(w));
     TRY(begin_openings(w, digest));
     loaded = load_uploads(w, false);
-    TRY(name_left_out(w)); /* also where too few are left */
+    TRY(name_left_out(w)); /* also if too few are left */
     TRY(loaded);
     TRY(tell_budget(w, result));
     tell_left_out(w, result);
@@ -364,7 +364,7 @@ void worker_log_caught(struct worker *w, uint32_t round)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");
 }
 
-/* A server that has stopped does nothing; one that stops while it does says so. */
+/* A server that no longer takes part does nothing; one that stops during the work says so. */
 static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
                                  struct bytes *result)
 {

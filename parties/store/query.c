@@ -12,8 +12,8 @@ enum err query_failed(struct store *s, const char *what)
 }
 
 /*
- * To prepare a statement takes longer than to run most of them, so some are kept. One in use is not
- * among them: the same text within it has a statement of its own.
+ * Most statements take longer to prepare than to run, so some are kept. A statement in use is not
+ * among them: a nested query with the same text gets its own.
  */
 static sqlite3_stmt **kept_for(struct store *s, const char *sql)
 {
@@ -42,7 +42,7 @@ enum err query_end(struct query *q)
     if (q->statement != NULL) {
         sqlite3_finalize(*q->kept);
         *q->kept = q->statement;
-        sqlite3_reset(q->statement); /* its failure was noted */
+        sqlite3_reset(q->statement); /* its failure is already noted */
         sqlite3_clear_bindings(q->statement);
     }
     pthread_mutex_unlock(&q->store->lock);
@@ -64,7 +64,7 @@ static enum err failed(const struct query *q)
     return query_failed(q->store, sqlite3_stmt_readonly(q->statement) ? "read" : "write");
 }
 
-/* Notes how putting the next parameter went. */
+/* Records the result of putting the next parameter. */
 static void was_put(struct query *q, int result)
 {
     if (result != SQLITE_OK)
@@ -80,7 +80,7 @@ void query_put_u64(struct query *q, uint64_t v)
 
 void query_put(struct query *q, const void *p, size_t n)
 {
-    if (q->e == ERR_OK) /* no bytes are an empty blob, and not NULL */
+    if (q->e == ERR_OK) /* no bytes are an empty blob, not NULL */
         was_put(q, sqlite3_bind_blob64(q->statement, q->next, n > 0 ? p : "", n, SQLITE_STATIC));
 }
 

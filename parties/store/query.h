@@ -1,9 +1,9 @@
 /*
- * parties/store/query.h - one statement, from its text to its end.
+ * parties/store/query.h - one SQL statement, from its text to its end.
  *
- * Parameters are put in order, as in struct bytes, and columns are taken in order, as from a struct
- * reader. The first failure is logged and kept, and nothing is done after it, so that a caller
- * checks once: query_end(). A query holds the store's lock until then.
+ * Parameters are put in order, as into struct bytes, and columns are taken in order, as from struct
+ * reader. The first failure is logged and remembered, and later calls do nothing, so that a caller
+ * checks only query_end(). A query holds the store's lock until then.
  */
 #ifndef TREFOIL_PARTIES_STORE_QUERY_H
 #define TREFOIL_PARTIES_STORE_QUERY_H
@@ -18,16 +18,16 @@ struct query {
     struct store *store;
     sqlite3_stmt *statement; /* NULL: it could not be prepared */
     sqlite3_stmt **kept;     /* where the store keeps it afterwards */
-    int next;                /* of parameters from 1 on; of a row's columns from 0 on */
+    int next;                /* parameter, from 1 on; or column of a row, from 0 on */
     enum err e;
 };
 
-/* Logs what SQLite says of its last failure, and is ERR_SYSTEM. */
+/* Logs SQLite's message about its last failure, and returns ERR_SYSTEM. */
 enum err query_failed(struct store *s, const char *what) MUST_CHECK;
 
 struct query query_of(struct store *s, const char *sql);
 enum err query_end(struct query *q) MUST_CHECK;
-/* Before the store is closed: frees what is kept of statements that have ended. */
+/* Before the store is closed: frees the statements that are kept. */
 void query_forget(struct store *s);
 
 /* The next parameter. Bytes are borrowed until the end. */
@@ -43,14 +43,14 @@ bool query_row(struct query *q);
 
 /* The next column of the row; 0 or nothing after a failure. */
 uint64_t query_u64(struct query *q);
-/* In place, until the next row or the end; NULL if it has no bytes. */
+/* Borrowed until the next row or the end; NULL if it has no bytes. */
 const void *query_blob(struct query *q, size_t *n);
 /* Appended to `out`. */
 void query_bytes(struct query *q, struct bytes *out);
-/* One that must have exactly n bytes; ERR_FORMAT, logged, else. */
+/* One that must have exactly n bytes; otherwise ERR_FORMAT, logged. */
 void query_copy(struct query *q, void *out, size_t n);
 
-/* Runs a statement that gives no rows, and ends it; `changed` (may be NULL): whether a row did. */
+/* Runs a statement without result rows, and ends it; `changed` (or NULL): if it changed any row. */
 enum err query_run(struct query *q, bool *changed) MUST_CHECK;
 
 #endif

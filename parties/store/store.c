@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /*
- * Each brings a database from version k to k + 1: add to the end, change nothing before it. The
+ * Each brings a database from version k to k + 1: append new ones, never change the others. The
  * version is SQLite's user_version; a new file begins at 0.
  */
 static const char *const migrations[] = {
@@ -27,10 +27,10 @@ static const char *const migrations[] = {
     "  tape BLOB NOT NULL, gauss_from INTEGER NOT NULL, gauss_count INTEGER NOT NULL,  gumbel_from "
     "INTEGER NOT NULL, gumbel_count INTEGER NOT NULL, ledger TEXT NOT NULL,  head BLOB NOT NULL) "
     "STRICT;",
-    /* looking for what is new must not read all uploads */
+    /* looking for new uploads must not read all of them */
     "CREATE INDEX unforwarded ON uploads(id) WHERE complete AND NOT forwarded;"
     "CREATE INDEX complete ON uploads(owner) WHERE complete;",
-    /* The ledger names rounds; a store whose entries do not is refused: budget is not forgotten. */
+    /* The ledger names rounds; a store with older entries is refused, so that no debit is lost. */
     "CREATE TABLE empty(debits_of_an_earlier_trefoil INTEGER"
     "  CHECK (debits_of_an_earlier_trefoil = 0)) STRICT;"
     "INSERT INTO empty SELECT COUNT(*) FROM ledger; DROP TABLE empty; DROP TABLE ledger;"
@@ -41,13 +41,13 @@ static const char *const migrations[] = {
     "NULL, gauss_count INTEGER NOT NULL,  gumbel_from INTEGER NOT NULL, gumbel_count INTEGER NOT "
     "NULL,  standing INTEGER NOT NULL, upload_ids BLOB NOT NULL, sealed BLOB, selected INTEGER,  "
     "opened BLOB, UNIQUE(run, sequence)) STRICT;",
-    /* vectors that come in parts, uploads that were withdrawn, and when */
+    /* vectors that come in parts; uploads that were withdrawn, and when */
     "ALTER TABLE uploads ADD COLUMN at INTEGER NOT NULL DEFAULT 0;"
     "CREATE TABLE parts(id BLOB NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL,"
     "  sealed BLOB NOT NULL, PRIMARY KEY(id, first)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE withdrawn(owner INTEGER PRIMARY KEY, digest BLOB NOT NULL,"
     "  at INTEGER NOT NULL) STRICT;",
-    /* a round's noise apart from its row, which changes at every step */
+    /* a round's noise is apart from its row, which changes at every step */
     "CREATE TABLE noise(run BLOB NOT NULL, sequence INTEGER NOT NULL, sealed BLOB NOT NULL,"
     "  PRIMARY KEY(run, sequence)) STRICT;"
     "INSERT INTO noise SELECT run, sequence, sealed FROM rounds WHERE sealed IS NOT NULL;"
@@ -58,10 +58,10 @@ static const char *const migrations[] = {
     /* how often a round was tried; and, while it is staged, the entry that would debit it */
     "ALTER TABLE rounds ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE rounds ADD COLUMN entry BLOB;"
-    /* whose a run is; of rounds of before nobody's */
+    /* whose a run is; earlier rounds are nobody's */
     "ALTER TABLE rounds ADD COLUMN analyst BLOB NOT NULL"
     "  DEFAULT x'0000000000000000000000000000000000000000000000000000000000000000';",
-    /* one row: checks that began, and those that others may have tried (store_guard.h) */
+    /* one row: checks that have begun, and those that others may have tried (store_guard.h) */
     "CREATE TABLE guard(begun INTEGER NOT NULL, tries INTEGER NOT NULL, failed INTEGER NOT NULL)"
     "  STRICT; INSERT INTO guard VALUES(0, 0, 0);",
     /* blocks of noise that were made before a run (store_ahead.h) */
@@ -69,12 +69,12 @@ static const char *const migrations[] = {
     "  PRIMARY KEY(kind, name)) STRICT;",
     /* whose key has which token's number */
     "CREATE TABLE seats(number INTEGER PRIMARY KEY, sign BLOB NOT NULL) STRICT;",
-    /* few uploads are not complete: to count those, and all, SQLite need not look at each */
+    /* few uploads are incomplete: SQLite can count those, and all, without looking at each */
     "DROP INDEX complete; CREATE INDEX incomplete ON uploads(owner) WHERE NOT complete;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 #define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */
-#define VERSION_OF_RUNS 7   /* the first with runs that this program goes on with */
+#define VERSION_OF_RUNS 7   /* the first whose runs this program can continue */
 
 size_t store_version(void)
 {
@@ -89,8 +89,8 @@ static const char *path_of(const struct store *s)
 }
 
 /*
- * A run that trefoil 0.1 began is finished with that, or the study ended: noise costs otherwise
- * now, and requests are written otherwise. A store that waits for one stays as it is.
+ * A run that trefoil 0.1 began must be finished with 0.1, or the study ended: the cost of noise and
+ * the form of requests have changed since. A store with such a run is left as it is.
  */
 static enum err check_finished(struct store *s, uint64_t version)
 {
@@ -110,7 +110,7 @@ static enum err check_finished(struct store *s, uint64_t version)
                     path_of(s), (unsigned)version, TREFOIL_VERSION, VERSION_OF_RUNS);
 }
 
-/* Within a batch: brings the database up to this program's version; refuses one of a later one. */
+/* Within a batch: brings the database up to this program's version; refuses a later version. */
 static enum err migrate(struct store *s)
 {
     uint64_t version = 0;
@@ -139,7 +139,7 @@ static enum err migrate(struct store *s)
                     path_of(s), (unsigned)version, TREFOIL_VERSION, VERSION);
 }
 
-/* One process a folder, since two would both debit. SQLite's own lock would keep backups out. */
+/* One process per folder, since two would both debit. SQLite's own lock would block backups. */
 static enum err lock_folder(struct store *s, const char *path)
 {
     s->lock_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -150,7 +150,7 @@ static enum err lock_folder(struct store *s, const char *path)
                                          : "");
 }
 
-/* Whoever may write here can take the files away and put others in their place. */
+/* Whoever may write here can replace the files. */
 static enum err check_folder(const struct store *s, const char *folder)
 {
     struct stat st;
@@ -160,11 +160,11 @@ static enum err check_folder(const struct store *s, const char *folder)
         return ERR_OK;
     return log_fail(s->log, ERR_SYSTEM,
                     "others on this machine may write to the server's folder %s (mode %03o): run "
-                    "chmod go-w '%s', and see that nobody has",
+                    "chmod go-w '%s', and make sure that nobody has",
                     folder, (unsigned)st.st_mode & 0777, folder);
 }
 
-/* Within a batch, so that a folder that is refused stays as the program before left it. */
+/* Within a batch, so that a folder that is refused stays as it was. */
 static enum err take(struct store *s, const struct identity *me)
 {
     TRY(migrate(s));
@@ -187,13 +187,13 @@ static enum err open_database(struct store *s, const char *folder, const struct 
     sqlite3_busy_timeout(s->db, 1000);
     TRY(store_execute(s, "PRAGMA journal_mode = WAL"));
     TRY(store_execute(s, "PRAGMA synchronous = FULL"));
-    /* what was withdrawn or replaced is overwritten */
+    /* withdrawn or replaced data are overwritten */
     TRY(store_execute(s, "PRAGMA secure_delete = ON"));
     TRY(store_batch(s));
     return store_end(s, take(s, me));
 }
 
-/* Recursive: a batch holds it over the calls that write. */
+/* Recursive: a batch holds it across the calls that write. */
 static bool lock_new(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t kind;

@@ -45,7 +45,7 @@ static enum err belongs(struct store *s, const char *key, const void *value, siz
         return ERR_OK;
     return log_fail(
         s->log, ERR_MISMATCH,
-        "the server's folder holds another %s; use a folder of its own for each study and server",
+        "the server's folder holds another %s; each study and server needs a folder of its own",
         key);
 }
 
@@ -55,7 +55,7 @@ static enum err set_terms(struct store *s)
 {
     const struct terms *t = &s->study->terms;
     struct bytes parts CLEAN(bytes_clear) = {0};
-    TRY(store_execute(s, "DELETE FROM ahead; DELETE FROM seats")); /* of other terms */
+    TRY(store_execute(s, "DELETE FROM ahead; DELETE FROM seats")); /* made under other terms */
     s->erased = true;
     TRY(store_set_note(s, terms_key, t->digest, sizeof t->digest));
     for (size_t i = 0; i < t->parts; i++) {
@@ -66,7 +66,7 @@ static enum err set_terms(struct store *s)
     return store_set_note(s, parts_key, parts.data, parts.size);
 }
 
-/* The words of the first part that differs; "" where the store does not know the parts. */
+/* The words for the first part that differs; "" if the store does not know the parts. */
 static enum err differing_part(struct store *s, const char **words)
 {
     const struct terms *t = &s->study->terms;
@@ -87,7 +87,7 @@ static enum err differing_part(struct store *s, const char **words)
     return ERR_OK;
 }
 
-/* Terms are frozen with the first upload: before that, a folder takes those of its study file. */
+/* Terms are frozen with the first upload: before that, a folder takes its study file's terms. */
 static enum err take_terms(struct store *s)
 {
     struct bytes known CLEAN(bytes_clear) = {0};
@@ -104,7 +104,7 @@ static enum err take_terms(struct store *s)
     return log_fail(
         s->log, ERR_MISMATCH,
         "the server's folder holds another study (its terms)%s%s; terms do not change once there "
-        "are data: use the study file that they came with, or another folder%s",
+        "are data: use the study file that they came under, or another folder%s",
         *words != '\0' ? ": they differ in " : "", words,
         strstr(words, "domain") == NULL
             ? ""
@@ -125,7 +125,7 @@ static enum err set_roster(struct store *s)
     return store_set_note(s, roster_key_name, b.data, b.size);
 }
 
-/* The roster with the number `before` is in use; whether the study's may follow it. */
+/* Whether the study's roster may follow the one in use, number `before`. */
 static enum err follows(struct store *s, uint32_t before, bool same)
 {
     uint32_t now = s->study->roster_version;
@@ -165,7 +165,7 @@ static enum err take_roster(struct store *s)
     }
     TRY(set_roster(s));
     if (now > before)
-        log_info(s->log, "roster %u takes the place of roster %u", now, before);
+        log_info(s->log, "roster %u replaces roster %u", now, before);
     return ERR_OK;
 }
 

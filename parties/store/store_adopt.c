@@ -10,7 +10,7 @@ static enum err may_follow(struct store *s, const char *text, const struct ledge
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,
                     "the debit that a neighbour passes on would change the budget, or give some of "
-                    "it back; it is refused, and that server should be looked at");
+                    "it back; it is refused; find out what is wrong at that server");
 }
 
 static enum err append_adopted(struct store *s, const struct store_round *round,
@@ -39,8 +39,8 @@ enum err store_adopt(struct store *store, const struct bytes *entry, const struc
                         "server restored from a backup?");
     if (store_read_entry(entry->data, entry->size, &round, text) != ERR_OK)
         return log_fail(store->log, ERR_FORMAT,
-                        "what a neighbour passes on as its last debit is none; that server should "
-                        "be looked at");
+                        "what a neighbour passes on as its last debit is not one; find out what is "
+                        "wrong at that server");
     TRY(may_follow(store, text, before));
     return append_adopted(store, &round, entry, &own);
 }

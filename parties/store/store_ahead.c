@@ -23,7 +23,7 @@ enum err store_ahead(struct store *store, struct ahead_blocks *blocks)
                     "the server's folder, which has none, and run trefoil recover");
 }
 
-/* What a block is sealed for. */
+/* What binds a sealed block: its associated data. */
 static enum err binding(const struct store *s, enum tape_kind kind, const uint8_t *name,
                         struct bytes *out)
 {
@@ -53,7 +53,7 @@ enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t
     return query_run(&q, NULL);
 }
 
-/* Within a batch, as all that deletes: its end empties the log. */
+/* Within a batch, like all deletions: its end empties the log. */
 static enum err delete_block(struct store *s, enum tape_kind kind, const uint8_t *name)
 {
     struct query q = query_of(s, "DELETE FROM ahead WHERE kind = ? AND name = ?");
@@ -89,8 +89,8 @@ enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_
         return e;
     return log_fail(store->log, e,
                     "a block of the noise that was made ahead does not unseal in this server's "
-                    "store, which was altered: the block was deleted, and other noise is made; "
-                    "find out who writes to the server's folder");
+                    "store, which was altered: the block was deleted, and new noise is made; find "
+                    "out who writes to the server's folder");
 }
 
 static bool is_among(const struct ahead_blocks *blocks, unsigned kind, const uint8_t *name)
@@ -101,7 +101,7 @@ static bool is_among(const struct ahead_blocks *blocks, unsigned kind, const uin
     return false;
 }
 
-/* Leaves those that are not kept. */
+/* Removes from `blocks` those that are kept. */
 static void leave_others(struct ahead_blocks *blocks, const struct ahead_blocks *keep)
 {
     for (unsigned k = 0; k < TAPE_KINDS; k++) {

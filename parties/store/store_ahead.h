@@ -2,11 +2,11 @@
  * parties/store/store_ahead.h - blocks of noise that the three servers made when they were idle
  * (parties/server/ahead.h).
  *
- * A block is so many samples of one kind, and is named after the session that made it. Its shares
- * are sealed, with its name, its kind and the study's terms as associated data. What a session
- * takes is deleted before it is used: on disk, overwritten, and not in the write-ahead log either.
- * So a block enters one session at most, at each server by itself. Each call is on disk when it
- * returns; in a batch stands store_ahead_put() alone.
+ * A block is a number of samples of one kind, named after the session that made it. Its shares are
+ * sealed, with its name, its kind and the study's terms as associated data. What a session takes is
+ * deleted before it is used: overwritten on disk, and gone from the write-ahead log too. So each
+ * server by itself ensures that a block enters at most one session. Each call is on disk when it
+ * returns; only store_ahead_put() may be called in a batch.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_AHEAD_H
 #define TREFOIL_PARTIES_STORE_STORE_AHEAD_H
@@ -33,7 +33,7 @@ enum err store_ahead_put(struct store *store, enum tape_kind kind, const uint8_t
  */
 enum err store_ahead_take(struct store *store, enum tape_kind kind, const uint8_t name[AHEAD_NAME],
                           struct bytes *noise) MUST_CHECK;
-/* Deletes all others than these; how many. */
+/* Deletes all blocks except these; `dropped`: how many. */
 enum err store_ahead_keep(struct store *store, const struct ahead_blocks *keep,
                           size_t *dropped) MUST_CHECK;
 

@@ -50,7 +50,7 @@ static void finalize(sqlite3_stmt **statement)
     *statement = NULL;
 }
 
-/* The one number that a query gives; ERR_FORMAT, not logged, if it gives none. */
+/* The one number from a query; ERR_FORMAT, not logged, if there is none. */
 static enum err ask(const struct side *s, const char *sql, uint64_t *v)
 {
     sqlite3_stmt *row CLEAN(finalize) = NULL;
@@ -61,7 +61,7 @@ static enum err ask(const struct side *s, const char *sql, uint64_t *v)
     return ERR_OK;
 }
 
-/* All pages in one step, within one read transaction of the source: its server goes on writing. */
+/* All pages in one step, in one read transaction of the source, whose server can go on writing. */
 static enum err copy(const struct side *from, const struct side *to)
 {
     sqlite3_backup *b = sqlite3_backup_init(to->db, "main", from->db, "main");
@@ -84,7 +84,7 @@ static enum err read_contents(const struct side *s, struct store_contents *conte
     return whole == 1 && logs == 1 ? ERR_OK : ERR_FORMAT;
 }
 
-/* Whether it is whole, a store with its audit log, and one that this program knows. */
+/* Whether it is intact, is a store with its audit log, and has a version this program knows. */
 static enum err check(const struct side *s, struct store_contents *contents)
 {
     uint64_t version = 0;
@@ -101,7 +101,7 @@ static enum err check(const struct side *s, struct store_contents *contents)
     return log_fail(s->log, e, "%s is damaged, or was not made by trefoil backup", s->path);
 }
 
-/* --- the audit log, beside the tables --------------------------------------------------------- */
+/* --- the audit log, next to the tables -------------------------------------------------------- */
 
 static enum err put_audit(const struct side *s, const char *path)
 {
@@ -112,7 +112,7 @@ static enum err put_audit(const struct side *s, const char *path)
         return ERR_OK;
     TRY(file_read(path, AUDIT_MAX, &audit, s->log));
     while (audit.size > 0 && audit.data[audit.size - 1] != '\n')
-        audit.size--; /* a line that is being written */
+        audit.size--; /* drop a line that is being written */
     if (sqlite3_prepare_v2(s->db, "INSERT INTO audit_log VALUES(?)", -1, &row, NULL) != SQLITE_OK ||
         sqlite3_bind_blob64(row, 1, audit.size > 0 ? audit.data : (const void *)"", audit.size,
                             SQLITE_STATIC) != SQLITE_OK ||
@@ -131,7 +131,7 @@ static enum err take_audit(const struct side *s, const char *path)
     if (result == SQLITE_ROW)
         TRY(file_write(path, 0600, sqlite3_column_blob(row, 0),
                        (size_t)sqlite3_column_bytes(row, 0), s->log));
-    else if (result != SQLITE_DONE) /* there may have been none */
+    else if (result != SQLITE_DONE) /* there may be none */
         return failed(s, "read");
     finalize(&row);
     return execute(s, "DROP TABLE audit_log");
@@ -139,7 +139,7 @@ static enum err take_audit(const struct side *s, const char *path)
 
 /* --- both ways -------------------------------------------------------------------------------- */
 
-/* Takes the place of `path` only if there is nothing: a link, unlike a rename, replaces nothing. */
+/* Puts it at `path` only if nothing is there: a link, unlike a rename, never replaces a file. */
 static enum err place(const char *made, const char *path, struct log *log)
 {
     int fd = open(made, O_RDONLY | O_CLOEXEC);
@@ -163,7 +163,7 @@ static enum err refuse_if_there(const char *path, struct log *log)
                     "%s is there already, and is not replaced: choose another name", path);
 }
 
-/* SQLite would say that it is unable, and not why. */
+/* SQLite would only say that it cannot open the file, not why. */
 static enum err refuse_if_not_there(const char *path, const char *what, struct log *log)
 {
     if (access(path, R_OK) == 0)
@@ -171,7 +171,7 @@ static enum err refuse_if_not_there(const char *path, const char *what, struct l
     return log_fail(log, ERR_SYSTEM, "cannot open %s: %s; name %s", path, strerror(errno), what);
 }
 
-/* What was made ahead is used once, whatever is restored: a backup has none of it. */
+/* A backup has no noise that was made ahead, so that a restore cannot use any of it twice. */
 static enum err drop_ahead(const struct side *s)
 {
     uint64_t any = 0;
@@ -182,7 +182,7 @@ static enum err drop_ahead(const struct side *s)
                     : execute(s, "DELETE FROM ahead");
 }
 
-/* Made whole under another name before it takes its place. */
+/* Makes the whole file under another name, before place(). */
 static enum err make_backup(const char *from_path, const char *made, const char *audit,
                             struct store_contents *contents, struct log *log)
 {
@@ -207,7 +207,7 @@ enum err store_backup(const char *folder, const char *file, struct store_content
     TRY(file_path(made, log, "%s.partial", file));
     TRY(refuse_if_not_there(from_path, "a folder of trefoil serve", log));
     TRY(refuse_if_there(file, log));
-    unlink(made); /* of one that was cut */
+    unlink(made); /* left by a backup that was cut */
     e = make_backup(from_path, made, audit, contents, log);
     if (e == ERR_OK)
         e = place(made, file, log);
@@ -244,7 +244,7 @@ enum err store_restore(const char *file, const char *folder, struct store_conten
     if (e == ERR_OK)
         e = place(made, to_path, log);
     if (e != ERR_OK)
-        unlink(audit); /* or the next try would be refused */
+        unlink(audit); /* otherwise the next try would be refused */
     unlink(made);
     return e;
 }

@@ -1,8 +1,8 @@
 /*
  * parties/store/store_backup.h - a server's folder as one file, and back.
  *
- * The file is an SQLite database as in the folder, whole at one moment, with the audit log in it;
- * what is sealed there stays sealed. Backing up does not stop a running server.
+ * The file is an SQLite database like the one in the folder, as it was at one moment, with the
+ * audit log in it; what is sealed stays sealed. A running server need not stop for a backup.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_BACKUP_H
 #define TREFOIL_PARTIES_STORE_STORE_BACKUP_H
@@ -16,10 +16,10 @@ struct store_contents {
     uint64_t uploads, debits;
 };
 
-/* Neither replaces anything: ERR_SYSTEM, logged, if `file`, or the folder's store, is there. */
+/* Neither call replaces anything: ERR_SYSTEM, logged, if `file`, or the folder's store, exists. */
 enum err store_backup(const char *folder, const char *file, struct store_contents *contents,
                       struct log *log) MUST_CHECK;
-/* ERR_FORMAT, logged, for a file that is damaged or no backup; ERR_MISMATCH if it is too new. */
+/* ERR_FORMAT, logged, if the file is damaged or not a backup; ERR_MISMATCH if it is too new. */
 enum err store_restore(const char *file, const char *folder, struct store_contents *contents,
                        struct log *log) MUST_CHECK;
 

@@ -30,7 +30,7 @@ enum err store_guard_lift(struct store *store)
 enum err store_guard(struct store *store, struct store_guard *guard)
 {
     struct query q = query_of(store, "SELECT begun, tries, failed FROM guard");
-    *guard = (struct store_guard){.failed = true}; /* an empty table is no permission */
+    *guard = (struct store_guard){.failed = true}; /* an empty table permits nothing */
     if (query_row(&q)) {
         guard->begun = query_u64(&q);
         guard->tries = query_u64(&q);

@@ -1,10 +1,10 @@
 /*
  * parties/store/store_guard.h - how often a server has let others try a check (mpc/check.h).
  *
- * Whoever has seen the coin of a check may hang up, and try again in another session. So a check
- * that has begun and not ended is a try; after STORE_GUARD_TRIES of them, or one check that failed,
- * none begins any more until the server's operator lifts the guard. Each call but the last is one
- * transaction, on disk when it returns.
+ * A server that has seen the coin of a check may hang up and try again in another session. So a
+ * check that has begun but not ended is a try. After STORE_GUARD_TRIES of them, or one failed
+ * check, none begins any more until the server's operator lifts the guard. Each call except the
+ * last is one transaction, on disk when it returns.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_GUARD_H
 #define TREFOIL_PARTIES_STORE_STORE_GUARD_H
@@ -14,8 +14,8 @@
 #define STORE_GUARD_TRIES 256
 
 struct store_guard {
-    uint64_t begun, tries; /* checks, ever; of these not ended, since the guard was lifted */
-    bool failed;           /* one, since then */
+    uint64_t begun, tries; /* all checks ever; those not ended since the guard was lifted */
+    bool failed;           /* whether one has failed since then */
 };
 
 /* ERR_REFUSED, not logged, if none may begin. */

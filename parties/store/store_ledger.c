@@ -19,7 +19,7 @@ enum err store_write_entry(const struct store_round *round, const char *ledger, 
         bytes_put_u64(out, round->range.count[k]);
     }
     bytes_put_string(out, ledger);
-    if (!sodium_is_zero(round->analyst, sizeof round->analyst)) /* else as it was written then */
+    if (!sodium_is_zero(round->analyst, sizeof round->analyst)) /* otherwise as written then */
         bytes_put(out, round->analyst, sizeof round->analyst);
     return bytes_ok(out);
 }
@@ -73,7 +73,7 @@ enum err store_append_entry(struct store *s, const struct bytes *entry, struct s
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Walks the whole chain; each entry has to follow from the one before. */
+/* Walks the whole chain; each entry must follow from the one before. */
 enum err store_check_ledger(struct store *s)
 {
     struct query q = query_of(s, "SELECT number, entry, head FROM ledger ORDER BY number");
@@ -110,7 +110,7 @@ static enum err read_debit(struct store *s, uint64_t number, const struct bytes 
                     (unsigned long long)number);
 }
 
-/* What was spent up to a debit, and what is left after it; whether that was a selection. */
+/* What was spent up to and with a debit, and what is left; whether the debit was a selection. */
 struct spent {
     double spent, left;
     bool selection;

@@ -2,7 +2,7 @@
 
 /* Noise has its own table: a round's row changes at each step, and SQLite writes rows whole. */
 
-/* What shares of noise are sealed for: an entry of the ledger with this in place of the budget. */
+/* What binds sealed shares of noise: the round's ledger entry, with this instead of the budget. */
 static const char purpose[] = "trefoil-noise";
 
 enum err store_put_noise(struct store *s, const struct store_round *round,

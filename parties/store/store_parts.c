@@ -1,4 +1,4 @@
-/* Long vectors come to servers 1 and 2 in parts, which are kept, and joined when the last comes. */
+/* Long vectors reach servers 1 and 2 in parts, which are stored and joined when the last comes. */
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 
@@ -60,7 +60,7 @@ static unsigned vector_slot(const struct store *s)
     return (5 - s->index) % 3;
 }
 
-/* All is here, in parts or in u->vector: it is the upload's, if it fits the commitment. */
+/* All is here, in parts or in u->vector: the upload takes it if it matches the commitment. */
 static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held, bool *complete)
 {
     enum err e = u->vector.size == 0 ? join_parts(s, u->id, &u->vector) : ERR_OK;
@@ -84,11 +84,11 @@ static enum err complete_parts(struct store *s, struct upload *u, uint64_t *held
     return e;
 }
 
-/* Bytes of a vector that have come. */
+/* Bytes of a vector that have arrived. */
 struct piece {
     const uint8_t *id;
-    uint32_t owner; /* who says so, or ANYBODY */
-    uint64_t whole; /* bytes of the vector; 0: not said */
+    uint32_t owner; /* whose vector the sender says it is, or ANYBODY */
+    uint64_t whole; /* bytes of the vector; 0: not given */
     uint64_t first;
     const void *p;
     size_t n;
@@ -96,7 +96,7 @@ struct piece {
 
 #define ANYBODY UINT32_MAX
 
-/* `u` is the upload as it is here, without its vector. */
+/* `u` is the stored upload, without its vector. */
 static enum err put_part(struct store *s, struct upload *u, const struct piece *part,
                          uint64_t *held, bool *complete)
 {
@@ -137,7 +137,7 @@ static enum err put(struct store *store, const struct piece *part, uint64_t *hel
     *complete = false;
     TRY(store_savepoint(store));
     e = put_part_of(store, part, held, complete);
-    kept = store_savepoint_end(store, e == ERR_DATA ? ERR_OK : e); /* its parts stay dropped */
+    kept = store_savepoint_end(store, e == ERR_DATA ? ERR_OK : e); /* the parts stay dropped */
     return kept != ERR_OK ? kept : e;
 }
 

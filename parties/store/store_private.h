@@ -1,8 +1,9 @@
 /*
- * parties/store/store_private.h - the open store, shared by store.c and the files of what is in it.
+ * parties/store/store_private.h - the open store, shared by store.c and the files that implement
+ * its parts.
  *
- * The lock is recursive. A query, a batch and a savepoint hold it from their beginning to their
- * end, so nothing else takes it but what reads the other members.
+ * The lock is recursive. A query, a batch and a savepoint hold it from beginning to end, so other
+ * code takes it only to use the other members.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
 #define TREFOIL_PARTIES_STORE_STORE_PRIVATE_H
@@ -17,7 +18,7 @@
 struct store_tally {
     uint64_t whole, part;
     bool known;
-    int changes; /* SQLite's, when they were counted */
+    int changes; /* SQLite's number of changes when they were counted */
     int64_t again_ms;
 };
 
@@ -25,58 +26,58 @@ struct store_tally {
 
 struct store {
     sqlite3 *db;
-    sqlite3_stmt *kept[STORE_KEPT]; /* statements that are not in use, by a hash of their text */
+    sqlite3_stmt *kept[STORE_KEPT]; /* statements not in use, by a hash of their text */
     pthread_mutex_t lock;
-    int lock_file;             /* held as long as the store is open */
+    int lock_file;             /* locked as long as the store is open */
     const struct study *study; /* borrowed */
     unsigned index;
     bool in_use;                 /* a session counts the uploads */
-    bool erased;                 /* an upload was deleted, and the log not emptied since */
+    bool erased;                 /* secrets were deleted, and the log was not emptied since */
     uint8_t *key;                /* secret memory */
-    struct store_tally tally[2]; /* of all owners; of those that the study does not list */
+    struct store_tally tally[2]; /* for all owners; for those that the study does not list */
     struct log *log;
 };
 
 /*
- * Within a batch: whether the folder belongs to study and server, once it does to any; takes note
- * of the roster. ERR_MISMATCH, logged, for other terms, an older roster, or another of the same
- * number; ERR_AUTH for a later one that is not signed (store_about.c).
+ * Within a batch: checks that the folder belongs to this study and server, if it belongs to any
+ * yet; notes the roster. ERR_MISMATCH, logged, for other terms, an older roster, or another one
+ * with the same number; ERR_AUTH for a later one that is not signed (store_about.c).
  */
 enum err store_belongs(struct store *s, const struct identity *me) MUST_CHECK;
 
-/* A note of the folder, by key: appended to `value`, nothing if there is none; and setting it. */
+/* Gets a note of the folder by its key, appended to `value`, or nothing if none; and sets it. */
 enum err store_note(struct store *s, const char *key, struct bytes *value) MUST_CHECK;
 enum err store_set_note(struct store *s, const char *key, const void *value, size_t n) MUST_CHECK;
 
-/* Whether the study was ended here (store_purge.c). */
+/* Whether the study has been ended here (store_purge.c). */
 enum err store_is_purged(struct store *s, bool *is) MUST_CHECK;
 
-/* SQL without parameters and rows. */
+/* Runs SQL without parameters or rows. */
 enum err store_execute(struct store *s, const char *sql) MUST_CHECK;
-/* The one number that a query without parameters gives; 0 for NULL, and as it was without a row. */
+/* The one number from a query without parameters; 0 for NULL, unchanged if there is no row. */
 enum err store_number(struct store *s, const char *sql, uint64_t *number) MUST_CHECK;
 
 /*
- * Ends a batch, but does not empty the log: all that was written since store_batch() is on disk
- * when store_end(ERR_OK) returns, or none of it. It takes how the writing went, and returns that,
+ * Ends a batch without emptying the log: when store_end(ERR_OK) returns, all that was written since
+ * store_batch() is on disk, or none of it. `e` says how the writing went; store_end() returns it,
  * or its own failure.
  */
 enum err store_end(struct store *s, enum err e) MUST_CHECK;
 
-/* Deleted pages are overwritten, but not in the write-ahead log. Empties it; in no transaction. */
+/* Deleted pages are overwritten, but not in the write-ahead log. Empties it; not in a batch. */
 enum err store_empty_log(struct store *s) MUST_CHECK;
 
 /*
- * The same with or without a transaction around it: what is written between the two stays or goes
- * together. A failure undoes that alone, unless SQLite has undone everything.
+ * Like a batch, inside a transaction or not: what is written between the two stays or goes
+ * together. A failure undoes only that, unless SQLite has undone everything.
  */
 enum err store_savepoint(struct store *s) MUST_CHECK;
 enum err store_savepoint_end(struct store *s, enum err e) MUST_CHECK;
 
 /*
- * Secrets at rest: 24 bytes of nonce and the plain text under XChaCha20-Poly1305 with the server's
- * own key. `binding` is what the text belongs to, and must be the same to unseal it: ERR_AUTH else.
- * Of an upload and its parts it is the id and a number of n bytes.
+ * Secrets at rest: 24 bytes of nonce, then the plain text under XChaCha20-Poly1305 with the
+ * server's own key. `binding` says what the text belongs to, and must be the same to unseal it:
+ * otherwise ERR_AUTH. For an upload and its parts it is the id and a number of n bytes.
  */
 struct store_binding {
     uint8_t bytes[UPLOAD_ID_SIZE + 8];
@@ -93,15 +94,15 @@ enum err store_unseal(struct store *s, const void *binding, size_t binding_size,
 /* The upload with an id, if there is one. */
 enum err store_find_upload(struct store *s, const uint8_t id[UPLOAD_ID_SIZE], struct upload *u,
                            bool *found) MUST_CHECK;
-/* What a query for (owner, id, digest) gives; the caller frees `names`, also after a failure. */
+/* The result of a query for (owner, id, digest); the caller frees `names`, also after a failure. */
 enum err store_list(struct store *s, const char *sql, struct upload_name **names,
                     size_t *count) MUST_CHECK;
-/* Replaces what stands there under its id. */
+/* Replaces whatever has the same id. */
 enum err store_write_upload(struct store *s, const struct upload *u) MUST_CHECK;
 
 /* --- the ledger's entries --------------------------------------------------------------------- */
 
-#define STORE_LEDGER_TEXT 4096 /* that a ledger may have */
+#define STORE_LEDGER_TEXT 4096 /* the most that a ledger's text may take */
 
 /* A link of the ledger's chain as bytes, and back. */
 enum err store_write_entry(const struct store_round *round, const char *ledger,
@@ -110,12 +111,12 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
                           char text[STORE_LEDGER_TEXT]) MUST_CHECK;
 /* A round's run and sequence, as the next two parameters. */
 void store_put_name(struct query *q, const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence);
-/* Within a transaction: adds it to the chain, and moves `head` on. */
+/* Within a transaction: adds an entry to the chain, and moves `head` on. */
 enum err store_append_entry(struct store *s, const struct bytes *entry,
                             struct store_head *head) MUST_CHECK;
 /*
- * Whether no run can go on: nothing was debited, or a selection was debited last and leaves less
- * than half of what it took.
+ * Whether no run can go on: nothing was debited, or the last debit was a selection and left less
+ * than half of what it cost.
  */
 enum err store_run_is_over(struct store *s, bool *over) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
@@ -123,14 +124,14 @@ enum err store_check_ledger(struct store *s) MUST_CHECK;
 
 /* --- rounds and their noise ------------------------------------------------------------------- */
 
-/* Within a transaction: the noise of a round, sealed. */
+/* Within a transaction: stores a round's noise, sealed. */
 enum err store_put_noise(struct store *s, const struct store_round *round,
                          const struct bytes *noise) MUST_CHECK;
-/* Deletes that of the run's earlier rounds. If it `wiped` any, the log has to be emptied. */
+/* Deletes the noise of a run's rounds before `before`. If it `wiped` any, empty the log next. */
 enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
                           bool *wiped) MUST_CHECK;
 
-/* Within a transaction: a round that a neighbour has bound as debit `number` (store_rounds.c). */
+/* Within a transaction: adds a round that a neighbour bound as debit `number` (store_rounds.c). */
 enum err store_adopt_round(struct store *s, const struct store_round *round,
                            uint64_t number) MUST_CHECK;
 

@@ -8,13 +8,13 @@ static const char purged[] = "purged"; /* the note that holds the statement */
 
 enum err store_due(struct store *store, int64_t *due)
 {
-    uint64_t last = 0; /* NULL, where there are none, is 0 too */
+    uint64_t last = 0; /* if there are none, the NULL is read as 0 */
     enum err e = store_number(store, "SELECT MAX(at) FROM uploads", &last);
     *due = last == 0 ? 0 : study_purge_due(store->study, (int64_t)last);
     return e;
 }
 
-/* Not before the time that the study promises to keep them. */
+/* Not before the study's retain_days are over. */
 static enum err is_due(struct store *s, int64_t now)
 {
     int64_t due;
@@ -27,7 +27,7 @@ static enum err is_due(struct store *s, int64_t now)
                     s->study->retain_days, date_text(due).text);
 }
 
-/* Freed pages are overwritten (secure_delete); then the log is emptied and the space given back. */
+/* Freed pages are overwritten (secure_delete); then the log is emptied and the space freed. */
 static enum err delete_all(struct store *s, const struct bytes *statement)
 {
     enum err e;

@@ -1,15 +1,15 @@
 /*
- * Rounds, each a row. What holds of them:
+ * Rounds, each a row. Their invariants:
  *
- *  1. A round has a number if and only if the ledger has the debit of that number. Both are written
- *     in one transaction (store_bind(), store_adopt_round()).
- *  2. A round's standing changes in advance() alone, and forward: from STAGED to BOUND, INDEX (if
- *     something is selected) and OPENED. A round that begins as LOST goes on as a bound one does,
- *     with what neighbours tell. The statement names the standings that it may change from.
+ *  1. A round has a number if and only if the ledger has the debit with that number. Both are
+ *     written in one transaction (store_bind(), store_adopt_round()).
+ *  2. A round's standing changes only in advance(), and only forward: from STAGED to BOUND, INDEX
+ *     (if something is selected) and OPENED. A round that begins as LOST continues like a bound
+ *     one, with what neighbours report. The SQL names the standings that it may change from.
  *  3. At most one round is staged. Staging another, or adopting a debit, drops it and its noise.
  *  4. No sample of a tape belongs to two rounds that have a number.
  *  5. What was opened never changes: the same again is fine, anything else is ERR_MISMATCH.
- *  6. Noise is kept of the staged round, and of the last bound one of each run. Binding the next
+ *  6. Noise is kept for the staged round, and for the last bound one of each run. Binding the next
  *     wipes it, and so does the run's end; then the log is emptied.
  *  7. An attempt is on disk before this server's first part of an opening.
  */
@@ -27,7 +27,7 @@
     " analyst"
 #define FOUND COLUMNS ", standing, selected, attempts"
 
-/* As COLUMNS. */
+/* In the order of COLUMNS. */
 static void put_round(struct query *q, const struct store_round *round)
 {
     store_put_name(q, round->run, round->sequence);
@@ -64,7 +64,7 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
            memcmp(a->analyst, b->analyst, sizeof a->analyst) == 0;
 }
 
-/* The round of a query over FOUND, if there is one; ends the query. */
+/* The round that a query for FOUND returns, if any; ends the query. */
 static enum err take_found(struct query *q, struct store_found *found)
 {
     *found = (struct store_found){0};
@@ -127,13 +127,13 @@ enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
 
 /* A change of a round's standing. */
 struct step {
-    enum standing from, until, to; /* from one of the first two or of those between them */
+    enum standing from, until, to; /* to `to`, from any standing between the first two */
     /* what else changes: NULL leaves it as it is */
     const uint64_t *number, *selected;
     const struct bytes *opened;
 };
 
-/* `advanced`: the round stood where this may change it from; else nothing has changed. */
+/* `advanced`: whether the round had a standing that this may change; if not, nothing changed. */
 static enum err advance(struct store *s, const struct store_round *round, const struct step *step,
                         bool *advanced)
 {
@@ -153,7 +153,7 @@ static enum err advance(struct store *s, const struct store_round *round, const 
 
 /* --- staging ---------------------------------------------------------------------------------- */
 
-/* Whether no bound round has a part of these samples. */
+/* Whether no bound round has any of these samples. */
 static enum err range_is_free(struct store *s, const struct range_place *r)
 {
     struct query q = query_of(s, "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
@@ -183,7 +183,7 @@ static enum err may_stage(struct store *s, const struct store_round *round)
     return range_is_free(s, &round->range);
 }
 
-/* A staged round has its entry, and no number; one that was lost the number of its debit. */
+/* A staged round has its entry and no number; a lost one has the number of its debit. */
 static enum err insert(struct store *s, const struct store_round *round, enum standing standing,
                        const uint64_t *number, const struct bytes *entry,
                        const struct bytes *upload_ids)
@@ -209,7 +209,7 @@ static enum err drop_staged(struct store *s, bool *dropped)
     return query_run(&q, dropped);
 }
 
-/* Whether the last list of the run is that of this round's uploads: then it is not put again. */
+/* Whether the run's last list already names this round's uploads: then it is not stored again. */
 static enum err has_list(struct store *s, const struct store_round *round, bool *has)
 {
     struct query q = query_of(s, "SELECT uploads FROM rounds WHERE run = ? AND number IS NOT NULL"
@@ -270,7 +270,7 @@ enum err store_unstage(struct store *store)
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
-/* The round gets its debit's number; ERR_LOST if it is not what is staged. */
+/* Gives the round its debit's number; ERR_LOST if it is not the staged one. */
 static enum err number_staged(struct store *s, const struct store_round *round, uint64_t number)
 {
     const struct step step = {STANDING_STAGED, STANDING_STAGED, STANDING_BOUND, .number = &number};

@@ -12,7 +12,7 @@ enum err store_execute(struct store *s, const char *sql)
     return e;
 }
 
-/* The same of one statement, which is kept. */
+/* The same for one statement, which is kept. */
 static enum err execute_one(struct store *s, const char *sql)
 {
     struct query q = query_of(s, sql);
@@ -29,7 +29,7 @@ enum err store_number(struct store *s, const char *sql, uint64_t *number)
     return query_end(&q);
 }
 
-/* Begins what ends with the lock given back; so does a failure. */
+/* Takes the lock and begins; the end, or a failure here, releases it. */
 static enum err begin(struct store *s, const char *sql)
 {
     enum err e;
@@ -60,7 +60,7 @@ enum err store_end(struct store *s, enum err e)
 
 enum err store_batch_end(struct store *s, enum err e)
 {
-    pthread_mutex_lock(&s->lock); /* for longer than the batch */
+    pthread_mutex_lock(&s->lock); /* until after the batch */
     e = store_end(s, e);
     if (e == ERR_OK && s->erased) {
         s->erased = false;
@@ -84,7 +84,7 @@ enum err store_savepoint_end(struct store *s, enum err e)
 {
     if (e == ERR_OK)
         e = execute_one(s, "RELEASE one");
-    else /* without a log: where all was rolled back already there is no such savepoint any more */
+    else /* not logged: if all was rolled back already, the savepoint no longer exists */
         sqlite3_exec(s->db, "ROLLBACK TO one; RELEASE one", NULL, NULL, NULL);
     if (e != ERR_OK)
         memset(s->tally, 0, sizeof s->tally);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Uploads are counted again only after a millisecond for so many: else all time went into that. */
+/* A new count of n uploads waits n / COUNT_PER_MS milliseconds, or counting would take all time. */
 #define COUNT_PER_MS 5000
 
 static enum err seal(struct store *s, const struct upload *u, struct bytes *out)
@@ -32,7 +32,7 @@ static enum err read_plain(const struct store *s, size_t owner, const struct byt
                        plain->data, plain->size);
 }
 
-/* The upload of a row whose columns are id, owner, sealed; only its id, if it does not unseal. */
+/* The upload in a row with the columns id, owner, sealed; only its id, if it does not unseal. */
 static enum err unseal(struct store *s, struct query *row, struct upload *u)
 {
     struct bytes plain CLEAN(bytes_clear) = {0};
@@ -59,7 +59,7 @@ static enum err unseal(struct store *s, struct query *row, struct upload *u)
     return e;
 }
 
-/* The upload of a query for one with an id, if there is one. */
+/* The upload that a query with an id returns, if any. */
 static enum err find(struct store *s, const char *sql, const uint8_t id[UPLOAD_ID_SIZE],
                      struct upload *u, bool *found)
 {
@@ -113,7 +113,7 @@ static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
     return query_run(&q, NULL);
 }
 
-/* Deletes what is here of an owner; the upload's parts go with it. */
+/* Deletes an owner's upload, with its parts. */
 static enum err delete_of(struct store *s, uint32_t owner)
 {
     s->erased = true;
@@ -122,7 +122,7 @@ static enum err delete_of(struct store *s, uint32_t owner)
     return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
 }
 
-/* Whether a look, which takes one sample, was all that any debit paid for. */
+/* Whether every debit paid only for a look, which takes one sample. */
 static enum err only_looked(struct store *s, uint64_t debits, bool *only)
 {
     uint64_t looks;
@@ -134,7 +134,7 @@ static enum err only_looked(struct store *s, uint64_t debits, bool *only)
     return ERR_OK;
 }
 
-/* ERR_MISUSE once uploads have been counted, but for looks, after which owners mend tables. */
+/* ERR_MISUSE once uploads have been counted, except for looks, after which owners fix tables. */
 static enum err changeable(struct store *s)
 {
     uint64_t debits;
@@ -214,7 +214,7 @@ static const char entries_sql[] =
     " UNION ALL SELECT owner, 3, digest, at, 0 FROM withdrawn"
     " WHERE owner >= ?1 AND owner <= ?2";
 
-/* entries[0] is of the owner `first`. */
+/* entries[0] is for the owner `first`. */
 static enum err read_entries(struct store *s, size_t first, size_t last,
                              struct upload_entry *entries)
 {
@@ -317,8 +317,8 @@ enum err store_forwarded(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], 
 }
 
 /*
- * Of owners from `first` on. All rows are counted by pages of an index, and what is taken off by
- * rows, of which there are few.
+ * For owners from `first` on. All rows are counted by pages of an index, and those to subtract row
+ * by row, as there are few.
  */
 static enum err count(struct store *s, uint64_t first, struct store_tally *t)
 {

@@ -13,7 +13,7 @@
 
 /* --- one question ----------------------------------------------------------------------------- */
 
-/* What part of each code a case takes in; all of a column of which it asks nothing. */
+/* Which part of a code a case takes in; all of it in a column that the case does not mention. */
 static double part_of(const struct question *q, const struct densities *even,
                       const struct one_case *c, uint16_t column, uint32_t code)
 {
@@ -33,7 +33,7 @@ static double part_of(const struct question *q, const struct densities *even,
     return share;
 }
 
-/* The sum over a column's codes of the parts of two cases, multiplied. */
+/* The sum over a column's codes of the products of two cases' parts. */
 static double both(const struct question *q, const struct densities *even, const struct one_case *x,
                    const struct one_case *y, uint16_t column)
 {
@@ -51,7 +51,7 @@ static double lines_of(const struct question *q)
     return lines;
 }
 
-/* The cells of a marginal that a question is of: the sum of their parts, and of the squares. */
+/* The cells of a marginal that a question takes in: the sum of their parts, and of the squares. */
 static void weigh(const struct question *q, const struct densities *even, const struct scope *s,
                   double *share, double *squares)
 {
@@ -89,7 +89,7 @@ static bool has_marginal(const struct study *s, const struct scope *columns)
     return columns->n == 0 || workload_find(s->workload, &c) != UINT32_MAX;
 }
 
-/* Of the number of all rows, as the marginals of one attribute say it. */
+/* The noise in the number of all rows, as estimated from the marginals of single attributes. */
 static double noise_of_all(const struct study *s, double sigma)
 {
     double weights = 0;
@@ -190,7 +190,7 @@ void expect_summary(FILE *out, const struct study *s, const struct expect *list,
     fprintf(out,
             "\nQuestions: %zu, of %s, for which the study has %zu marginal%s besides those of\n"
             "  one attribute; a run measures %s%u. If rows were spread evenly over the bins,\n"
-            "  noise alone would leave %zu answer%s within %g %% of the rows they are of.\n",
+            "  noise alone would leave %zu answer%s within %g %% of their number of rows.\n",
             count, name_of(s), marginals_of(s), marginals_of(s) == 1 ? "" : "s",
             s->annealed ? "at most " : "", s->rounds, count - apart - noisy,
             count - apart - noisy == 1 ? "" : "s", 100 * EXPECT_WELL);
@@ -215,8 +215,8 @@ void expect_table(FILE *out, const struct study *s, const struct expect *list, s
 {
     size_t apart = 0;
     fprintf(out,
-            "questions of %s, if rows are spread evenly over the bins: rows that an\n"
-            "answer (of a group) is of, and noise in their number where the marginal over\n"
+            "questions of %s, if rows are spread evenly over the bins: the rows behind an\n"
+            "answer (of one group), and the noise in their number where the marginal over\n"
             "its columns is measured once:\n"
             "       rows     noise     error  question\n",
             name_of(s));
@@ -233,6 +233,6 @@ void expect_table(FILE *out, const struct study *s, const struct expect *list, s
     if (apart > 0)
         fprintf(out,
                 "%zu more have no marginal of all their columns and rest on smaller ones: their\n"
-                "error cannot be told from the study\n",
+                "error does not follow from the study alone\n",
                 apart);
 }

@@ -13,8 +13,8 @@ uint32_t fine_values_most(double rows, double sigma)
 }
 
 /*
- * The most values of columns whose pairs, if measured, have an L1 error of noise of no more than
- * PAIR_NOISE; at least 2. docs/results.md has how near that was to the best on a real table.
+ * The most values that columns may have if noise is to give a measured pair an L1 error of no more
+ * than PAIR_NOISE; at least 2. docs/results.md shows how near that was to the best on a real table.
  */
 static uint32_t pair_values(double rows, double sigma)
 {
@@ -56,7 +56,7 @@ static void print_marginals(FILE *out, const struct study *s, const struct domai
     if (noisy > 0)
         fprintf(
             out,
-            "  %zu of %zu marginals of the workload have an error of 1 or more of noise alone;\n"
+            "  %zu of %zu marginals of the workload have an error of 1 or more from noise alone;\n"
             "    the finest, %s, has %" PRIu64 " cells for %.0f rows.\n"
             "    Pairs of columns of %" PRIu32 " bins each would have %.2g, and do better\n",
             noisy, w->cliques, clique_name(&w->clique[finest], s->domain).text,

@@ -18,7 +18,7 @@
 #define FILE_LIMIT 4096
 
 #define PREFIX_SIZE 9   /* of a public text */
-#define PUBLIC_SIZE 128 /* and 4 more where it expires */
+#define PUBLIC_SIZE 128 /* and 4 more if it expires */
 
 static const char *const text_prefix[2] = {"trefoil1-", "trefoil2-"};
 static const char *const curve_label[2] = {"trefoil-curve-1", "trefoil-curve-2"};
@@ -41,7 +41,7 @@ static struct statement curve_statement(const struct public_identity *who)
     return s;
 }
 
-/* X25519 ignores these bits. Fixed, they give a key one text, and any altered bit is noticed. */
+/* X25519 ignores these bits. Fixing them gives a key one text, so that any altered bit shows. */
 static void clamp(uint8_t secret[32])
 {
     secret[0] &= 0xf8;
@@ -70,7 +70,7 @@ static enum err derive(struct identity *id, const uint8_t seed[32], const uint8_
     return ERR_OK;
 }
 
-/* `old`: whose signing key it keeps, or NULL. */
+/* `old`: the identity whose signing key it keeps, or NULL. */
 static enum err make(struct identity **identity, const struct identity *old, uint32_t last_day,
                      struct log *log)
 {
@@ -161,7 +161,7 @@ enum err identity_load(struct identity **identity, const char *path, struct log 
     enum err e;
     *identity = NULL;
     TRY(check_file(path, &st, log));
-    if (st.st_size <= FILE_LIMIT) /* what is larger is none; it is left empty, and refused below */
+    if (st.st_size <= FILE_LIMIT) /* a larger one is not read, and refused below */
         TRY(file_read(path, FILE_LIMIT, &file, log));
     seeds = secret_new(SECRET_SIZE);
     id = secret_new(sizeof *id);
@@ -300,7 +300,7 @@ enum err public_identity_parse(struct public_identity *who, const char *text)
     memcpy(who->curve, raw + 32, 32);
     memcpy(who->signature, raw + 64, 64);
     who->last_day = expires ? (uint32_t)integer_get(raw + PUBLIC_SIZE, 4) : 0;
-    /* one text each: libsodium decodes some that it would not write, and a last day of 0 is none */
+    /* one text each: libsodium decodes some that it would not write, and a last day 0 is no day */
     public_identity_text(who, again);
     if (strcmp(text, again) != 0)
         return ERR_FORMAT;

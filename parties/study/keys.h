@@ -2,13 +2,13 @@
  * parties/study/keys.h - who somebody is: an Ed25519 key that signs a CURVE key.
  *
  * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
- * another kind (X25519), which the identity signs, perhaps until the end of some day (UTC). No
- * public identity is parsed whose signature fails; whether it has expired is checked where it is
- * used. An identity may take a new CURVE key (identity_renew()): what it is, seals and has uploaded
- * stays.
+ * another kind (X25519). The identity signs that key, for ever or until the end of some day (UTC).
+ * A public identity whose signature fails is never parsed; expiry is checked where the key is used.
+ * An identity may take a new CURVE key (identity_renew()): that changes neither who it is, nor what
+ * it has sealed and uploaded.
  *
- * docs/formats.md has the text of a public identity, of which there is one, and key files, whose
- * parts must belong together, so that a damaged one is noticed.
+ * docs/formats.md describes a public identity's text, which is unique, and key files, whose parts
+ * must belong together, so that damage is noticed.
  */
 #ifndef TREFOIL_PARTIES_STUDY_KEYS_H
 #define TREFOIL_PARTIES_STUDY_KEYS_H
@@ -26,32 +26,32 @@
 struct public_identity {
     uint8_t sign[32];      /* Ed25519 */
     uint8_t curve[32];     /* X25519, as ZeroMQ takes it */
-    uint32_t last_day;     /* on which curve is good (base/date.h); 0: it never expires */
+    uint32_t last_day;     /* the last that curve is good on (base/date.h); 0: it never expires */
     uint8_t signature[64]; /* by sign, over curve and last_day */
 };
 
-/* Lives in secret memory as a whole; only identity_new() and identity_load() make one. */
+/* All of it is in secret memory; only the functions below make one. */
 struct identity {
     struct public_identity public;
     uint8_t sign_secret[64]; /* as libsodium keeps it: seed || public key */
     uint8_t curve_secret[32];
 };
 
-/* A fresh one. Call secret_start() before. */
+/* A fresh one. Call secret_start() first. */
 enum err identity_new(struct identity **identity, struct log *log) MUST_CHECK;
 /* The same identity with a fresh CURVE key, good to the end of last_day (0: no end). */
 enum err identity_renew(struct identity **identity, const struct identity *old, uint32_t last_day,
                         struct log *log) MUST_CHECK;
 void identity_free(struct identity **identity);
 
-/* ERR_STUDY for a file that is no key, is damaged, or that group or others may read. */
+/* ERR_STUDY for a file that is not a key, is damaged, or can be read by group or others. */
 enum err identity_load(struct identity **identity, const char *path, struct log *log) MUST_CHECK;
 
 /* Writes the private key file. Refuses to replace a file (ERR_SYSTEM) unless `force`. */
 enum err identity_save(const struct identity *identity, const char *path, bool force,
                        struct log *log) MUST_CHECK;
 
-/* Ed25519 over label || message, the label length-prefixed: one label never passes for another. */
+/* Ed25519 over label || message, with the label's length first: no label passes for another. */
 enum err identity_sign(const struct identity *identity, const char *label, const void *message,
                        size_t n, uint8_t signature[64]) MUST_CHECK;
 /* ERR_AUTH, not logged: the caller knows what was signed. */
@@ -60,15 +60,14 @@ enum err public_identity_verify(const struct public_identity *who, const char *l
                                 const uint8_t signature[64]) MUST_CHECK;
 
 void public_identity_text(const struct public_identity *who, char text[KEYS_TEXT_SIZE]);
-/* ERR_FORMAT where it is not such a text, ERR_MISMATCH where it is of a later version, ERR_AUTH
- * where the signature fails. Not logged: the caller knows the place. keys_parse_hint() has the
- * words. */
+/* ERR_FORMAT if it is not such a text, ERR_MISMATCH if it has a later version, ERR_AUTH if the
+ * signature fails. Not logged: the caller knows the place. keys_parse_hint() has the words. */
 enum err public_identity_parse(struct public_identity *who, const char *text) MUST_CHECK;
 const char *keys_parse_hint(enum err e);
 
 /*
  * A signature as text: "trefoil-sig1-" and base64url. ERR_FORMAT for anything else, ERR_MISMATCH
- * for one of a later version.
+ * for a later version.
  */
 #define KEYS_SIGNATURE_SIZE 64
 #define KEYS_SIGNATURE_TEXT_SIZE 100 /* with the NUL */
@@ -79,8 +78,8 @@ enum err keys_signature_parse(uint8_t signature[KEYS_SIGNATURE_SIZE], const char
 bool public_identity_equal(const struct public_identity *a, const struct public_identity *b);
 bool public_identity_expired(const struct public_identity *who, uint32_t today);
 
-/* For people to compare over the telephone; of the signing key alone, so it survives a change of
- * the CURVE key. */
+/* For people to compare over the telephone. It depends on the signing key alone, so it survives a
+ * change of the CURVE key. */
 struct phrase public_identity_fingerprint(const struct public_identity *who);
 
 /*

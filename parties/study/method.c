@@ -51,7 +51,7 @@ enum err method_print(FILE *out, const struct study *s, double rows, double rho)
             study_method_word(s->method), study_method_word(m.better));
     fprintf(out,
             "  a table of two attributes has %.0f cells on average%s;\n"
-            "  with all of the budget one would have an error of %.2g of noise alone",
+            "  with all of the budget one would have an error of %.2g from noise alone",
             m.cells, m.merged ? ", of merged values" : "", m.error);
     if (m.error > METHOD_PAIR_ERROR)
         fputs(":\n"

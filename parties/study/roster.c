@@ -104,7 +104,7 @@ static enum err signed_text(const struct study *study, size_t server, const uint
     return bytes_ok(out);
 }
 
-/* Whether the new text is what this server has signed: the signature is over terms and roster. */
+/* Whether the new text is what this server signed: the signature is over terms and roster. */
 static bool is_signed(const char *path, const struct bytes *text, size_t server)
 {
     struct study *again = NULL;
@@ -140,7 +140,7 @@ enum err roster_sign_file(const char *path, const struct identity *server,
     text[0] = '\0';
     TRY(file_read(path, YAML_FILE_MAX, &file, log));
     TRY(study_parse(&study, path, file.data, file.size, log));
-    /* by the signing key alone: an amendment may be what brings in a new CURVE key */
+    /* by the signing key alone: the amendment itself may bring in a new CURVE key */
     while (index < STUDY_SERVERS &&
            memcmp(study->server[index].key.sign, server->public.sign, 32) != 0)
         index++;
@@ -173,7 +173,7 @@ static const char *role_name(enum role role)
     return "nobody";
 }
 
-/* Fills in name and key by role and index; false where there is nobody. */
+/* Fills in name and key from role and index; false if there is nobody. */
 static bool fill(const struct study *study, struct roster_person *p)
 {
     p->key = NULL;

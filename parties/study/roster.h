@@ -3,14 +3,14 @@
  *
  * The terms of a study never change; its roster may: keys, endpoints, deadlines, model, revoked
  * keys. Whoever keeps the study file makes the change, gives the roster the next number, and sends
- * the file around; each server's operator looks at it and signs. A signature is the server's
+ * the file around; each server's operator reviews it and signs. A signature is the server's
  * Ed25519 over
  *
  *   "trefoil-amendment-1", terms digest, number (u32), roster digest
  *
- * and stands in the file itself, under `signatures`, so that one file travels by mail. The first
- * roster needs none: it is agreed on with the terms. A server that has run with one roster takes
- * only a later one with three good signatures (parties/store/store.h).
+ * The study file itself holds the signatures, under `signatures`, so that only one file is mailed.
+ * The first roster needs none: it is agreed on with the terms. A server that has run with one
+ * roster takes only a later one with three good signatures (parties/store/store.h).
  */
 #ifndef TREFOIL_PARTIES_STUDY_ROSTER_H
 #define TREFOIL_PARTIES_STUDY_ROSTER_H
@@ -21,12 +21,12 @@ enum roster_signature { ROSTER_UNSIGNED, ROSTER_STALE, ROSTER_SIGNED };
 
 /* STALE: a signature that is not over this roster. */
 enum roster_signature roster_signature(const struct study *study, size_t server);
-/* ERR_AUTH, logged with the missing signers, for a later roster without three good signatures. */
+/* ERR_AUTH, logged with who has not signed, for a later roster without three good signatures. */
 enum err roster_check(const struct study *study, struct log *log) MUST_CHECK;
 
 /*
- * Adds a server's signature to the study file, beside others that are still good, and gives its
- * text. Nothing else in it changes: the result is read before it is written.
+ * Adds a server's signature to the study file, next to others that are still good, and returns its
+ * text. Nothing else in the file changes: the result is parsed before it is written.
  */
 enum err roster_sign_file(const char *path, const struct identity *server,
                           char text[KEYS_SIGNATURE_TEXT_SIZE], struct log *log) MUST_CHECK;
@@ -38,28 +38,28 @@ struct roster_person {
     const char *name;
     const struct public_identity *key;
 };
-/* The next of all: servers, owners, analysts; the first, where `person` is all zero or nobody. */
+/* Goes on to the next of servers, owners, analysts; to the first if `person` is zero or nobody. */
 bool roster_next(const struct study *study, struct roster_person *person);
-/* Whether this key, whole and exact, has the role. */
+/* Whether exactly this key, all of it, has the role. */
 bool roster_has(const struct study *study, enum role role, const struct public_identity *who);
 /*
- * Who has a key in a role. ERR_AUTH, logged with the reason, if nobody does, if the study lists
- * another CURVE key of this identity, or if the key is revoked, expired, or of another role.
+ * Who has this key in a role. ERR_AUTH, logged with the reason, if nobody does, if the study lists
+ * another CURVE key for this identity, or if the key is revoked, expired, or has another role.
  */
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
                      struct roster_person *person, struct log *log) MUST_CHECK;
-/* ERR_AUTH, logged, if the key at this place has expired; or that of any server. */
+/* ERR_AUTH, logged, if the key at this place has expired; or any server's key. */
 enum err roster_current(const struct study *study, enum role role, size_t index,
                         struct log *log) MUST_CHECK;
 enum err roster_servers_current(const struct study *study, struct log *log) MUST_CHECK;
 
-/* Warns of keys that expire within ROSTER_WARN_DAYS. */
+/* Warns about keys that expire within ROSTER_WARN_DAYS. */
 #define ROSTER_WARN_DAYS 14
 void roster_warn(const struct study *study, struct log *log);
 
 /* In words: its number, its signers, and keys that expire. */
 void roster_describe(FILE *out, const struct study *study);
-/* What it changes of an earlier one; ERR_MISMATCH, logged with the part, if the terms differ. */
+/* What it changes in an earlier one; ERR_MISMATCH, logged with the part, if the terms differ. */
 enum err roster_compare(FILE *out, const struct study *earlier, const struct study *study,
                         struct log *log) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* parties/study/roster.h: what an amendment changes. */
+/* What an amendment changes (parties/study/roster.h). */
 #include "parties/study/roster.h"
 
 #include "base/date.h"
@@ -37,7 +37,7 @@ static void compare_servers(FILE *out, const struct study *a, const struct study
     }
 }
 
-/* Of a batch once, by its first owner. */
+/* Once for each batch, at its first owner. */
 static void compare_rows(FILE *out, const struct study *a, const struct study *b)
 {
     for (size_t i = 0; i < b->owners; i++)
@@ -48,7 +48,7 @@ static void compare_rows(FILE *out, const struct study *a, const struct study *b
         }
 }
 
-/* Whose tokens are good. */
+/* Which tokens are good. */
 static void compare_open(FILE *out, const struct study *a, const struct study *b)
 {
     const struct study *const by[] = {b, a};
@@ -84,7 +84,7 @@ static void compare_analysts(FILE *out, const struct study *a, const struct stud
             fprintf(out, "  analyst %s: no longer\n", a->analyst[i].name);
 }
 
-/* The keys that one study revokes and another does not. */
+/* The keys that one study revokes but the other does not. */
 static void list_revoked(FILE *out, const char *words, const struct study *by,
                          const struct study *other)
 {

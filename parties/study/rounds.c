@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#define STAYS 0.25 /* of noise, in a model */
-#define STEP 1.05  /* numbers of rounds that are tried */
+#define STAYS 0.25 /* the share of noise that a model keeps */
+#define STEP 1.05  /* from one number of rounds that is tried to the next */
 
 static unsigned best(const struct rounds_noise *noise, double dependence, double reach)
 {

@@ -28,7 +28,7 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
     return study_read_unsigned(r, rows, "rows_per_person", 1, 10000, &s->rows_per_person);
 }
 
-/* What a copula is made with. */
+/* The parameters of a copula. */
 static enum err read_copula(struct reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
@@ -62,7 +62,7 @@ static enum err lacks(struct reading *r, const char *key)
                       key);
 }
 
-/* What a run makes, and the marginals that matter. A copula takes all pairs, whatever these are. */
+/* What a run makes, and the marginals that matter. A copula uses all pairs, whatever these are. */
 static enum err read_method(struct reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
@@ -109,7 +109,7 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
     return read_copula(r, copula);
 }
 
-/* What is one of a few words; the first of each is what holds where the key is not there. */
+/* Keys whose value is one of a few words; the first of each is the default. */
 static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
                            const yaml_node_t *security, const yaml_node_t *late_uploads)
 {
@@ -180,7 +180,7 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* All that are listed, unless it is said; of those that are not nobody knows how many will come. */
+/* By default all listed owners; nobody knows how many owners with tokens will come. */
 static enum err read_least(struct reading *r, const yaml_node_t *least, const yaml_node_t *open)
 {
     struct study *s = r->study;

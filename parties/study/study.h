@@ -1,14 +1,14 @@
 /*
- * parties/study/study.h - the one public file on which everybody of a study agrees.
+ * parties/study/study.h - the one public file that everybody in a study agrees on.
  *
  * docs/study.md has every key; parties/study/example.yaml, which `trefoil init` writes, shows most.
- * Names of people occur once, keys too: a key has one role. Unknown keys are errors. Every error
- * names path, line and column, and what to do.
+ * Each name of a participant occurs once, and so does each public key: it has one role. Unknown
+ * keys of the file are errors. Every error names path, line and column, and says what to do.
  *
- * Two digests over the parsed content (docs/formats.md): the terms, frozen once data are in, with a
- * digest for each part, so that a mismatch can be named; and the roster, which may be amended.
- * Comments, quotes, the order of a mapping's keys and defaults written out change neither. Any
- * value but a signature changes one, and a server's whole key both.
+ * There are two digests over the parsed content (docs/formats.md): the terms, frozen once data are
+ * in, with a digest for each part, so that a mismatch can be named; and the roster, which may be
+ * amended. Comments, quotes, the order of a mapping's keys and defaults written out change neither.
+ * Any value except a signature changes one, and a server's whole key changes both.
  */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
@@ -36,15 +36,15 @@
 #define STUDY_ANALYSTS_MAX 1000
 #define STUDY_LINKED_MAX 64 /* owners of a batch whose rows are linked */
 #define STUDY_REVOKED_MAX 10000
-#define STUDY_COLUMN_SIZE 128 /* of a column's name that says whose a row is */
+#define STUDY_COLUMN_SIZE 128 /* of the name of a column that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
-#define STUDY_COUNT_BITS_MAX 31 /* of l: counts of all owners together stay below 2^31 */
+#define STUDY_COUNT_BITS_MAX 31 /* the most for l: all owners' counts together are below 2^31 */
 
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
 enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
-/* As the file says it, and what is hashed. */
+/* The word in the file, which is also what is hashed. */
 const char *study_noise_word(enum study_noise noise);
 const char *study_score_word(enum aim_score score);
 
@@ -52,7 +52,7 @@ const char *study_score_word(enum aim_score score);
 enum study_method { STUDY_AIM, STUDY_COPULA };
 const char *study_method_word(enum study_method method);
 
-/* What is done about a server that departs from the protocol: nothing, or mpc/check.h. */
+/* What guards against a server that departs from the protocol: nothing, or mpc/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 const char *study_security_word(enum study_security security);
 
@@ -69,36 +69,36 @@ struct study_owner {
     char name[STUDY_NAME_SIZE];
     struct public_identity key;
     uint32_t min_rows, max_rows;
-    uint32_t pad_to; /* records that it uploads, as records: at least max_rows */
-    unsigned bits;   /* b: max_rows < 2^b; what this owner uploads for a cell, as counts */
+    uint32_t pad_to; /* how many records it uploads, if records: at least max_rows */
+    unsigned bits;   /* b: max_rows < 2^b; how many it uploads for each cell, if counts */
     enum study_form as;
-    bool records; /* bounded as an owner of records: by `as`, or because they are fewer bytes */
+    bool records; /* bounded as an owner of records: by `as`, or because they take fewer bytes */
     /* Its columns, ascending: all, unless it is one of a batch. */
     size_t columns;
     uint16_t *column;
-    size_t batch;  /* the first owner of the batch; itself where it shares its rows with nobody */
-    uint32_t rows; /* that each owner of the batch must have, as they agreed; 0: not said */
+    size_t batch;  /* the first owner of the batch; itself if it shares its rows with nobody */
+    uint32_t rows; /* which each owner of the batch must have, as they agreed; 0: not given */
 };
 
-/* Which columns say whose a row is, and what of their texts is not looked at. */
+/* Which columns say whose a row is, and which differences between their texts are ignored. */
 struct study_person {
     size_t columns; /* 0: rows have no keys */
     char column[PERSON_COLUMNS_MAX][STUDY_COLUMN_SIZE];
     struct unicode_form form;
 };
 
-/* How the owners of batches find each other's rows: by person (protocols/link.h), or position. */
+/* How the owners of a batch match their rows: by person (protocols/link.h), or by position. */
 struct study_link {
     bool on;
-    size_t keep;         /* the owner whose rows stay where others lack the person, or `owners` */
+    size_t keep;         /* the owner whose rows stay if others lack the person, or `owners` */
     unsigned min_linked; /* a run with fewer stops after a look; 0: there is no look */
-    double look;         /* the share of the budget that is set aside for looks (aim/look.h) */
+    double look;         /* the share of the budget set aside for looks (aim/look.h) */
 };
 
-/* Owners that the study does not list: parties/study/token.h admits them. */
+/* Owners that the study does not list: tokens admit them (parties/study/token.h). */
 struct study_open {
     size_t most;             /* 0: there are none */
-    struct study_owner each; /* what holds for each of them; it has no key */
+    struct study_owner each; /* holds for each of them; it has no key */
     struct public_identity issuer;
     size_t revoked_count;
     uint32_t *revoked; /* numbers of tokens, ascending */
@@ -114,26 +114,26 @@ struct study {
     struct domain *domain;
     size_t zeros; /* impossible combinations, by their columns */
     struct zeros *zero;
-    struct workload *workload; /* what is counted and may be measured; of a copula all pairs */
-    struct workload *asked;    /* what the file says matters: of a copula what eval compares */
+    struct workload *workload; /* what is counted and may be measured; for a copula all pairs */
+    struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
     unsigned rows_per_person;
     struct study_person person;
-    bool enforce_person; /* servers see to rows_per_person, over all owners */
+    bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
     enum study_noise noise;
     enum aim_score score;
     enum study_method method;
-    unsigned rounds; /* at most, where annealed; 0 of a copula */
+    unsigned rounds; /* the most, if annealed; 0 for a copula */
     bool annealed;
-    double copula_clip, copula_share; /* of a copula: aim/copula_run.h */
+    double copula_clip, copula_share; /* for a copula: aim/copula_run.h */
     enum study_security security;
     struct study_server server[STUDY_SERVERS];
     size_t owners;
     struct study_owner *owner;
     struct study_open open;
-    unsigned min_owners; /* whose rows must be there before a run begins */
+    unsigned min_owners; /* how many must have sent their rows before a run begins */
     bool late_join;      /* rows that come during a run count from its next round on */
     size_t analysts;
     struct study_analyst *analyst;
@@ -141,10 +141,10 @@ struct study {
     unsigned retain_days;
     int64_t uploads_until; /* seconds since 1970; 0: no deadline */
     unsigned max_mib, iterations, final_iterations;
-    size_t aparts; /* columns of which a run merges nothing, however few rows a value has */
+    size_t aparts; /* columns in which a run merges no values, however few rows they have */
     uint16_t *apart;
 
-    unsigned count_bits; /* l: the sum of 2^b - 1 over owners is below 2^l, and l the least such */
+    unsigned count_bits; /* l, the least with the sum of 2^b - 1 over owners below 2^l */
     struct terms terms;
     uint32_t roster_version; /* 1: as first agreed */
     uint8_t roster[32];
@@ -156,67 +156,69 @@ struct study {
     } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
 };
 
-/* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM where the file cannot be read. */
+/* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM if the file cannot be read. */
 enum err study_load(struct study **study, const char *path, struct log *log) MUST_CHECK;
-/* The same from memory; `path` is for messages, and files that the study names lie beside it. */
+/* The same from memory; `path` is for messages, and its folder has the files that a study names. */
 enum err study_parse(struct study **study, const char *path, const void *text, size_t n,
                      struct log *log) MUST_CHECK;
 void study_free(struct study **study);
 
 /*
- * Adds to the study's structural zeros those of a file that has the key `impossible`, as a study
- * has it. Of the study, domain and zeros alone must be there.
+ * Adds structural zeros to the study's own, from a file that has the key `impossible`, as in a
+ * study. Only the study's domain and zeros need to be there.
  */
 enum err study_add_impossible(struct study *study, const char *path, struct log *log) MUST_CHECK;
 
-/* Whether it can name somebody in a study: 1 to 31 of a-z 0-9 _ -. */
+/* Whether this can name somebody in a study: 1 to 31 of a-z 0-9 _ -. */
 bool study_good_name(const char *text);
 
-/* Whether the roster turns this key away, wherever else it stands. */
+/* Whether the roster revokes this key, wherever else the key is listed. */
 bool study_revoked(const struct study *study, const struct public_identity *who);
 
 /*
- * Owners are numbered: those that the study lists, and then those that tokens admit, by the token's
- * number, and are called token.17 and so on. What holds for one; whose batch it is; how many there
- * may be; whether a token is taken back.
+ * Owners are numbered: first those that the study lists, then those that tokens admit, in the order
+ * of the tokens' numbers. The latter are called token.17 and so on. These give what holds for an
+ * owner; the first owner of its batch; its name; how many owners there may be; whether a token is
+ * revoked.
  */
 const struct study_owner *study_owner(const struct study *study, size_t owner);
 size_t study_batch(const struct study *study, size_t owner);
 struct phrase study_owner_name(const struct study *study, size_t owner);
-/* The owner of that name; study_owners_most() if there is none. */
+/* The owner with that name; study_owners_most() if there is none. */
 size_t study_find_owner(const struct study *study, const char *name);
 size_t study_owners_most(const struct study *study);
 bool study_token_revoked(const struct study *study, uint32_t number);
 
 /*
- * has[i]: owner i's upload is there. Clears it where a batch is not whole, since its rows cannot be
+ * has[i]: owner i's upload is there. Clears it if the batch is not whole, since its rows cannot be
  * counted; returns how many are left.
  */
 size_t study_taking_part(const struct study *study, bool *has);
 /*
  * Whether an owner's columns are joined to others' by person; whether its records have keys; how
- * many rows can count of the batch of this first owner, whatever is sent, joined one way or the
- * other; and how many if its owners keep to max_rows.
+ * many rows of this first owner's batch can count, whatever is sent and however it is joined; and
+ * how many if its owners keep to max_rows.
  */
 bool study_linked(const struct study *study, size_t owner);
 bool study_sends_keys(const struct study *study, size_t owner);
 uint32_t study_batch_rows(const struct study *study, size_t first);
 uint32_t study_batch_most(const struct study *study, size_t first);
 /*
- * How this study makes keys of persons, of columns that are called as the study calls them, or, in
- * the same order, by the names of a list with commas. ERR_USAGE, logged, for another number of
- * names. The rule borrows from the study and from `names`, which is taken apart.
+ * How this study makes keys of persons, from columns with the study's names or, in the same order,
+ * with the names in a list separated by commas. ERR_USAGE, logged, if the number of names differs
+ * or one occurs twice. The rule borrows from the study and from `names`, which is split in place.
  */
 enum err study_person_rule(const struct study *study, char *names, struct person_rule *rule,
                            struct log *log) MUST_CHECK;
 
 /*
- * Whether the guarantee is for all rows of a person, declared or seen to; else for one row. Where
- * owners are linked one row of an owner decides about columns of others, so it is no unit.
+ * Whether the guarantee covers all rows of a person, declared or enforced; otherwise it covers one
+ * row. Where owners are linked, one row of an owner decides about columns of others, so a row
+ * cannot be the unit.
  */
 bool study_of_persons(const struct study *study);
 
-/* What a part of the terms is called in the study file, for messages. */
+/* The name of a part of the terms in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
 struct phrase study_fingerprint(const struct study *study);

@@ -12,7 +12,7 @@
 #define NUMBER_MAX 1e300
 #define SPIKES_MAX 100
 
-/* Edges in the making: two for each spike may come to those of the file. */
+/* Edges as they are built: each spike may add two to those in the file. */
 struct bins {
     double *edge;
     size_t edges;
@@ -54,7 +54,7 @@ static enum err read_edges(struct reading *r, const yaml_node_t *node, struct bi
 
 /*
  * Where the i-th of even bins begins. 100 * (11. / 20) is a little more than 55: an edge that 12
- * digits say is just that number. Others have the digits that terms of 0.1 had.
+ * digits can write becomes exactly that number. Others keep the digits that terms of 0.1 had.
  */
 static double even_edge(double min, double max, double i, double bins)
 {
@@ -67,7 +67,7 @@ static double even_edge(double min, double max, double i, double bins)
                                                              : min + (max - min) * (i / bins);
 }
 
-/* Bins of equal width; of whole numbers, of as equally many as can be, the last one up to max. */
+/* Bins of equal width; or of as equally many whole numbers as possible, the last one up to max. */
 static enum err even_edges(struct reading *r, const struct column *c, struct bins *b)
 {
     const double bins = (double)(b->edges - 1);
@@ -130,7 +130,7 @@ static bool doubled(const struct bins *b, size_t at)
            (at + 1 < b->edges && b->edge[at] == b->edge[at + 1]);
 }
 
-/* An edge that stands twice is a spike (aim/table/domain.h). */
+/* An edge that occurs twice is a spike (aim/table/domain.h). */
 static enum err add_spike(struct reading *r, const yaml_node_t *node, struct bins *b)
 {
     size_t at = 0;
@@ -162,7 +162,7 @@ static enum err read_spikes(struct reading *r, const yaml_node_t *node, struct b
     return ERR_OK;
 }
 
-/* Whether the bin that begins with an edge, which is no spike, holds no multiple of the step. */
+/* Whether the bin that begins at an edge, if not a spike, holds no multiple of the step. */
 static bool is_empty(const struct bins *b, size_t at)
 {
     double low = b->edge[at], high = b->edge[at + 1];
@@ -171,15 +171,15 @@ static bool is_empty(const struct bins *b, size_t at)
         return false;
     if (doubled(b, at)) /* the spike has it */
         low = nextafter(low, INFINITY);
-    if (at + 2 == b->edges) /* the last bin has its end */
+    if (at + 2 == b->edges) /* the last bin includes its end */
         high = nextafter(high, INFINITY);
     return step_above(&s, low) >= step_above(&s, high);
 }
 
 /*
- * A spike may leave a bin beside it without any multiple of the step: [0, 1) of whole numbers has
- * none but 0. Such a bin goes. Of two spikes side by side the first becomes an ordinary bin, of one
- * number.
+ * A spike may leave a bin next to it without any multiple of the step: [0, 1) holds no whole number
+ * except 0. Such a bin is dropped. If two spikes are side by side, the first becomes an ordinary
+ * bin, of one number.
  */
 static void drop_empty(struct bins *b)
 {

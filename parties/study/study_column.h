@@ -4,7 +4,7 @@
 
 #include "parties/study/study_parse.h"
 
-/* Its keys, as study_column_keys[] names them. */
+/* Its keys, named in study_column_keys[]. */
 enum {
     COLUMN_NAME,
     COLUMN_KIND,
@@ -34,30 +34,30 @@ enum {
     HAS_STEP = 1 << COLUMN_STEP,
     HAS_SPIKES = 1 << COLUMN_SPIKES,
     HAS_TAIL = 1 << COLUMN_TAIL,
-    HAS_INSIDE = HAS_STEP | HAS_SPIKES | HAS_TAIL /* what is said of the numbers inside bins */
+    HAS_INSIDE = HAS_STEP | HAS_SPIKES | HAS_TAIL /* what describes the numbers inside bins */
 };
 
 #define COLUMN_MISSING_MAX 64
-#define COLUMN_WHOLE_MAX 1000000000000000LL /* of whole numbers */
+#define COLUMN_WHOLE_MAX 1000000000000000LL /* for whole numbers */
 
 struct column {
     enum domain_kind kind; /* as written: an integer column with bins becomes a numeric one */
     const char *name;
-    const char *missing; /* what is written for a missing value; NULL: none is */
+    const char *missing; /* what is written for a missing value; NULL: the column has none */
     const char *missing_too[COLUMN_MISSING_MAX]; /* what else is read as one */
     size_t missing_too_count;
     enum domain_policy policy;
     const yaml_node_t *node, *part[COLUMN_KEYS];
 };
 
-/* Complains of a key that is there and refused, or that is needed and not there. */
+/* Complains about a key that is there but refused, or needed but not there. */
 enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
                           unsigned refused) MUST_CHECK;
 
-/* The attribute was added just now: what else is read as missing. */
+/* After an attribute was added: tells the domain what else is read as missing. */
 enum err study_add_missing(struct reading *r, const struct column *c) MUST_CHECK;
 
-/* A column with bins, numeric or integer, becomes the last of the domain (study_bins.c). */
+/* Adds a column with bins, numeric or integer, at the end of the domain (study_bins.c). */
 enum err study_add_bins(struct reading *r, const struct column *c) MUST_CHECK;
 
 #endif

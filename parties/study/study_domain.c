@@ -1,4 +1,4 @@
-/* The domain of a study file: its attributes, and their names where other parts give them. */
+/* The domain of a study file: its attributes, and names of attributes in other parts. */
 #include "base/memory.h"
 #include "parties/study/study_column.h"
 
@@ -38,7 +38,7 @@ static enum err add_integer(struct reading *r, const struct column *c)
     return study_add_missing(r, c);
 }
 
-/* A text or a list of them; what is written for a missing value is the first, unless it is said. */
+/* A text or a list of them; the first is what is written for a missing value, unless `write` is. */
 static enum err read_missing(struct reading *r, struct column *c)
 {
     const yaml_node_t *node = c->part[COLUMN_MISSING], *write = c->part[COLUMN_WRITE];
@@ -62,7 +62,7 @@ static enum err read_missing(struct reading *r, struct column *c)
         if (found || strcmp(c->missing_too[i], c->missing) != 0)
             c->missing_too[c->missing_too_count++] = c->missing_too[i];
         else
-            found = true; /* should it come again, that is a mistake */
+            found = true; /* if it comes again, that is a mistake */
     return ERR_OK;
 }
 
@@ -131,7 +131,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct yaml_entry *)a)->name, ((const struct yaml_entry *)b)->name);
 }
 
-/* A mapping of attributes has no order in YAML, so that of the names is taken. */
+/* A mapping of attributes has no order in YAML, so they are ordered by name. */
 static enum err read_domain_mapping(struct reading *r, const yaml_node_t *node)
 {
     struct yaml_entry entries[DOMAIN_ATTRIBUTES_MAX];

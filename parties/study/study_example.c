@@ -1,4 +1,4 @@
-/* The example that trefoil init writes: parties/study/example.yaml, which is in the program. */
+/* The example that trefoil init writes: parties/study/example.yaml, embedded in the program. */
 #include "base/embed.h"
 #include "base/file.h"
 #include "parties/study/study_text.h"

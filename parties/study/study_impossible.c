@@ -1,4 +1,4 @@
-/* The combinations of values that cannot occur, as cells of their columns' marginals. */
+/* Combinations of values that cannot occur, as cells of their columns' marginals. */
 #include "aim/table/step.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 
 #define IMPOSSIBLE_CELLS_MAX 1000000
 
-/* What one line says of one column: which of its codes. */
+/* Which codes of a column one line names. */
 struct codes {
     uint16_t attribute;
     size_t count;
@@ -21,7 +21,7 @@ static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t 
     struct domain_attribute strict = r->study->domain->attribute[attribute];
     const char *text;
     uint32_t code;
-    strict.policy = DOMAIN_REJECT; /* a value that is clipped elsewhere is none here */
+    strict.policy = DOMAIN_REJECT; /* a value that is clipped elsewhere is an error here */
     TRY(yaml_text(r->file, node, strict.name, &text));
     code = domain_code(&strict, text);
     if (code == DOMAIN_NO_CODE)
@@ -35,7 +35,7 @@ static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t 
     return ERR_OK;
 }
 
-/* Whether a bin has no number below v: v is its edge, or the first multiple of the step in it. */
+/* Whether v begins a bin: it is the bin's edge, or the first multiple of the step in it. */
 static bool begins(const struct domain_attribute *a, uint32_t code, double v)
 {
     struct step s;
@@ -124,7 +124,7 @@ static int by_attribute(const void *x, const void *y)
     return (a->attribute > b->attribute) - (a->attribute < b->attribute);
 }
 
-/* The entry of the study that has this line's columns; a new one if there is none. */
+/* The study's entry for this line's columns; a new one if there is none. */
 static enum err zeros_of(struct study *s, const struct clique *clique, struct zeros **zero)
 {
     for (size_t k = 0; k < s->zeros; k++)
@@ -211,7 +211,7 @@ static int by_cell(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Ascending, each once: lines that say the same in another way mean the same. */
+/* Ascending, each once: lines that mean the same give the same cells. */
 static void tidy(struct zeros *zero)
 {
     uint32_t *cell = (uint32_t *)(uintptr_t)zero->cell;

@@ -1,4 +1,4 @@
-/* How the owners of a batch find each other's rows: by position, or by person (the key `link`). */
+/* How the owners of a batch match their rows: by position, or by person (the key `link`). */
 #include "parties/study/study_parse.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ bool study_of_persons(const struct study *study)
     return study->rows_per_person > 1 || study->enforce_person || study->link.on;
 }
 
-/* Rows that an owner may have, or what they are padded to. */
+/* How many rows an owner may have, or the number they are padded to. */
 static uint32_t rows_of(const struct study_owner *o, bool padded)
 {
     return padded ? o->pad_to : o->max_rows;
@@ -145,7 +145,7 @@ static enum err check_persons(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-/* Of the batch that begins here. */
+/* The owners of the batch that begins here. */
 static enum err check_owners(struct reading *r, const yaml_node_t *owners, size_t first)
 {
     const struct study *s = r->study;

@@ -1,4 +1,4 @@
-/* Owners that no study lists: as many as an issuer admits, one by one, up to a number. */
+/* Owners that the study does not list: those whom an issuer admits, one by one, up to a number. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
@@ -71,7 +71,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-/* Who sends one row need not say whose it is: the issuer sees to that. */
+/* An owner of one row need not say whose it is: the issuer ensures that a person has only one. */
 static enum err check_persons(struct reading *r, const yaml_node_t *node)
 {
     const struct study *s = r->study;

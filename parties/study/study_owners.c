@@ -1,11 +1,11 @@
-/* The owners of a study file: the bounds of each, and batches: columns of the same rows. */
+/* The owners in a study file: their bounds, and their batches (columns of the same rows). */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "protocols/records_pack.h"
 
 #include <string.h>
 
-/* Counts were once called answers: studies that say so are still read, and are the same studies. */
+/* Counts were once called answers. Studies with that word are still read, with the same digests. */
 static enum err read_form(struct reading *r, const yaml_node_t *node, enum study_form *as)
 {
     static const char *const forms[] = {
@@ -23,7 +23,7 @@ static enum err read_form(struct reading *r, const yaml_node_t *node, enum study
 
 /* --- batches: owners that hold different columns of the same rows ----------------------------- */
 
-/* An owner's `batch`, `columns` and `rows` in the file; all NULL: all columns, for itself. */
+/* An owner's `batch`, `columns` and `rows` in the file; all NULL: it has all columns itself. */
 struct batch_part {
     const yaml_node_t *node, *batch, *columns, *rows;
     const char *name; /* of the batch */
@@ -64,7 +64,7 @@ static enum err read_columns(struct reading *r, struct study_owner *o, struct ba
                                  &o->columns);
 }
 
-/* The first owner of the batch; where they are not linked, two of a batch hold as many rows. */
+/* The first owner of the batch; unless they are linked, owners of a batch have as many rows. */
 static enum err find_batch(struct reading *r, const struct batch_part *parts, size_t i)
 {
     struct study_owner *owner = r->study->owner;
@@ -93,7 +93,7 @@ static enum err find_batch(struct reading *r, const struct batch_part *parts, si
     return ERR_OK;
 }
 
-/* Each column of the domain at exactly one of the batch's owners; `i` is the first of them. */
+/* Each column of the domain is at exactly one owner of the batch; `i` is the first of them. */
 static enum err check_batch(struct reading *r, const struct batch_part *parts, size_t i)
 {
     const struct study *s = r->study;
@@ -121,7 +121,7 @@ static enum err check_batch(struct reading *r, const struct batch_part *parts, s
 static enum err read_batches(struct reading *r, struct batch_part *parts)
 {
     const struct study *s = r->study;
-    unsigned most = 0; /* columns of a marginal */
+    unsigned most = 0; /* columns in a marginal */
     for (size_t q = 0; q < s->workload->queries; q++)
         most = s->workload->query[q].clique.n > most ? s->workload->query[q].clique.n : most;
     for (size_t i = 0; i < s->owners; i++)

@@ -1,4 +1,4 @@
-/* What the readers of a study's parts share: notes of aim/, names, keys, numbers. */
+/* What the readers of a study's parts share: errors from aim/, names, keys, numbers. */
 #include "parties/study/study_parse.h"
 
 #include <string.h>

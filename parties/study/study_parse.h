@@ -1,7 +1,7 @@
 /*
- * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files of
- * its parts. Each reader takes the node of its part, NULL where an optional one is not there, and
- * says what is wrong at its place.
+ * parties/study/study_parse.h - a study file while it is read, shared by study.c and the files for
+ * its parts. Each reader takes the node of its part, NULL if an optional one is not there, and
+ * reports errors with their place.
  */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
 #define TREFOIL_PARTIES_STUDY_STUDY_PARSE_H
@@ -12,42 +12,42 @@
 /* What every reader works on. */
 struct reading {
     struct yaml_file *file;
-    const char *path; /* of the study file, beside which others lie */
+    const char *path; /* of the study file; other files are next to it */
     struct log *log;
     struct study *study;
-    const yaml_node_t *keep; /* of `link`, until the owners are known */
-    char note[768];          /* what aim/ said about a part, to be told again with its place */
+    const yaml_node_t *keep; /* in `link`, until the owners are known */
+    char note[768];          /* what aim/ logged about a part, to be logged with its place */
     struct log quiet;
 };
 
 /* --- small parts, study_parse.c --------------------------------------------------------------- */
 
-/* Tells an error of aim/, which `quiet` took down (lack of memory aside), at its place. */
+/* Logs with its place an error from aim/ that `quiet` caught (except lack of memory). */
 enum err study_note(struct reading *r, enum err e, const yaml_node_t *node) MUST_CHECK;
 
 enum err study_read_name(struct reading *r, const yaml_node_t *node, const char *what,
                          char name[STUDY_NAME_SIZE]) MUST_CHECK;
 enum err study_read_key(struct reading *r, const yaml_node_t *node,
                         struct public_identity *key) MUST_CHECK;
-/* Optional: where it is not there, `v` keeps its default. */
+/* Optional: if it is not there, `v` keeps its default. */
 enum err study_read_unsigned(struct reading *r, const yaml_node_t *node, const char *what,
                              unsigned least, unsigned most, unsigned *v) MUST_CHECK;
 
-/* --- the domain and what is said of it: study_domain.c, study_impossible.c, study_workload.c -- */
+/* --- the domain and what refers to it: study_domain.c, study_impossible.c, study_workload.c --- */
 
 enum err study_read_domain(struct reading *r, const yaml_node_t *node) MUST_CHECK;
-/* Names of different attributes, given in any order, as ascending indices. */
+/* Names of different attributes, given in any order, become ascending indices. */
 enum err study_read_attributes(struct reading *r, const yaml_node_t *node, const char *what,
                                size_t most, uint16_t *attribute, size_t *count) MUST_CHECK;
-/* The error that no attribute is called so. */
+/* The error that no attribute has this name. */
 enum err study_unknown_attribute(struct reading *r, const yaml_node_t *node,
                                  const char *text) MUST_CHECK;
 enum err study_read_impossible(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 enum err study_read_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
-/* A workload by a file of questions (study_questions.c); `most` is optional. */
+/* A workload made from a file of questions (study_questions.c); `most` is optional. */
 enum err study_read_questions(struct reading *r, const yaml_node_t *node,
                               const yaml_node_t *most) MUST_CHECK;
-/* All pairs of attributes: what holds where a study has none and needs none. */
+/* All pairs of attributes: the default in a study that needs no workload. */
 enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CHECK;
 
 /* --- whose rows are whose: study_person.c, study_link.c --------------------------------------- */
@@ -55,7 +55,7 @@ enum err study_pair_workload(struct reading *r, const yaml_node_t *node) MUST_CH
 /* The keys `person`, and `enforce_person` of the budget; after `link`. */
 enum err study_read_person(struct reading *r, const yaml_node_t *person, const yaml_node_t *enforce,
                            const yaml_node_t *link) MUST_CHECK;
-/* The key `link`, after late_uploads; and what of it is known with the owners (study_link.c). */
+/* The key `link`, after late_uploads; then the parts that need the owners (study_link.c). */
 enum err study_read_link(struct reading *r, const yaml_node_t *node,
                          const yaml_node_t *late) MUST_CHECK;
 enum err study_check_link(struct reading *r, const yaml_node_t *node,
@@ -68,7 +68,7 @@ struct person {
     const char *name;
     const struct public_identity *key;
     const yaml_node_t *name_node, *key_node;
-    const void *once; /* what is compared now */
+    const void *once; /* what is being compared */
 };
 
 struct people {
@@ -83,10 +83,10 @@ enum err study_read_people(struct reading *r, const struct people_nodes *nodes) 
 /* The key `open_owners`, whose issuer is added to `people` (study_open.c). */
 enum err study_read_open(struct reading *r, const yaml_node_t *node,
                          struct people *people) MUST_CHECK;
-/* As many as the study has `owners`, added to `people` (study_owners.c). */
+/* The study's `owners`, whose number is known, added to `people` (study_owners.c). */
 enum err study_read_owners(struct reading *r, const yaml_node_t *node,
                            struct people *people) MUST_CHECK;
-/* Counts or records, what each owner is bounded by: from public values (study_uploads.c). */
+/* By which form each owner is bounded, counts or records: from public values (study_uploads.c). */
 enum err study_choose_forms(struct reading *r, const yaml_node_t *owners) MUST_CHECK;
 /* The least l with all owners' largest counts together below 2^l: no count wraps in l bits. */
 enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* Who takes part in a study, each name and key once; and the roster's own parts. */
+/* Who takes part in a study, with each name and key only once; and the roster's own parts. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_ports.h"
@@ -90,10 +90,10 @@ static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct
     return ERR_OK;
 }
 
-/* What must not come twice has 32 bytes: a name with its zeros, or one of the two keys. */
+/* All that must not occur twice has 32 bytes: a name with its zeros, or one of the two keys. */
 _Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 
-/* Of two that are alike the one that stands earlier in the file comes first. */
+/* Equal ones are in the order of the file. */
 static int by_bytes(const void *x, const void *y)
 {
     const struct person *a = x, *b = y;

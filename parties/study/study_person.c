@@ -1,4 +1,4 @@
-/* Which columns say whose a row is, and whether servers see to rows_per_person. */
+/* Which columns say whose a row is, and whether servers enforce rows_per_person. */
 #include "parties/study/study_parse.h"
 
 #include <string.h>

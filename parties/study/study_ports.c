@@ -16,7 +16,7 @@ void study_endpoint(const struct study *study, size_t server, unsigned port,
     study_listen(study, server, port, study->server[server].host, 0, text);
 }
 
-/* Lanes for which ports from `base` on have room before `end`. */
+/* How many lanes have their ports from `base` on and before `end`. */
 static unsigned room(unsigned base, unsigned end)
 {
     const unsigned all = study_bulk(STUDY_BULK_PREV, STUDY_LANES_MAX);

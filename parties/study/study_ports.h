@@ -6,17 +6,17 @@
 
 #define STUDY_ENDPOINT_SIZE 280 /* "tcp://" host ":" port, with the NUL */
 
-/* What waits at endpoint's port + the number. PREV and NEXT are who dials in. */
+/* What listens at the endpoint's port + the number. PREV and NEXT say who dials in. */
 enum study_port {
     STUDY_GATE = 0,         /* owners, analysts, neighbours: CURVE */
     STUDY_CONTROL_PREV = 1, /* server i-1's control link: CURVE */
     STUDY_CONTROL_NEXT = 2, /* server i+1's */
     STUDY_BULK_PREV = 3,    /* server i-1's bulk link: bare, sealed by netio/net.h */
     STUDY_BULK_NEXT = 4,
-    STUDY_PORTS = 5 /* and two more for each lane beyond the first, which some servers have */
+    STUDY_PORTS = 5 /* and two more for each lane beyond the first, if there are several */
 };
 
-/* Lanes compute side by side. The bulk link of lane k, for one of the two ports. */
+/* Lanes compute side by side. This is the bulk port of lane k, for one of the two links. */
 #define STUDY_LANES_MAX 16
 static inline unsigned study_bulk(enum study_port port, unsigned lane)
 {
@@ -30,14 +30,14 @@ static inline unsigned study_bulk(enum study_port port, unsigned lane)
 void study_endpoint(const struct study *study, size_t server, unsigned port,
                     char text[STUDY_ENDPOINT_SIZE]);
 /*
- * Where the server itself listens, as a router may pass ports on: from port `first` on, or its
- * endpoint's if 0; on `host`, or on all addresses if NULL.
+ * Where the server itself listens, which differs if a router forwards ports: from port `first` on,
+ * or its endpoint's if 0; on `host`, or on all addresses if NULL.
  */
 void study_listen(const struct study *study, size_t server, unsigned port, const char *host,
                   uint16_t first, char text[STUDY_ENDPOINT_SIZE]);
 /*
- * The most lanes of a server that listens from `first` on: no ports reach those of the next server
- * on the same host.
+ * The most lanes of a server that listens from `first` on: its ports end before those of the next
+ * server on the same host.
  */
 unsigned study_lanes_most(const struct study *study, uint16_t first);
 

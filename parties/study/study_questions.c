@@ -1,6 +1,6 @@
 /*
- * A workload made for questions: the marginals over the columns of each, from a file of questions
- * that lies beside the study file. Only these marginals and their weights are terms.
+ * A workload made for questions: the marginals over the columns of each. The file of questions is
+ * next to the study file. Only these marginals and their weights are part of the terms.
  */
 #include "aim/answer.h"
 #include "aim/question/questions.h"
@@ -42,7 +42,7 @@ static bool is_small(const struct asked *k, const struct clique *c)
     return clique_cells(c, k->domain) <= k->most;
 }
 
-/* The marginal over all of them; or over each pair of them, if it is too large. */
+/* The marginal over all of them; if that is too large, those over each pair. */
 static enum err add_columns(struct asked *k, const struct scope *s)
 {
     struct clique all = {.n = s->n};
@@ -57,7 +57,7 @@ static enum err add_columns(struct asked *k, const struct scope *s)
             if (is_small(k, &pair))
                 TRY(add(k, &pair));
         }
-    return ERR_OK; /* columns of which no marginal is small enough are added in settle() */
+    return ERR_OK; /* settle() adds the columns that no marginal is small enough for */
 }
 
 static enum err add_file(struct asked *k, const char *path, size_t *questions, struct log *log)
@@ -119,7 +119,7 @@ static enum err make(struct reading *r, const yaml_node_t *node, const struct as
         node);
 }
 
-/* The file that is meant, beside the study file. */
+/* The path of the file, which is looked up next to the study file. */
 static enum err find(struct reading *r, const yaml_node_t *node, char path[FILE_PATH])
 {
     const char *name, *slash = strrchr(r->path, '/');
@@ -152,7 +152,7 @@ enum err study_read_questions(struct reading *r, const yaml_node_t *node, const 
     TRY(find(r, node, path));
     e = add_file(&k, path, &questions, r->log);
     if (e == ERR_QUESTION)
-        return ERR_STUDY; /* told with its place */
+        return ERR_STUDY; /* logged with its place */
     TRY(e);
     if (questions == 0)
         return yaml_error(r->file, node, "there is no question in %s", path);

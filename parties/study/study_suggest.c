@@ -1,18 +1,18 @@
-/* What would help the numbers inside bins, judged by the bins alone. */
+/* What would improve the numbers inside bins, judged by the bins alone. */
 #include "base/memory.h"
 #include "parties/study/study_text.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define WIDE 4 /* times the width of the bin in the middle */
+#define WIDE 4 /* times the median width of bins */
 
 struct suggesting {
     FILE *out;
     bool begun;
 };
 
-/* Begins a line about a column, below a title for all. */
+/* Begins a line about a column, after a title above the first. */
 static void about(struct suggesting *s, const struct domain_attribute *a)
 {
     if (!s->begun)
@@ -32,7 +32,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The width in the middle of all that are no spikes; INFINITY where there are fewer than three. */
+/* The median width of all bins that are not spikes; INFINITY if there are fewer than three. */
 static enum err usual_width(const struct domain_attribute *a, double *usual)
 {
     double *widths CLEAN(memory_release) = memory_array(a->values, sizeof *widths);

@@ -125,7 +125,7 @@ static void put_bounds(const struct study *s, struct bytes *b)
         bytes_put_u64(b, s->owner[i].min_rows);
         bytes_put_u64(b, s->owner[i].max_rows);
         bytes_put_u64(b, s->owner[i].pad_to);
-        bytes_put_u8(b, s->owner[i].records); /* what `as` came to */
+        bytes_put_u8(b, s->owner[i].records); /* which form `as` chose */
         bytes_put_u64(b, s->owner[i].batch);
         bytes_put_u64(b, s->owner[i].columns);
         for (size_t k = 0; k < s->owner[i].columns; k++)
@@ -159,7 +159,7 @@ static void put_servers(const struct study *s, struct bytes *b)
 static const struct part {
     const char *name;
     void (*put)(const struct study *s, struct bytes *b);
-    const char *words; /* where the name is no key of the file */
+    const char *words; /* if the name is not a key of the file */
 } parts[] = {
     {"study", put_study, "study, retain_days"},
     {"domain", put_domain, NULL},
@@ -208,7 +208,7 @@ static void put_roster(const struct study *s, struct bytes *b)
     bytes_put_string(b, roster_label);
     bytes_put_u32(b, s->roster_version);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
-        /* the signing key is among the terms; what may change under it is here */
+        /* the signing key is in the terms; what may change while it stays is here */
         bytes_put(b, s->server[i].key.curve, sizeof s->server[i].key.curve);
         bytes_put_u32(b, s->server[i].key.last_day);
         bytes_put_string(b, s->server[i].host);
@@ -216,7 +216,7 @@ static void put_roster(const struct study *s, struct bytes *b)
     }
     bytes_put_u64(b, s->owners);
     for (size_t i = 0; i < s->owners; i++)
-        put_identity(&s->owner[i].key, b); /* in the order of the names, which are terms */
+        put_identity(&s->owner[i].key, b); /* in the order of the names, which are in the terms */
     bytes_put_u64(b, s->analysts);
     for (size_t i = 0; i < s->analysts; i++) {
         bytes_put_string(b, s->analyst[i].name);

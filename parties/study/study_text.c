@@ -1,4 +1,4 @@
-/* What a study says to people: who takes part, what is guaranteed, what is not. */
+/* A study in words for people: who takes part, what is guaranteed, what is not. */
 #include "parties/study/study_text.h"
 
 #include "base/date.h"
@@ -14,7 +14,7 @@ static const char *plural(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
-/* Words after one another, in lines that begin under the others' text. */
+/* Puts words one after another, on lines indented like the text before. */
 static void wrap(FILE *out, size_t *at, const char *word, const char *after)
 {
     size_t n = strlen(word) + strlen(after) + 1;
@@ -73,7 +73,7 @@ static void describe_missing(FILE *out, size_t *at, const struct domain_attribut
     }
 }
 
-/* What is assumed of the numbers inside bins. */
+/* What is assumed about the numbers inside bins. */
 static void describe_inside(FILE *out, size_t *at, const struct domain_attribute *a)
 {
     uint32_t left = spikes_of(a);
@@ -182,7 +182,7 @@ static void describe_workload(FILE *out, const struct study *s)
             score_kind(s->score));
 }
 
-/* Whose a row is, and what servers make of that. */
+/* Whose a row is, and how servers use that. */
 static void describe_persons(FILE *out, const struct study *s)
 {
     size_t at = 22;
@@ -260,7 +260,7 @@ static void describe_link(FILE *out, const struct study *s, size_t batch)
     fputs("  Nobody learns who that is, nor how many but by noisy counts.\n", out);
 }
 
-/* What an owner of some columns holds, and who holds the others. */
+/* Which columns an owner holds if not all, and who holds the others. */
 static void describe_columns(FILE *out, const struct study *s, size_t i)
 {
     const struct study_owner *o = &s->owner[i];
@@ -301,7 +301,7 @@ static const char *about_servers(enum study_security security)
     return "";
 }
 
-/* Owners that are not listed, and what the one who admits them could do. */
+/* Owners that are not listed, and what the issuer who admits them could do. */
 static void describe_open(FILE *out, const struct study *s)
 {
     const struct study_open *o = &s->open;

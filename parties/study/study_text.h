@@ -1,4 +1,4 @@
-/* parties/study/study_text.h - a study in words, for people; and one to begin with. */
+/* parties/study/study_text.h - a study in words, for people; and an example to start from. */
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
 #define TREFOIL_PARTIES_STUDY_STUDY_TEXT_H
 
@@ -6,19 +6,19 @@
 
 /*
  * The study in words: who takes part and sees what, the guarantee, the fingerprint, what is not
- * protected. `me`, unless NULL, is the reader, who is told their part.
+ * protected. `me`, unless NULL, is the reader, and the text says what their part is.
  */
 void study_describe(FILE *out, const struct study *study, const struct public_identity *me);
 
 /*
- * Where the numbers inside bins would gain by a step, more edges, spikes or a tail: a line for
- * each, or nothing. From the study alone.
+ * Where a step, more edges, spikes or a tail would improve the numbers inside bins: a line for
+ * each, or nothing. Judged from the study alone.
  */
 enum err study_suggest(FILE *out, const struct study *study) MUST_CHECK;
 
 /*
  * A commented example, valid once each REPLACE-WITH-KEY-OF-<name> is a public key. ERR_SYSTEM if
- * there is a file, unless `force`.
+ * the file exists, unless `force`.
  */
 enum err study_write_template(const char *path, bool force, struct log *log) MUST_CHECK;
 extern const char study_example[];

@@ -45,7 +45,7 @@ bool study_counts_pairs(const struct study *study)
 size_t study_taking_part(const struct study *study, bool *has)
 {
     size_t left = 0;
-    for (size_t i = 0; i < study->owners; i++) /* the first of a batch has it if all have */
+    for (size_t i = 0; i < study->owners; i++) /* the first of a batch keeps it if all have one */
         if (!has[i])
             has[study->owner[i].batch] = false;
     for (size_t i = 0; i < study_owners_most(study); i++) {
@@ -70,7 +70,7 @@ uint64_t study_form_bytes(const struct study *study, size_t owner, unsigned form
     return study_records_bytes(study, owner) == UINT64_MAX ? 0 : study_records_bytes(study, owner);
 }
 
-/* Whether what the file says of an owner's form goes with the study. */
+/* Whether the form that the file gives an owner is possible in the study. */
 static enum err check_form(struct reading *r, const yaml_node_t *node, size_t owner)
 {
     const struct study *s = r->study;
@@ -125,7 +125,7 @@ enum err study_choose_forms(struct reading *r, const yaml_node_t *owners)
     return ERR_OK;
 }
 
-/* What one owner, or the first for its batch, can add to a cell, whichever form it sends. */
+/* The most that one owner, or the first for its batch, can add to a cell, in either form. */
 static uint64_t largest_count(const struct study *s, size_t owner)
 {
     const struct study_owner *o = study_owner(s, owner);

@@ -1,10 +1,10 @@
-/* The workload of a study file: marginals by a rule, or a list of them. */
+/* The workload in a study file: marginals from a rule, or a list of them. */
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
 
 #define CLIQUES_MAX 100000
 
-/* The k of {all: k} or {random: k, ...}, of which there must not be too many. */
+/* The k of {all: k} or {random: k, ...}; there must not be too many such marginals. */
 static enum err read_ways(struct reading *r, const yaml_node_t *node, const char *name, unsigned *k)
 {
     const struct domain *d = r->study->domain;

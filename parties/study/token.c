@@ -94,7 +94,7 @@ enum err token_parse(struct token *t, const char *text)
     return strcmp(text, again) == 0 ? ERR_OK : ERR_FORMAT;
 }
 
-/* The first line that is a token of the key: ERR_DATA if there is none. */
+/* The first line that is a token for the key; ERR_DATA if there is none. */
 static enum err find_line(struct token *t, struct line_reader *in, const uint8_t sign[32])
 {
     for (const char *line; (line = line_next(in)) != NULL;) {

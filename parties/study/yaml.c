@@ -31,7 +31,7 @@ enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
-/* The tree of a text that has been scanned, and so can fail for want of memory alone. */
+/* The tree of a text that has been scanned, so that only lack of memory can make it fail. */
 static enum err load_text(struct yaml_file *f, const uint8_t *text, size_t n)
 {
     yaml_parser_t parser;
@@ -72,7 +72,7 @@ void yaml_close(struct yaml_file **file)
     memory_free(file);
 }
 
-/* As yaml_document_get_node(), which wants a document that it may change. */
+/* Like yaml_document_get_node(), which demands a document that is not const. */
 static const yaml_node_t *node_at(const struct yaml_file *f, int index)
 {
     return f->document.nodes.start + (index - 1);

@@ -2,13 +2,13 @@
  * parties/study/yaml.h - reading YAML written by people, with errors that say where.
  *
  * A thin layer over libyaml's document tree. Every error is logged as "path:line:column: what is
- * wrong; what to do" and returned as ERR_STUDY (ERR_NOMEM and ERR_SYSTEM aside). What a study does
- * not need is refused, so that a file means one thing and stays small in memory: aliases, anchors,
+ * wrong; what to do" and returned as ERR_STUDY (except ERR_NOMEM and ERR_SYSTEM). It refuses what a
+ * study does not need, so that a file has one meaning and stays small in memory: aliases, anchors,
  * tags, several documents, depth above YAML_DEPTH_MAX, files above YAML_FILE_MAX. Unknown and
  * repeated keys are errors.
  *
  * `what` in the calls below is the name of the thing for messages, such as "budget.epsilon".
- * Scalars are what they are asked to be: as text, `no` is the text "no".
+ * The call decides what a scalar is: read as text, `no` is the text "no".
  */
 #ifndef TREFOIL_PARTIES_STUDY_YAML_H
 #define TREFOIL_PARTIES_STUDY_YAML_H
@@ -40,7 +40,7 @@ enum err yaml_error(const struct yaml_file *file, const yaml_node_t *node, const
 struct yaml_key {
     const char *name;
     bool required;
-    const yaml_node_t **node; /* where its value goes; NULL where an optional one is absent */
+    const yaml_node_t **node; /* where its value goes; becomes NULL if an optional one is absent */
 };
 
 /* Takes a mapping apart, of at most YAML_KEYS_MAX keys. */
@@ -48,7 +48,7 @@ struct yaml_key {
 enum err yaml_mapping(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       const struct yaml_key *key, size_t keys) MUST_CHECK;
 
-/* A mapping whose keys are texts of the file: at most `most`, none repeated. Then its entries. */
+/* A mapping whose keys the file chooses: at most `most`, none repeated. Then its entries. */
 enum err yaml_entries(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                       size_t most, size_t *count) MUST_CHECK;
 struct yaml_entry {
@@ -67,7 +67,7 @@ bool yaml_is_mapping(const yaml_node_t *node);
 
 /*
  * A scalar as text, owned by the file. An empty one must be written as "". Control characters are
- * refused: people see the text, and it must not steer what they see.
+ * refused: people see the text, and it must not control their terminal.
  */
 enum err yaml_text(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                    const char **text) MUST_CHECK;
@@ -77,7 +77,7 @@ enum err yaml_integer(const struct yaml_file *file, const yaml_node_t *node, con
 /* Decimal such as 2, 0.5 or 1e-6, unquoted, finite. */
 enum err yaml_number(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      double least, double most, double *v) MUST_CHECK;
-/* One of some words; its index, which stays as it is where `node` is NULL. Suggests the nearest. */
+/* The index of one of some words, unchanged if `node` is NULL. An error suggests the nearest. */
 enum err yaml_choice(const struct yaml_file *file, const yaml_node_t *node, const char *what,
                      const char *const *words, size_t count, size_t *index) MUST_CHECK;
 

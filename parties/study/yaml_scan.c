@@ -40,7 +40,7 @@ static enum err parser_error(const char *path, const yaml_parser_t *parser, cons
     return yaml_error_at(path, log, parser->problem_mark, line);
 }
 
-/* What one event may not hold; NULL when it is fine. */
+/* A complaint about what an event must not have; NULL if there is none. */
 static const char *refused(const yaml_event_t *event)
 {
     const yaml_char_t *anchor = NULL, *tag = NULL;
