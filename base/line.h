@@ -14,7 +14,7 @@
 struct line_reader {
     const char *path; /* borrowed */
     struct log *log;
-    struct bytes text; /* with a NUL behind it */
+    struct bytes text; /* with a NUL after it */
     size_t next;       /* where the next line begins */
     size_t number;     /* of the line that was asked for last; the first is 1 */
     bool cut;          /* that line has no end */

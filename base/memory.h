@@ -17,7 +17,7 @@
 
 void *memory_array(size_t count, size_t size) MEMORY_OWNED;
 
-/* The same for `count` objects of the pointer's type, with ERR_NOMEM instead of NULL. */
+/* The same for `count` objects of the type pointed to, with ERR_NOMEM instead of NULL. */
 #define memory_new(address_of_pointer, count)                                                      \
     memory_new_array((void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
 enum err memory_new_array(void *address_of_pointer, size_t count, size_t size) MUST_CHECK;

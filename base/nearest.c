@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define WORD_MAX 40 /* longer words are no mistyped command or name */
+#define WORD_MAX 40 /* longer words are not mistyped commands or names */
 
 static size_t least(size_t a, size_t b)
 {

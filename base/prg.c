@@ -65,7 +65,7 @@ static enum err encrypt(struct prg *prg, uint8_t *out, const uint8_t *in, size_t
     return ERR_OK;
 }
 
-/* The next chunks, XORed to what `in` holds unless that is NULL. */
+/* The next chunks, XORed with what `in` holds unless that is NULL. */
 static enum err make(struct prg *prg, uint8_t *out, const uint8_t *in, size_t chunks)
 {
     static const uint8_t zeros[32 * PRG_CHUNK]; /* read from the first-level cache */

@@ -29,8 +29,8 @@ __attribute__((target("aes"))) void prg_vaes_schedule(struct prg_schedule *sched
 }
 
 /*
- * A block's counter is a number of 128 bits, highest byte first, of which the upper half stays 0:
- * its lower half is kept as a word and its bytes turned round.
+ * A block's counter is a number of 128 bits, highest byte first, whose upper half stays 0: its
+ * lower half is kept as a word and its bytes are reversed.
  */
 #define TARGET __attribute__((target("vaes,avx2")))
 #define NAME(name) name##_avx2

@@ -55,7 +55,7 @@ uint64_t random_u64(struct random *r)
 
 uint64_t random_below(struct random *r, uint64_t n)
 {
-    /* 2^64 mod n: without that many of the lowest, each residue is as likely */
+    /* 2^64 mod n: without that many of the lowest, each residue is equally likely */
     const uint64_t skip = -n % n;
     uint64_t v;
     do

@@ -12,7 +12,7 @@ size_t text_character(const char *p)
     unsigned char second = n > 2 ? (unsigned char)p[1] : 0;
     if (first > 0xf4 || (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f))
-        return 0; /* longer than it need be, half of a surrogate pair, or beyond U+10FFFF */
+        return 0; /* longer than necessary, half of a surrogate pair, or beyond U+10FFFF */
     for (size_t i = 1; i < n; i++)
         if (((unsigned char)p[i] & 0xc0) != 0x80)
             return 0;

@@ -77,8 +77,8 @@ static void exchange(struct bits *x, struct bits *y)
 }
 
 /*
- * Turns g, p of positions into g of everything from position 0 up to each. Sklansky's tree: `spare`
- * planes take a layer's results, and the planes that they replace become spare.
+ * Turns each position's g, p into g of all positions from 0 up to it. Sklansky's tree: `spare`
+ * planes take a layer's results, and the planes that these replace become spare.
  */
 static enum err prefix(struct party *p, struct groups *s, struct bits *spare)
 {
@@ -106,7 +106,7 @@ static enum err prefix(struct party *p, struct groups *s, struct bits *spare)
     return ERR_OK;
 }
 
-/* out = t ^ the carries into each position, of g and t = x ^ y, which are used up. */
+/* out = t ^ the carries into each position, from g and t = x ^ y, which are used up. */
 static enum err add_carries(struct party *p, struct planes out, const struct planes *g,
                             const struct planes *t, bool carry_in)
 {

@@ -24,7 +24,7 @@
 /*
  * Differences of any two values must fit in `width` bits, signed; width <= 64. `seed` is the same
  * at all three, from fresh bytes of each server that were fixed after everything else was. It is
- * read once the first pairs have been compared: it may arrive until then.
+ * read once the first pairs have been compared: it may arrive as late as that.
  */
 enum err argmax_open(struct party *p, struct share64 values, unsigned width,
                      const uint8_t seed[ARGMAX_SEED_SIZE], size_t *index) MUST_CHECK;

@@ -19,7 +19,7 @@ unsigned below_positions(uint64_t constant, unsigned width)
     return constant == 0 ? 0 : width - (unsigned)__builtin_ctzll(constant);
 }
 
-/* Of a position [u < 1] and [u <= 0] are its complement, the others 0 and 1. */
+/* At a position, [u < 1] and [u <= 0] are its complement; the others are 0 and 1. */
 static void plant(struct tree *t, const struct planes *complement, unsigned first, unsigned width,
                   uint64_t constant)
 {
@@ -31,7 +31,7 @@ static void plant(struct tree *t, const struct planes *complement, unsigned firs
     }
 }
 
-/* G ^ L, in `room` where it is neither of them. */
+/* G ^ L: made in `room` unless it is L itself. */
 static struct bits undecided(struct party *p, const struct group *x, struct bits room)
 {
     if (x->g.a == NULL)
@@ -58,7 +58,7 @@ static struct bits product(struct layer *y, struct bits factor, struct bits low,
     return out;
 }
 
-/* Nobody asks for the lowest group's L. */
+/* The lowest group's L is never needed. */
 static void join_pairs(struct party *p, struct tree *t, struct layer *y)
 {
     for (unsigned i = 0; 2 * i < t->count; i++) {

@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-#define TILE_BITS ((size_t)1 << 26)       /* kept bits that are made at a time */
+#define TILE_BITS ((size_t)1 << 26)       /* kept bits made at a time */
 #define BLOCK ((size_t)64 * KERNEL_BLOCK) /* lanes whose planes stand together */
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-/* Bits that follow one another: [their value < v] for v = 1 .. 2^width - 1. */
+/* Consecutive bits: [their value < v] for v = 1 .. 2^width - 1. */
 struct group {
     unsigned width;
     struct bits less[CACHED_KEPT];
 };
 
-/* What joins two groups of a digit: the products, by value of the high group but its last. */
+/* Joins two groups of a digit: products for each value of the high group except the last. */
 struct joint {
     struct group *to;
     struct group low, high, out;
@@ -63,7 +63,7 @@ static enum err join_terms(struct party *p, struct joint *j, size_t n, struct mo
     return ERR_OK;
 }
 
-/* Of the last vh: [high < vh] ^ [low < vl] less the products of all others. */
+/* For the last vh: [high < vh] ^ [low < vl] minus the products of all others. */
 static void join_last(const struct joint *j)
 {
     const unsigned lows = values(&j->low), highs = values(&j->high);
@@ -79,7 +79,7 @@ static void join_last(const struct joint *j)
     *j->to = j->out;
 }
 
-/* Joins neighbours of all digits, in one round; whether there were any. */
+/* Joins neighbours in all digits, in one round; says whether there were any. */
 static enum err join_all(struct party *p, struct digits *d, unsigned digits, size_t n, bool *joined)
 {
     struct joint *joints;
@@ -146,7 +146,7 @@ static enum err make_zeros(struct party *p, const struct cached *c, struct digit
     return ERR_OK;
 }
 
-/* A plane of lanes from `from` on takes its place in the blocks. */
+/* Copies a plane of the lanes from `from` on to its place in the blocks. */
 static void keep(const struct cached *c, unsigned plane, struct bits x, size_t from)
 {
     const size_t words = bits_words(x.n);
@@ -158,7 +158,7 @@ static void keep(const struct cached *c, unsigned plane, struct bits x, size_t f
     }
 }
 
-/* What is kept of n lanes. */
+/* Makes what is kept of n lanes. */
 static enum err make_tile(struct party *p, struct cached *c, const struct planes *bits, size_t from,
                           size_t n)
 {
@@ -206,7 +206,7 @@ static enum err fill(struct party *p, struct cached *c, const struct planes *bit
     return crew_run(p, (bits->n + f.tile - 1) / f.tile, fill_tile, &f);
 }
 
-/* D digits, of which the lowest take what l leaves over. */
+/* D digits; the remainder of l goes to the lowest, one bit each. */
 static void cut(struct cached *c, unsigned bits)
 {
     c->bits = bits;

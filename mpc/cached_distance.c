@@ -14,10 +14,10 @@ struct comparing {
     struct party *p;
     const struct cached *x;
     const struct cached_span *spans;
-    size_t count, words; /* spans; words of all of them, each starting at a word */
+    size_t count, words; /* spans; the words of all spans, each starting at a word */
     uint64_t *c;         /* l + 1 planes of C */
     uint64_t *mask;      /* of the spans' words side by side: which lanes are compared */
-    size_t lanes;        /* that are, in the order of the spans */
+    size_t lanes;        /* compared, in the order of the spans */
     size_t *start;       /* of each span among them */
     struct planes g, propagate;
     struct bits less; /* [x < C] */
@@ -75,8 +75,8 @@ static enum err prepare(struct comparing *s)
 }
 
 /*
- * With A_k = [C has a digit that is not 0 from k up], from the lowest digit; those that are
- * compared have A_0.
+ * A_k = [C has a digit from k up that is not 0], from the lowest digit on. Lanes that are compared
+ * have A_0 = 1.
  */
 static void top_digits(const struct comparing *s, size_t word, size_t words, uint64_t *above)
 {
@@ -96,8 +96,8 @@ static void top_digits(const struct comparing *s, size_t word, size_t words, uin
 }
 
 /*
- * Digits above C's highest: the next one asks whether x is below its weight, which is the first of
- * what is kept of it, and the others pass on. C = 2^l is above all.
+ * Digits above C's highest: the lowest of them asks whether x is below its weight, which is the
+ * first bit kept of it; the others pass on. C = 2^l is above them all.
  */
 static void pass_on(const struct cached *x, const uint64_t *kept, const uint64_t *above,
                     size_t words, bool first, uint64_t *g, uint64_t *propagate)
@@ -113,7 +113,10 @@ static void pass_on(const struct cached *x, const uint64_t *kept, const uint64_t
         g[(x->digits - 1) * KERNEL_BLOCK + w] ^= above[x->digits * KERNEL_BLOCK + w] & one;
 }
 
-/* One component of up to KERNEL_BLOCK words, `from` on in the cache, `word` on among the spans'. */
+/*
+ * One component of up to KERNEL_BLOCK words, from `from` on in the cache and `word` on in the
+ * spans.
+ */
 static void gather_digits(const struct comparing *s, bool b, const uint64_t *above, size_t from,
                           size_t word, size_t words, size_t at)
 {
@@ -142,7 +145,7 @@ static void gather_digits(const struct comparing *s, bool b, const uint64_t *abo
     }
 }
 
-/* c - x of one word's cells, those that are compared to lanes from `at` on. */
+/* c - x of those cells of one word that are compared, to lanes from `at` on. */
 static void gather_numbers(const struct comparing *s, const struct cached_span *span, size_t cell,
                            uint64_t mask, size_t at)
 {
@@ -183,7 +186,7 @@ static void gather(const struct comparing *s)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* sum (x - c) + 2 sum s (c - x), of which s (c - x) is s c where C is 1, and 0 where it is 0 */
+/* sum (x - c) + 2 sum s (c - x), where s (c - x) is s c if C is 1, and 0 if C is 0 */
 static void add_local(const struct comparing *s, const struct cached_span *span, size_t word,
                       struct share64 out)
 {
@@ -245,7 +248,9 @@ static enum err check(struct party *p, const struct cached *x, const struct cach
     return ERR_OK;
 }
 
-/* Spans from *k on, of which *at cells are done, or parts of them, that fill so much room. */
+/*
+ * The next spans from *k on, whole or in parts, that fill `room`; *at cells of the first are done.
+ */
 static size_t next_pieces(const struct cached_span *spans, size_t count, size_t room, size_t *k,
                           size_t *at, struct cached_span *piece)
 {
@@ -261,7 +266,7 @@ static size_t next_pieces(const struct cached_span *spans, size_t count, size_t 
     return n;
 }
 
-/* So many cells at a time that a check has room for what their moves note. */
+/* Limits the cells taken at a time: a check must have room for what their moves note. */
 static enum err distances_in_turn(struct party *p, struct share64 out, const struct cached *x,
                                   const struct cached_span *spans)
 {

@@ -7,7 +7,7 @@
 
 #define STEP 512 /* lanes at a time; a multiple of 64 */
 
-/* The bits of words of a ring, in lanes of a part of planes of n lanes. */
+/* Puts the bits of a ring's words into the lanes of a part, in planes of n lanes. */
 static void slice(const struct party *p, uint64_t *planes, size_t n, unsigned width, enum ring ring,
                   const void *words, struct part part)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define EXACT 8 /* longer sums are filled up with zeros */
+#define EXACT 8 /* longer sums are padded with zeros */
 
 /* Groups in a chunk. */
 static size_t capacity(unsigned products)
@@ -20,7 +20,7 @@ void check_bit_log_free(struct check_bit_log *log)
         memory_free(&log->list[l].chunk);
 }
 
-/* The list of relations of so many products. */
+/* The list for relations of this many products. */
 static unsigned list_of(unsigned products)
 {
     return products <= EXACT ? products : (products + EXACT - 1) / EXACT * EXACT;
@@ -89,7 +89,7 @@ static struct place place_of(const struct check_bit_log *log, unsigned products,
                           at % KERNEL_GROUP};
 }
 
-/* The next words of a list that stand in one group, at most `words`. */
+/* How many of the next words of a list, at most `words`, stand in one group. */
 static size_t run(size_t at, size_t words)
 {
     const size_t left = KERNEL_GROUP - at % KERNEL_GROUP;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* x_i (y_i + y_(i+1)) + x_(i+1) y_i of what rides along */
+/* x_i (y_i + y_(i+1)) + x_(i+1) y_i for what rides along */
 static enum err make_ride(const struct flush *f)
 {
     const struct check_ride *ride = f->ride;
@@ -19,7 +19,7 @@ static enum err make_ride(const struct flush *f)
     return ERR_OK;
 }
 
-/* The groups of the log, one list after the other, each with 8 weights of a coin. */
+/* Draws 8 weights from a coin for each group of the log, one list after the other. */
 static enum err weigh(struct flush *f)
 {
     size_t groups = 0, chunks = 0;
@@ -52,7 +52,7 @@ static void add_z(struct flush *f, const struct check_part *part, const uint64_t
         }
 }
 
-/* Calls for each chunk of the log, with the weights of its columns. */
+/* Calls `call` for each chunk of the log, with the weights of its columns. */
 static void each_chunk(struct flush *f,
                        void (*call)(struct flush *f, const struct check_part *part,
                                     unsigned products, const uint64_t *sigma, void *arg),

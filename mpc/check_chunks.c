@@ -8,8 +8,8 @@
 #define PAGE 4096
 
 /*
- * All its pages at once: a fault for each costs half as much again. Nothing is zeroed, as spares
- * are not zeroed either.
+ * Gets all its pages at once: a fault for each costs half as much again. Nothing is zeroed here,
+ * since spares are not zeroed either.
  */
 static void *fresh_chunk(void)
 {

@@ -121,7 +121,7 @@ void claims_settle(struct claims claims[CLAIMS_KINDS])
 
 /* --- modulo a prime --------------------------------------------------------------------------- */
 
-/* Two's complement: -2^(64 words - 1) counts in the place of that bit. */
+/* Two's complement: the top bit counts as -2^(64 words - 1). */
 static uint64_t residue(const struct prime *f, const uint64_t *x, size_t words)
 {
     uint64_t r = 0, over = 1;
@@ -153,7 +153,7 @@ static void weights_at(struct claims *c, const struct prime *f, const uint64_t p
     }
 }
 
-/* What weighed words add up to, in three words. */
+/* The sum of weighed words, in three words. */
 struct adding {
     word128 low;
     uint64_t high;

@@ -62,7 +62,7 @@ static inline void claims_add(uint64_t *sum, size_t words, const uint64_t *x, si
 /* The low K bits. */
 word128 claims_modulo(const struct claims *c, word128 x);
 
-/* When the others' have come: what claims are modulo 2^K. */
+/* Once the others' have come: adds all claims to `remainder`, modulo 2^K. */
 void claims_settle(struct claims claims[CLAIMS_KINDS]);
 
 /* Weights become numbers modulo a prime; the sum of all claims, by component, is added to z. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Both scripts that have come must be this server's own. */
+/* Both scripts received must equal this server's own. */
 static enum err compare_scripts(struct party *p, const uint8_t own[CHECK_DIGEST],
                                 const uint8_t last[CHECK_DIGEST], const uint8_t next[CHECK_DIGEST])
 {

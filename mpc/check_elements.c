@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * 64 words of a product are a block; of fewer, which end a run of relations, blocks fill up with
+ * 64 words of a product make a block. Shorter pieces, which end a run of relations, fill up blocks
  * one after the other.
  */
 struct filling {
@@ -49,7 +49,7 @@ static void fill(struct filling *to, const struct prime_view *view, size_t n)
 
 /* --- factors ---------------------------------------------------------------------------------- */
 
-/* What one tile's words weigh, and the same times 2^64. */
+/* The weights of one tile's words, and the same times 2^64. */
 struct weighing {
     const struct prime *f;
     uint64_t w[NUMBERS_TILE], over[NUMBERS_TILE], high[NUMBERS_TILE], high_over[NUMBERS_TILE];
@@ -107,14 +107,14 @@ static void chosen(const struct check_prime *n, const uint64_t *bits, size_t at,
     n->p->kernel->bit_times64(out, bits + at / 64, factor, zeros, words);
 }
 
-/* Long words: their elements are made once, and stand in their place from then on. */
+/* Long words: their elements are made once, and from then on stand in place of the words. */
 static bool is_kept(const struct check_record *r, unsigned l)
 {
     return r->form[l] == CHECK_WORDS && (r->ring == RING_64 || r->ring == RING_128);
 }
 
 /*
- * x is weighed. Elements take the room of words, or the first half of it: what comes is read before
+ * x is weighed. Elements overwrite the words, or the first half of them: each word is read before
  * it is overwritten.
  */
 static void put_kept(struct filling *to, const struct weighing *w, const struct check_record *r,
@@ -180,7 +180,7 @@ static void put_elements(struct filling *to, const struct check_record *r, size_
 
 _Static_assert(PRIME_BLOCK == KERNEL_STRIP && NUMBERS_TILE == KERNEL_STRIP, "a strip is a block");
 
-/* Columns of a strip, whose rows weigh `weight`. */
+/* The columns of a strip, with its rows weighed by `weight`. */
 static void column_values(const struct check_prime *n, const uint16_t *x,
                           const uint64_t weight[KERNEL_ROWS], uint64_t out[NUMBERS_TILE])
 {
@@ -190,7 +190,7 @@ static void column_values(const struct check_prime *n, const uint16_t *x,
         out[i] = prime_wide(&n->field, out[i] + ((word128)high[i] << KERNEL_VALUE_LOW));
 }
 
-/* Strips of a part of what matrices are folded to: a block each. */
+/* The strips of a part of the folded matrices, one block each. */
 static void column_blocks(const struct check_prime *n, const struct claims *c, struct share16 f,
                           struct share16 g, struct prime_block *block)
 {

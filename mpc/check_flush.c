@@ -18,7 +18,7 @@ static enum err sum_elements(struct flush *f, struct sums sums[2])
     return ERR_OK;
 }
 
-/* The sums have come: keeps what they are off z by. From here on every row weighs 1. */
+/* The sums have come: keeps by how much they are off z. From here on every row weighs 1. */
 static void take_sums(struct flush *f, const struct sums sums[2])
 {
     struct pair d = flush_sum_of_rows(sums, f->row_weight);
@@ -29,7 +29,7 @@ static void take_sums(struct flush *f, const struct sums sums[2])
         f->row_weight[a] = 1;
 }
 
-/* out += the rows of one group, weighed; of U, times its columns' weights. */
+/* out += the rows of one group, weighed; rows of U also times their columns' weights. */
 static void add_rows(const struct flush *f, const struct stretch *elements, size_t g,
                      const uint64_t weight[KERNEL_ROWS], uint64_t *out)
 {
@@ -43,7 +43,7 @@ static void add_rows(const struct flush *f, const struct stretch *elements, size
         k->xor_bits(out, out, row, KERNEL_COLUMNS);
 }
 
-/* 64 groups become one: its row k is what the k-th folds to. */
+/* 64 groups become one, whose row k is the fold of the k-th. */
 static void fold_groups(struct flush *f, const uint64_t weight[KERNEL_ROWS], uint64_t *out)
 {
     size_t at = 0;
@@ -165,7 +165,7 @@ static enum err draw_last(struct flush *f, uint64_t r[CHECK_DIGITS], uint64_t we
     return check_prime_coin(&f->numbers, weights);
 }
 
-/* One component: what is of bits, then what is of numbers. */
+/* What is opened for bits, in both components; what is opened for numbers follows it. */
 static void make_opened(const struct flush *f, const struct columns *m, const struct sums sums[2],
                         const uint64_t weight[KERNEL_ROWS], uint64_t zeta, struct share64 x)
 {
@@ -213,7 +213,7 @@ static enum err prove(struct flush *f)
     return open_and_judge(f, sums);
 }
 
-/* What is proved: the same at all three. */
+/* Says what is proved: the same at all three. */
 static enum err say(const struct flush *f)
 {
     const struct check_matrices *m = f->numbers.matrices;

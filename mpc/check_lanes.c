@@ -34,7 +34,7 @@ enum err check_new(struct party *p, const struct check_limits *limits)
     return crew_each_here(p, begin_lane, &each);
 }
 
-/* Whether any lane's check is so; false without a check. */
+/* Whether `is_so` holds for any lane's check; false without a check. */
 static bool any_lane(const struct party *p, bool (*is_so)(const struct check *c))
 {
     bool any = false;
@@ -81,8 +81,8 @@ enum err check_agree(struct party *p)
 }
 
 /*
- * Lane 0 uses what others made, and a cheat could hold back their coins until lane 0 has opened
- * what depends on it: so the scripts of all are in lane 0's.
+ * Lane 0 uses what others made. A cheat could hold back their coins until lane 0 has opened what
+ * depends on it, so lane 0's script includes the scripts of all.
  */
 static enum err say_lanes(const struct party *p)
 {
@@ -94,7 +94,7 @@ static enum err say_lanes(const struct party *p)
     return ERR_OK;
 }
 
-/* What rides, rides with lane 0's. */
+/* What rides along rides with lane 0's flush. */
 static enum err flush_lane(void *self, struct party *lane, size_t k)
 {
     const struct check_ride *ride = k == 0 ? self : NULL;
@@ -131,7 +131,7 @@ enum err check_matrices(struct party *p, const struct check_matrices *m)
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 /*
- * Lanes of other processes reach no disk: so a check begins here before they could send a coin, and
+ * Lanes of other processes reach no disk. So a check begins here, before they can send a coin, and
  * ends once all of them have proved what they did. guard->ready is asked first.
  */
 enum err check_begin_jobs(struct party *p)

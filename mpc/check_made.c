@@ -4,17 +4,17 @@
 
 #include <string.h>
 
-/* Of a tile, and the part of each factor that is a v. */
+/* The work on a tile, and the part of each factor that is a v. */
 struct making {
     struct check_folded *s;
     const struct check_tile *tile;
     uint64_t *const *weight; /* of the rows of each factor */
     size_t *part;
     struct prg *weights;
-    uint64_t *bits; /* fresh: 64 planes, a lane a column */
+    uint64_t *bits; /* fresh: 64 planes, one lane per column */
 };
 
-/* Fresh weights of a row of u add it to g. */
+/* Draws fresh weights for a row of u, and adds the row to g with them. */
 static enum err weigh_row(const struct party *p, const struct making *m, struct share16 g,
                           const uint16_t *a, const uint16_t *b)
 {
@@ -24,7 +24,7 @@ static enum err weigh_row(const struct party *p, const struct making *m, struct 
     return ERR_OK;
 }
 
-/* A side: its products weighed by columns and rows of u here, then by rows of v. */
+/* Weighs a side's products: here by columns and rows of u, then by rows of v. */
 static enum err weigh_side(struct party *p, const struct making *m, const struct check_made *made)
 {
     const struct check_plans *plans = m->s->m->plans;

@@ -109,7 +109,7 @@ enum err check_folded_new(struct party *p, struct check_folded *s, const struct 
     return scratch_array(p->scratch, &s->g, most);
 }
 
-/* 64 rows of zeros, of n columns, as the kernel has them. */
+/* 64 rows of n zeros, laid out as the kernel has them. */
 static enum err rows_new(struct party *p, struct share16 *x, size_t n)
 {
     TRY(party_share16(p, x, KERNEL_ROWS * n));
@@ -163,7 +163,9 @@ static void add_rows(const struct party *p, struct share16 out, struct share16 x
     p->kernel->linear16(out.b, 1, out.b, 1, x.b, x.n);
 }
 
-/* What a side of a tile adds to: f where it is on the left, and g of those that it meets. */
+/*
+ * The sums that a side of a tile adds to: f where it is on the left, and g of the sides it meets.
+ */
 static size_t sums_of(const struct check_folded *s, size_t side, size_t first, struct share16 *sum)
 {
     const struct check_plans *m = s->m->plans;
@@ -267,7 +269,7 @@ enum err check_fold_pairs(struct party *p, struct check_folded *s, const struct 
 void check_matrix_claims(const struct party *p, const struct check_folded *s,
                          word128 claim[MATRIX_CLAIMS])
 {
-    /* as move_part_side() and move_part_matrix(), in whole numbers */
+    /* like move_part_side() and move_part_matrix(), in whole numbers */
     static const int of_a[3] = {2, 1, 1}, of_b[3] = {1, 2, -1}, factor[3] = {1, 1, -2};
     const unsigned i = p->index;
     memset(claim, 0, MATRIX_CLAIMS * sizeof *claim);

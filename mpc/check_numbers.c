@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define ALIGNED ((size_t)16)
-#define TILE ((size_t)64) /* words; a record is cut at a multiple */
+#define TILE ((size_t)64) /* words; records are cut at a multiple of it */
 #define STREAMED ((size_t)16 << 10)
 
 /*
- * What a record begins with. Then come, for each product, its factor if it has bits and those of
- * x.a, x.b, y.a, y.b that are there; in the end z.
+ * A record begins with this. Then come, for each product, its factor if it has bits, and those of
+ * x.a, x.b, y.a, y.b that are there. z comes last.
  */
 struct header {
     uint64_t relation, words;
@@ -94,7 +94,7 @@ static struct check_chunk *last_chunk(const struct check_numbers *log)
     return &log->chunk[log->chunks - 1];
 }
 
-/* Room in the last chunk for the next record, and how many words it has there, at least one. */
+/* Makes room in the last chunk for the next record; n is how many words fit there, at least one. */
 static enum err room_for(struct check_numbers *log, const struct header *h, size_t words, size_t *n)
 {
     const size_t fewest = record_bytes(h, words < TILE ? words : TILE), none = record_bytes(h, 0);
@@ -107,7 +107,7 @@ static enum err room_for(struct check_numbers *log, const struct header *h, size
     return ERR_OK;
 }
 
-/* Much goes past the caches: it is read again when the log is full. */
+/* Large copies bypass the caches: they are not read again until the log is full. */
 static void copy(const struct kernel *k, uint8_t *to, const uint8_t *from, size_t bytes)
 {
     const size_t streamed = bytes < STREAMED ? 0 : bytes / sizeof(uint64_t) * sizeof(uint64_t);
@@ -195,7 +195,7 @@ static enum err put(struct check_numbers *log, struct header h,
 
 /* --- relations -------------------------------------------------------------------------------- */
 
-/* In a row: z stands with the first products. */
+/* Records in a row: z stands with the first products. */
 static enum err add_row(struct check_numbers *log, struct header h,
                         const struct check_product *products, unsigned count, size_t n)
 {
@@ -223,7 +223,7 @@ static enum err add_spans(struct check_numbers *log, struct header h,
     return ERR_OK;
 }
 
-/* What n words of a product take if no component is zero. */
+/* The bytes that n words of a product take if no component is zero. */
 static size_t product_bytes(enum ring ring, const struct check_product *product, size_t n)
 {
     switch (product->form) {

@@ -107,7 +107,7 @@ static void add_points(const struct check_prime *n, struct adding *to)
     to->waiting = 0;
 }
 
-/* The next sides wait; those without products only until the next ones come. */
+/* Keeps the next sides waiting; those without products only until the next ones come. */
 static void keep_sides(const struct check_prime *n, struct adding *to, bool products)
 {
     to->waiting += products;
@@ -207,7 +207,7 @@ static enum err draw_masks(struct check_prime *n)
     return ERR_OK;
 }
 
-/* A zero share is added. */
+/* Adds a share of zero. */
 static enum err mask(struct check_prime *n, uint64_t *x, size_t words)
 {
     uint64_t m[2][sizeof n->sums[0] / sizeof(uint64_t)];
@@ -241,7 +241,7 @@ enum err check_prime_sum(struct check_prime *n, bool last, struct beside *beside
     return ERR_OK;
 }
 
-/* The sums have come: what they are off Z by, and Z of what is folded. */
+/* The sums have come: keeps by how much they are off Z, and Z of what is folded. */
 static void take_sums(struct check_prime *n)
 {
     const struct prime *f = &n->field;
@@ -290,7 +290,7 @@ struct folding {
     struct prime_block *out;
 };
 
-/* Rows of a vector of a block weighed, or zeros where it is not there. */
+/* The rows of a vector of a block, weighed, or zeros where it is missing. */
 static void fold_vector(const struct check_prime *n, const struct prime_view *block, unsigned v,
                         const uint64_t weight[PRIME_ROWS], uint64_t out[PRIME_COLUMNS])
 {
@@ -323,7 +323,7 @@ enum err check_prime_fold(struct check_prime *n)
 
 /* --- what is opened --------------------------------------------------------------------------- */
 
-/* U*, V*, Z*, what each fold was off by; then two words of each remainder of a ring. */
+/* U*, V*, Z*, how far each fold was off; then two words of each remainder of a ring. */
 static size_t opened_elements(const struct check_prime *n)
 {
     return 2 * n->columns + 1 + n->remainders;

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define LIMB 36   /* bits; 2^28 of them add up in a word */
-#define SUM 5     /* words, most, of what a tile adds up to: less than 2^(36 limbs) */
+#define SUM 5     /* words that a tile's sum takes at most; it is below 2^(36 limbs) */
 #define LINES 256 /* at a time */
 
 struct buckets {
     const struct kernel *kernel;
-    size_t limbs; /* of a line: 4, or 8 of Z_2^128 */
+    size_t limbs; /* of a line: 4, or 8 in Z_2^128 */
     uint64_t *bucket, *line, *theta;
     size_t lines;
 };
@@ -78,7 +78,7 @@ static void add_words64(uint64_t (*sum)[SUM], const struct check_record *r, unsi
     }
 }
 
-/* x_a (y_a + y_b) is one product; x_a stands 128 bits further up if that sum has a carry. */
+/* x_a (y_a + y_b) is one product; x_a is also added 128 bits further up if that sum has a carry. */
 static void add_words128(uint64_t (*sum)[SUM], const struct check_record *r, unsigned l, size_t at,
                          size_t n)
 {
@@ -155,7 +155,7 @@ static void add_summands(uint64_t (*sum)[SUM], const struct check_record *r, uns
     }
 }
 
-/* Whether there is a summand; the protocol alone says which components are zero. */
+/* Whether there is a summand; which components are zero follows from the protocol alone. */
 static bool is_there(const struct check_record *r, unsigned l)
 {
     void *const *x = r->x[l], *const *y = r->y[l];
@@ -200,7 +200,7 @@ static void put_line(struct buckets *b, const uint64_t sum[SUM], uint64_t theta)
     b->theta[b->lines++] = theta;
 }
 
-/* Words [at, at + n) of a record: of one relation they are one line. */
+/* Words [at, at + n) of a record; if they are of one relation, they make one line. */
 static void add_tile(struct buckets *b, const uint64_t *weight, const struct check_record *r,
                      size_t at, size_t n)
 {
@@ -217,7 +217,7 @@ static void add_tile(struct buckets *b, const uint64_t *weight, const struct che
         put_line(b, sum[i], weight[r->relation + (r->one ? 0 : at + i)]);
 }
 
-/* A number of limbs that have been added up. */
+/* Makes a number from limbs that have been added up. */
 static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t limbs)
 {
     memset(out, 0, words * sizeof *out);
@@ -229,8 +229,8 @@ static void from_limbs(uint64_t *out, size_t words, const uint64_t *limb, size_t
 }
 
 /*
- * Coefficient t is what stands in all buckets whose digit has its bit: the upper half, which joins
- * the lower before the next bit.
+ * Coefficient t is the sum of all buckets whose digit has its bit: the upper half, which is added
+ * to the lower before the next bit.
  */
 static void empty(struct buckets *b, struct claims *c)
 {

@@ -35,7 +35,7 @@ void convert_known(const struct party *p, uint64_t *planes, unsigned digits, str
     slice(p, x.b + parts.j1.begin, parts.j1, digits, x.n, planes);
 }
 
-/* u so that it can be checked: j inputs the carries of what it adds in the place of its sum. */
+/* Makes u so that it can be checked: j inputs the carries of its addition instead of its sum. */
 static enum err input_carries(struct party *p, struct planes *u, struct share64 x)
 {
     struct planes a, b, c;
@@ -75,8 +75,8 @@ enum err convert_to_bits(struct party *p, struct planes *out, struct share64 x)
 /* --- bits to numbers -------------------------------------------------------------------------- */
 
 /*
- * Component k of `out` is drawn; `x`, of which it is the only one that is not 0, receives the
- * complement of its bits.
+ * Draws component k of `out`. `x`, whose other components are 0, receives the complement of its
+ * bits.
  */
 static enum err draw(struct party *p, struct share64 out, unsigned k, struct planes *x)
 {
@@ -92,7 +92,7 @@ static enum err draw(struct party *p, struct share64 out, unsigned k, struct pla
     return ERR_OK;
 }
 
-/* x on the ring's width */
+/* x at the ring's width */
 static enum err widen(struct party *p, const struct planes *x, struct planes *wide)
 {
     TRY(party_planes(p, wide, 64, x->n));

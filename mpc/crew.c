@@ -4,9 +4,9 @@
 #include "base/thread.h"
 
 struct crew {
-    size_t lanes;                          /* that do all kinds of work */
-    size_t here, all;                      /* that this process has; of the session */
-    size_t most;                           /* that one process has of these */
+    size_t lanes;                          /* lanes that do all kinds of work */
+    size_t here, all;                      /* lanes of this process; of the session */
+    size_t most;                           /* the most that one process has of these */
     const struct crew_far *far;            /* or NULL */
     bool busy;                             /* known to lane 0's thread */
     struct party *lane[SESSION_LANES_MAX]; /* the first is borrowed */
@@ -87,7 +87,9 @@ enum err crew_topic(struct party *p, const struct session *session,
     return crew_far(p) != NULL ? crew_far(p)->topic(crew_far(p)->self, topic) : ERR_OK;
 }
 
-/* The crew that may work for a party now: without one, or in the midst of work, it is alone. */
+/*
+ * The crew that may work for a party now. Without one, or in the midst of work, the party is alone.
+ */
 static const struct crew *crew_of(const struct party *p)
 {
     static const struct crew alone = {.lanes = 1, .here = 1, .all = 1, .most = 1};
@@ -178,7 +180,7 @@ enum err crew_worse(enum err e, enum err other)
     return e;
 }
 
-/* Neighbours who are done with the lane that failed already hear it on lane 0. */
+/* Neighbours that are already done with the lane that failed hear of it on lane 0. */
 static enum err worst(const struct errand *errand, size_t lanes)
 {
     enum err e = ERR_OK;

@@ -24,7 +24,7 @@ static size_t divide_up(size_t n, size_t by)
 static size_t tile_of(size_t lanes, size_t n, size_t most, size_t least)
 {
     const size_t longest = divide_up(most, lanes * least) * least;
-    const size_t each = divide_up(n, lanes * longest); /* tiles, of each lane */
+    const size_t each = divide_up(n, lanes * longest); /* tiles per lane */
     if (lanes == 1)
         return most;
     return each > 0 ? divide_up(divide_up(n, lanes * each), least) * least : least;
@@ -63,7 +63,9 @@ static void letters_clear(struct letters *l)
     memory_free(&l->result);
 }
 
-/* What far lanes get is sent lane by lane: it may be as much as half of a server's memory. */
+/*
+ * Far lanes' arguments are sent lane by lane: they may take as much as half of a server's memory.
+ */
 static enum err give(const struct party *p, const struct crew_job *job, const struct letters *l)
 {
     const struct crew_far *far = crew_far(p);

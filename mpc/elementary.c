@@ -90,7 +90,7 @@ static void turn_first(const struct party *p, word128 *x, word128 *y, struct sha
     }
 }
 
-/* The same by steps of which each can be checked: it is multiplied as shares, and truncated. */
+/* The same in steps that can each be checked: multiplied as shares, and truncated. */
 static enum err turn_first_checked(struct party *p, struct share128 first, struct share64 u)
 {
     struct turning z0, z1;
@@ -128,8 +128,8 @@ static void subtract(struct share128 out, struct share128 x)
 }
 
 /*
- * From the choice among `count` to that among twice as many, by one more bit: those with the bit
- * are products, but the last, which is what is left of the bit.
+ * Extends a choice among `count` to one among twice as many, by one more bit. Choices with the bit
+ * are products, except the last, which is what is left of the bit.
  */
 static enum err choose_further(struct party *p, struct share128 chosen, struct share128 bit,
                                size_t count)

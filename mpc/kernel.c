@@ -59,7 +59,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The bits of a group's words, which it uses up, to `width` planes. */
+/* Writes the bits of a group's words to `width` planes, and uses up the words. */
 static void slice_group(const struct kernel *k, uint64_t *m, size_t lanes, size_t width,
                         uint64_t *planes, size_t stride)
 {

@@ -23,7 +23,7 @@ struct carrying {
 
 /* --- blocks of words -------------------------------------------------------------------------- */
 
-/* Rows of `words` words each: what j knows, at `first` and on in the planes that are known. */
+/* Rows of `words` words each: what j knows, from `first` on in the known planes. */
 static void known_rows(const struct carrying *c, size_t first, size_t words, uint64_t *row)
 {
     const uint64_t *bits = c->t->known + first;
@@ -46,8 +46,8 @@ static void known_rows(const struct carrying *c, size_t first, size_t words, uin
 }
 
 /*
- * What the others' digits choose of rows: the sums, `words` words each. `last` is set for the rows
- * that the constant 1 is part of.
+ * The sums that the others' digits choose from rows, `words` words each. `last` is set for the rows
+ * that include the constant 1.
  */
 static void choose(const struct carrying *c, const uint64_t *row, size_t first, size_t words,
                    bool last, uint64_t *sum)
@@ -80,7 +80,7 @@ static void add_sums(const struct carrying *c, bool b, size_t first, size_t word
     }
 }
 
-/* One component of rows of a block, as shares of what j knows: where that is asked for. */
+/* Keeps one component of a block's rows, as shares of what j knows, where that is asked for. */
 static void keep_rows(const struct carrying *c, bool b, size_t first, size_t words,
                       const uint64_t *row)
 {
@@ -91,11 +91,11 @@ static void keep_rows(const struct carrying *c, bool b, size_t first, size_t wor
 
 /* --- what is made before the round, and after it ---------------------------------------------- */
 
-/* This server in a part: rows or sums of its words, block after block. */
+/* This server's role in a part: rows or sums of its words, block by block. */
 struct role {
     struct part part; /* words */
     uint64_t *rows;   /* m: sent by j, received by the others */
-    uint64_t *sums;   /* sent by an other; of j, what comes from j+2, then from j+1 */
+    uint64_t *sums;   /* sent by one of the others; at j: what comes from j+2, then from j+1 */
 };
 
 static enum err make_rows(const struct carrying *c, const struct role *j, uint64_t *room)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A component that comes, what it has to fit, and its digest. */
+/* A component that arrives, its size, and the digest that it must match. */
 struct arrival {
     uint64_t *words;
     size_t bytes;
@@ -90,7 +90,10 @@ enum err move_open_checked(struct party *p, enum ring ring, struct operand x, si
 
 /* --- reveal ----------------------------------------------------------------------------------- */
 
-/* The two who get a component hold the one that the other gets, and send its digest. */
+/*
+ * Each of the two servers that get a component holds the one that the other gets, and sends its
+ * digest.
+ */
 enum err move_reveal_checked(struct party *p, unsigned from, const struct planes *y, uint64_t *out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);

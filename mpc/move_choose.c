@@ -20,14 +20,14 @@ struct choosing {
     struct operand t, product; /* under a check: shares of T and P, else nothing */
 };
 
-/* This server in one part of the lanes, and the sums that have lanes there. */
+/* This server's role in one part of the lanes, and the sums that have lanes there. */
 struct role {
     const struct choosing *c;
     struct part part;
     size_t first, count;
 };
 
-/* Of `lane`, which is within one of the sums from sum `at` on. */
+/* The sum that `lane` belongs to: sum `at` or a later one. */
 static size_t sum_of(const struct choosing *c, size_t at, size_t lane)
 {
     while (c->start[at + 1] <= lane)
@@ -123,7 +123,7 @@ static enum err send_n(void *self, size_t offset, uint8_t *out, size_t n)
     return send_known(j, j->n, offset, out, n);
 }
 
-/* The sums that an other has made, a component of j's. */
+/* The sums that one of the others has made: a component of j's. */
 struct arrival {
     const struct role *r;
     uint64_t *component;
@@ -148,7 +148,7 @@ struct other {
     const uint64_t *u, *v0, *v2; /* s_(j+2); v of the component that j has too; v_(j+2) */
     uint64_t *own, *common;      /* of out: the component that j has too; component j+2 */
     uint64_t *sent;              /* what it adds to `own`, by sum */
-    size_t at_m, at_n;           /* the sums that what has come so far belongs to */
+    size_t at_m, at_n;           /* the sums reached by what has come so far */
 };
 
 static enum err mask_sums(const struct other *o, bool second)
@@ -292,8 +292,8 @@ static enum err choose(const struct choosing *c)
 }
 
 /*
- * Under a check no sum has lanes of two parts, so that each is one relation of what one server
- * knows: sums are cut where parts meet, and their pieces added up.
+ * Under a check no sum has lanes in two parts, so that each is one relation about what one server
+ * knows: sums are cut where parts meet, and their pieces are added up.
  */
 static enum err choose_checked(struct choosing *c)
 {

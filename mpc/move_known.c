@@ -19,7 +19,7 @@ struct inputting {
     struct parts parts; /* in words */
 };
 
-/* The stretch of one plane of a part at word `at` of the part's planes one after the other. */
+/* The stretch of one plane that begins at word `at` of the part's planes, taken end to end. */
 static uint64_t *stretch(uint64_t *planes, size_t n, struct part part, size_t at, size_t *words)
 {
     size_t k = part_lanes(part), left = k - at % k;
@@ -89,9 +89,9 @@ struct knowing {
 };
 
 /*
- * This server in one part of the lanes. What it needs there alone is made a step at a time, in
- * order, as soon as a message that it sends or receives asks for it: both holders of a key draw in
- * the same steps.
+ * This server's role in one part of the lanes. What it needs only there is made a step at a time,
+ * in order, as soon as a message that it sends or receives asks for it: both holders of a key draw
+ * in the same steps.
  */
 struct role {
     const struct knowing *c;
@@ -210,7 +210,7 @@ static void lift(const struct knowing *c, void *out, const void *z, size_t n)
         lift_sizes(out, 16, z, 16, shift, n);
 }
 
-/* j: a - F - F'; of what is added, c - F'', which stays in its place, and both are components */
+/* j: a - F - F'; from what is added, c - F'', which stays in its place; both are components */
 static enum err step_j(const struct role *r, size_t lane, size_t n)
 {
     const struct knowing *c = r->c;
@@ -231,8 +231,8 @@ static enum err step_j(const struct role *r, size_t lane, size_t n)
 }
 
 /*
- * What the two others make alike: component j+2 but for m b. `own` is their mask of the product
- * with f, which they send.
+ * What both others make: component j+2 except for m b. `own` is their mask for the product with f,
+ * which they send.
  */
 static enum err step_other(const struct role *r, size_t lane, size_t n, struct prg *known_to_j,
                            struct prg *unknown_to_j, void *common, bool second)
@@ -304,7 +304,7 @@ static enum err send_added(void *self, size_t offset, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-/* What comes joins a component of this server's. */
+/* What arrives is added into a component of this server's. */
 struct arrival {
     struct role *role;
     void *component;

@@ -4,7 +4,7 @@
 
 /* --- reveal ----------------------------------------------------------------------------------- */
 
-/* What comes joins the two components at hand. */
+/* What arrives is combined with the two components at hand. */
 struct joining {
     const struct kernel *kernel;
     enum ring ring;
@@ -116,7 +116,7 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
     return open_round(p, &round, out, bytes);
 }
 
-/* With a check: shares of the products, which travel with its flush, and then they are opened. */
+/* With a check: makes shares of the products, which travel with its flush, and then opens them. */
 static enum err open_checked_products(struct party *p, enum open_reason reason, struct share64 x,
                                       struct share64 y, uint64_t *out)
 {

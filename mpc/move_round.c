@@ -16,8 +16,8 @@ struct current {
 };
 
 /*
- * The message at *offset of those end to end; *offset is then within it, and *n no more than it
- * has.
+ * The message that holds *offset of all, taken end to end. *offset is then within it, and *n at
+ * most what is left of it.
  */
 static size_t message_at(const struct message *all, size_t *offset, size_t *n)
 {

@@ -15,8 +15,8 @@ struct summing {
     const uint8_t *whole; /* all of z, where it had to be made first */
     bool proved;          /* not noted: somebody else says what it is */
     struct cursor make, note, keep, take;
-    struct check_cursor sent, came; /* how far what is noted has got, by component of z */
-    struct check_place numbers;     /* where z is to come */
+    struct check_cursor sent, came; /* how far noting has got, for each component of z */
+    struct check_place numbers;     /* where z will be put */
 };
 
 /* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
@@ -101,7 +101,7 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-/* What has been made is a relation to be proved, while its operands still stand. */
+/* Notes what has been made as a relation to be proved, while its operands are still there. */
 static void note(struct summing *s, const uint8_t *z, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
@@ -146,7 +146,7 @@ static enum err sums_make(void *self, size_t offset, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-/* What comes becomes component b. */
+/* What arrives becomes component b. */
 static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n)
 {
     struct summing *s = self;
@@ -162,7 +162,7 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
     return ERR_OK;
 }
 
-/* Addresses from the lowest to the highest that a set of vectors spans. */
+/* The addresses that a set of vectors spans, from the lowest to the highest. */
 struct span {
     uintptr_t low, high;
 };
@@ -224,7 +224,7 @@ static enum err note_products(struct summing *s, const struct move_term *t, unsi
     return check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place);
 }
 
-/* Before: what is asked, and products of numbers, while they still stand. */
+/* Before the move: notes what is asked, and products of numbers while they are still there. */
 static enum err begin(struct summing *s)
 {
     const struct move_sums *sums = s->sums;
@@ -247,7 +247,7 @@ static enum err begin(struct summing *s)
     return ERR_OK;
 }
 
-/* After: z of numbers, both components. A log that is full is proved. */
+/* After the move: notes z of numbers, both components. A full log is proved. */
 static enum err end(struct summing *s)
 {
     const struct move_sums *sums = s->sums;

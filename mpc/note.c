@@ -47,7 +47,7 @@ struct stretch {
     struct operand z; /* the relation's right side */
 };
 
-/* Calls for all lanes, part 0 first, so that the three note alike. */
+/* Calls `note` for all lanes, part 0 first, so that the three servers note the same. */
 static enum err each_stretch(struct party *p, enum ring ring, size_t n,
                              enum err (*note)(const struct stretch *s, const void *self),
                              const void *self)

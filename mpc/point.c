@@ -43,7 +43,7 @@ struct point point_at(uint64_t turn)
 {
     const uint64_t eighth = (uint64_t)1 << 61, from_eighth = turn + eighth;
     const uint64_t quarter = from_eighth >> 62, y = (from_eighth & UINT64_MAX >> 2) - eighth;
-    const uint64_t below = 0 - (y >> 63); /* the angle is below its quarter's */
+    const uint64_t below = 0 - (y >> 63); /* the angle is below the middle of its quarter */
     const uint64_t t = (2 * (y ^ below) + 1) << 2, w = product(t, t);
     const uint64_t cosine = ((uint64_t)1 << POINT_BITS) -
                             rounded(product(w, series(point_cosine, w)));

@@ -25,7 +25,7 @@ static uint64_t power(uint64_t x, uint64_t e, uint64_t n)
     return y;
 }
 
-/* Whether n = 2^twos odd + 1 stands the test of Miller and Rabin with this base. */
+/* Whether n = 2^twos odd + 1 passes the test of Miller and Rabin with this base. */
 static bool stands(uint64_t n, uint64_t odd, unsigned twos, uint64_t base)
 {
     uint64_t x = power(base, odd, n);
@@ -39,7 +39,7 @@ static bool stands(uint64_t n, uint64_t odd, unsigned twos, uint64_t base)
     return false;
 }
 
-/* The first 12 primes as bases decide below 3.18 10^23 (Sorenson and Webster). */
+/* The first 12 primes suffice as bases below 3.18 10^23 (Sorenson and Webster). */
 bool prime_is(uint64_t n)
 {
     static const uint8_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};

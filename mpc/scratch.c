@@ -31,7 +31,7 @@
 struct scratch {
     struct {
         uint8_t *memory;
-        size_t size, used, most; /* most: that was ever used, and is wiped */
+        size_t size, used, most; /* most: the most ever used, which is wiped */
     } block[BLOCKS];
     size_t blocks, total; /* total: bytes of all blocks */
     size_t current;       /* the blocks after it are empty */
@@ -56,7 +56,10 @@ static void free_blocks(struct scratch *s)
     for (size_t i = 0; i < s->blocks; i++) {
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory, s->block[i].size);
         secret_wipe(s->block[i].memory, s->block[i].most);
-        /* the allocator keeps what a thread frees: its pages go back, and the next are small */
+        /*
+         * the allocator keeps what a thread frees: so its pages go back, and the next ones are
+         * small
+         */
         madvise(s->block[i].memory, s->block[i].size, MADV_DONTNEED);
         madvise(s->block[i].memory, s->block[i].size, MADV_NOHUGEPAGE);
         memory_free(&s->block[i].memory);

@@ -24,7 +24,7 @@ void scratch_free(struct scratch **s);
  */
 void scratch_share(struct scratch *s, size_t scratches);
 
-/* `count` objects of the pointer's type, on a 64-byte boundary; or elements of another size. */
+/* `count` objects of the type pointed to, on a 64-byte boundary; or elements of another size. */
 #define scratch_array(s, address_of_pointer, count)                                                \
     scratch_take((s), (void *)(address_of_pointer), (count), sizeof **(address_of_pointer))
 enum err scratch_take(struct scratch *s, void *address_of_pointer, size_t count,

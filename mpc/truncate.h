@@ -7,9 +7,9 @@
  *   v >> s  =  (u >> s) + (t >> s) - 2^(k-s) (u_top + t_top - u_top t_top) + 1
  *
  * The terms before the 1 give floor((v - t mod 2^s) / 2^s): one floor, with an offset that is
- * uniform and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its mean is
- * v/2^s. u_top t_top is needed only modulo 2^s: over all servers an element and 4 of half the
- * width, or of the full width where s is more than that; 1 round.
+ * uniform and independent of v. With the 1 added, the result lies in (v/2^s - 1, v/2^s + 1] and its
+ * mean is v/2^s. u_top t_top is needed only modulo 2^s: over all servers an element and 4 of half
+ * the width, or of the full width where s is more than that; 1 round.
  *
  * Under a check j first inputs the carries of v_j + v_(j+1) too: k bits, and one more round. Then
  * each component's v_i >> s is known to those who hold it, and mpc/note.h says what is noted of the

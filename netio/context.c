@@ -25,7 +25,7 @@
 #define DOMAIN_SIZE 64
 #define KEY_SIZE 32
 #define KEY_TEXT 41 /* Z85 and NUL */
-/* Connections of one key to one domain: a link that flaps stays below. */
+/* Connections of one key to one domain: a flapping link stays below this. */
 #define DIALS_AT_ONCE 100
 #define DIALS_PER_SECOND 2
 /* Connections of one pass: the first, and some that the network broke while they began. */
@@ -48,7 +48,7 @@ struct netio {
     void *zap; /* REP socket, of the admission thread once that runs */
     struct thread thread;
     struct log *log;
-    pthread_mutex_t mutex; /* over what follows */
+    pthread_mutex_t mutex; /* guards what follows */
     struct admitted *list;
     size_t count, capacity;
     char guests[DOMAIN_SIZE]; /* where they are admitted, or "" */
@@ -141,8 +141,8 @@ struct zap_request {
 
 /*
  * Half a request, or half an answer, would be the end of admission: this socket only takes what
- * comes next once all of it has been dealt with. So whatever fails is tried until it works, or all
- * ends.
+ * comes next once all of it has been dealt with. So whatever fails is tried again until it works,
+ * or ZeroMQ ends.
  */
 static bool zap_again(int result)
 {
@@ -181,7 +181,7 @@ static bool zap_send(void *socket, const void *p, size_t n, int flags)
     return size >= 0;
 }
 
-/* False, as of all of these: ZeroMQ ends. */
+/* False, here and in all of these: ZeroMQ is ending. */
 static bool zap_read(void *socket, struct zap_request *r)
 {
     memset(r, 0, sizeof *r);
@@ -192,7 +192,7 @@ static bool zap_read(void *socket, struct zap_request *r)
         int n = zap_receive(socket, known ? r->data[r->frames] : rest, sizeof rest - 1);
         if (n < 0)
             return false;
-        if (known) /* n is the frame's size, also where it was cut */
+        if (known) /* n is the frame's size, even if it was cut */
             r->size[r->frames] = (size_t)n < sizeof rest ? (size_t)n : sizeof rest - 1;
         more = zap_more(socket);
         if (more < 0)
@@ -203,7 +203,7 @@ static bool zap_read(void *socket, struct zap_request *r)
 
 enum verdict { ADMITTED, GUEST, LATER, TURNED_AWAY };
 
-/* PLAIN has a password, too, which we do not use. */
+/* PLAIN also has a password, which we do not use. */
 static bool shows_pass(const struct zap_request *r)
 {
     return r->frames == ZAP_MAX + 1 && strcmp(r->data[ZAP_MECHANISM], "PLAIN") == 0;

@@ -9,7 +9,7 @@
 #include <zmq.h>
 
 #define DEPTH 16
-#define PATIENCE_MS 2000 /* before it says what it waits for */
+#define PATIENCE_MS 2000 /* before it says what it is waiting for */
 #define STOP_MS 100      /* between looks at whether to stop */
 
 struct dial {

@@ -16,12 +16,12 @@ static enum err connect_to(void *events, void *socket, int kinds, struct log *lo
     /* not an address: ZeroMQ keeps the name of one that was freed for a while */
     secret_random(&number, sizeof number);
     snprintf(name, sizeof name, "inproc://events-%016" PRIx64, number);
-    /* first: to a monitor without a listener ZeroMQ waits for ever to say that it ends */
+    /* first: if a monitor has no listener, ZeroMQ waits for ever to say that it ends */
     TRY(socket_dial(events, name, log));
     if (zmq_socket_monitor(socket, name, kinds) == 0)
         return ERR_OK;
     log_error(log, "cannot watch the connections of a socket: %s", zmq_strerror(zmq_errno()));
-    /* to itself: ZeroMQ keeps a socket until all that it dialled are there */
+    /* to itself: ZeroMQ keeps a socket until all peers that it dialled are there */
     (void)zmq_bind(events, name);
     return ERR_SYSTEM;
 }

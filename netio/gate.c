@@ -108,7 +108,7 @@ static bool user_of(const struct gate *g, zmq_msg_t *m, struct gate_client *from
     return true;
 }
 
-/* Its route is a number that the ROUTER has given it; 0 where it chose another. */
+/* A client's route is a number that the ROUTER gave it; 0 where the client chose its own. */
 static struct porter_line line_of(const struct gate_client *c)
 {
     const uint8_t *r = c->route + 1;
@@ -147,7 +147,7 @@ static enum err pair_receive(void *pair, struct gate_client *client, zmq_msg_t *
 /* --- the front -------------------------------------------------------------------------------- */
 
 /*
- * Half of the descriptors are for others: the links, the store, connections that have just been
+ * Half of the descriptors are for other uses: the links, the store, connections that have just been
  * cut.
  */
 static size_t most_connections(const struct gate_options *o)

@@ -147,12 +147,8 @@ static enum err too_late(struct net *net, int64_t now)
 
 /*
  * Waits for what is outstanding. After a while it also heeds a neighbour that has done its part of
- * the round, since that may give up over the other's silence or over a bad frame, and one that
- * leaves.
- *
- * It does not try again with sched_yield() first. With three processes on two cores that left a
- * small round in one direction at 40 - 50 us, gained a twentieth in two directions, and cost 15 to
- * 60 % more CPU, which the neighbours need.
+ * the round, since that one may give up over the other's silence or over a bad frame, and a
+ * neighbour that leaves.
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {
@@ -213,7 +209,7 @@ static enum err move_all(struct net *net)
     }
 }
 
-/* Also where the other neighbour has seen it first, and told us only that it gave up. */
+/* Even where the other neighbour saw it first, and told us only that it gave up. */
 static void name_who_left(struct net *net)
 {
     see_who_left(net);
@@ -240,7 +236,7 @@ static enum err give_up(struct net *net, enum err e)
         if (!net->link[p].gave_up && !net->link[p].left)
             told = net_send_abort(net, (enum net_peer)p, deadline);
         (void)told; /* best effort; the neighbour's own deadline does the rest */
-        /* abort keys serve once */
+        /* abort keys are used once */
         secret_free(&net->abort_key[p][SEAL_SENDER]);
     }
     return e;

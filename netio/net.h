@@ -161,9 +161,9 @@ struct net_counters net_total(const struct net *net);
 /*
  * For lanes that work side by side with a server's first one, each on its own net. net_part(): a
  * lane enters the first one's phase, and counts from zero. net_join(), in one thread for all lanes,
- * adds its bytes and frames to the first one's. Of rounds that run side by side, only those of the
- * lane with the most count: that is how often the network's delay was waited for. `since`: what
- * net_part() returned.
+ * adds its bytes and frames to the first one's. Where rounds run side by side, only the lane that
+ * has the most of them is counted: that is how often the network's delay was waited for. `since`:
+ * what net_part() returned.
  */
 uint64_t net_part(const struct net *first, struct net *lane);
 void net_join(struct net *first, const struct net *lane, uint64_t since);

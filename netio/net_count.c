@@ -17,7 +17,7 @@ const char *net_phase_name(enum net_phase phase)
     return (unsigned)phase < NET_PHASES ? names[phase] : "unknown";
 }
 
-/* These rounds are not those of a run, so people read of exchanges. */
+/* These rounds are not those of a run, so people read of "exchanges". */
 struct net_place net_place(const struct net *net)
 {
     struct net_place place;
@@ -86,7 +86,7 @@ uint64_t net_part(const struct net *first, struct net *lane)
     return first->counters[first->phase].rounds;
 }
 
-/* Lanes that work side by side. */
+/* Adds up lanes that work side by side. */
 void net_counters_add(struct net_counters *sum, const struct net_counters *lane)
 {
     if (lane->rounds > sum->rounds)

@@ -135,8 +135,8 @@ static enum err take_abort(struct net *net, enum net_peer peer, const struct tra
 
 /*
  * The header is well-formed and not what this round expects. A frame that authenticates all the
- * same comes from a neighbour whose program does something else than ours; any other was altered,
- * replayed or moved on its way.
+ * same comes from a neighbour whose program does something different from ours; any other was
+ * altered, replayed or moved on its way.
  */
 static enum err unexpected(struct net *net, enum net_peer peer, struct transport_message *m,
                            const struct frame_header *h, const struct frame_header *expected)
@@ -162,7 +162,7 @@ static enum err unexpected(struct net *net, enum net_peer peer, struct transport
         expected->length);
 }
 
-/* What no frame of this link may have otherwise. */
+/* Checks what must be the same in every frame of this link. */
 static enum err check_path(struct net *net, enum net_peer peer, const struct frame_header *h)
 {
     if (h->sender != net->link[peer].index || h->receiver != net->index)

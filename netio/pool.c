@@ -104,7 +104,7 @@ void pool_put(void *buffer)
     if (!pool->closed && pool->spare > 0) {
         surplus = NULL;
         if (pool->count == pool->spare) {
-            /* the one that was of no use for longest: sizes change */
+            /* the one that was unused for longest: sizes change */
             surplus = pool->unused[0];
             take_out(pool, 0);
         }

@@ -31,8 +31,8 @@
 #define LOOK_MS 50
 #define SOON_MS 10
 /*
- * Greeting and handshake: bytes on the wire that are of no message. Whoever holds less than that is
- * left alone.
+ * Greeting and handshake: bytes on the wire that belong to no message. Whoever holds less than that
+ * is left alone.
  */
 #define ALLOWANCE 4096
 
@@ -64,7 +64,7 @@ struct porter {
     struct guest *guest;     /* connections + 1 */
     struct crowd_pile *pile; /* as many */
     size_t count;
-    struct note *heard; /* those that are applied */
+    struct note *heard; /* those being applied */
     int64_t next_ms;    /* when the kernel is asked again */
     int64_t whole_ms;   /* when every whole message had been taken */
     /* between the threads */
@@ -112,7 +112,7 @@ static bool settled(const struct porter *p, const struct guest *g, int64_t now)
     return p->o.settled_ms > 0 && now - g->came_ms > p->o.settled_ms;
 }
 
-/* Of the guests with this name, the one that was silent longest and may be cut. */
+/* Among the guests with this name that may be cut, the one that was silent longest. */
 static struct guest *longest_silent(struct porter *p, const struct crowd_name *name, int64_t now)
 {
     struct guest *worst = NULL;
@@ -165,7 +165,7 @@ static void welcome(struct porter *p, int fd)
     g = &p->guest[p->count];
     *g = (struct guest){.fd = fd, .came_ms = clock_now_ms()};
     if (!peer_of(fd, &g->peer))
-        return; /* gone again */
+        return; /* already gone */
     g->host = g->who = crowd_of_host(&g->peer);
     g->whole_ms = g->heard_ms = g->came_ms;
     if (++p->count > p->o.connections)
@@ -185,7 +185,7 @@ static void take_events(struct porter *p)
 
 /* --- what they send --------------------------------------------------------------------------- */
 
-/* A guest says whose it is, with its first message. */
+/* A guest's first message says whose it is. */
 static void recognise(struct porter *p, struct guest *g, uint32_t user)
 {
     const struct crowd_name key = crowd_of_key(user);

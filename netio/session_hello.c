@@ -84,7 +84,7 @@ static void name_differences(unsigned who, const struct terms *ours, const struc
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The protocol decides which of two programs is older, or else the version. */
+/* The protocol, or else the version, decides which of two programs is older. */
 static void name_versions(unsigned who, const char *version, uint16_t protocol, struct log *log)
 {
     bool ours_is_older = protocol != SESSION_PROTOCOL ? protocol > SESSION_PROTOCOL

@@ -30,7 +30,7 @@
 #define ATTEMPT 16
 #define SECRET 32
 #define MESSAGE_MAX 4096
-#define MISMATCH_MS 2000 /* after a mismatch, the other neighbour's HELLO is awaited so long */
+#define MISMATCH_MS 2000 /* how long to wait, after a mismatch, for the other neighbour's HELLO */
 
 enum type { PROPOSE = 1, HELLO = 2, SECRETS = 3 };
 
@@ -48,7 +48,7 @@ struct handshake {
     struct bytes early[2];                /* a HELLO of an attempt that we have not heard of yet */
     uint8_t their_id[2][SESSION_ID_SIZE]; /* what their SECRETs name */
     bool hello[2], secret[2], sent, mismatch;
-    bool dead; /* the attempt: the last HELLO of our fellow is of another one, so of a later one */
+    bool dead; /* the attempt: our fellow's last HELLO is of another one, so of a later one */
     uint8_t *mine[2], *theirs[2]; /* secret memory: what we send to a neighbour, what it sends */
 };
 
@@ -69,7 +69,7 @@ static bool is_fellow(const struct handshake *h, enum net_peer peer)
     return h->index != 0 && !is_leader(h, peer);
 }
 
-/* False for bytes that are no handshake message. */
+/* False for bytes that are not a handshake message. */
 static bool take_prefix(struct reader *r, struct prefix *p)
 {
     uint32_t magic = reader_u32(r);
@@ -149,7 +149,7 @@ static enum err send_secrets(struct handshake *h)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* `r` stands behind the prefix. */
+/* `r` stands after the prefix. */
 static enum err take_hello(struct handshake *h, enum net_peer peer, const struct prefix *prefix,
                            struct reader *r)
 {
@@ -197,7 +197,7 @@ static enum err take_early(struct handshake *h, enum net_peer peer)
     return take_hello(h, peer, &p, &r);
 }
 
-/* Sets h->attempt and starts afresh with our HELLO, in a time of its own. */
+/* Sets h->attempt and starts afresh with our HELLO and a deadline of its own. */
 static enum err begin_attempt(struct handshake *h, const uint8_t attempt[ATTEMPT])
 {
     memcpy(h->attempt, attempt, ATTEMPT);

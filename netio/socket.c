@@ -20,7 +20,7 @@ size_t socket_wire_bytes(size_t message)
     return body + (body > 255 ? 9 : 2); /* flags and size */
 }
 
-/* What a failed call means to those above. */
+/* What a failed call means to the callers. */
 static enum err meaning(int code)
 {
     switch (code) {
@@ -53,8 +53,8 @@ static enum err set_key(void *socket, int option, const uint8_t key[32], struct 
 
 /*
  * libzmq admits every key when nobody answers for admission, unless this option is set. Its number
- * is fixed, but stable headers leave out its name; a library that lacks it has only the answer of
- * context.c, which tests hold to it.
+ * is fixed, but stable headers leave out its name. A library that lacks it depends on the answer of
+ * context.c alone, and tests make sure of that answer.
  */
 static void fail_closed(void *socket)
 {

@@ -81,9 +81,8 @@ enum err transport_wait(struct transport *t, unsigned readable, unsigned writabl
                         int64_t deadline) MUST_CHECK;
 
 /*
- * The neighbours (bit 1 << peer) to whom our connection stood, and has broken since
- * transport_forget(): such a server has ended, or the network has cut it off. What it sent before
- * may still wait to be read.
+ * The neighbours (bit 1 << peer) to whom our connection has broken since transport_forget(): such a
+ * server has ended, or the network has cut it off. What it sent before may still wait to be read.
  */
 unsigned transport_broken(struct transport *t);
 void transport_forget(struct transport *t);

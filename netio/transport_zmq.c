@@ -145,8 +145,8 @@ static void zmq_transport_forget(void *self)
 }
 
 /*
- * A bare link refuses nobody who should be there. So its watch is asked for nothing while frames
- * come: 0.5 us a look.
+ * A bare link refuses nobody who should be there. So its watch is not asked while frames come: each
+ * look takes 0.5 us.
  */
 static enum err zmq_transport_wait(void *self, unsigned readable, unsigned writable,
                                    int64_t deadline)

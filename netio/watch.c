@@ -11,8 +11,7 @@
      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
 #define DENIED 400 /* ZAP's status for a key that is not admitted; others say: not now */
 /*
- * Attempts that ended: ZeroMQ tells of each that a port refused, and of each that it will make
- * later.
+ * Attempts that ended: ZeroMQ reports each that a port refused, and each that it will make later.
  */
 #define IN_VAIN 2
 

@@ -22,8 +22,8 @@ struct layer {
 };
 
 /*
- * Words of pairs `at` .. of a tile: of rows from word `low` on, and a distance further; or of
- * `rows` words from there on, where the pairs are within words.
+ * Words of pairs from `at` on in a tile: rows from word `low` on and those a distance further; or,
+ * where pairs lie within words, the `rows` words from `low` on.
  */
 struct run {
     size_t low, at, words, rows;
@@ -37,7 +37,7 @@ static size_t pairs_of(size_t words, size_t distance)
     return words / (2 * d) * d + (rest > d ? rest - d : 0);
 }
 
-/* The runs of a tile that begins at word `from` of all pairs; how many there are. */
+/* Finds the runs of a tile that begins at word `from` of all pairs; returns how many there are. */
 static size_t runs_of(const struct layer *y, size_t from, size_t words, struct run *run)
 {
     const size_t d = y->distance / 64;
@@ -156,7 +156,7 @@ static enum err order_layer(struct party *p, struct layer *y)
 
 /* --- all lists -------------------------------------------------------------------------------- */
 
-/* Joins every two of the lists, turning the first round; how many are left. */
+/* Joins the lists two by two, reversing the first of each two; returns how many are left. */
 static size_t join_lists(const struct planes *rows, struct region *list, size_t lists)
 {
     for (size_t i = 0; 2 * i < lists; i++) {

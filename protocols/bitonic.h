@@ -3,10 +3,10 @@
  *
  * Two lists become one: the first is reversed, so that both together fall and then rise. Then for d
  * = the largest power of two below their length, down to 1, all rows i and i + d where bit d of i
- * is 0 are put in order. So the pairs of a layer are runs of words d lanes apart, and for d below
- * 64 lanes of one word: no step moves single bits. (Odd-even merging saves up to half a layer, but
- * has pairs that begin in the middle of words.) Many lists are merged two by two, in a tree, all
- * pairs of a level in the same rounds.
+ * is 0 are put in order. So the pairs of a layer are runs of words d lanes apart or, where d is
+ * below 64, lanes of one word: no step moves single bits. (Odd-even merging saves up to half a
+ * layer, but has pairs that begin in the middle of words.) Many lists are merged two by two, in a
+ * tree, all pairs of a level in the same rounds.
  *
  *   a pair x, y    s = [x > y] by the planes that order (mpc/order.h)
  *                  x ^= s (x ^ y), y ^= s (x ^ y) in all planes

@@ -90,7 +90,10 @@ enum err counts_finish(struct party *p, struct counts *c)
     return cached_new(p, &c->kept, c->x, &bits);
 }
 
-/* The lanes between queries are zero. Whole queries at a time, that a check has room for. */
+/*
+ * The lanes between queries are zero. Takes whole queries at a time, as many as a check has room
+ * for.
+ */
 enum err counts_finish_squares(struct party *p, struct counts *c)
 {
     const size_t most = check_most(p, 4 * sizeof *c->x.a);

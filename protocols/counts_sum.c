@@ -24,11 +24,11 @@ static void unpack(const uint8_t *packed, size_t from, size_t n, unsigned bits, 
         }
 }
 
-/* What is added: of each upload both components, whole; what was a seed is expanded once. */
+/* What is added: both components of each upload, whole; seeds are expanded once. */
 struct addends {
     const struct counts_upload *uploads;
-    const uint8_t **component; /* two an upload */
-    uint8_t **expanded;        /* the same, where they are made of seeds */
+    const uint8_t **component; /* two per upload */
+    uint8_t **expanded;        /* the same, where they are made from seeds */
     size_t count;
     unsigned bits; /* of the sum */
     struct share64 out;
@@ -73,8 +73,8 @@ static void load(const struct addends *x, size_t upload, size_t from, const stru
 }
 
 /*
- * Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. What two
- * results need is what two of their three numbers had.
+ * Adds numbers[0 .. count), three into two until two are left, then into numbers[0]. Two of each
+ * three then give their memory to the next two results.
  */
 static enum err add_all(struct party *p, struct planes *numbers, size_t count)
 {

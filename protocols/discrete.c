@@ -64,7 +64,7 @@ static enum err draw(struct party *p, struct candidates *c)
 
 /* --- whether a candidate is accepted ---------------------------------------------------------- */
 
-/* The products of neighbours among `count` planes, a layer of a tree; then they stand first. */
+/* The products of neighbours among `count` planes, one layer of a tree; they then come first. */
 static size_t pair_up(struct move_term *terms, const struct planes *x, unsigned count)
 {
     for (unsigned i = 0; i < count / 2; i++)
@@ -84,10 +84,10 @@ static unsigned paired(const struct planes *x, unsigned count)
 #define ZEROS (TOPS + DISCRETE_DIGITS + 1)
 
 /*
- * Two trees in the rounds of one: `keep` has whether the coin of each bit of the square lets it
- * pass; `zero` has the complements of the bits without a coin and of the digits, and the sign. So
+ * Two trees in the rounds of one. `keep` holds whether the coin of each bit of the square lets it
+ * pass; `zero` holds the complements of the bits without a coin and of the digits, and the sign. So
  * the first four of zero, T, have met in node 0 after two layers, and all of it, T and a second
- * zero, after five; what joins the rest is their difference: T, and no second zero.
+ * zero, after five. Their difference joins `keep`: T, and no second zero.
  */
 static enum err climb(struct party *p, struct planes *keep, struct planes *zero,
                       const struct planes *square)
@@ -108,7 +108,7 @@ static enum err climb(struct party *p, struct planes *keep, struct planes *zero,
         TRY(bits_and_layer(p, terms, count));
         if (layer > 0)
             kept = paired(keep, kept);
-        else /* it fails where the bit is set, and its coin is not */
+        else /* it fails where the bit is set and its coin is not */
             bits_not(p, planes_flat(keep), planes_flat(keep));
         zeros = paired(zero, zeros);
         if (layer == 1)

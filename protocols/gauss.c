@@ -112,7 +112,7 @@ enum err gauss_round(struct party *p, struct share64 out, struct share128 z)
     return ERR_OK;
 }
 
-/* Brings partners side by side. */
+/* Puts partners side by side. */
 static void interleave(struct share64 out, struct share64 halves)
 {
     size_t pairs = out.n / 2;

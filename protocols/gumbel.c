@@ -15,8 +15,8 @@
 #define LN2_40 UINT64_C(762123384786)
 
 /*
- * k ln 2 at INNER_BITS for each place of the leading one, k places below the top: the sum of those
- * of the bits of k. Without any digit k is all ones.
+ * k ln 2 at INNER_BITS for each place of the leading one, k places below the top: the sum over the
+ * bits of k. Without any digit, k is all ones.
  */
 static void multiples_of_ln2(uint64_t multiple[EXPONENTIAL_DIGITS + 1])
 {
@@ -75,8 +75,8 @@ double gumbel_error(void)
                  rounding = ldexp(1, -GUMBEL_BITS);
     const double argument = ldexp(1, -ELEMENTARY_ARGUMENT_BITS);
     /*
-     * half a unit for each place of k whose multiple of ln 2 is rounded and for the constant; ln
-     * 2's own, k + 5 times
+     * half a unit for each place of k whose multiple of ln 2 is rounded, and for the constant; the
+     * error of ln 2 itself, k + 5 times
      */
     const double ln2 = (40 - INNER_BITS + 1) * ldexp(1, -INNER_BITS - 1) +
                        (EXPONENTIAL_TOP + GUMBEL_LEAST + EXPONENTIAL_TOP) * 0x1p-41;

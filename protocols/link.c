@@ -17,7 +17,7 @@ static void number_owners(const struct party *p, const struct linked *l, unsigne
                           0 - (uint64_t)(number[o] >> k & 1));
 }
 
-/* Whether rows have the key of the row so many places ahead. */
+/* Whether each row has the key of the row `ahead` places further on. */
 static enum err same_key(struct party *p, const struct linked *l, size_t from, ptrdiff_t ahead,
                          struct bits same)
 {
@@ -116,7 +116,9 @@ struct joining {
     bool keep;
 };
 
-/* An owner's row of the key of the one before it; the first row of all is none. */
+/*
+ * Whether an owner's row has the key of the one before it; the first row of all has none before it.
+ */
 static enum err surplus_tile(struct party *p, const void *self, size_t from, size_t words)
 {
     const struct joining *j = self;
@@ -136,7 +138,7 @@ static enum err find_surplus(struct party *p, const struct joining *j)
     return ERR_OK;
 }
 
-/* Rows that are not there are invalid: those `ahead` of the last ones. */
+/* Rows past the end are invalid: those `ahead` of the last ones. */
 static void end_rows(const struct party *p, const struct linked *l, size_t from, size_t ahead,
                      struct bits invalid)
 {
@@ -148,8 +150,8 @@ static void end_rows(const struct party *p, const struct linked *l, size_t from,
 }
 
 /*
- * Whether the row `first` ahead has the own key, is valid and no surplus; then the same of the one
- * behind it, `count` of them, `words` words each. Planes from surplus to invalid stand side by
+ * Whether the row `first` ahead has the same key, is valid and no surplus; then the same for the
+ * rows after it, `count` in all, `words` words each. Planes from surplus to invalid stand side by
  * side.
  */
 static enum err match_ahead(struct party *p, const struct joining *j, size_t from, size_t words,
@@ -212,8 +214,8 @@ static enum err kept_rows(struct party *p, const struct joining *j, size_t from,
 }
 
 /*
- * A block of lanes for each row ahead and rank that it can have, row by row: 1 <= ahead <= rank.
- * Which of them has a rank's columns: it matches, and is of that rank.
+ * A block of lanes for each row ahead and each rank that it can have, row by row: 1 <= ahead <=
+ * rank. Its lanes say whether that row has the rank's columns: it matches, and is of that rank.
  */
 static size_t block_of(const struct joining *j, size_t ahead, size_t rank)
 {
@@ -246,7 +248,7 @@ static enum err choose_rows(struct party *p, const struct joining *j, size_t fro
     return order_equal(p, chosen, &differ);
 }
 
-/* A column of an owner: the sum over rows ahead of what is chosen of them; as many terms. */
+/* A column of an owner: the sum over rows ahead of what is chosen from them; one term each. */
 static enum err choose_column(struct party *p, const struct joining *j, size_t owner, unsigned k,
                               size_t from, size_t words, struct bits chosen,
                               struct move_term *terms)

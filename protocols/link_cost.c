@@ -3,7 +3,7 @@
 #include "protocols/bitonic.h"
 #include "protocols/link_private.h"
 
-/* The tables' lengths in words, and what has been added up of them. */
+/* The tables' lengths in words, with their sum and the longest. */
 struct adding {
     struct link_cost *cost;
     size_t owners, *list;
@@ -28,7 +28,7 @@ static void end(struct adding *a)
     memory_free(&a->list);
 }
 
-/* So many ANDs a row; each tile of `most` rows takes so many rounds. */
+/* Adds `ands` ANDs per row, and `rounds` rounds for each tile of `most` rows. */
 static void add(const struct adding *a, uint64_t ands, uint64_t rounds, size_t most)
 {
     const size_t tile = most / 64;
@@ -62,7 +62,7 @@ enum err link_bound_cost(struct link_cost *cost, const size_t *rows, size_t owne
     return ERR_OK;
 }
 
-/* A join that keeps an owner, of which others have so many columns. */
+/* A join that keeps an owner, where the others have `columns` columns. */
 static void add_kept(const struct adding *a, unsigned columns)
 {
     const size_t others = a->owners - 1, pairs = a->owners * others / 2,

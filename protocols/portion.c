@@ -6,7 +6,7 @@
 
 /* Cells of a portion where counts are cut by cells: fewer are not worth its rounds. */
 #define CELLS_LEAST ((size_t)512)
-#define WORD ((size_t)64) /* what is cut ends with words */
+#define WORD ((size_t)64) /* cuts fall between words */
 #define MOST ((uint64_t)1 << 32)
 
 enum kind { NOTHING, COUNTS, RECORDS };
@@ -17,7 +17,7 @@ struct range {
     size_t from, n;
 };
 
-/* Part k of n things, in whole words but for the last. */
+/* Part k of n things, in whole words except the last. */
 static struct range cut(size_t n, size_t k, size_t parts)
 {
     const size_t words = n / WORD + (n % WORD != 0);
@@ -86,7 +86,7 @@ static void put_shape(const struct portion_whole *w, struct bytes *b)
     }
 }
 
-/* Of all batches as if they were one, each of whole words: what of batch i is in [from, end). */
+/* Takes all batches as one, each in whole words: the part of this batch that is in [from, end). */
 static struct range within(const struct records_batch *batch, size_t at, size_t from, size_t end)
 {
     const size_t begin = from > at ? from - at : 0, stop = end > at ? end - at : 0;
@@ -177,7 +177,7 @@ static void read_seeds(struct reader *r, const uint8_t *seed[2])
         r->failed = true;
 }
 
-/* A count of things of at least so many bytes each: no more than the rest can hold. */
+/* A count of things of at least `least` bytes each: no more than the rest can hold. */
 static size_t read_count(struct reader *r, uint64_t count, size_t least)
 {
     if (count > r->left / least)
@@ -260,7 +260,7 @@ static enum err read_shape(struct reader *r, struct batches *b, struct records_s
     return r->failed ? ERR_FORMAT : ERR_OK;
 }
 
-/* Its attributes are found once all are read: their place may move. */
+/* Its attributes are set once all are read: until then their place may move. */
 static enum err read_part(struct reader *r, struct batches *b, const struct records_shape *shape,
                           size_t records)
 {

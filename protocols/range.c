@@ -23,7 +23,7 @@ void range_next(const struct tape *tape, const size_t count[TAPE_KINDS], struct 
     }
 }
 
-/* Room for so many samples, all there. */
+/* Room for n samples, all counted as made. */
 static enum err make_reel(struct tape *range, unsigned kind, size_t n)
 {
     range->reel[kind].made = n;
@@ -99,7 +99,7 @@ enum err range_read(struct tape *range, const struct range_place *place, enum ta
     return hand_over(range, &read);
 }
 
-/* By libcrypto, which uses the processor's instructions for it: a range may have tens of MB. */
+/* With libcrypto, which uses the processor's instructions for it: a range may have tens of MB. */
 static void hash_words(const uint64_t *words, size_t n, uint8_t digest[32])
 {
     const unsigned char *bytes = (const unsigned char *)words;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Memory for a block's numbers, where that is a block of more than BLOCK_LEAST lanes. */
+/* Memory for a block's numbers, if that allows more than BLOCK_LEAST lanes. */
 #define BLOCK_BYTES ((size_t)64 << 20)
 #define BLOCK_LEAST ((size_t)2048)
 
@@ -75,7 +75,7 @@ struct share16 records_row(const struct records_block *b, uint16_t attribute, si
 struct trees {
     const struct records_block *b;
     size_t first, end;
-    size_t row, rows; /* of these attributes; those of the first ones have validity's, too */
+    size_t row, rows; /* of these attributes; those of the first also have validity's */
     struct planes hot, next;
     struct move_term *terms;
 };
@@ -145,8 +145,9 @@ static enum err derive_last(void *self, struct party *lane, size_t attribute)
 }
 
 /*
- * A plane of scores is the XOR of those of the values that have it. The last value's plane is what
- * is left of validity: with it, the XOR of validity and of those that do not have it.
+ * A plane of scores is the XOR of the planes of the values that have it. The last value's plane is
+ * what is left of validity: if that value has it, the XOR of validity and the planes of those that
+ * do not.
  */
 static void score_plane(const struct trees *t, size_t attribute, size_t plane, struct bits out)
 {
@@ -202,7 +203,7 @@ static enum err one_hot(struct party *p, struct trees *t)
                                planes_flat(&t->hot));
 }
 
-/* The attributes of a part: those that end in it, where rows are shared out evenly. */
+/* The attributes of a part: those whose middle is in it, where rows are shared out evenly. */
 struct part_of_block {
     const struct records_block *b;
     size_t parts;

@@ -117,7 +117,7 @@ static void move_to_sides(struct records_choices *s)
             move_queries(s);
             now = whole_price(s);
             better = better || now < least;
-            if (now <= least) /* what costs the same may lead on */
+            if (now <= least) /* an equal price may lead further */
                 least = now;
             else
                 choose_again(s, s->kept);

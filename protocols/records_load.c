@@ -47,7 +47,7 @@ struct span {
     size_t from, n, at;
 };
 
-/* A component's planes, so many from the first on. */
+/* Loads `count` of a component's planes, from plane `first` on. */
 static void load_planes(const uint8_t *stream, size_t first, unsigned count, size_t records,
                         const struct span *s, uint64_t *planes, size_t plane_words)
 {
@@ -60,7 +60,7 @@ static void load_planes(const uint8_t *stream, size_t first, unsigned count, siz
     }
 }
 
-/* A part's validity to `valid`, its codes to where their attributes stand in the block. */
+/* Loads a part's validity to `valid`, and its codes to their attributes' places in the block. */
 static void load_part(struct records_block *b, const struct records_part *part,
                       const struct records_stream *stream, size_t records, const struct span *s,
                       struct bits valid)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * What is summed is the product of the scores' planes with themselves, R rows on both sides. Of two
- * equal cells one is enough: in strips of rows, strip s has all columns from its first row on.
+ * What is summed is the product of the scores' planes with themselves, R rows on both sides. One of
+ * two equal cells is enough: in strips of rows, strip s has all columns from its first row on.
  */
 #define STRIP ((size_t)64)
 #define TILE_BYTES ((size_t)4 << 20)
@@ -17,7 +17,7 @@
 struct moments {
     struct records_scores scores;
     size_t rows;  /* R */
-    size_t *pair; /* of each two attributes: where their sums begin */
+    size_t *pair; /* of each two attributes: where its sums begin */
     size_t *from; /* of each strip: its first cell; and how many there are */
     struct share64 out;
     struct check_plans checks; /* where there is a check */
@@ -68,7 +68,7 @@ static enum err add_tile(struct party *lane, const struct records_sums *s,
     return ERR_OK;
 }
 
-/* A matrix whole, of its strips. */
+/* The whole matrix, from its strips. */
 static void unfold(const struct moments *m, const uint16_t *cells, uint16_t *whole)
 {
     for (size_t v = 0; v < m->rows; v++)
@@ -85,7 +85,7 @@ static void fold(const struct moments *m, const uint16_t *whole, uint16_t *cells
 }
 
 /*
- * A check proves the product of two sides whose rows weigh differently, all cells of it. Both are
+ * A check proves all cells of the product of two sides whose rows weigh differently. Both sides are
  * the block as it stands.
  */
 static enum err settle_checked(struct party *p, const struct moments *m,

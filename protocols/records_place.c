@@ -1,15 +1,15 @@
 #include "protocols/records_plan.h"
 
 /*
- * Where a row of a side is in a marginal: how far on its cells begin, and its digit of the
- * attribute that the sides split.
+ * Where a row of a side is in a marginal: where its cells begin, and its digit of the attribute
+ * that the sides split.
  */
 struct place {
     size_t at;
     uint32_t digit;
 };
 
-/* How far one more of this value moves in a query's cells. */
+/* How far apart in a query's cells two successive values of an attribute are. */
 static size_t stride_of(const struct records_shape *shape, const struct records_query *q,
                         uint16_t attribute)
 {

@@ -59,7 +59,7 @@ static struct records_side single(const struct records_shape *shape, uint16_t at
         .factors = 1, .factor = {whole(attribute)}, .rows = shape->size[attribute]};
 }
 
-/* Option and sides are counted before there is room for them. */
+/* Options and sides are counted before there is room for them. */
 static void add(struct listing *s, struct records_side left, struct records_side right)
 {
     if (s->of.option != NULL) {

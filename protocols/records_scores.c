@@ -31,7 +31,7 @@ static size_t groups_of(const struct records_scores *s, size_t a, uint32_t size)
     return (size_t)largest + 1;
 }
 
-/* What a group's values have for a score: that of the first one, 0 where it has no value. */
+/* The score of a group's values: that of the first one, 0 where the group has no value. */
 static int64_t score_of_group(const struct records_scores *s, size_t a, uint32_t size, size_t group)
 {
     for (uint32_t v = 0; v < size; v++)
@@ -65,7 +65,7 @@ static enum records_planes kind_of(const struct records_scores *s, size_t a, uin
     return RECORDS_OF_VALUES;
 }
 
-/* The weights of an attribute's planes; of bits that of the highest is negative. */
+/* The weights of an attribute's planes; for bits, that of the highest is negative. */
 static void weigh(struct records_scores *s, size_t a, uint32_t size)
 {
     const size_t first = s->row[a], planes = s->row[a + 1] - first;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Twice the sums of so many records are below 2^31. */
+/* Twice the sums of this many records are below 2^31. */
 #define SUMS_MOST (((uint64_t)1 << 30) - 1)
 _Static_assert(2 * RECORDS_BLOCK < (size_t)1 << 15 && 2 * SUMS_MOST < (uint64_t)1 << 31,
                "what is widened has a top bit of 0");
@@ -44,7 +44,7 @@ struct adding {
     size_t stride, tile, lanes;
 };
 
-/* Words of a lane's parts, so that each begins where vectors do. */
+/* Words of a lane's parts, so that each lane's are aligned for vectors. */
 static size_t stride_of(const struct summing *c)
 {
     return (c->of->parts + 31) / 32 * 32;
@@ -62,7 +62,7 @@ static enum err add_tile(void *self, struct party *lane, size_t tile)
     return ERR_OK;
 }
 
-/* Into the first lane's parts, what all have added up. */
+/* Adds up what all lanes have, in the first lane's parts. */
 static enum err add_tiles(struct party *p, const struct summing *c, const struct records_block *b,
                           uint16_t *parts)
 {

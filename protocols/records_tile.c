@@ -59,7 +59,7 @@ static void digit_row(const struct making *m, const struct records_factor *f, si
     }
 }
 
-/* Where they are kept in `room`; else whole attributes' rows are those of the block. */
+/* Puts rows in `room` where they are kept; else whole attributes' rows are those of the block. */
 static enum err factor_rows(const struct making *m, const struct records_factor *f,
                             const struct share16 *room, struct rows *rows)
 {
@@ -102,7 +102,7 @@ static enum err ones(const struct making *m, enum form form, uint16_t *out)
 }
 
 /*
- * What is made of a side of two factors: the products of all values but the last. Component a, and
+ * What is made for a side of two factors: the products of all values but the last. Component a, and
  * component b where it is kept, stand in rows of the side.
  */
 static enum err plan_product(const struct making *m, size_t side, const struct records_plans *plans,
@@ -178,7 +178,7 @@ static enum err finish(const struct making *m, const struct records_side *s,
     return ERR_OK;
 }
 
-/* Both components first where they are kept, and from them what goes into products. */
+/* Where components are kept, makes both first, and from them what goes into products. */
 static enum err finish_side(const struct making *m, const struct records_side *s,
                             const struct product *k, uint16_t *out, const struct share16 *kept)
 {

@@ -40,7 +40,7 @@ static enum err score_part(void *self, struct party *lane, size_t part)
                  : ERR_OK;
 }
 
-/* So that all have about as many cells. */
+/* Shares out candidates so that all parts have about as many cells. */
 static void share_out(struct scoring *s, size_t cells, size_t parts)
 {
     size_t before = 0, part = 0;

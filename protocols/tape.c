@@ -59,7 +59,7 @@ static struct share64 view(const struct tape *tape, enum tape_kind kind, size_t 
     return share64_view(tape->reel[kind].samples, from - tape->reel[kind].base, n);
 }
 
-/* Room for n more at the end; what has been taken goes. */
+/* Makes room for n more at the end, and drops what has been taken. */
 static enum err grow(struct tape *tape, enum tape_kind kind, size_t n)
 {
     const size_t from = tape_position(tape, kind), made = tape->reel[kind].made;
@@ -79,7 +79,7 @@ void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
     tape->reel[kind].planned = samples;
 }
 
-/* To 24 bits, so that servers agree even if their mathematical libraries do not in the last one. */
+/* To 24 bits, so that servers agree even if their mathematical libraries differ in the last one. */
 static double rounded_up(double x)
 {
     int exponent;
@@ -152,7 +152,7 @@ static enum err make_part(void *self, struct party *lane, size_t part)
 
 #define SHARE_MOST ((uint64_t)1 << 28) /* samples */
 
-/* A lane's parts of a batch: its own, and every `all`-th behind that. */
+/* A lane's parts of a batch: its own, and every `all`-th after that. */
 struct dealt {
     struct batch batch;
     uint8_t noise, kind;
@@ -276,7 +276,7 @@ enum err tape_take(struct tape *tape, enum tape_kind kind, struct share64 out)
     if (out.n == 0)
         return ERR_OK;
     ring64_copy(out, view(tape, kind, position, out.n));
-    /* with the partner that an odd end leaves behind, and never uses */
+    /* including the partner that an odd end leaves behind and never uses */
     if (next < tape->reel[kind].base)
         next = tape->reel[kind].base;
     used = view(tape, kind, next, end - next);

@@ -343,8 +343,8 @@ TEST(nobody_there_is_a_timeout)
 }
 
 /*
- * One who has no time hears at once that nobody listens, that there is no such host, or that his
- * key is turned away.
+ * A dial that is in a hurry hears at once that nobody listens, that there is no such host, or that
+ * its key is turned away.
  */
 TEST(an_impatient_dial_hears_why)
 {

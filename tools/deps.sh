@@ -75,5 +75,5 @@ if ! install "${missing[@]}"; then
     give_up "could not install"
 fi
 missing=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # no password is asked for what nobody needs
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # never asks for a password: nobody needs these
 install "${wanted[@]}" || give_up ""

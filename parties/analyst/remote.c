@@ -275,7 +275,7 @@ static enum err open_forms(void *self, const struct aim_forms *f)
     TRY(memory_new(&request.weight, request.weights));
     memcpy(request.weight, f->factor, codes * sizeof *f->factor);
     memcpy(request.weight + codes, f->group, codes * sizeof *f->group);
-    TRY(ask_aloud(r, "the servers measure how each pair of attributes is linked", f->round,
+    TRY(ask_aloud(r, "the servers measure how each pair of attributes is related", f->round,
                   &request, &answer, f->lost));
     in = reader_of(answer.data, answer.size);
     *f->population = reader_u64(&in);

@@ -24,7 +24,7 @@ static const char help[] =
     "                 backup\n"
     "  --resume       do none of the above; let a server take part again that stopped\n"
     "                 because a check of what the others sent had failed, or because\n"
-    "                 the others had left too many checks before the end (security:\n"
+    "                 too many checks had been broken off before they ended (security:\n"
     "                 abort). Find out why first: whoever is behind it gets as many\n"
     "                 tries again\n"
     "\n"
@@ -109,7 +109,7 @@ static enum err resume(struct recover *r)
     if (store_guard_refuses(&found))
         puts("this server can be started again, and takes part in the study");
     else
-        puts("nothing stopped this server: no check failed, and few were left");
+        puts("nothing stopped this server: no check failed, and not too many were broken off");
     return ERR_OK;
 }
 

@@ -20,7 +20,7 @@ static const char help[] =
     "\n"
     "  --out DIR          created if it does not exist; not RESULT\n"
     "  --iterations N     of the last fit; default 1000\n"
-    "  --between N        of each earlier fit, one for each measurement; default 100\n"
+    "  --between N        of each earlier fit, one for each round; default 100\n"
     "  --max-mib N        the largest model; default 80, or RESULT's if that is\n"
     "                     larger\n"
     "  --impossible FILE  combinations that cannot occur, besides RESULT's own: YAML\n"

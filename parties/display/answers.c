@@ -209,7 +209,7 @@ static void put_notes(struct bytes *out, const struct answers_entry *e)
     if (e->together)
         return;
     put_apart(out, e);
-    bytes_put_text(out, e->copula ? "from a copula: these columns are linked by correlations alone"
+    bytes_put_text(out, e->copula ? "from a copula: these columns are related by correlations alone"
                                   : "no measured marginal holds these columns together: the answer "
                                     "rests on conditional\nindependence");
     if (e->level > 0 && e->learned)

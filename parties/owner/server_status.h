@@ -19,7 +19,7 @@ struct server_status {
 enum err server_status_read(const struct study *study, const struct reply *reply,
                             struct server_status *h) MUST_CHECK;
 void server_status_clear(struct server_status *h);
-/* In words, for 80 columns: an upload that not all three hold alike is told server by server. */
+/* In words, for 80 columns: an upload that may be incomplete is told server by server. */
 void server_status_describe(FILE *out, const struct study *study,
                             const struct server_status status[STUDY_SERVERS]);
 

@@ -88,8 +88,8 @@ static void say_order(const struct source *s, const struct database_source *sql,
         (sql->query != NULL && database_orders(sql->query)))
         return;
     log_warn(log,
-             "%s: %zu rows belong to a person who has an earlier row, and the database may give "
-             "them in any order. The same rows can then make another upload, and for a person with "
+             "%s has rows of persons who have an earlier row (%zu): the database may give them in "
+             "any order. The same rows can then make another upload, and for a person with "
              "more than %u, different ones count; give --query with an ORDER BY",
              s->name, repeated, most);
 }
@@ -117,14 +117,14 @@ static enum err load_keyed(struct source *s, const struct study *study, size_t o
     TRY(table_sort(s->table, most, &surplus));
     if (surplus > 0 && linked)
         log_warn(log,
-                 "%s: of %zu rows, %zu belong to a person who has an earlier row; they are sent, "
-                 "but the servers link only the first: leave one row of each person in the table",
-                 s->name, s->rows, surplus);
+                 "%s has rows of persons who have an earlier row (%zu of %zu). They are sent, but "
+                 "the servers link only the first: leave one row of each person in the table",
+                 s->name, surplus, s->rows);
     else if (surplus > 0)
         log_warn(log,
-                 "%s: of %zu rows, %zu are beyond the first %u of their person; they are sent, but "
+                 "%s has rows beyond the first %u of their person (%zu of %zu). They are sent, but "
                  "the servers do not count them",
-                 s->name, s->rows, surplus, most);
+                 s->name, most, surplus, s->rows);
     return ERR_OK;
 }
 

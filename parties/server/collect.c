@@ -299,7 +299,7 @@ static enum err enough_are_sorted(const struct play *p)
     if (left >= p->study->min_owners)
         return ERR_OK;
     return log_fail(p->log, ERR_AGAIN,
-                    "%zu of the uploads that are here are sorted by person; a run needs %u", left,
+                    "uploads here that are sorted by person: %zu; a run needs %u", left,
                     p->study->min_owners);
 }
 

@@ -257,7 +257,7 @@ static enum err out_of_memory_for(struct front *f, const struct gate_client *fro
     const struct intake_message m = {.from = from,
                                      .kind = message->size > 0 ? message->data[0] : 0};
     log_error(f->site->log, "not enough memory for a message; its sender should try again later");
-    return tell(f, &m, ERR_NOMEM, "the server has not enough memory");
+    return tell(f, &m, ERR_NOMEM, "the server does not have enough memory");
 }
 
 /* `stored`: how the transaction that the answers are about ended. */

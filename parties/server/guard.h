@@ -2,9 +2,9 @@
  * parties/server/guard.h - whether this server still lets the others try a check (mpc/check.h).
  *
  * Checks that begin, end and fail are noted on disk (parties/store/store_guard.h). When a check has
- * failed, or too many were left, the server no longer takes part in the study. Its operator must
- * find out why and run trefoil recover --resume. So a single lying server has a bounded number of
- * tries, however often it hangs up or this server is restarted.
+ * failed, or too many were broken off, the server no longer takes part in the study. Its operator
+ * must find out why and run trefoil recover --resume. So a single lying server has a bounded number
+ * of tries, however often it hangs up or this server is restarted.
  *
  * Checks that run at the same time in several lanes count as one: it begins with the first and ends
  * with the last. A server that leaves them has lost its session, and so has used one try.
@@ -44,7 +44,7 @@ void guard_asks(struct guard *guard, enum err (*ready)(void *self), void *self);
 
 /* For the checks of all lanes of a session; those of the session before no longer run. */
 struct check_guard guard_of(struct guard *guard);
-/* ERR_CHEAT once a check has failed, ERR_REFUSED where too many were left, else ERR_OK. */
+/* ERR_CHEAT once a check has failed, ERR_REFUSED if too many were broken off, else ERR_OK. */
 enum err guard_verdict(struct guard *guard) MUST_CHECK;
 /* The same; if the server no longer takes part, logs why and what to do. */
 enum err guard_allows(struct guard *guard, struct log *log) MUST_CHECK;

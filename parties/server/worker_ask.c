@@ -68,8 +68,8 @@ static enum err read(struct worker *w, struct request *r, const uint8_t *p, size
                   "run with the version that the servers run",
                   request_version(p, n), TREFOIL_VERSION, REQUEST_VERSION);
     else if (e == ERR_REFUSED)
-        log_error(&w->log, "the request merges values that the study does not permit: only "
-                           "neighbouring numbers may be merged, a missing value never, and only "
+        log_error(&w->log, "the request merges values that the study does not permit: numbers may "
+                           "be merged only with their neighbours, a missing value never, and only "
                            "where marginals are measured or selected");
     else if (e != ERR_OK)
         log_error(&w->log, "the request is damaged");

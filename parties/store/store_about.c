@@ -104,7 +104,7 @@ static enum err take_terms(struct store *s)
     return log_fail(
         s->log, ERR_MISMATCH,
         "the server's folder holds another study (its terms)%s%s; terms do not change once there "
-        "are data: use the study file that they came under, or another folder%s",
+        "are data: use the study file under which they came, or another folder%s",
         *words != '\0' ? ": they differ in " : "", words,
         strstr(words, "domain") == NULL
             ? ""

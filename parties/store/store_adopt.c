@@ -10,7 +10,7 @@ static enum err may_follow(struct store *s, const char *text, const struct ledge
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,
                     "the debit that a neighbour passes on would change the budget, or give some of "
-                    "it back; it is refused; find out what is wrong at that server");
+                    "it back. It is refused; find out what is wrong at that server");
 }
 
 static enum err append_adopted(struct store *s, const struct store_round *round,
