@@ -17,7 +17,7 @@ static void join_column(struct scope *s, uint16_t column)
     *s = scope_union(s, &one);
 }
 
-/* Those of the condition and the groups. */
+/* The columns of the condition and of GROUP BY. */
 static struct scope columns_of_rows(const struct question *q)
 {
     struct scope s = {.n = 0};
@@ -39,7 +39,7 @@ struct scope answer_columns(const struct question *q, size_t item)
 
 /* --- rows of each code of y ------------------------------------------------------------------- */
 
-/* Weights of what a case asks of columns other than y. They are freed by memory_free(&room). */
+/* The weights of a case's conditions on columns other than y; memory_free(&room) frees them. */
 static enum err case_weights(const struct answering *w, const struct one_case *c,
                              struct model_weight *weight, size_t *weights, double **room)
 {
@@ -71,7 +71,7 @@ static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k
     return w->cell != NULL ? answer_cut_case(w, m, weight, weights, log) : ERR_OK;
 }
 
-/* What each case leaves of each code of y. */
+/* The part of each code of y that each case leaves. */
 static enum err find_parts(struct answering *w)
 {
     const struct question *q = w->question;
@@ -95,7 +95,7 @@ static void ask_column(struct clique *c, uint16_t column)
     c->n = (uint16_t)(c->n + domain_insert(c->attribute, c->n, column));
 }
 
-/* How far a code of a column moves one in a table over what is asked. */
+/* How many cells apart a column's neighbouring codes are in the table of what is asked. */
 static size_t stride_of(const struct answering *w, uint16_t column)
 {
     size_t stride = 1;
@@ -165,13 +165,13 @@ size_t answer_left_out(const struct answer *a, double *rows)
     *rows = 0;
     for (size_t line = 0; line < a->lines; line++)
         if (!answer_is_shown(a, line)) {
-            groups += a->rows[line] > 0; /* else the condition leaves it out */
+            groups += a->rows[line] > 0; /* else the condition excludes it */
             *rows += a->rows[line];
         }
     return groups;
 }
 
-/* The part of the table that is about a line: where it begins, and which codes of y it has. */
+/* A line's part of the table: where it begins, and which codes of y it has. */
 static struct answer_line line_of(const struct answering *w, const struct answer *a, size_t line)
 {
     const struct question *q = w->question;
@@ -188,7 +188,7 @@ static struct answer_line line_of(const struct answering *w, const struct answer
     return l;
 }
 
-/* What is cut, of each line: of all of its rows, of which there are as many as in its cell. */
+/* The cuts of each line, for all of its rows: as many as its cell has. */
 static enum err find_cuts(const struct answering *w, const struct answer *a, struct model_sums *m,
                           struct log *log)
 {
@@ -202,7 +202,7 @@ static enum err find_cuts(const struct answering *w, const struct answer *a, str
     return answer_cut_groups(w, a, m, log);
 }
 
-/* So many rows are left out at either end of `s`. */
+/* Both ends, with `out` rows left out at each. */
 static void set_ends(const struct answering *w, const struct answer_line *l,
                      enum aggregate aggregate, double rows, double out, double *least, double *most)
 {
@@ -222,8 +222,8 @@ static double one_end(enum aggregate aggregate, double least, double most)
 }
 
 /*
- * MIN, MAX or RANGE: the interval reaches from the most extreme value that may be to the one with
- * more errors left out.
+ * MIN, MAX or RANGE: the interval reaches from the most extreme possible value to the one with more
+ * standard errors left out.
  */
 static void set_extreme(const struct answering *w, const struct answer_line *l,
                         enum aggregate aggregate, size_t at, struct answer_value *v)
@@ -288,7 +288,7 @@ static uint16_t column_of(const struct question_item *item)
     return item->rows ? ANSWER_ROWS : item->column;
 }
 
-/* All items that are of one column, or of rows. */
+/* All items of one column, or of rows. */
 static enum err answer_column(struct answer *a, struct model_sums *m, const struct answering *terms,
                               uint16_t y, struct log *log)
 {

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* Codes of a group: shares, and weights with them; a group of equal weights is not cut. */
+/* The codes of a group: shares and weights. If all weights are equal, the group is not cut. */
 struct group {
     double share, mean, square, least, most;
 };
@@ -39,7 +39,7 @@ static double group_variance(const struct group *g)
     return fmax(0, g->square / g->share - mean * mean);
 }
 
-/* Of each code the variance of weights within its group. False: no group is cut. */
+/* For each code, the variance of weights within its group. *any is false if no group is cut. */
 static enum err find_variances(const struct model *m, const struct model_weight *weight,
                                double *variance, bool *any)
 {
@@ -60,7 +60,7 @@ static enum err find_variances(const struct model *m, const struct model_weight 
     return ERR_OK;
 }
 
-/* One column's condition: in each of its cells r v, and the part that is taken off. */
+/* One column's condition: r v in each cell, and the part that is taken off. */
 static enum err add_condition(struct answer_cut *cut, const struct clique *groups,
                               struct model_sums *m, const struct model_weight *weight,
                               size_t weights, size_t cut_by, double *variance, struct log *log)

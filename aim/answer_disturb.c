@@ -4,14 +4,14 @@
 
 #include <math.h>
 
-#define SD_MOST 1 /* of a logarithm of rows: then anything may be */
+#define SD_MOST 1 /* of a logarithm of rows: anything is possible then */
 
 static double gauss(const struct answering *w)
 {
     return ldexp((double)random_gauss(w->draw->random), -RANDOM_GAUSS_BITS);
 }
 
-/* As a Dirichlet process around the density has it: each share has a variance like w (1 - w). */
+/* As in a Dirichlet process around the density, each share w has a variance like w (1 - w). */
 double answer_disturb_share(const struct answering *w, uint16_t column, double share)
 {
     double inside, other;
@@ -24,7 +24,7 @@ double answer_disturb_share(const struct answering *w, uint16_t column, double s
     return fmin(1, fmax(0, other));
 }
 
-/* Its mean moves as much; how its numbers lie around the mean stays. */
+/* The mean moves as much; the spread of the numbers around it stays. */
 void answer_disturb_part(const struct answering *w, uint16_t column, struct density_part *part)
 {
     double variance, inside;
@@ -39,7 +39,7 @@ void answer_disturb_part(const struct answering *w, uint16_t column, struct dens
     part->square = part->mean * part->mean + variance;
 }
 
-/* Of links that were not measured, and of rows that are taken from groups without looking. */
+/* From links that were not measured, and from rows drawn blindly from groups. */
 static double deviation(const struct answering *w, const struct answer_line *l, unsigned wave,
                         double rows)
 {
@@ -49,7 +49,7 @@ static double deviation(const struct answering *w, const struct answer_line *l, 
     return fmin(SD_MOST, hypot(gap, sqrt(answer_cut_variance(&l->cut, rows, wave == 0))));
 }
 
-/* The logarithm of how much more of a code there is, for a rank among the rows. */
+/* The logarithm of the factor by which a code grows, given its rank among the rows. */
 static double tilt(const double *size, double rank)
 {
     double wave[ERRORS_WAVES], sum = 0;

@@ -13,10 +13,10 @@
 
 #define LANES 10
 
-/* Of one value, over refits that know it. */
+/* For one value, over the refits that know it. */
 struct sum {
-    double off, square; /* the difference to the answer, and its square */
-    double rows;        /* the square of that of its rows, of all refits */
+    double off, square; /* the difference from the answer, and its square */
+    double rows;        /* the square of the difference in rows, over all refits */
     uint32_t known, same;
 };
 
@@ -24,8 +24,8 @@ struct intervals {
     struct answer *const *answer;
     size_t answers;
     const struct answer_terms *terms;
-    size_t *first;   /* of each answer: its first value; and how many there are in all */
-    struct sum *sum; /* of each lane, each value */
+    size_t *first;   /* each answer's first value, then the number of all values */
+    struct sum *sum; /* for each lane, each value */
 };
 
 static size_t values_of(const struct answer *a)
@@ -76,7 +76,7 @@ static enum err play(void *self, size_t lane, struct model *copy)
         TRY(model_sums_new(&sums, copy));
         for (size_t k = 0; k < v->answers; k++)
             if (has_values(v, k))
-                TRY(answer_again(v, k, sum, sums, &inside, ~(uint64_t)r)); /* no refit's */
+                TRY(answer_again(v, k, sum, sums, &inside, ~(uint64_t)r)); /* a seed no refit has */
     }
     return ERR_OK;
 }
@@ -105,7 +105,7 @@ static void add_lanes(struct intervals *v)
 /* --- intervals -------------------------------------------------------------------------------- */
 
 /*
- * As many standard deviations to either side of the mean as hold this much of a Gaussian whose
+ * How many standard deviations to either side of the mean hold this share of a Gaussian whose
  * deviation is known from n numbers: Student's t (Cornish and Fisher).
  */
 static double student_quantile(double level, double n)
@@ -114,7 +114,7 @@ static double student_quantile(double level, double n)
     return z + (cube + z) / (4 * v) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * v * v);
 }
 
-/* From the least to the largest number of a column that conditions on it leave. */
+/* Narrows a range to the numbers that the conditions on this column leave. */
 static void narrow(const struct question *q, uint16_t column, double *least, double *most)
 {
     const bool whole = q->domain->attribute[column].kind == DOMAIN_INTEGER;
@@ -175,14 +175,14 @@ static bool is_labels(const struct question *q, const struct question_item *item
 
 /*
  * The deviation of an answer, and how far off its mean is. Counts cannot be negative, so noise adds
- * rows to empty cells: the more, in proportion, the more noise there is. Refits have sqrt(2) times
- * the model's noise. If they are off to one side by d, the model is off by d / (sqrt(2) - 1).
+ * rows to empty cells, in proportion to the noise. Refits have sqrt(2) times the model's noise. If
+ * they are off to one side by d, the model is off by d / (sqrt(2) - 1).
  */
 static double error_of(const struct sum *s)
 {
     const double n = s->known, mean = s->off / n;
     const double variance = fmax(0, s->square / n - mean * mean);
-    const double aside = fmax(0, mean * mean - variance / n); /* beyond what chance makes */
+    const double aside = fmax(0, mean * mean - variance / n); /* more than chance explains */
     return sqrt(variance + aside / (M_SQRT2 - 1) / (M_SQRT2 - 1));
 }
 
@@ -196,7 +196,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
     if (!x->known || aggregate_is_extreme(item->aggregate) || 2 * s->known < e->refits)
         return;
     x->agreed = (double)s->same / s->known;
-    if (is_labels(a->question, item)) /* they have no order */
+    if (is_labels(a->question, item)) /* labels have no order */
         return;
     half = student_quantile(v->terms->level, s->known) * error_of(s);
     if (item->aggregate == AGGREGATE_MODE)
@@ -207,7 +207,7 @@ static void set_interval(const struct intervals *v, struct answer *a, size_t at,
     keep_possible(a->question, item, x);
 }
 
-/* The extremes, answered once more now that the error of their rows is known. */
+/* Answers the extremes again, now that the error of their rows is known. */
 static enum err set_extremes(const struct intervals *v, size_t k)
 {
     struct answer *a = v->answer[k], *again CLEAN(answer_free) = NULL;
@@ -227,7 +227,7 @@ static enum err set_extremes(const struct intervals *v, size_t k)
     return ERR_OK;
 }
 
-/* Whether all that an item rests on was measured, or how wrong the rest is was learned. */
+/* Whether everything behind an item was measured, or the errors of the rest were learned. */
 static bool can_tell(const struct answer_terms *t, const struct question *q, size_t item)
 {
     struct scope s = answer_columns(q, item);
@@ -247,7 +247,7 @@ static enum err set_answer(const struct intervals *v, size_t k)
     return extremes ? set_extremes(v, k) : ERR_OK;
 }
 
-/* 0: too many for intervals. */
+/* 0 if there are too many for intervals. */
 static size_t count_values(const struct answer *a)
 {
     return values_of(a) <= ANSWER_INTERVALS ? values_of(a) : 0;

@@ -21,8 +21,8 @@ static double rows_up_to(const struct answering *w, const struct answer_line *l,
 }
 
 /*
- * The least number of a code at or below which such a share of its rows lies: of those that the
- * conditions take undisturbed, or a refit's share would lie beyond the conditions.
+ * The least number of a code at or below which this share of its rows lies. Only rows that the
+ * undisturbed conditions take count, or a refit's share could lie beyond the conditions.
  */
 static double within(const struct answering *w, const struct answer_line *l, uint32_t code,
                      double share)
@@ -64,7 +64,7 @@ double answer_quantile(const struct answering *w, const struct answer_line *l, d
     return within(w, l, last, fmin(fmax(rows, NEAR), 1 - NEAR));
 }
 
-/* Rows are whole, and share all there is; the number of one is that at its middle. */
+/* Whole rows share the total evenly; a row's number is the one at its middle. */
 double answer_percentile(const struct answering *w, const struct answer_line *l, double rows,
                          double p)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define ROUNDED 1e-13 /* of the mean's square: what rounding leaves where there is no variance */
+#define ROUNDED 1e-13 /* times the mean's square: rounding leaves this where there is no variance */
 
 const struct answer_value *answer_value_at(const struct answer *a, size_t line, size_t item)
 {
@@ -70,7 +70,7 @@ double answer_rows_of(const struct answering *w, const struct answer_line *l, ui
     return sum;
 }
 
-/* Missing values come last, and are nobody's. */
+/* Missing values come last and belong to no line. */
 uint32_t answer_end(const struct answering *w, const struct answer_line *l)
 {
     return l->below < w->known ? l->below : w->known;

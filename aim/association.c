@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* Codes of one attribute without the missing one: rows, and the numbers that they stand for. */
+/* An attribute's codes, except the missing one: their rows and the numbers they stand for. */
 struct side {
     const struct domain_attribute *a;
-    double *rows, *mean, *square; /* of each code; means are of numbers alone */
+    double *rows, *mean, *square; /* of each code; only numbers have means */
     double average, variance;     /* of numbers, over all rows */
 };
 
@@ -79,7 +79,7 @@ static void find_moments(struct side *s, double rows)
     }
 }
 
-/* From the sum of squared influences of cells on the figure, times the rows. */
+/* From the sum of the cells' squared influences on the figure, times the rows. */
 static double deviation(const struct cross *t, double squares)
 {
     return t->sigma / t->rows * sqrt(squares);
@@ -110,8 +110,8 @@ static void correlate(const struct cross *t, struct association *a)
 }
 
 /*
- * eta^2 = B / V, B the variance of the labels' means m_k. The influence of a cell on B is
- * m_k^2 + 2 m_k (x - m_k) - B with x and m_k around the average, and that on V is x^2 - V.
+ * eta^2 = B / V, where B is the variance of the labels' means m_k. With x and m_k taken around the
+ * average, a cell's influence on B is m_k^2 + 2 m_k (x - m_k) - B, and on V it is x^2 - V.
  */
 static enum err explain(const struct cross *t, bool flipped, struct association *a)
 {
@@ -138,7 +138,7 @@ static enum err explain(const struct cross *t, bool flipped, struct association 
         }
     }
     a->error = a->value > 0 ? deviation(t, squares) / (2 * a->value) : 0;
-    /* the numbers' mean over all rows is known: one label's mean follows from the others' */
+    /* the mean over all rows is known, so one label's mean follows from the others' */
     a->alone = deviation(t, spread / n->variance * groups * (l->a->values - 1) / l->a->values);
     return ERR_OK;
 }
@@ -177,7 +177,7 @@ static enum err contingency(const struct cross *t, struct association *a)
         return ERR_OK;
     a->value = sqrt(fmin(1, fmax(0, phi / least)));
     a->error = a->value > 0 ? deviation(t, squares) / (2 * a->value * least) : 0;
-    /* of a table whose margins are known: (rows - 1) (columns - 1) of its cells' noise are free */
+    /* the table's margins are known: the noise of (rows - 1) (columns - 1) cells is free */
     a->alone = deviation(t, each_x * each_y / least * (rows - 1) * (columns - 1) /
                                 ((double)rows * columns));
     return ERR_OK;

@@ -57,7 +57,7 @@ double budget_epsilon(double rho, double delta)
         return (double)INFINITY;
     if (rho <= 0)
         return 0;
-    /* beyond what the conversion of Bun and Steinke gives, which is never less */
+    /* above the conversion of Bun and Steinke, which is never less */
     high = 2 * ((long double)rho + 2 * sqrtl((long double)rho * -logl(delta)));
     for (int i = 0; i < 100; i++) {
         const long double middle = (low + high) / 2;
@@ -98,7 +98,7 @@ static enum err check_terms(const struct budget_terms *t, double epsilon_slack, 
 enum err budget_plan(const struct budget_terms *t, struct budget_plan *plan, struct log *log)
 {
     unsigned k = t->rows_per_person != 0 ? t->rows_per_person : 1;
-    /* Rounded up, and what is left of the promise down, by far more than any rounding here. */
+    /* Rounded up, and the rest of the promise rounded down, by far more than any rounding here. */
     double slack = (double)t->marginals * k * t->marginal_epsilon_slack * (1 + 0x1p-40);
     TRY(check_terms(t, slack, log));
     *plan = (struct budget_plan){

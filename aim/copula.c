@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEIGHTLESS 1e-12 /* a share of so little has no mean score */
+#define WEIGHTLESS 1e-12 /* a share this small has no mean score */
 #define STEPS 64
 #define HALVINGS 60
 
@@ -19,7 +19,7 @@ static bool has_labels(const struct domain_attribute *a)
     return a->kind == DOMAIN_CATEGORICAL && a->size > 2;
 }
 
-/* How many forms there are if no column has more groups. */
+/* How many forms there are if no column has more than `groups` groups. */
 static uint64_t forms_of(const struct domain *d, size_t groups)
 {
     uint64_t forms = 0, before = 0;
@@ -133,7 +133,7 @@ static void edge_terms(double x, double term[COPULA_TERMS])
     }
 }
 
-/* As much as sums by labels tell of their latent variables, on average of the rows. */
+/* How much sums by label tell about their latent variables, averaged over the rows. */
 static double gain_of_labels(const struct copula_column *c)
 {
     double square = 0;
@@ -177,8 +177,9 @@ static double series(const struct copula_column *a, const struct copula_column *
 }
 
 /*
- * From 0, where the series rises, to the first place that has m: cut off after COPULA_TERMS, the
- * series of columns with rare codes turns back before the ends, and may have m twice.
+ * From 0, where the series rises, to the first place where it reaches m. Cut off after
+ * COPULA_TERMS, the series of columns with rare codes turns back before the ends, and may reach m
+ * twice.
  */
 double copula_correlation(const struct copula_column *a, const struct copula_column *b, double m)
 {

@@ -11,13 +11,13 @@ struct fit {
     const struct copula_result *result;
     struct copula_column *column;
     size_t d;
-    double *sums;  /* of forms over rows: of the pairs i < j one after the other */
+    double *sums;  /* of forms, over rows: the pairs i < j one after the other */
     size_t *start; /* of each pair */
     double noise;  /* of each sum */
     struct log *log;
 };
 
-/* Of columns i < j. */
+/* For columns i < j. */
 static double *sums_of(const struct fit *f, size_t i, size_t j)
 {
     return f->sums + f->start[i * f->d + j];
@@ -40,7 +40,7 @@ static enum err fit_start(struct fit *f)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* The sums of a column's groups and of group h of another one, wherever they stand. */
+/* The sums of a column's groups with group h of another column, in either order. */
 static void gather(const struct fit *f, size_t i, size_t j, size_t h, double *sums)
 {
     const size_t groups = f->column[i].groups, others = f->column[j].groups;
@@ -48,7 +48,7 @@ static void gather(const struct fit *f, size_t i, size_t j, size_t h, double *su
         sums[g] = i < j ? sums_of(f, i, j)[g * others + h] : sums_of(f, j, i)[h * groups + g];
 }
 
-/* Of each other column's group one sum, in the first place of those that it had. */
+/* Leaves one sum for each group of the other columns, in the first place of those it had. */
 static enum err collapse(const struct fit *f, size_t i, const struct copula_order *o)
 {
     const size_t groups = f->column[i].groups;
@@ -60,7 +60,7 @@ static enum err collapse(const struct fit *f, size_t i, const struct copula_orde
             gather(f, i, j, h, sums);
             for (size_t g = 0; g < groups; g++)
                 sum += copula_order_part(o, (uint32_t)g) * sums[g];
-            if (i < j) /* groups of i are gone through before the first is written over */
+            if (i < j) /* all groups of i are read before the first is overwritten */
                 sums_of(f, i, j)[h] = sum;
             else
                 sums_of(f, j, i)[h] = sum;
@@ -82,7 +82,7 @@ static enum err look_for_order(const struct fit *f, size_t i, struct copula_orde
     return ERR_OK;
 }
 
-/* Where each code is a group: else there is too little of them to say. */
+/* Only where each code is a group; otherwise there are too few of them to tell. */
 static enum err find_order(const struct fit *f, size_t i)
 {
     struct copula_column *c = &f->column[i];
@@ -108,7 +108,7 @@ static enum err find_orders(const struct fit *f)
 
 /* --- ordered columns -------------------------------------------------------------------------- */
 
-/* The means of t_i t_j without those of t_i and of t_j, brought nearer to the true ones. */
+/* The covariances of t_i and t_j, brought nearer to the true ones. */
 static enum err shrink(const struct fit *f, const size_t *ordered, size_t n, double *means)
 {
     for (size_t i = 0; i < n; i++)

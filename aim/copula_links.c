@@ -30,7 +30,7 @@ static enum err make_turn(struct copula_side *s)
     return ERR_OK;
 }
 
-/* Of the eigenvalues, which ascend, the first is 0, of the vector (1 .. 1). */
+/* The eigenvalues ascend; the first is 0 and belongs to the vector (1 .. 1). */
 static enum err make_directions(struct copula_side *s, const struct copula_column *c,
                                 struct log *log)
 {
@@ -84,7 +84,7 @@ static double along(const struct copula_side *a, const struct copula_side *b, co
     return gain > 0 ? x / gain : 0;
 }
 
-/* T: what X have for a variance, less that of noise; weighted by the noise. */
+/* T: the variance of the X less that of noise, weighted by the noise. */
 static double variance_of(const struct copula_side *a, const struct copula_side *b, const double *x,
                           double noise)
 {

@@ -13,7 +13,7 @@ static double below(double x)
     return 0.5 * erfc(-x / M_SQRT2);
 }
 
-/* Two normals of correlation sin(t): the density at (h, k), but for what the integral takes. */
+/* Two normals of correlation sin(t): the density at (h, k), without the integral's factors. */
 static double along(double h, double k, double t)
 {
     const double c = cos(t);
@@ -21,8 +21,8 @@ static double along(double h, double k, double t)
 }
 
 /*
- * The share of two normals of correlation r that lies below (h, k): that of independent ones, and
- * the integral of the density at (h, k) over correlations from 0 to r, by Simpson's rule.
+ * The share of two normals of correlation r below (h, k): the share of independent ones, plus the
+ * integral of the density at (h, k) over correlations from 0 to r, by Simpson's rule.
  */
 static double both_below(double h, double k, double r)
 {

@@ -88,7 +88,7 @@ enum err copula_save(const char *path, const struct copula *c, struct log *log)
     return digest_write(path, 0644, &out, log);
 }
 
-/* Not negative, and 1 together. */
+/* The shares must not be negative, and must add up to 1. */
 static enum err read_shares(double *share, uint32_t size, struct reader *r)
 {
     double sum = 0;
@@ -107,7 +107,7 @@ static enum err read_groups(struct copula *c, struct reader *r)
     for (size_t i = 0; i < c->domain->attributes; i++) {
         c->groups[i] = reader_u32(r);
         if (r->failed || c->groups[i] < 1 || c->groups[i] > c->domain->attribute[i].size ||
-            c->groups[i] > COPULA_GROUPS_MOST) /* utilities of many more would take hours */
+            c->groups[i] > COPULA_GROUPS_MOST) /* the utilities of many more would take hours */
             return ERR_FORMAT;
         latents += c->groups[i] > 1 ? (double)c->groups[i] - 1 : 1;
         for (uint32_t a = 0; c->groups[i] > 1 && a < c->domain->attribute[i].size; a++)
@@ -115,7 +115,7 @@ static enum err read_groups(struct copula *c, struct reader *r)
                 return ERR_FORMAT;
     }
     if (r->failed ||
-        4 * latents * (latents - 1) > (double)r->left) /* no room for what is not there */
+        4 * latents * (latents - 1) > (double)r->left) /* nothing is allocated for absent data */
         return ERR_FORMAT;
     return lay_out(c);
 }
@@ -129,7 +129,7 @@ static enum err read_correlations(struct copula *c, struct reader *r)
         first += first[1] <= i;
         for (size_t j = 0; j < i; j++) {
             const double x = reader_double(r);
-            if (r->failed || !(fabs(x) <= (j < *first ? 1 : 0))) /* 0 of one attribute */
+            if (r->failed || !(fabs(x) <= (j < *first ? 1 : 0))) /* 0 within one attribute */
                 return ERR_FORMAT;
             c->correlation[i * d + j] = c->correlation[j * d + i] = x;
         }

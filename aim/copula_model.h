@@ -55,7 +55,7 @@ enum err copula_rows(struct table **t, const struct copula *c, size_t rows, uint
  * same ones.
  */
 enum err copula_sums(struct model_sums **s, const struct copula *c, struct log *log) MUST_CHECK;
-/* The number of rows that says all there is to say of a copula; fewer if it has many columns. */
+/* How many rows say all there is to say of a copula; fewer if it has many columns. */
 size_t copula_rows_to_ask(const struct copula *c);
 /*
  * Counts of one attribute or of two, row-major, which add up to the copula's total. If one of two

@@ -7,10 +7,10 @@
 
 /* --- clip ------------------------------------------------------------------------------------- */
 
-#define CLIPS 9 /* from the study's on, each half the square of the one before */
+#define CLIPS 9 /* the study's, then each with half the square of the one before */
 #define WEIGHTLESS 1e-12
 
-/* What a column's scores bring to a pair: max |t|^2, 1 / h^2 and v / h^2; 0s of one code alone. */
+/* A column's contribution to a pair: max |t|^2, 1 / h^2 and v / h^2; 0s if it has one code. */
 struct weight {
     double most, noise, rows;
 };
@@ -31,7 +31,7 @@ static struct weight weight_of(const struct copula_column *c)
     return w;
 }
 
-/* The errors that are expected of d columns' correlations. */
+/* The expected errors of d columns' correlations. */
 static double errors_of(const struct weight *w, size_t d, double rho, double total)
 {
     double squares = 0, sum = 0;

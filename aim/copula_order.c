@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* h_gk of each code, by scores that are 1 of it and else 0. */
+/* h_gk of each code g: its score is 1 and all others are 0. */
 static enum err code_by_code(struct copula_order *o)
 {
     struct copula_column *c = &o->twin;
@@ -49,7 +49,7 @@ double copula_order_part(const struct copula_order *o, uint32_t code)
     return o->twin.score[code] / o->score;
 }
 
-/* E[1_g t_j] of the twin, but for what it has where columns are independent. */
+/* The twin's E[1_g t_j], less its value for independent columns. */
 static double expected(const struct copula_order *o, const struct copula_column *other, double r,
                        uint32_t code)
 {
@@ -79,7 +79,7 @@ enum err copula_order_add(struct copula_order *o, const struct copula_column *ot
         mean += y[g] / n;
     }
     for (uint32_t g = 0; g < n; g++)
-        along += copula_order_part(o, g) * (y[g] -= mean); /* they add up to 0, but for noise */
+        along += copula_order_part(o, g) * (y[g] -= mean); /* they add up to 0, except for noise */
     r = copula_correlation(&o->twin, other, along);
     for (uint32_t g = 0; g < n; g++) {
         const double rest = y[g] - o->score * expected(o, other, r, g);

@@ -18,7 +18,7 @@ struct repair {
 /* The inverse of the symmetric root of a column's block of m variables. */
 static enum err invert_root(const struct repair *r, size_t from, size_t m, struct log *log)
 {
-    double *v = r->v, *value = r->value; /* the matrix has been made of them */
+    double *v = r->v, *value = r->value; /* free again: the matrix is made */
     for (size_t i = 0; i < m; i++)
         memcpy(v + i * m, r->matrix + (from + i) * r->n + from, m * sizeof *v);
     if (m == 1) {
@@ -36,7 +36,7 @@ static enum err invert_root(const struct repair *r, size_t from, size_t m, struc
     return ERR_OK;
 }
 
-/* Rows of a block, and columns, times that inverse. */
+/* Multiplies a block's rows and columns by that inverse. */
 static void apply(const struct repair *r, size_t from, size_t m)
 {
     double *x = r->matrix;

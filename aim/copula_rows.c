@@ -16,7 +16,7 @@ struct cutter {
     size_t groups;
     double *bound;           /* of an ordered column's codes */
     double *utility, *basis; /* of a nominal column's groups */
-    double *of_group;        /* the share of each */
+    double *of_group;        /* each group's share */
 };
 
 struct drawing {
@@ -75,7 +75,7 @@ static enum err drawing_start(struct drawing *w, const struct copula *c, uint64_
     return copula_root(w->root, n);
 }
 
-/* The last code whose interval begins at or below x. One without weight has no interval. */
+/* The last code whose interval begins at or below x. A code without weight has no interval. */
 static uint16_t code_of(const double *bound, uint32_t size, double x)
 {
     uint32_t low = 0, high = size - 1;
@@ -89,7 +89,7 @@ static uint16_t code_of(const double *bound, uint32_t size, double x)
     return (uint16_t)low;
 }
 
-/* The group of the largest utility. */
+/* The group with the largest utility. */
 static size_t group_of(const struct cutter *k, const double *z)
 {
     size_t best = 0;
@@ -106,7 +106,7 @@ static size_t group_of(const struct cutter *k, const double *z)
     return best;
 }
 
-/* One of a group's codes, by shares; the last of them where no other comes before. */
+/* Draws one of a group's codes by their shares; the last one if rounding leaves no other. */
 static uint16_t code_of_group(const struct cutter *k, size_t group, struct random *random)
 {
     const double x = random_double(random) * k->of_group[group];
@@ -165,7 +165,7 @@ enum err copula_rows(struct table **out, const struct copula *c, size_t rows, ui
 
 #define SUMS_ROWS ((size_t)1 << 20)
 #define SUMS_CODES ((size_t)1 << 24) /* of all columns: 32 MiB */
-#define SUMS_STEPS 1e10              /* of products with L: some seconds */
+#define SUMS_STEPS 1e10              /* of products with L: a few seconds */
 
 size_t copula_rows_to_ask(const struct copula *c)
 {

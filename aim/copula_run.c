@@ -25,14 +25,14 @@ double copula_sigma(size_t columns, double rho)
     return sqrt((double)columns / (2 * rho));
 }
 
-/* What is left of rho for a person's single row. */
+/* The rho that is left for a person's single row. */
 static double left(const struct run *r)
 {
     const double k = ledger_rows_per_person(r->ledger);
     return ledger_remaining(r->ledger) / (k * k);
 }
 
-/* Debits `times` times what `cost` says, for so many marginals or forms. */
+/* Debits the cost of `opened` marginals or forms, `times` times. */
 static enum err debit(struct run *r, mpq_srcptr cost, size_t opened, unsigned times,
                       struct copula_round *round)
 {
@@ -116,7 +116,7 @@ static enum err keep_groups(struct run *r)
     return ERR_OK;
 }
 
-/* Shares and scores of each column, groups of the nominal ones, and how many rows there are. */
+/* Finds each column's shares and scores, the nominal ones' groups, and the number of rows. */
 static enum err look(struct run *r)
 {
     const struct domain *d = r->o->domain;
@@ -158,20 +158,20 @@ static double squares(const struct run *r)
     return sum;
 }
 
-/* How many steps from 0 the largest score may be. */
+/* How many steps the largest score may be from 0. */
 static double steps(const struct run *r)
 {
     return sqrt(r->kappa) * r->result->clip;
 }
 
 /*
- * The kappa for which what is left pays: Delta^2 grows as kappa^2, and where rounding adds to it
- * kappa goes down. forms_sensitivity() and the ledger have the last word.
+ * The kappa that the remaining budget pays for. Delta^2 grows as kappa^2; where rounding adds to
+ * it, kappa goes down. forms_sensitivity() and the ledger have the last word.
  */
 static enum err choose_kappa(struct run *r)
 {
     const double most = 0x1p41 * left(r);
-    r->kappa = 0x1p30; /* so fine that rounding does not matter */
+    r->kappa = 0x1p30; /* fine enough that rounding does not matter */
     if (!(squares(r) > 0))
         return ERR_OK; /* no column has two codes with rows: the forms say nothing */
     r->kappa *= sqrt(most / squares(r));
@@ -189,7 +189,7 @@ static enum err choose_kappa(struct run *r)
                     r->o->domain->attributes);
 }
 
-/* The scores that the forms used, in the place of those before rounding. */
+/* Replaces the scores by those that the forms used, which are rounded. */
 static enum err keep_scores(struct run *r)
 {
     const size_t d = r->o->domain->attributes;

@@ -12,8 +12,8 @@ struct shrinking {
     const double *a;
     size_t d;
     double s;
-    double *v, *value, *shrunk; /* eigenvectors, row by row; eigenvalues; and what they become */
-    double *b;                  /* that matrix */
+    double *v, *value, *shrunk; /* eigenvectors, row by row; eigenvalues; shrunk eigenvalues */
+    double *b;                  /* the matrix with those */
 };
 
 static double cells_of(const struct shrinking *c)
@@ -32,7 +32,7 @@ static double risk_of_soft(const struct shrinking *c, double t)
     return sum;
 }
 
-/* New eigenvalues; returns the sum of their derivatives, each by its own. */
+/* Shrinks the eigenvalues; returns the sum of each one's derivative by its old value. */
 static double shrink_values(const struct shrinking *c)
 {
     const double q = c->s * c->s;
@@ -50,7 +50,7 @@ static double shrink_values(const struct shrinking *c)
     return slope;
 }
 
-/* The derivatives of what stands beside the diagonal, nearly all of those of the matrix. */
+/* The derivatives of the entries off the diagonal, which are nearly all of the matrix's. */
 static double divergence(const struct shrinking *c, double slope)
 {
     for (size_t i = 0; i < c->d; i++)
@@ -61,7 +61,7 @@ static double divergence(const struct shrinking *c, double slope)
     return slope * (double)(c->d - 1) / (double)(c->d + 1);
 }
 
-/* b = v' diag(shrunk) v, but for the diagonal. Returns its risk. */
+/* b = v' diag(shrunk) v with a diagonal of 0. Returns its risk. */
 static enum err shrink_spectrum(struct shrinking *c, double *risk, struct log *log)
 {
     const size_t d = c->d;

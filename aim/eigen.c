@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A Fortran call: everything by address, the lengths of the two texts last. */
+/* A Fortran call: everything is passed by address, with the lengths of the two texts last. */
 typedef void dsyev_function(const char *job, const char *half, const int *n, double *a,
                             const int *lda, double *w, double *work, const int *length, int *info,
                             size_t job_length, size_t half_length);
 
-#define WORK 64 /* words for each row: a block */
+#define WORK 64 /* words for each row: one block */
 
 struct library {
     void *handle;
@@ -29,7 +29,7 @@ static void library_close(struct library *l)
 static enum err library_open(struct library *l, struct log *log)
 {
     static const char *const names[] = {"libopenblas.so.0", "liblapack.so.3"};
-    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* the same last digit each time */
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* for the same last digit each time */
     for (size_t i = 0; l->handle == NULL && i < sizeof names / sizeof *names; i++)
         l->handle = dlopen(names[i], RTLD_NOW | RTLD_NODELETE);
     if (l->handle != NULL) {
@@ -52,7 +52,7 @@ enum err eigen_symmetric(double *matrix, double *value, size_t d, struct log *lo
     if (d == 0 || d > INT_MAX / WORK)
         return ERR_RANGE;
     for (size_t i = 0; i < d * d; i++)
-        if (!isfinite(matrix[i])) /* dsyev would answer with no numbers, and no error */
+        if (!isfinite(matrix[i])) /* dsyev would return NaNs and no error */
             return ERR_RANGE;
     TRY(memory_new(&work, (size_t)length));
     TRY(library_open(&l, log));

@@ -3,7 +3,7 @@
 #include "aim/model_private.h"
 #include "base/memory.h"
 
-#define LEAST 10 /* fewer say too little */
+#define LEAST 10 /* fewer tell too little */
 
 size_t errors_refits(uint64_t parameters)
 {
@@ -58,7 +58,7 @@ void errors_apply(const struct errors *e, size_t refit, const struct model *m, s
     model_propagate(copy, true);
 }
 
-/* Always the clique that holds most of those that are left. */
+/* The clique that holds the most of the columns that are left. */
 static const struct clique *next_clique(const struct model *m, const struct scope *left,
                                         const bool *without)
 {

@@ -10,8 +10,8 @@
 
 #define GROUPS 8 /* of marginals: one is held back at a time */
 /*
- * Propagations of a fit. A refit has the first, but of a model above 2^21 cells fewer, so that all
- * of them take no more than a few minutes: its measurements are finer, and settle sooner.
+ * Propagations of a fit. A refit of a model above 2^21 cells has fewer than the first number, so
+ * that all refits take no more than a few minutes: its measurements are finer and settle sooner.
  */
 #define PROPAGATIONS 60
 #define PROPAGATIONS_LEAST 20
@@ -39,7 +39,7 @@ static unsigned iterations(const struct model *m, unsigned propagations)
 
 /* --- refits ----------------------------------------------------------------------------------- */
 
-/* The measurements with noise once more; their numbers are in `room`. */
+/* Adds noise to the measurements once more; their numbers are in `room`. */
 static enum err disturb(const struct work *w, struct random *r, struct measurement **out,
                         double **room)
 {
@@ -60,7 +60,7 @@ static enum err disturb(const struct work *w, struct random *r, struct measureme
     return ERR_OK;
 }
 
-/* What the model has learned, except by some of its potentials (a flag for each; NULL: of none). */
+/* Takes what the model has learned, without the potentials that are flagged (NULL: with all). */
 static void begin(struct model *m, const struct model *from, const bool *without)
 {
     memcpy(m->theta, from->theta, m->parameters * sizeof *m->theta);
@@ -69,7 +69,7 @@ static void begin(struct model *m, const struct model *from, const bool *without
         if (without[k])
             memset(m->theta + m->potential[k].offset, 0, m->potential[k].cells * sizeof(double));
     m->total = from->total;
-    model_propagate(m, true); /* else numbers of the job before take part */
+    model_propagate(m, true); /* else the previous job's numbers take part */
 }
 
 /* Keeps how theta moved. */
@@ -109,7 +109,7 @@ static enum err refit(const struct work *w, size_t number, struct model *m)
 
 /* --- marginals that are held back ------------------------------------------------------------- */
 
-/* Of the model's potentials, those that a group lacks. */
+/* Flags the model's potentials that a group lacks. */
 static enum err flag_held(const struct work *w, size_t group, bool **without)
 {
     TRY(memory_new(without, w->model->potentials));
@@ -159,8 +159,8 @@ static bool is_within(const struct model *m, size_t k)
 }
 
 /*
- * Of those that were measured first the later half. A run measures what the model fits worst, so
- * what was never measured is more like these than like those that came first.
+ * Takes the later half of the measured marginals. A run measures what the model fits worst, so the
+ * marginals that were never measured are more like these than like the first ones.
  */
 static enum err find_held(struct work *w)
 {

@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-#define UNKNOWN 0.577 /* of a share of a bin, sqrt(1/3): of a half, anything is as likely */
+#define UNKNOWN 0.577 /* sqrt(1/3): for half a bin, any share is equally likely */
 
 /* An attribute whose bins are pairs of another's, from its `skip`-th on; spikes stay alone. */
 struct pairs {
     struct domain_attribute attribute;
     double *edges, *counts;
-    uint32_t *first, *bins; /* of the other, in each */
+    uint32_t *first, *bins; /* the other's bins in each: the first, and how many */
 };
 
 static void pairs_clear(struct pairs *p)
@@ -47,7 +47,7 @@ static enum err pairs_new(struct pairs *p, const struct domain_attribute *a, con
     return ERR_OK;
 }
 
-/* Adds what the pairs say: errors of shares beyond noise, and what they would be at inside = 1. */
+/* Adds what the pairs show: errors of shares beyond noise, and their size at inside = 1. */
 static enum err look_inside(const struct domain_attribute *a, const double *counts, double sigma,
                             uint32_t skip, double *seen, double *of)
 {

@@ -12,8 +12,8 @@
 
 #include <math.h>
 
-#define BOXES 24     /* of each marginal and each of its columns */
-#define NOISE_MOST 1 /* variance: where noise is all that there is, nothing is learned */
+#define BOXES 24     /* for each marginal and each of its columns */
+#define NOISE_MOST 1 /* variance: nothing can be learned from noise alone */
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
@@ -31,7 +31,7 @@ static void draw_range(uint32_t *from, uint32_t *below, const struct domain_attr
     *below = (one || x > y ? x : y) + 1;
 }
 
-/* All of column `whole`. */
+/* A random box with all codes of column `whole`. */
 static struct box draw_box(const struct clique *c, const struct domain *d, unsigned whole,
                            struct random *r)
 {
@@ -47,7 +47,7 @@ static struct box draw_box(const struct clique *c, const struct domain *d, unsig
     return b;
 }
 
-/* Adds what two tables have in a box to sums by the codes of column y. Returns its cells. */
+/* Adds two tables' counts in a box to sums by code of column y. Returns the number of its cells. */
 static uint64_t sum_box(const struct clique *c, const struct domain *d, const struct box *b,
                         unsigned y, const double *const table[2], double *const sum[2])
 {
@@ -88,7 +88,7 @@ static enum err add(struct errors_list *l, const struct errors_seen *s)
     return ERR_OK;
 }
 
-/* The errors of the first waves below `below`, from `first` on. */
+/* The errors of the waves from `first` up to but not including `below`. */
 static enum err look_at(const struct looking *k, const double *const sum[2], uint32_t codes,
                         double noise, unsigned first, unsigned below)
 {
@@ -118,7 +118,7 @@ static enum err look_at(const struct looking *k, const double *const sum[2], uin
     return ERR_OK;
 }
 
-/* A box of all columns but y, and how y is distributed in it; or one of all, and its rows. */
+/* A box over all columns except y, and how y is distributed in it; or over all, and its rows. */
 static enum err look_once(struct looking *k, unsigned y, bool shape, double *const sum[2])
 {
     const uint32_t codes = k->domain->attribute[k->clique->attribute[y]].size;
@@ -128,7 +128,7 @@ static enum err look_once(struct looking *k, unsigned y, bool shape, double *con
     for (uint32_t i = 0; i < codes; i++)
         sum[0][i] = sum[1][i] = 0;
     cells = sum_box(k->clique, k->domain, &b, y, k->table, sum);
-    variance *= (double)cells / codes; /* of each code; in sum the same */
+    variance *= (double)cells / codes; /* of each code; the sum stays the same */
     return look_at(k, (const double *const[]){sum[0], sum[1]}, codes, variance, shape ? 1 : 0,
                    shape ? ERRORS_WAVES : 1);
 }
@@ -180,7 +180,7 @@ static double surprise(const struct errors_list *lists, size_t n, unsigned wave,
     return sum;
 }
 
-/* Of a grid: 0, and steps of a factor sqrt(10)/2 or so. */
+/* The best on a grid of 0 and powers of two. */
 struct errors_size errors_likely(const struct errors_list *lists, size_t n, unsigned wave)
 {
     struct errors_size best = {0};

@@ -41,7 +41,7 @@ enum err evaluate_tables(const struct workload *w, const struct table *a, const 
 
 /* --- likelihood ------------------------------------------------------------------------------ */
 
-/* The rows with groups in the place of codes; adds ln of what a code has of its group to `sum`. */
+/* Replaces codes by groups; adds the ln of each code's share of its group to `sum`. */
 static enum err group_rows(struct table **out, const struct model *m, const struct table *t,
                            double *sum)
 {
@@ -61,7 +61,7 @@ static enum err group_rows(struct table **out, const struct model *m, const stru
     return memory_hand_over(out, &g);
 }
 
-/* Adds ln p(clique | separator) of each row; -INFINITY where the model has nothing. */
+/* Adds ln p(clique | separator) of each row; -INFINITY where the model's probability is 0. */
 static enum err add_clique(const struct model *m, size_t clique, const struct table *t, double *sum)
 {
     const struct junction_clique *c = &model_junction(m)->clique[clique];
@@ -156,7 +156,7 @@ double evaluate_inside(const struct table *t, const struct densities *inside)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Means, then products of the distances from them, over the rows that have both. */
+/* Means, and sums of products of distances from them, over the rows that have both numbers. */
 struct pair {
     size_t rows;
     double x, y, xx, xy, yy;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define NEAR 0.1          /* deviations from 0 */
-#define GROUP_SHARE 0.001 /* of all rows, which a group must have to count */
+#define GROUP_SHARE 0.001 /* of all rows: smaller groups do not count */
 
 static enum err add(struct evaluate_errors *e, double error)
 {
@@ -31,7 +31,7 @@ static double error_of(const struct rows_answer *truth, size_t line, size_t item
     return fabs(value - t) / fabs(t);
 }
 
-/* Below which the truth has no relative error. */
+/* Below this, the truth has no relative error. */
 static double least_of(const struct evaluate_answers *e, const struct rows_answer *truth,
                        size_t line, const struct question_item *item)
 {

@@ -41,7 +41,7 @@ void factor_sum(const struct scope *scope, const double *cells, const struct sco
     }
 }
 
-/* If `keep` lacks some of f's scope, `less` is the sum of f onto the rest, and returned. */
+/* If `keep` lacks some of f's scope, sums f onto the rest in `less` and makes *f point to it. */
 static enum err narrow(const struct factor **f, const struct scope *keep, const struct domain *d,
                        struct factor *less)
 {
@@ -67,14 +67,14 @@ static uint64_t *places(const struct scope *scope, const struct scope *part, con
 }
 
 /*
- * A product that is summed on the way: for each cell of `batch`, the attributes that both have and
- * that stay, a matrix of f times one of g. g's is copied into rows over what g alone has, `run`
- * numbers and zeros up to `width`; f's numbers are taken where they are.
+ * A product that is summed on the way: for each cell of `batch` (the attributes that both have and
+ * that stay) a matrix of f times one of g. g is copied into rows over the attributes that only g
+ * has: `run` numbers, then zeros up to `width`. f's numbers are used in place.
  */
 struct product {
     const struct factor *f, *g;
     struct factor *out;
-    struct scope batch, sum, own, rest; /* own: g's; rest: of out, without them */
+    struct scope batch, sum, own, rest; /* own: only g's; rest: out's without own */
     size_t sums, run, width;
     double *rows, *line; /* of g; of out */
     uint64_t *from, *to; /* where `sum` falls in f, and `own` in out */
@@ -179,7 +179,7 @@ void factor_divide(struct factor *f, const struct factor *by, const struct domai
     scope_walk_start(&w, &f->scope, &by->scope, d);
     run = scope_walk_inner(&w, &step);
     for (; cell < f->value + f->cells; cell += run, scope_walk_next(&w))
-        for (uint32_t i = 0; i < run; i++) { /* no reciprocals: those of the least are infinite */
+        for (uint32_t i = 0; i < run; i++) { /* no reciprocals: of tiny numbers they are infinite */
             const double x = by->value[w.place + i * step];
             cell[i] = x > 0 ? cell[i] / x : 0;
         }

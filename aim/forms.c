@@ -106,7 +106,7 @@ size_t products_codes(const struct workload *w)
     return (size_t)(w->query[w->one_ways - 1].offset + w->query[w->one_ways - 1].cells);
 }
 
-/* max |u_i|; the factors of column i stand where its one-way's cells do. */
+/* max |u_i|; column i's factors are at the offset of its one-way's cells. */
 static uint64_t largest_factor(const struct products *p, size_t i)
 {
     const struct workload_query *column = &p->workload->query[i];
@@ -143,12 +143,12 @@ uint64_t products_count(const struct products *p)
     return forms;
 }
 
-/* Of a column with several groups, whether the codes of each have one factor. */
+/* Whether each group's codes share one factor, if the column has several groups. */
 static bool scores_by_group(const struct products *p, size_t column)
 {
     const struct workload_query *q = &p->workload->query[column];
     const int64_t *factor = p->factor + q->offset, *group = p->group + q->offset;
-    uint64_t first[FORMS_GROUPS_MOST] = {0}; /* the code of each group that comes first, plus 1 */
+    uint64_t first[FORMS_GROUPS_MOST] = {0}; /* each group's first code, plus 1 */
     const bool several = products_groups(p, column) > 1;
     for (uint64_t a = 0; several && a < q->cells; a++) {
         uint64_t *of = &first[group[a]];
@@ -214,7 +214,7 @@ enum err products_check(const struct products *p, const struct domain *d,
 
 void products_sensitivity(mpz_ptr squared, const struct products *p)
 {
-    mpz_t before, square; /* squares of the columns before; of this one */
+    mpz_t before, square; /* the squares of the columns before, and this one's */
     mpz_set_ui(squared, 0);
     mpz_init_set_ui(before, 0);
     mpz_init(square);
@@ -228,7 +228,7 @@ void products_sensitivity(mpz_ptr squared, const struct products *p)
     mpz_clear(square);
 }
 
-/* A pair's forms, of its counts; the second column has so many groups. */
+/* Adds a pair's forms, from its counts; the second column has `groups` groups. */
 static void add_pair(const struct products *p, const struct workload_query *pair, size_t groups,
                      const uint64_t *counts, uint64_t *values)
 {

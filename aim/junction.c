@@ -122,8 +122,8 @@ static unsigned shared(const struct bitset *a, const struct bitset *b)
 }
 
 /*
- * A spanning tree of largest separators has running intersection. Prim's rule: of the cliques not
- * yet in, take the one that shares most with one that is.
+ * A spanning tree with the largest separators has the running intersection property. Prim's rule:
+ * of the cliques not yet in, take the one that shares most with one that is.
  */
 static void span(struct junction *j, const struct elimination *e, uint32_t *source)
 {

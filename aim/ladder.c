@@ -34,7 +34,7 @@ static struct scope scope_in(const struct scope *inner, uint32_t set)
     return s;
 }
 
-/* Keeps them in order of their cells: what holds another has more, and comes after it. */
+/* Keeps the steps in order of their cells: a step that holds another has more and comes later. */
 static enum err add_step(struct ladder *l, const struct scope *inner, const struct domain *d,
                          uint32_t set, bool used)
 {
@@ -54,7 +54,7 @@ static enum err add_step(struct ladder *l, const struct scope *inner, const stru
     return ERR_OK;
 }
 
-/* Each leads to the smallest that holds it. Returns one that saves nothing, or the last. */
+/* Each leads to the smallest that holds it. Returns a step that saves nothing, or the last. */
 static size_t link_steps(struct ladder *l)
 {
     const size_t last = l->steps - 1;
@@ -142,7 +142,7 @@ static double *table_of(const struct ladder *l, size_t step, double *cells)
     return step + 1 < l->steps ? l->table + l->step[step].at : cells;
 }
 
-/* Adds to a step, of which the first to come need not find zeros. */
+/* Adds to a step; the first addition overwrites, so the step need not be zeroed. */
 static void take_in(const struct ladder *l, const struct sweep *sweep, size_t step, double *cells,
                     const double *from, const struct strip *strip)
 {

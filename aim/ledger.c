@@ -232,7 +232,7 @@ enum err ledger_text(const struct ledger *l, char **text)
     return *text != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-/* Takes more than ledger_text() writes: what it understood is written again and compared. */
+/* Accepts more than ledger_text() writes, so the caller writes the result again and compares. */
 static bool parse_all(struct ledger *l, char *copy)
 {
     char *rest = NULL, *word = strtok_r(copy, " ", &rest);

@@ -31,7 +31,7 @@ double aim_epsilon(const struct aim_options *o)
 
 /* --- the ledger ------------------------------------------------------------------------------ */
 
-/* Debits a request, selection (if any) and measurement together, before it is sent. */
+/* Debits a request before it is sent: its selection (if any) and measurement together. */
 static enum err debit(struct loop *l, size_t marginals, bool selects, struct log *log)
 {
     mpq_t cost, more;
@@ -49,7 +49,7 @@ static enum err debit(struct loop *l, size_t marginals, bool selects, struct log
     return e;
 }
 
-/* Debits it once more for each time that it could not be answered. */
+/* Debits the request once more for each time it could not be answered. */
 static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsigned lost)
 {
     for (unsigned i = 0; i < lost; i++)
@@ -59,7 +59,7 @@ static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsig
 
 /* --- measuring ------------------------------------------------------------------------------- */
 
-/* What a measurement of this query is of: of codes in round 0, of what is merged after it. */
+/* What a measurement of this query counts: codes in round 0, merged codes after it. */
 static struct measurement about(const struct loop *l, uint32_t query)
 {
     const struct clique *c = &l->options->workload->query[query].clique;
@@ -85,7 +85,7 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     return ERR_OK;
 }
 
-/* Takes merges back until they fit. */
+/* Undoes merges until they fit. */
 static enum err fit_merges(struct loop *l)
 {
     for (bool fit;; merges_part(l->result->merges)) {
@@ -95,7 +95,7 @@ static enum err fit_merges(struct loop *l)
     }
 }
 
-/* Of these, and where it is known which combinations cannot occur; of all if rows may come. */
+/* Flags the columns that are never merged: `apart`, those of joint zeros, all if rows may come. */
 static enum err keep_apart(const struct aim_options *o, bool **keep)
 {
     TRY(memory_new(keep, o->domain->attributes));
@@ -167,7 +167,7 @@ static enum err measure_one_ways(struct loop *l)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-/* sigma and epsilon of the round that comes, no larger than scores have room for. */
+/* Sets the next round's sigma and epsilon, no larger than the scores have room for. */
 static enum err enter(struct loop *l, struct log *log)
 {
     const struct schedule *s = &l->schedule;
@@ -184,7 +184,7 @@ static enum err enter(struct loop *l, struct log *log)
     return measure_multiplier(s->sigma, &l->multiplier, log);
 }
 
-/* Ends a round. Nobody waits for what is written and shown of it: the next request goes first. */
+/* Ends a round. The next request need not wait until the round is written and shown. */
 static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
 {
     l->result->rounds++;
@@ -291,7 +291,7 @@ static enum err plan_round(struct loop *l, struct log *log)
     return loop_plan(l, log);
 }
 
-/* An annealed run's last round takes what is left: after lost ones that may be next to nothing. */
+/* An annealed run's last round takes what is left; after lost rounds that may be almost nothing. */
 static bool takes_rest(const struct loop *l)
 {
     const struct schedule *s = &l->schedule;
@@ -375,7 +375,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
     TRY(memory_new(&l.result, 1));
     e = run(&l);
     if (e != ERR_OK)
-        (void)!loop_settle(&l); /* what was learnt is kept, whatever ends the run */
+        (void)!loop_settle(&l); /* keeps what was learned, whatever ends the run */
     bytes_clear(&l.unsaved);
     ledger_free(&l.ledger);
     memory_free(&l.query);

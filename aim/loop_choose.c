@@ -49,8 +49,8 @@ static enum err make_room(struct loop *l, uint64_t cells)
 }
 
 /*
- * Counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts, and
- * clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
+ * Puts counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts,
+ * and clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
  */
 static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
 {

@@ -27,7 +27,7 @@ static void write_zeros(const struct aim_options *o, struct bytes *out)
     }
 }
 
-/* All that a request depends on, so that no state is taken into another run. */
+/* Everything a request depends on, so that no other run can use the state. */
 static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGEST_SIZE])
 {
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -47,7 +47,7 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_double(&b, o->measure_slack);
     bytes_put_u64(&b, loop_model_limit(o));
     bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
-    bytes_put_u8(&b, 0); /* there was a choice of fits */
+    bytes_put_u8(&b, 0); /* once the choice of fits */
     if (o->look.multiplier > 0)
         bytes_put_u64(&b, o->look.multiplier);
     write_zeros(o, &b);
@@ -180,7 +180,7 @@ static enum err read_schedule(struct loop *l, struct reader *r)
     s->finished = reader_u8(r) != 0;
     s->sigma = reader_double(r);
     s->epsilon = reader_double(r);
-    /* a schedule that goes on has room for a round to come */
+    /* a schedule that goes on has room for another round */
     return r->failed || s->done > s->most || (s->done == s->most && !s->finished) ||
                    !(s->sigma > 0 && isfinite(s->sigma)) ||
                    !(s->epsilon >= 0 && isfinite(s->epsilon))

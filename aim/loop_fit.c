@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define KNOWN_SIGMA 0.1 /* of the least sigma: what known counts have in a fit */
+#define KNOWN_SIGMA 0.1 /* times the least sigma: the sigma of known counts in a fit */
 
 uint64_t loop_model_limit(const struct aim_options *o)
 {
@@ -26,8 +26,8 @@ enum err loop_merges_fit(const struct loop *l, bool *fit)
 }
 
 /*
- * Returns the number of rows of the latest population. Measurements of an earlier one get that
- * one's number, by which they are scaled; those of the latest get 0.
+ * Returns the latest population's number of rows. Measurements of an earlier population get the
+ * number of that one, by which they are scaled; those of the latest get 0.
  */
 static double settle_totals(const struct domain *d, struct aim_result *r)
 {

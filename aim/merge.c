@@ -48,12 +48,12 @@ void merges_free(struct merges **m)
 
 /* --- which ------------------------------------------------------------------------------------ */
 
-/* Neighbours in groups, each known by its first code; in a tournament the least count wins. */
+/* Groups of neighbours, each named by its first code. A tournament finds the least count. */
 struct joining {
     uint32_t codes;
     double *count;
     uint32_t *before, *after; /* the neighbours' first codes; `codes` where there is none */
-    uint32_t leaves, *winner; /* winner[1] of all; leaves at winner[leaves + code] */
+    uint32_t leaves, *winner; /* winner[1] has won; leaves are at winner[leaves + code] */
 };
 
 static void play(struct joining *j, uint32_t code)
@@ -136,7 +136,7 @@ static int by_count(const void *a, const void *b)
                                 : (x->code > y->code) - (x->code < y->code);
 }
 
-/* Labels with few rows, from the largest on, until a group of them has enough. */
+/* Joins labels with few rows, the largest first, until the group has enough. */
 static enum err join_labels(uint32_t *first, uint32_t codes, const double *counts, double least)
 {
     struct label *label CLEAN(memory_release) = NULL;
@@ -153,7 +153,7 @@ static enum err join_labels(uint32_t *first, uint32_t codes, const double *count
     return ERR_OK;
 }
 
-/* Numbers groups as their first codes come; `first` has of each code one of its group. */
+/* Numbers groups in the order of their first codes; `first` has a code of each code's group. */
 static enum err number(struct merges *m, size_t attribute, const uint32_t *first)
 {
     uint32_t *group = NULL, *known CLEAN(memory_release) = NULL, groups = 0;
@@ -338,7 +338,7 @@ void merges_index(const struct merges *m, const struct clique *c, uint32_t *inde
 {
     uint64_t made = 1;
     index[0] = 0;
-    for (unsigned i = 0; i < c->n; i++) { /* from the last, so that nothing is overwritten */
+    for (unsigned i = 0; i < c->n; i++) { /* k descends, so that nothing is overwritten */
         const uint16_t a = c->attribute[i];
         const uint32_t size = m->codes[a], *group = m->group[a];
         for (uint64_t k = made * size; k-- > 0;) {
@@ -377,7 +377,7 @@ void merges_write(const struct merges *m, struct bytes *out)
     }
 }
 
-/* Groups come numbered; numbers have neighbours alone, and a missing value has none. */
+/* Groups are numbered by first code. Only neighbouring numbers merge; missing values never do. */
 static enum err read_one(struct merges *m, const struct domain *d, struct reader *r, size_t *least)
 {
     const size_t i = reader_u16(r);

@@ -107,7 +107,7 @@ static enum err connect_potential(const struct model *m, struct potential *p)
     return p->whole ? ERR_OK : add_flow(m, p->home, false, &p->from_home, &scope, p->mu);
 }
 
-/* What flows into and out of each node, once all else stands. */
+/* Sets up the flows into and out of each node, when all else is in place. */
 static enum err connect(struct model *m)
 {
     const struct junction_clique *clique = m->junction->clique;
@@ -134,7 +134,7 @@ static enum err connect(struct model *m)
     return ERR_OK;
 }
 
-/* The potential that an old clique's theta goes to: its equal, or the smallest that holds it. */
+/* The potential that takes an old clique's theta: its equal, or the smallest that holds it. */
 static struct potential *heir(struct model *m, const struct clique *c)
 {
     struct potential *best = NULL;

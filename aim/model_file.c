@@ -99,7 +99,7 @@ static enum err read_zeros(struct reader *r, const struct domain *d, struct zero
     return ERR_OK;
 }
 
-/* Counts are held against the bytes that are left before anything is allocated by them. */
+/* Counts are checked against the bytes that are left before they size any allocation. */
 static enum err read_parts(struct parts *p, struct reader *r, const struct domain *d)
 {
     size_t zeros, cliques = reader_u32(r);

@@ -8,7 +8,7 @@
  *                   block name; u8 kind (0 categorical, 1 integer, 2 numeric; and 128 if there is
  *                   more, below); u8 policy (0 error, 1 clip, 2 missing); u8 1 if it may be
  *                   missing, then block missing text; u32 values; and blocks of labels, or i64 min
- *                   and max, or f64 edges (values + 1; a spike stands twice); more: f64 step (0:
+ *                   and max, or f64 edges (values + 1; a spike is there twice); more: f64 step (0:
  *                   none), u8 1 if whole numbers alone fit, u8 tail (0 trend, 1 exponential, 2
  *                   typical), f64 typical, u32 and blocks of other texts of a missing value
  *   groups        only in version 2, "trefoil-model-2\n", where codes are merged: the merges, as in

@@ -25,8 +25,8 @@
 #define PAIRS 10
 #define PAIR_NUMBERS (UINT64_C(1) << 24) /* in all pairs: larger models keep fewer of them */
 #define RIDGE 1e-4                       /* of the small system, relative to its diagonal */
-#define LOSS_DONE 1e-8                   /* relative fall of the loss over so many iterations */
-#define SETTLED 20                       /* that ends the fit */
+#define LOSS_DONE 1e-8                   /* relative fall of the loss that ends the fit */
+#define SETTLED 20                       /* the iterations over which it is taken */
 
 /* A measurement on the model's scale. */
 struct target {
@@ -34,7 +34,7 @@ struct target {
     double scale;  /* y counts as y * scale */
     double weight; /* 1 / sigma^2, scaled */
     const double *y;
-    /* Of codes that the model has in groups: their sums are y, each of so many. */
+    /* Where the model has codes in groups: y has their sums, each over so many codes. */
     double *sums, *codes; /* or NULL */
 };
 
@@ -47,8 +47,8 @@ struct run {
 
 struct pair {
     float *moved; /* how theta moved */
-    float *met;   /* and mu */
-    double step;  /* that its curvature allows */
+    float *met;   /* how mu moved */
+    double step;  /* the one its curvature allows */
 };
 
 struct fitting {
@@ -61,7 +61,7 @@ struct fitting {
     size_t *first;               /* of each potential, and one more */
     size_t n;                    /* parameters */
     double *y;                   /* measurements of a clique together */
-    double *theta, *mu, *change; /* where it stands, and where it wants to go from there */
+    double *theta, *mu, *change; /* where it stands, and the proposed move from there */
     double loss, step;
     unsigned pairs, kept, newest;
     struct pair pair[PAIRS];
@@ -121,7 +121,7 @@ static double loss_of(const struct fitting *f)
     return loss;
 }
 
-/* One a potential; one a cell where cells are of different numbers of codes. */
+/* One for each potential, or for each cell where cells have different numbers of codes. */
 static enum err make_runs(struct fitting *f)
 {
     const struct model *m = f->model;
@@ -169,7 +169,7 @@ static enum err join_targets(struct fitting *f)
     return ERR_OK;
 }
 
-/* L where the model stands, less a constant where a clique has two targets. */
+/* L where the model stands, less a constant if a clique has two targets. */
 static double loss_here(const struct fitting *f)
 {
     double loss = 0;
@@ -191,7 +191,7 @@ static double try_change(struct fitting *f, double part, struct fit_result *r)
     return loss_here(f);
 }
 
-/* Makes where the model stands the place to start from. */
+/* Makes the model's place the new starting point. */
 static void settle(struct fitting *f, double loss, struct pair *pair)
 {
     const struct model *m = f->model;
@@ -240,7 +240,7 @@ static void learn(struct fitting *f, double loss)
         f->step = fmin(f->step, f->pair[(at + f->pairs - j) % f->pairs].step);
 }
 
-/* x from gram x = x by elimination; `place` are the kept pairs. */
+/* Solves gram x = x by elimination; `place` lists the kept pairs. */
 static void solve(const struct fitting *f, const unsigned *place, double *x)
 {
     double g[PAIRS][PAIRS + 1], scale[PAIRS];
@@ -278,7 +278,7 @@ static void point_down(struct fitting *f)
     }
 }
 
-/* change = to where the pairs promise the least loss, and down from there. */
+/* change = the move to where the pairs promise the least loss, and down from there. */
 static void propose(struct fitting *f)
 {
     unsigned place[PAIRS];

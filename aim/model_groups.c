@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SUMS_NEAR 1e-9 /* shares of a group that are read add up to 1 so nearly */
+#define SUMS_NEAR 1e-9 /* how nearly the shares of a group in a file add up to 1 */
 
 void groups_share(struct model *m, uint16_t attribute, const double *counts)
 {
@@ -156,7 +156,7 @@ enum err groups_spread(const struct model *m, const struct clique *c, const doub
     TRY(memory_new(&index, cells));
     merges_index(&m->merges, c, index);
     counts[0] = 1;
-    for (unsigned i = 0; i < c->n; i++) { /* from the last, so that nothing is overwritten */
+    for (unsigned i = 0; i < c->n; i++) { /* k descends, so that nothing is overwritten */
         const double *by = factor != NULL ? factor[i] : m->share[c->attribute[i]];
         const uint32_t size = m->merges.codes[c->attribute[i]];
         for (uint64_t k = made * size; k-- > 0;)

@@ -47,7 +47,7 @@ static void *thread(void *arg)
     return NULL;
 }
 
-/* Fewer jobs than threads: the others have nothing to do. */
+/* No more threads than jobs: the others would have nothing to do. */
 static size_t threads_for(size_t jobs, uint64_t cells)
 {
     cpu_set_t cores;

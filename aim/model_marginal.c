@@ -20,14 +20,14 @@
 
 #include <string.h>
 
-/* Products are summed but not held: so many of their cells count like one of a table. */
+/* Products are summed but not held: this many of their cells count as one cell of a table. */
 #define WORK 32
 #define NOWHERE SIZE_MAX
-#define KEPT 4 /* that share of a model's cells, at most, messages that are kept may have */
+#define KEPT 4 /* kept messages have at most a model's cells divided by this */
 
 struct message {
-    size_t clique;       /* that takes it */
-    struct scope behind; /* the asked attributes, which say over which edge it came */
+    size_t clique;       /* the one that takes it */
+    struct scope behind; /* the asked attributes, which tell over which edge it came */
     struct factor factor;
 };
 
@@ -79,7 +79,7 @@ static bool comes(const struct question *q, size_t i, size_t edge)
     return q->model->junction->clique[edge].parent == i && q->below[edge].n > 0;
 }
 
-/* The clique to start from: 0, or down while more is asked behind an edge than before it. */
+/* The clique to start from: 0, or lower while more is asked behind an edge than before it. */
 static size_t middle_of(const struct question *q)
 {
     const struct domain *d = &q->model->grouped;
@@ -91,14 +91,14 @@ static size_t middle_of(const struct question *q)
     return middle;
 }
 
-/* Clique i as it takes messages in: what it has so far, and over which edges more will come. */
+/* Clique i while it takes in messages: its scope so far, and the edges over which more come. */
 struct stand {
-    size_t clique, to; /* where it passes on, or NOWHERE */
+    size_t clique, to; /* the edge it passes on over, or NOWHERE */
     struct scope scope;
-    size_t edges, edge[CLIQUE_MAX]; /* each brings an attribute at least */
+    size_t edges, edge[CLIQUE_MAX]; /* each brings at least one attribute */
 };
 
-/* What must be kept for later, once what comes over `edge` is in. */
+/* What must be kept for later, once the message over `edge` is in. */
 static struct scope kept(const struct question *q, const struct stand *s, size_t edge)
 {
     const struct junction *j = q->model->junction;
@@ -137,7 +137,7 @@ static uint64_t cells_after(const struct question *q, const struct stand *s, siz
     return scope_cells(&left, &q->model->grouped);
 }
 
-/* Takes out the edge after which the fewest cells are left, and moves on to these. */
+/* Takes out the edge that leaves the fewest cells, and moves on to those. */
 static size_t next(const struct question *q, struct stand *s, struct scope *keep)
 {
     uint64_t least = UINT64_MAX;
@@ -157,7 +157,7 @@ static size_t next(const struct question *q, struct stand *s, struct scope *keep
     return edge;
 }
 
-/* The clique behind an edge of i: that to its parent has i's number, others the child's. */
+/* The clique behind an edge of i. The edge to its parent has i's number, others the child's. */
 static size_t beyond(const struct question *q, size_t i, size_t edge)
 {
     return edge == i ? q->model->junction->clique[i].parent : edge;
@@ -169,7 +169,7 @@ static void note_size(struct question *q, const struct scope *s, uint64_t share)
     q->largest = cells > q->largest ? cells : q->largest;
 }
 
-/* Notes the sizes that answer() below meets, and computes nothing. */
+/* Notes the sizes that answer() below meets, without computing anything. */
 static void rehearse(struct question *q, size_t i, size_t to)
 {
     struct stand s = begin(q, i, to);
@@ -198,7 +198,7 @@ static const struct factor *find(const struct question *q, size_t i, size_t edge
     return NULL;
 }
 
-/* What comes to clique i over an edge: kept, or in `own`, which the caller clears. */
+/* The message to clique i over an edge: kept, or in `own`, which the caller clears. */
 static enum err message(const struct question *q, size_t i, size_t edge, struct factor *own,
                         const struct factor **f)
 {

@@ -13,7 +13,7 @@
 
 #define SWEEPS 500
 
-/* Counts that are known, of merged cells where the model has these. */
+/* Known counts, of merged cells where the model has merged ones. */
 struct known {
     const struct potential *potential;
     const double *y;
@@ -32,7 +32,7 @@ static void clear(struct meeting *g)
     memory_free(&g->known);
 }
 
-/* By how many rows the worst cell is off. */
+/* The number of rows by which the worst cell is off. */
 static double off_by(const struct model *m, const struct known *k)
 {
     double off = 0;
@@ -53,7 +53,7 @@ static double meet_one(struct model *m, const struct known *k)
     return off;
 }
 
-/* Of one attribute, merged cells are met, and shares are what is known of its codes. */
+/* For one attribute, meets the merged cells and takes the shares from the known counts. */
 static enum err take_counts(struct model *m, struct known *k, const struct measurement *x,
                             struct log *log)
 {
@@ -70,7 +70,7 @@ static enum err take_counts(struct model *m, struct known *k, const struct measu
     return ERR_OK;
 }
 
-/* The potentials of what is known, in its order. */
+/* Finds the potentials of the known counts, in their order. */
 static enum err find(struct meeting *g, struct model *m, const struct measurement *known,
                      struct log *log)
 {

@@ -15,24 +15,24 @@
 
 #include <math.h>
 
-#define FAR (-30.) /* deviations: what is left of a Gaussian has a mean of 1/x - 2/x^3 there */
+#define FAR (-30.) /* deviations: a Gaussian's tail has a mean of 1/x - 2/x^3 there */
 #define STEPS 60
-#define NEAR 1e-9    /* relative: of the sum of a group */
-#define SUM_LEAST 1. /* deviations: what a group has at least */
-#define GRID 0x1p-20 /* deviations: so that libraries that differ in a last bit give one model */
+#define NEAR 1e-9    /* relative to the sum of a group */
+#define SUM_LEAST 1. /* deviations: the least sum of a group */
+#define GRID 0x1p-20 /* deviations: libraries that differ in the last bit give the same model */
 
 static double below(double x)
 {
     return erfc(-x * M_SQRT1_2) / 2;
 }
 
-/* The mean of what a unit Gaussian around a has above 0. */
+/* The mean of a unit Gaussian around a, given that it is above 0. */
 static double mean_above(double a)
 {
     return a < FAR ? (2 / (a * a) - 1) / a : a + normal_density(a) / below(a);
 }
 
-/* A number of that distribution. */
+/* A draw from that distribution. */
 static double draw_above(double a, struct random *r)
 {
     const double u = 1 - random_double(r); /* above 0 */
@@ -40,8 +40,8 @@ static double draw_above(double a, struct random *r)
 }
 
 /*
- * By how much less all must be, in deviations, for their means to add up to `sum`: Newton's steps
- * from 0. The means are convex in it, so that no step goes too far.
+ * How much to take off each y, in deviations, so that the means add up to `sum`: Newton's steps
+ * from 0. The means are convex in it, so no step goes too far.
  */
 static double find_less(const double *y, const bool *never, uint32_t codes, double sum)
 {
@@ -60,7 +60,7 @@ static double find_less(const double *y, const bool *never, uint32_t codes, doub
     return less;
 }
 
-/* Counts of a group's codes, in deviations, in the place of what was measured of them. */
+/* Replaces the measured numbers of a group's codes by their counts, in deviations. */
 static void learn_group(double *y, const bool *never, uint32_t codes, struct random *draw)
 {
     double sum = 0, less;
@@ -73,7 +73,7 @@ static void learn_group(double *y, const bool *never, uint32_t codes, struct ran
     }
 }
 
-/* What was measured of an attribute's codes alone, pooled, in deviations; false if nothing was. */
+/* Pools the measurements of an attribute's codes alone, in deviations; false if there are none. */
 static bool pool(const struct model *m, uint16_t attribute, const struct measurement *x,
                  size_t count, double *y)
 {
@@ -92,7 +92,7 @@ static bool pool(const struct model *m, uint16_t attribute, const struct measure
     return weight > 0;
 }
 
-/* y[code] are what was measured, and then what is learned of it. */
+/* y[code] holds the measured numbers, and then what is learned from them. */
 static enum err learn(const struct model *m, uint16_t attribute, double *y, struct random *draw)
 {
     const uint32_t codes = m->merges.codes[attribute], *code = m->merges.code[attribute];

@@ -3,7 +3,7 @@
 #include "aim/factor.h"
 #include "base/memory.h"
 
-#define CELLS (UINT64_C(1) << 22) /* above that, what was kept is dropped */
+#define CELLS (UINT64_C(1) << 22) /* above this, the kept tables are dropped */
 
 struct kept {
     size_t clique;
@@ -12,7 +12,7 @@ struct kept {
 
 struct model_sums {
     const struct model *model;
-    struct table *rows; /* in its place */
+    struct table *rows; /* instead of a model */
     double total;
     size_t n, room;
     struct kept *one;
@@ -68,7 +68,7 @@ double model_sums_total(const struct model_sums *s)
     return s->total;
 }
 
-/* The smallest table of the clique that has all of `part`; NULL: its own. */
+/* The clique's smallest kept table that has all of `part`; NULL: only its own has. */
 static const struct factor *nearest(const struct model_sums *s, size_t clique,
                                     const struct scope *part)
 {

@@ -20,17 +20,17 @@ struct weighing {
     struct scope asked;
     const struct model_weight *weight;
     size_t weights;
-    struct domain left;     /* the model's, but of codes that count */
+    struct domain left;     /* the model's, with only the codes that count */
     struct counting *codes; /* of each attribute */
     uint32_t *room;         /* for them */
     bool nothing;           /* no row counts */
     struct scope matters;   /* asked or weighted */
     struct scope *below;    /* for each clique: what matters in its subtree */
-    bool *needed;           /* its subtree holds something that matters and its separator lacks */
+    bool *needed;           /* something in its subtree matters and is not in its separator */
     size_t top;             /* the lowest clique whose subtree holds all that matters */
     size_t tables;
     struct factor *table;
-    size_t *clique;   /* that a table is of */
+    size_t *clique;   /* of each table */
     uint64_t largest; /* met so far */
 };
 
@@ -132,7 +132,7 @@ static enum err weighing_start(struct weighing *g)
 
 /* --- the cliques' tables ---------------------------------------------------------------------- */
 
-/* What of a clique matters: here, or to the cliques beside it. */
+/* The attributes of a clique that matter, here or to the cliques next to it. */
 static struct scope kept(const struct weighing *g, size_t i)
 {
     const struct junction *j = g->model->junction;
@@ -175,7 +175,7 @@ static struct scope wanted(const struct weighing *g, size_t a, size_t b)
     return s;
 }
 
-/* The pair of the smallest product; tables that share nothing wait for the others. */
+/* The pair with the smallest product; tables that share nothing wait for the others. */
 static void choose_pair(const struct weighing *g, size_t *a, size_t *b)
 {
     uint64_t fewest = UINT64_MAX;
@@ -215,8 +215,8 @@ static enum err contract(struct weighing *g, size_t a, size_t b)
 }
 
 /*
- * A table of the model beside one of the codes that count, and how far each attribute moves in
- * both. The innermost comes first; neighbours of which all codes count alike are as one.
+ * A table of the model beside one of the codes that count, and each attribute's stride in both. The
+ * innermost comes first; neighbours whose codes all count alike are joined.
  */
 struct picking {
     unsigned n;
@@ -256,7 +256,7 @@ static inline uint64_t code_of(const struct picking *p, unsigned i, uint64_t k)
     return p->codes[i]->weight != NULL ? p->codes[i]->code[k] : k;
 }
 
-/* Four sums side by side: one alone would wait for itself at every step. */
+/* Four sums side by side: a single one would wait for itself at every step. */
 static double sum_run(const double *cell, const double *weight, uint64_t n)
 {
     double sum[4] = {0};
@@ -314,7 +314,7 @@ static void pick(const struct picking *p, unsigned n, const double *from, double
     }
 }
 
-/* Adds what the model says of these attributes in clique i to f. */
+/* Adds the model's table of these attributes in clique i to f. */
 static enum err pick_clique(const struct weighing *g, size_t i, const struct scope *from,
                             const struct scope *weighing, struct factor *f)
 {
@@ -337,7 +337,7 @@ static enum err condition(const struct weighing *g, size_t i, struct factor *f)
     return ERR_OK;
 }
 
-/* What all of a clique's attributes but those of its separator weigh; at the top all weigh. */
+/* A clique's attributes that weigh: all except its separator's, and at the top all. */
 static struct scope own(const struct weighing *g, size_t i)
 {
     const struct junction_clique *c = &g->model->junction->clique[i];
@@ -348,7 +348,7 @@ static struct scope own(const struct weighing *g, size_t i)
     return s;
 }
 
-/* A table of what others have too or is asked: p(that | its separator), weighted. */
+/* A table of the attributes that are asked or in other tables: weighted p(those | separator). */
 static enum err fill_table(struct weighing *g, size_t t)
 {
     const struct scope from = g->table[t].scope, keep = wanted(g, t, t);
@@ -379,7 +379,7 @@ static enum err weigh(struct weighing *g)
     return ERR_OK;
 }
 
-/* Cells of the largest table that this takes, or product over 32; nothing is computed. */
+/* Cells of the largest table, or product over 32, that this needs; nothing is computed. */
 static enum err rehearse(const struct weighing *like, uint64_t *largest)
 {
     struct weighing g CLEAN(weighing_clear) = {.model = like->model,

@@ -3,12 +3,12 @@
 #include "aim/model_weigh.h"
 #include "base/memory.h"
 
-/* Weights of groups in the place of codes, and the factors by which what is asked is spread. */
+/* Weights of groups instead of codes, and the factors that spread the asked groups over codes. */
 struct regroup {
     const struct model *model;
     struct model_weight *weight;
     size_t weights;
-    double *room; /* of both, a number for each code of what is weighted */
+    double *room; /* for both: a number for each code of what is weighted */
     const double *factor[CLIQUE_MAX];
 };
 
@@ -27,8 +27,9 @@ static unsigned place_of(const struct clique *asked, uint16_t attribute)
 }
 
 /*
- * What is not asked weighs what its codes weigh on average. Of what is asked a group stays where
- * any of its codes does; these are weighed once they are apart. Returns how much room it took.
+ * If an attribute is not asked, its groups weigh what their codes weigh on average. If it is asked,
+ * a group stays if any of its codes does; codes are weighed once they are apart. Returns how much
+ * room this took.
  */
 static size_t regroup_one(struct regroup *r, const struct clique *asked, size_t i, double *room)
 {

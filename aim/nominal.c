@@ -42,7 +42,7 @@ static void shares_of(const double *a, size_t k, double *share, double *slope)
             add_point(a, k, g, u, &share[g], slope);
 }
 
-/* x = (G + 1 1' / k)^-1 x: of a vector that adds up to 0, what G makes it of. */
+/* x = (G + 1 1' / k)^-1 x: for a vector that adds up to 0, the one that G maps to it. */
 static enum err solve(const double *slope, double *root, size_t k, double *x)
 {
     for (size_t i = 0; i < k * k; i++)
@@ -66,7 +66,7 @@ struct newton {
     double *target, *share, *slope, *root, *step;
 };
 
-/* Newton's steps, of which none is long: the shares are the slope of a convex function. */
+/* Newton's method with bounded steps: the shares are the slope of a convex function. */
 static enum err approach(const struct newton *n, double *a)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -119,7 +119,7 @@ void nominal_basis(size_t groups, double *basis)
 
 #define TOGETHER UINT16_MAX
 
-/* The largest share of those that are together; of the same ones the first. */
+/* The code with the largest share of those together; the first of equal ones. */
 static uint32_t largest_of(const double *share, const uint16_t *group, uint32_t size)
 {
     uint32_t largest = size;

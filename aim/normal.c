@@ -32,7 +32,7 @@ static double middle(double q)
     return q * ratio(above, below, 0.180625 - q * q);
 }
 
-/* Of r = sqrt(-ln of the smaller tail). */
+/* A function of r = sqrt(-ln of the smaller tail). */
 static double tail(double r)
 {
     static const double near_above[] = {7.74545014278341407640e-4, 2.27238449892691845833e-2,

@@ -7,7 +7,7 @@
 
 /* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
 
-/* What was made, unless a part of it failed. */
+/* The object, or NULL if a part of it failed. */
 static json_t *unless(int failed, json_t *made)
 {
     if (failed == 0)
@@ -34,7 +34,7 @@ static json_t *numbers(const double *value, size_t n)
     return unless(failed, list);
 }
 
-/* What is assumed of the numbers inside bins (aim/table/density.h). */
+/* What is assumed about the numbers inside bins (aim/table/density.h). */
 static int set_inside(json_t *o, const struct domain_attribute *a)
 {
     int failed = 0;
@@ -99,7 +99,7 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     return unless(failed, o);
 }
 
-/* Of each merged attribute of each code its group. */
+/* For each merged attribute, the group of each code. */
 static json_t *merged_json(const struct domain *d, const struct merges *m)
 {
     json_t *o = json_object();
@@ -116,7 +116,7 @@ static json_t *merged_json(const struct domain *d, const struct merges *m)
     return unless(failed, o);
 }
 
-/* A form of two ordered attributes has a correlation; others have the groups that they are of. */
+/* A form of two ordered attributes has a correlation; other forms name their groups. */
 static json_t *form_json(const struct copula_result *c, const struct copula_form *f)
 {
     const struct copula *model = c->model;

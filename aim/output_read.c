@@ -15,7 +15,7 @@ struct reading {
     const char *path;
     const struct domain *domain;
     const struct merges *merges;
-    char place[64]; /* the measurement's: "measurements[3]."; "" outside of them */
+    char place[64]; /* the measurement's: "measurements[3]."; "" outside the list */
     struct log *log;
 };
 
@@ -124,7 +124,7 @@ static enum err read_known(struct reading *r, const json_t *list, struct output_
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Sizes, which tell whether it is of this domain. */
+/* The sizes tell whether the file belongs to this domain. */
 static enum err check_domain(const struct reading *r, const json_t *sizes)
 {
     const struct domain *d = r->domain;
@@ -153,7 +153,7 @@ static enum err put_merged(const struct reading *r, uint32_t a, const json_t *li
     return ERR_OK;
 }
 
-/* By way of the bytes of aim/merge.h, which are checked where they are read. */
+/* Goes through the bytes of aim/merge.h, which are checked where they are read. */
 static enum err read_merged(struct reading *r, const json_t *merged, struct output_found *found)
 {
     struct bytes b CLEAN(bytes_clear) = {0};

@@ -92,7 +92,7 @@ static enum err check_query(const struct plaintext *p, uint32_t query)
                     query);
 }
 
-/* The counts that a request is about; the caller frees `own`, which may be where they are. */
+/* The counts that a request is about. The caller frees `own`, which may hold them. */
 static enum err counts_of(const struct plaintext *p, uint32_t query, const struct merges *merges,
                           const int64_t **counts, int64_t **own)
 {
@@ -112,7 +112,7 @@ static enum err counts_of(const struct plaintext *p, uint32_t query, const struc
     return ERR_OK;
 }
 
-/* values += multiplier times the counts; *cells is how many. */
+/* values = noise + multiplier * counts; *cells is the number of them. */
 static enum err measure_one(struct plaintext *p, uint32_t query, const struct merges *merges,
                             uint64_t multiplier, int64_t *values, uint64_t *cells)
 {
@@ -137,7 +137,7 @@ static enum err measure(void *self, const struct aim_measure *r)
     return ERR_OK;
 }
 
-/* How badly candidate k is met, less what noise alone would make. */
+/* How badly the model fits candidate k, less the penalty for noise alone. */
 static enum err score_of(const struct plaintext *p, const struct aim_select *r, size_t k,
                          const uint64_t *estimate, uint64_t *cells, int64_t *score)
 {

@@ -2,10 +2,10 @@
 #include "aim/model_private.h"
 #include "base/memory.h"
 
-#define CHUNK_LEAST 256  /* a walk over chunks then costs little */
-#define CHUNK_MOST 16384 /* and a chunk stays in cache */
+#define CHUNK_LEAST 256  /* so that a walk over chunks costs little */
+#define CHUNK_MOST 16384 /* so that a chunk stays in cache */
 
-/* The chunk's first attribute: from there on there are enough cells, but not too many. */
+/* The chunk's first attribute, such that the chunk has enough cells, but not too many. */
 static unsigned chunk_start(const struct scope *whole, const struct domain *d, size_t *cells)
 {
     unsigned i = whole->n;

@@ -56,14 +56,14 @@ double released_total(const struct released *r)
     return r->model != NULL ? model_total(r->model) : r->copula->total;
 }
 
-/* Of a copula no marginal of several columns was measured. */
+/* For a copula, no marginal of several columns was measured. */
 bool released_item_together(const struct released *r, const struct question *q, size_t item)
 {
     struct scope s = answer_columns(q, item);
     return r->model == NULL ? s.n <= 1 : s.n == 0 || model_holds_together(r->model, &s);
 }
 
-/* Of more than two columns a copula has no counts but those of rows. */
+/* For more than two columns, a copula has only the counts of drawn rows. */
 static enum err count_drawn(const struct released *r, const struct clique *c, double *counts)
 {
     const struct table *drawn = model_sums_rows(r->sums);

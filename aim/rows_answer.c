@@ -7,7 +7,7 @@
 
 /* --- which rows ------------------------------------------------------------------------------- */
 
-/* Where a row's value lies among those that sets are made of; NAN where it is missing. */
+/* A row's value on the line of numbers that sets are made of; NAN if it is missing. */
 static double place_of(const struct table *t, uint16_t column, size_t row)
 {
     const struct domain_attribute *a = &t->domain->attribute[column];
@@ -69,7 +69,7 @@ static enum err select_rows(struct rows_answer *a)
     }
     for (size_t line = 0; line < a->lines; line++) {
         size_t rows = a->end[line];
-        a->end[line] = all; /* its begin, until its rows are in place */
+        a->end[line] = all; /* its beginning, until its rows are in place */
         all += rows;
     }
     TRY(memory_new(&a->row, all));
@@ -99,7 +99,7 @@ size_t rows_answer_with(const struct rows_answer *a, size_t line, uint16_t colum
 
 /* --- what they answer ------------------------------------------------------------------------- */
 
-/* The numbers of a line's rows; those without one are left out. */
+/* The numbers of a line's rows; rows without one are left out. */
 static size_t gather(const struct rows_answer *a, size_t line, uint16_t column, double *number)
 {
     const struct table *t = a->table;
@@ -134,7 +134,7 @@ static double variance(const double *x, size_t n, double mean)
     return sum / (double)n;
 }
 
-/* Of the numbers in `x`, of which there are some. */
+/* The aggregate of the numbers in `x`; there is at least one. */
 static double aggregate(const struct question_item *item, double *x, size_t n)
 {
     double sum = 0, least = x[0], largest = x[0];

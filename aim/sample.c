@@ -9,13 +9,13 @@
 
 struct sampling {
     const struct model *model;
-    const struct domain *domain; /* groups in the place of codes, until all is drawn */
+    const struct domain *domain; /* of groups instead of codes, until all is drawn */
     struct table *table;
     bool independent;
     struct random random;
     uint32_t *order;  /* rows, those of one group together */
-    double *fraction; /* room for a number of each value */
-    uint16_t *values; /* to give out in a group */
+    double *fraction; /* room for a number for each value */
+    uint16_t *values; /* to hand out within a group */
 };
 
 /* --- one group ------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static enum err sample_attribute(struct sampling *s, size_t clique, const struct
     return ERR_OK;
 }
 
-/* Puts codes in the place of an attribute's groups, by their shares. */
+/* Replaces an attribute's groups by codes, by their shares. */
 static enum err sample_codes(struct sampling *s, uint16_t attribute)
 {
     const struct merges *m = model_merges(s->model);

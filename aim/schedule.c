@@ -4,7 +4,7 @@
 
 #define MEASURE_SHARE 0.9
 #define ANNEALED_START 16 /* T0 = 16 d, unless given */
-/* Makes sigma larger and epsilon smaller, so that rounding cannot end above rho by a unit. */
+/* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
 #define GUARD 0x1p-48
 
 static double sigma_of(double shares, double measure_share, double rho)
@@ -38,7 +38,7 @@ struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, 
     return s;
 }
 
-/* A last round takes all of the budget at most: what `most` rounds like the first would. */
+/* A last round takes at most the whole budget: as much as `most` rounds like the first. */
 double schedule_epsilon_most(const struct schedule *start)
 {
     return start->annealed ? start->epsilon * sqrt(start->most) : start->epsilon;

@@ -89,7 +89,7 @@ void scope_name(const struct scope *s, const struct domain *d, char *text, size_
     }
 }
 
-/* How far one value of an attribute moves in a table over s; 0 if it is not there. */
+/* The stride of an attribute in a table over s; 0 if s lacks it. */
 static uint64_t step_of(const struct scope *s, uint16_t attribute, const struct domain *d)
 {
     uint64_t stride = 1;

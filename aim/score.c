@@ -114,7 +114,7 @@ static unsigned change_bits(const struct select_terms *t)
     return 0;
 }
 
-/* What the noise alone is expected to add to a score for each cell. */
+/* The amount that noise alone is expected to add to a score for each cell. */
 static void expected_score(mpq_ptr q, enum aim_score score, mpq_srcptr sigma)
 {
     switch (score) {
@@ -196,7 +196,7 @@ static unsigned width_of(const struct select_terms *t, const uint64_t *top, cons
     return width;
 }
 
-/* The least f at which all multipliers are fine, or one above 40; `top` are those of f = 40. */
+/* The least f at which all multipliers are fine, or a number above 40; `top` has those of 40. */
 static unsigned finest_needed(const struct select_terms *t, const uint64_t *top)
 {
     uint64_t least = UINT64_MAX;
@@ -208,7 +208,7 @@ static unsigned finest_needed(const struct select_terms *t, const uint64_t *top)
     return shift;
 }
 
-/* f and w as the header says; f is below SCORE_SHIFT_MIN where nothing fits. */
+/* f and w as the header says; f is below SCORE_SHIFT_MIN if nothing fits. */
 static void choose_shift(const struct select_terms *t, const uint64_t *top, const uint64_t *penalty,
                          struct select_plan *plan)
 {
@@ -291,8 +291,8 @@ enum err select_plan(const struct select_terms *t, uint64_t *multiplier, uint64_
 }
 
 /*
- * Up to which epsilon every plan of some of the candidates, as select_room() says, has a width that
- * fits; 0: none from the terms' on need have one.
+ * The epsilon up to which every plan of some of the candidates, as select_room() says, has a width
+ * that fits; 0 if this is not certain even at the terms' epsilon.
  */
 static double epsilon_with_room(const struct select_terms *t, const uint64_t *penalty)
 {

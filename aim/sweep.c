@@ -14,7 +14,7 @@ typedef float narrow __attribute__((vector_size(LANES * sizeof(float)), aligned(
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define SWEEP_INLINE static inline __attribute__((always_inline))
 
-/* What becomes of a number and another one. */
+/* How two numbers are joined. */
 enum sweep_join { SWEEP_SET, SWEEP_ADD, SWEEP_MULTIPLY, SWEEP_LARGER };
 
 SWEEP_INLINE double sweep_join_one(enum sweep_join how, double a, double b)

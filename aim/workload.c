@@ -88,9 +88,9 @@ static enum err check_clique(const struct domain *d, const struct clique *c, dou
     return ERR_OK;
 }
 
-/* Sorted copies of what was given: their order in the study must not change a digest or a sum. */
+/* The given cliques, sorted: their order in the study must not change a digest or a sum. */
 struct given {
-    struct clique clique; /* first: they are sorted by it */
+    struct clique clique; /* first: the sort is by it */
     double weight;
 };
 
@@ -143,7 +143,7 @@ static enum err too_many_cells(const struct domain *d, const struct clique *c, s
                     clique_name(c, d).text);
 }
 
-/* What the given marginals alone take, before anything is allocated by their subsets. */
+/* Checks the size of the given marginals alone, before their subsets size any allocation. */
 static enum err check_given(const struct workload *w, const struct domain *d, struct log *log)
 {
     uint64_t cells = 0, subsets = 0;

@@ -75,7 +75,7 @@ static struct clique draw_clique(struct random *r, size_t n, unsigned k)
     return c;
 }
 
-/* Different cliques, sorted; false if they leave an attribute out. */
+/* Draws different cliques, sorted; false if they leave an attribute out. */
 static bool draw_cliques(struct random *r, const struct domain *d, unsigned k, struct clique *c,
                          size_t count)
 {

@@ -67,7 +67,7 @@ static enum trefoil_status status_of(enum err e)
     }
 }
 
-/* Several messages stay lines of one text; their level is no news. */
+/* Several messages stay as lines of one text, without their level, which tells nothing new. */
 static void without_levels(char *text)
 {
     static const char level[] = "error: ";

@@ -10,10 +10,10 @@
 struct asked {
     struct question *question;
     struct answer *answer;
-    struct trefoil_answer *made; /* of the result */
+    struct trefoil_answer *made; /* part of the result */
 };
 
-/* What is given away, and the memory of all of it; `given` comes first. */
+/* What the caller gets, and the memory for all of it; `given` comes first. */
 struct result {
     struct trefoil_answers given;
     struct keep keep;
@@ -52,7 +52,7 @@ static void asking_clear(struct asking *k)
 
 /* --- one answer ------------------------------------------------------------------------------- */
 
-/* An answer in the making: what the caller reads as constant is written here. */
+/* An unfinished answer: writes the fields that the caller sees as constant. */
 struct draft {
     const struct answer *from;
     struct trefoil_answer *to;

@@ -123,7 +123,7 @@ static enum err no_such_column(const struct domain *d, const char *name, struct 
                     near);
 }
 
-/* In the order asked for; and `c`, the same ascending. */
+/* `asked` has the columns in the order of the names, `c` in ascending order. */
 static enum err find_columns(const struct domain *d, const char *const *names, uint32_t n,
                              struct scope *asked, struct clique *c, struct log *log)
 {

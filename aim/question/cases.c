@@ -35,7 +35,7 @@ static struct values asked_of(struct casework *w, const struct one_case *c, uint
     return v != NULL ? *v : values_every(&w->pool, &w->domain->attribute[column]);
 }
 
-/* c becomes what fits both; false if nothing can. */
+/* Narrows c to what fits both; false if nothing can. */
 static bool meet(struct casework *w, struct one_case *c, const struct one_case *with)
 {
     for (unsigned i = 0; i < with->parts; i++) {
@@ -58,7 +58,7 @@ static void add(struct casework *w, struct cases *c, const struct one_case *one)
         c->one[c->n++] = *one;
 }
 
-/* Adds `one` without `gone`: for each column of `gone` a piece, within the columns before. */
+/* Adds `one` without `gone`: a piece for each column of `gone`, inside it in the columns before. */
 static void add_without(struct casework *w, struct cases *out, const struct one_case *one,
                         const struct one_case *gone)
 {
@@ -91,7 +91,7 @@ static void take_away(struct casework *w, struct cases *a, const struct cases *b
     }
 }
 
-/* Whether two cases differ in one column alone, or in none. */
+/* Whether two cases differ in at most one column. */
 static bool are_neighbours(const struct casework *w, const struct one_case *a,
                            const struct one_case *b, unsigned *at)
 {
@@ -155,7 +155,7 @@ void cases_and(struct casework *w, struct cases *a, const struct cases *b)
     *a = out;
 }
 
-/* The side of which fewer pieces are left is cut. */
+/* Cuts the side that leaves fewer pieces. */
 void cases_or(struct casework *w, struct cases *a, const struct cases *b)
 {
     struct cases b_less = *b, a_less = *a;

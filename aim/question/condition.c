@@ -33,7 +33,7 @@ static enum err no_such_label(struct parser *p, const struct domain_attribute *a
                       a->name, a->labels[0]);
 }
 
-/* A label's code. Labels that are numbers may stand without quotes. */
+/* A label's code. Labels that are numbers may be written without quotes. */
 static enum err read_label(struct parser *p, const struct domain_attribute *a, double *code)
 {
     const struct token *t = &p->lexer.token;
@@ -96,7 +96,7 @@ static struct values compared(struct pool *pool, const struct domain_attribute *
     return values_and(pool, known, values_between(pool, before, after));
 }
 
-/* Where numbers have no step, all of them together have the rows, and none alone. */
+/* If numbers have no step, a range of them can have rows, but no single number does. */
 static bool has_no_rows(const struct domain_attribute *a, double v)
 {
     if (a->kind != DOMAIN_NUMERIC || a->step > 0)
@@ -260,7 +260,7 @@ static enum err check(struct parser *p, size_t at)
     return ERR_OK;
 }
 
-/* Parts joined by a keyword; by which of the two operations depends on `negated` alone. */
+/* Parts joined by a keyword; only `negated` decides which of the two operations it means. */
 static enum err read_joined(struct parser *p, bool negated, const char *word, struct cases *c,
                             enum err (*part)(struct parser *p, bool negated, struct cases *c),
                             void (*operation)(struct casework *w, struct cases *a,

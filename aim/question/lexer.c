@@ -21,7 +21,7 @@ static bool is_letter(char c)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* Where the part of the line begins that is shown, and where it ends. */
+/* Where the part of the line that is shown begins and ends. */
 static void window(const char *text, size_t at, size_t *from, size_t *to)
 {
     size_t line = at;

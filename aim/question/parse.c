@@ -87,7 +87,7 @@ static enum err find_aggregate(const struct parser *p, const char *word, size_t 
     return no_such_aggregate(p, word, at);
 }
 
-/* What stands between the parentheses of an aggregate. */
+/* The argument between the parentheses of an aggregate. */
 static enum err read_argument(struct parser *p, struct question_item *item)
 {
     size_t at = p->lexer.token.at;
@@ -114,7 +114,7 @@ static enum err read_argument(struct parser *p, struct question_item *item)
     return ERR_OK;
 }
 
-/* A column without an aggregate must be one of GROUP BY: that is looked at when it is known. */
+/* A column without an aggregate must be in GROUP BY; this is checked once that is known. */
 struct plain {
     uint16_t column;
     size_t at;

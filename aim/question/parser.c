@@ -35,7 +35,7 @@ enum err parser_number(struct parser *p, double *value)
     return lexer_next(&p->lexer);
 }
 
-/* A column by its exact name or, without quotes, by the only one that differs in case alone. */
+/* A column by its exact name or, without quotes, the single one that differs only in case. */
 static uint32_t find_column(const struct domain *d, const struct token *t)
 {
     uint32_t exact = domain_find(d, t->text), hit = DOMAIN_NO_CODE;
@@ -51,7 +51,7 @@ static uint32_t find_column(const struct domain *d, const struct token *t)
     return hit;
 }
 
-/* Columns of these names stand in double quotes. */
+/* Columns with these names must be in double quotes. */
 static bool is_keyword(const struct lexer *l)
 {
     static const char *const keywords[] = {"select", "from", "where",   "group", "by", "and",
@@ -62,7 +62,7 @@ static bool is_keyword(const struct lexer *l)
     return false;
 }
 
-/* The column whose name stands here without its quotes: that goes on behind the word. */
+/* The column whose name is written here without quotes, and goes on after the word. */
 static const char *unquoted(const struct parser *p)
 {
     const struct token *t = &p->lexer.token;

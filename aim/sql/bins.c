@@ -11,12 +11,12 @@
 #include <string.h>
 
 /*
- * What is compared, and where: at each cut a value is below it, or not. The values between two cuts
- * have one code.
+ * A comparison: a value is below the cut, or not. All values between two neighbouring cuts have the
+ * same code.
  */
 struct cut {
     double at;
-    bool at_most; /* the value is below where it is `at` or less; else where it is less */
+    bool at_most; /* a value is below if it is `at` or less; otherwise only if it is less */
 };
 
 struct tree {
@@ -28,7 +28,7 @@ struct tree {
     size_t cuts;
 };
 
-/* A number as SQL reads it back exactly. */
+/* A number in digits that SQL reads back exactly. */
 static void put_number(struct bytes *sql, double x, bool is_double)
 {
     char text[64];
@@ -66,7 +66,7 @@ static bool whole_values(const struct tree *t)
     return t->of == BINS_OF_WHOLE || t->attribute->whole;
 }
 
-/* A number just behind a cut, as text. */
+/* A number just after a cut, as text. */
 static void behind(const struct tree *t, size_t cut, char *text, size_t size)
 {
     const struct cut *c = &t->cut[cut];
@@ -89,7 +89,7 @@ static void find_codes(struct tree *t)
     }
 }
 
-/* Cuts with the same code on both sides are left out. */
+/* Drops cuts that have the same code on both sides. */
 static void join(struct tree *t)
 {
     size_t n = 0;
@@ -148,7 +148,7 @@ void bins_put_code(struct bytes *sql, bool quoted, long code)
 static void put_cut(const struct tree *t, struct bytes *sql, const struct cut *c)
 {
     if (t->of == BINS_OF_WHOLE) {
-        double least = c->at_most ? floor(c->at) + 1 : ceil(c->at); /* that is not below */
+        double least = c->at_most ? floor(c->at) + 1 : ceil(c->at); /* the least not below */
         text_put(sql, least < 0 ? "%s < (%.0f)" : "%s < %.0f", t->value, least);
         return;
     }
@@ -156,7 +156,7 @@ static void put_cut(const struct tree *t, struct bytes *sql, const struct cut *c
     put_number(sql, c->at, t->of == BINS_OF_DOUBLE);
 }
 
-/* The cuts from `low` up to `high`, which is left out. */
+/* The cuts from `low` up to but not including `high`. */
 static void put_tree(const struct tree *t, struct bytes *sql, size_t low, size_t high)
 {
     size_t middle = low + (high - low) / 2;

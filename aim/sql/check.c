@@ -11,7 +11,7 @@
 
 struct telling {
     size_t problems;
-    int64_t changed; /* of the attribute at hand */
+    int64_t changed; /* of the current attribute */
 };
 
 static const char *plural(int64_t n)
@@ -109,7 +109,7 @@ static enum err check_values(struct database *db)
 
 /* --- persons ---------------------------------------------------------------------------------- */
 
-/* A line for each number of rows that somebody has and nobody may, the largest first. */
+/* A line for each number of rows above the limit that a person has, the largest first. */
 static enum err put_persons(const struct database *db, struct bytes *sql)
 {
     struct bytes column CLEAN(bytes_clear) = {0}, person CLEAN(bytes_clear) = {0};

@@ -55,7 +55,7 @@ static bool is_secret(const char *key, size_t n)
     return false;
 }
 
-/* Whether a value has such a key of its own, as in pqopt={password=..}. */
+/* Whether a value contains such a key, as in pqopt={password=..}. */
 static bool holds_secret(const char *value, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ static enum err take_key(struct parser *s, struct bytes *out, bool *secret)
     return ERR_OK;
 }
 
-/* A brace inside of braces is doubled if it closes. */
+/* Inside braces, a closing brace is doubled. */
 static enum err take_braced(struct parser *s, struct bytes *out, bool *secret)
 {
     const char *value = s->p;
@@ -189,7 +189,7 @@ static enum err from_argument(const char *given, struct bytes *out, struct log *
                     "the file, or name a data source of odbc.ini");
 }
 
-/* postgresql://user:password@host/.. is no path, and not to be shown. */
+/* postgresql://user:password@host/.. is not a path, and must not be shown. */
 static bool is_url(const char *given)
 {
     const char *scheme = strstr(given, "://"), *equals = strchr(given, '=');

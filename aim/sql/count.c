@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LONG_RESULT 100000 /* cells, from which on groups come by a cursor */
+#define LONG_RESULT 100000 /* above so many cells, groups come through a cursor */
 
 static enum err make_keys(struct database *db)
 {
@@ -18,7 +18,7 @@ static enum err make_keys(struct database *db)
     return ERR_OK;
 }
 
-/* Numbers that are text in the database have as many groups as there are texts. */
+/* Numbers stored as text have as many groups as there are different texts. */
 static void tell_texts(const struct database *db)
 {
     for (size_t a = 0; a < db->domain->attributes; a++)
@@ -59,7 +59,7 @@ static enum err put_groups(const struct database *db, const uint16_t *attribute,
     return bytes_ok(sql);
 }
 
-/* Texts of numbers may be many; else there is a group for each cell, and few more. */
+/* Numbers as text may have many groups; otherwise there is one for each cell, and few more. */
 static bool is_long(const struct database *db, const uint16_t *attribute, unsigned n)
 {
     uint64_t cells = 1;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define FETCH_ROWS 10000 /* that a cursor gives at a time */
+#define FETCH_ROWS 10000 /* rows that a cursor returns at a time */
 #define CURSOR "trefoil_rows"
 
 /* --- statements ------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ enum err database_begin(struct database *db, bool *able)
 
 /* --- the source ------------------------------------------------------------------------------- */
 
-/* ORDER BY, as words; where it stands is for the database to know. */
+/* Looks for the words ORDER BY; only the database knows where they belong. */
 bool database_orders(const char *query)
 {
     for (const char *p = query; (p = strcasestr(p, "order")) != NULL; p += 5) {
@@ -111,7 +111,7 @@ static size_t query_length(const char *query)
     return n;
 }
 
-/* A comment at the query's end ends with its line. */
+/* The line break ends a comment at the query's end. */
 static enum err put_from(struct database *db)
 {
     const struct database_source *s = &db->source;
@@ -128,7 +128,7 @@ void database_put_from(const struct database *db, struct bytes *sql)
     bytes_put_text(sql, (const char *)db->from.data);
 }
 
-/* Whether the statement as it was given is run, and not one around it. */
+/* Whether the statement runs as given, not wrapped in another one. */
 static bool runs_bare(const struct database *db)
 {
     return db->engine->kind == ENGINE_OTHER ||
@@ -148,7 +148,7 @@ static enum err run_bare(struct database *db)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* As headers are read: spaces around a name are not its own. */
+/* As in headers, spaces around a name are not part of it. */
 static bool is_name(const struct odbc_column *c, const char *name,
                     int (*compare)(const char *a, const char *b))
 {
@@ -158,7 +158,7 @@ static bool is_name(const struct odbc_column *c, const char *name,
     return compare(rows_trim(own, &n), name) == 0;
 }
 
-/* The column of this name; or else the only one that differs in case alone. */
+/* The column with this name, or else the single one that differs only in case. */
 static size_t find_column(const struct database *db, const char *name)
 {
     size_t found = SIZE_MAX, hits = 0;
@@ -297,7 +297,7 @@ static enum err take_rows(struct database *db, struct rows *rows)
     return ERR_OK;
 }
 
-/* The same connection with what the engine needs to give rows one by one. */
+/* Connects again, with the options that the engine needs to return rows one by one. */
 static enum err reconnect(struct database *db)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -344,7 +344,7 @@ void database_close(struct database **db)
     memory_free(db);
 }
 
-/* Its driver would make an empty file of a mistyped name, and wait 100 s for a lock. */
+/* Its driver would create an empty file for a mistyped name, and wait 100 s for a lock. */
 static enum err restrain_sqlite(struct bytes *connection)
 {
     const char *driver = strcasestr((const char *)connection->data, "driver=");
@@ -382,7 +382,7 @@ enum err database_open(struct database **out, const struct domain *d,
     *out = NULL;
     TRY(memory_new(&db, 1));
     *db = (struct database){.domain = d, .source = *source, .o = *options, .log = log};
-    db->o.decimal = 0; /* texts of numbers have a point, whatever CSV files have */
+    db->o.decimal = 0; /* numbers as text have a point, whatever CSV files have */
     TRY(start(db));
     return memory_hand_over(out, &db);
 }

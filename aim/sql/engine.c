@@ -10,7 +10,7 @@ static const struct engine engines[] = {
      .name = "PostgreSQL",
      .begin = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"},
      .text = "text"},
-    /* the driver holds a whole result in memory unless it is told to step */
+    /* the driver holds the whole result in memory unless told to step */
     {.kind = ENGINE_SQLITE, .name = "SQLite", .options = ";StepAPI=1", .text = "TEXT"},
     {.kind = ENGINE_MARIADB,
      .name = "MariaDB",
@@ -56,7 +56,7 @@ void engine_text(const struct engine *e, const struct odbc_column *c, const char
 {
     switch (e->kind) {
     case ENGINE_POSTGRESQL:
-        if (c->type == ODBC_TRUTH) /* COPY writes these; a cast would give true and false */
+        if (c->type == ODBC_TRUTH) /* as COPY writes them; a cast would give true and false */
             text_put(sql, "CASE %s WHEN true THEN 't' WHEN false THEN 'f' END", column);
         else
             text_put(sql, "CAST(%s AS text)", column);

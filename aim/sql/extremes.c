@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Whether a column's numbers compare in the database as their texts do here. */
+/* Whether a column's numbers compare in the database as they do here, read from text. */
 static bool has_numbers(const struct domain_attribute *a, const struct odbc_column *c)
 {
     bool whole = true;

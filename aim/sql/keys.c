@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT 0x1p53 /* doubles are whole numbers exactly up to here */
+#define EXACT 0x1p53 /* up to here, doubles hold whole numbers exactly */
 
 /* --- columns of one type: a code -------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ static long outside(const struct domain_attribute *a, int64_t x, int64_t step)
     return bins_marked(a, text);
 }
 
-/* Whole numbers, of an attribute of whole numbers. */
+/* Whole numbers for an attribute of whole numbers. */
 static void whole_difference(struct key *k, const char *column)
 {
     const struct domain_attribute *a = k->attribute;
@@ -48,7 +48,7 @@ static enum err whole_bins(struct key *k, const char *column)
     return ERR_OK;
 }
 
-/* What is beyond `most` is no number. */
+/* Anything beyond `most` is not a number. */
 static enum err plain_bins(struct key *k, const struct engine *e, const char *column,
                            const char *most)
 {
@@ -92,7 +92,7 @@ static void end_either(struct key *k, const struct engine *e, const char *column
     bytes_put_text(&k->sql, e->kind == ENGINE_POSTGRESQL ? " END) COLLATE \"C\"" : " END)");
 }
 
-/* Numbers that are whole and within the attribute's; the rest by its text. */
+/* Whole numbers within the attribute's range; everything else by its text. */
 static void either_difference(struct key *k, const struct engine *e, const char *column)
 {
     const struct domain_attribute *a = k->attribute;
@@ -110,7 +110,7 @@ static void either_difference(struct key *k, const struct engine *e, const char 
     end_either(k, e, column);
 }
 
-/* A cast to a double is refused for what none is near to. */
+/* The database refuses to cast a number that is not near any double. */
 static enum err either_numeric(struct key *k, const struct engine *e, const char *column)
 {
     char value[2 * ODBC_NAME + 64];
@@ -158,7 +158,7 @@ static bool all_good(const double *x, size_t n, bool (*good)(double x))
     return true;
 }
 
-/* Of the numbers that values are compared with. */
+/* Tests all numbers that values are compared with. */
 static bool all_numbers(const struct domain_attribute *a, bool (*good)(double x))
 {
     size_t edges = a->kind == DOMAIN_NUMERIC ? (size_t)a->values + 1 : 0;
@@ -257,7 +257,7 @@ static uint32_t text_code(const struct key *k, char *text, size_t size, bool *fi
 {
     uint32_t code;
     text = rows_trim(text, &size);
-    *fits = strlen(text) == size; /* a NUL inside is no value */
+    *fits = strlen(text) == size; /* a text with a NUL inside is not a value */
     code = *fits ? domain_code(k->attribute, text) : DOMAIN_NO_CODE;
     *fits = code != DOMAIN_NO_CODE && domain_fits(k->attribute, text);
     return code;

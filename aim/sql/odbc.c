@@ -13,12 +13,12 @@
 
 #define SHOWN_SIZE 1000
 #define LOGIN_SECONDS 30
-#define PIECE 4096 /* bytes of a field that are taken at a time */
+#define PIECE 4096 /* bytes of a field that are read at a time */
 #define RECORDS_MAX 4
 
 /*
- * The driver manager passes text on as it is, or converts it by a table that loses characters,
- * depending on whether the driver speaks UTF-16 (`wide`) or bytes. Which one it is has to be tried.
+ * The driver manager passes text on as it is, or converts it with a table that loses characters,
+ * depending on whether the driver speaks UTF-16 (`wide`) or bytes. Only a trial tells which.
  */
 struct odbc {
     SQLHENV environment;
@@ -39,7 +39,7 @@ static bool good(SQLRETURN r)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* One character of UTF-8 at *p, which moves on; what is none counts as U+FFFD. */
+/* Takes one UTF-8 character and moves *p on; anything else counts as U+FFFD. */
 static uint32_t take_character(const char **p)
 {
     size_t n = text_character(*p);
@@ -97,7 +97,7 @@ static void put_narrow(struct bytes *out, const void *units, size_t n)
     }
 }
 
-/* UTF-16 in a buffer of the driver's, cut to fit. */
+/* UTF-16 from the driver's buffer; "" if it does not fit. */
 static void from_wide(const SQLWCHAR *wide, size_t limit, char *text, size_t size)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -114,7 +114,7 @@ static void from_wide(const SQLWCHAR *wide, size_t limit, char *text, size_t siz
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* What the driver says, in one line that steers nothing. */
+/* The driver's message, in one line without control characters. */
 static void driver_words(const struct odbc *o, SQLSMALLINT kind, SQLHANDLE handle, char *shown)
 {
     struct bytes all CLEAN(bytes_clear) = {0};
@@ -182,7 +182,7 @@ static enum err no_handle(const struct odbc *o)
     return log_fail(o->log, ERR_SYSTEM, "%s: unixODBC cannot start", o->name);
 }
 
-/* The driver manager takes the text for the locale's, and ours is UTF-8. */
+/* The driver manager expects the locale's encoding, and our text is UTF-8. */
 static SQLRETURN connect_in_utf8(struct odbc *o, const char *text)
 {
     struct bytes copy CLEAN(bytes_clear) = {0};
@@ -215,7 +215,7 @@ static enum err find_engine(struct odbc *o)
     return ERR_OK;
 }
 
-/* Whether characters of two, three and four bytes come back as they went. */
+/* Whether characters of two, three and four bytes come back unchanged. */
 static enum err find_width(struct odbc *o)
 {
     static const char probe[] = "\xc3\xa9\xc4\x80\xe2\x82\xac\xf0\x9d\x84\x9e";
@@ -351,7 +351,7 @@ static enum odbc_type type_of(SQLSMALLINT type)
     }
 }
 
-/* Some drivers call truth values text, and call numbers what does not compare with numbers. */
+/* Some drivers call truth values text, and call types numbers that do not compare as numbers. */
 static enum err correct_type(const struct odbc *o, SQLUSMALLINT at, enum odbc_type *type)
 {
     static const char *const texts[] = {"money", "oid", "xid", "xid8", "cid"};
@@ -395,7 +395,7 @@ enum err odbc_next(struct odbc *o, bool *more)
     return good(r) || r == SQL_NO_DATA ? ERR_OK : statement_refused(o);
 }
 
-/* The field in pieces, into `raw`, without its end. */
+/* Reads the field in pieces into `raw`, without its terminator. */
 static enum err take_pieces(struct odbc *o, size_t i, bool *null)
 {
     const size_t unit = o->wide ? sizeof(SQLWCHAR) : 1;

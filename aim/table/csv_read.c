@@ -22,9 +22,9 @@ struct csv_reading {
     size_t line;       /* of the bytes being parsed, from 1 */
     size_t field;      /* of the row being parsed, from 0 */
     double done, size; /* bytes; size 0: not known */
-    bool header;       /* is read */
+    bool header;       /* has been read */
     const char *seems; /* what the delimiter seems to be, for messages, or "" */
-    char correct[60];  /* what to correct where a column is missing */
+    char correct[60];  /* what to correct if a column is missing */
     enum err fatal;
 };
 
@@ -49,7 +49,7 @@ static double part_of(const void *reading)
     return r->size > 0 ? fmin(1, r->done / r->size) : NAN;
 }
 
-/* Another delimiter in a header of one field. */
+/* The delimiter that a header of one field seems to have. */
 static const char *delimiter_hint(const char *field)
 {
     if (strchr(field, ';') != NULL)
@@ -70,7 +70,7 @@ static enum err header_field(struct csv_reading *r, char *text, size_t length)
     return ERR_OK;
 }
 
-/* A first line without any column of the study is no header, or is cut at the wrong places. */
+/* A first line without any column of the study is not a header, or is split in wrong places. */
 static enum err header_end(struct csv_reading *r)
 {
     const struct domain *d = r->domain;

@@ -24,24 +24,24 @@ void csv_put(struct bytes *out, const char *text, bool quote)
     bytes_put_u8(out, '"');
 }
 
-/* Spaces at either end would not be read back. */
+/* Spaces at either end would be lost when read back. */
 static void put_text(struct bytes *out, const char *text, bool quote)
 {
     size_t n = strlen(text);
     csv_put(out, text, quote || *text == ' ' || (n > 0 && text[n - 1] == ' '));
 }
 
-/* Multiples of a step with its digits, other numbers with two digits more than the bin is wide. */
+/* Multiples of a step have its digits; others have two digits more than the bin's width needs. */
 static int decimals_of(const struct domain_attribute *a, const struct density *density,
                        uint16_t code)
 {
     double digits = ceil(-log10(a->edges[code + 1] - a->edges[code])) + 2;
     if (density_decimals(density) >= 0)
         return density_decimals(density);
-    return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has them all */
+    return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has all digits */
 }
 
-/* A number whose rounded text leaves its bin is drawn again, and at last written in full. */
+/* If a number's rounded text leaves its bin, draws again, and finally writes all digits. */
 void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
               const struct density *density, uint16_t code, struct random *r)
 {
@@ -80,7 +80,7 @@ static void put_cell(struct bytes *out, const struct table *t, const struct dens
     }
 }
 
-/* Where lines go: a file in the making, or the standard output. */
+/* Where lines go: a file draft, or standard output. */
 struct sink {
     struct file_draft draft;
     bool standard;

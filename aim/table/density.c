@@ -3,13 +3,13 @@
 #include "aim/table/step.h"
 #include "base/memory.h"
 
-#define TILT_MOST 300 /* beyond, all is at one end; exp() of it is still far from overflow */
+#define TILT_MOST 300 /* beyond it, all is at one end; exp(300) is still far from overflow */
 #define ROWS_ADDED 10
 
 struct bin {
     double low, width; /* of an interval; of `values` numbers: from the first to one step further */
     double high;       /* of an interval */
-    double values;     /* how many, or 0: an interval */
+    double values;     /* how many; 0: it is an interval */
     int64_t first;     /* the multiple it begins with, where there is a step */
     double tilt;
 };
@@ -24,7 +24,7 @@ struct density {
 
 /* --- exp(k * s) over s in [0, 1] -------------------------------------------------------------- */
 
-/* Mean of s. The series where the closed form would lose digits. */
+/* Mean of s. Uses the series where the closed form would lose digits. */
 static double mean_of(double k)
 {
     double k2 = k * k;
@@ -51,7 +51,7 @@ static double share_of(double k, double from, double to)
                  : exp(k * from) * expm1(k * (to - from)) / expm1(k);
 }
 
-/* Where a share p of [from, to] ends, from the end that is nearer. */
+/* Where a share p of [from, to] ends, computed from the nearer end. */
 static double inverse_of(double k, double from, double to, double p)
 {
     double length = to - from, t = k * length;
@@ -78,7 +78,7 @@ static double values_below(const struct density *d, const struct bin *b, double 
     return (double)(step_above(&d->step, x) - b->first);
 }
 
-/* Where x lies in a bin: 0 at its begin, 1 at its end. */
+/* Where x lies in a bin: 0 at its beginning, 1 at its end. */
 static double place_of(const struct density *d, const struct bin *b, double x)
 {
     if (b->values > 0)
@@ -87,9 +87,9 @@ static double place_of(const struct density *d, const struct bin *b, double x)
 }
 
 /*
- * The numbers of a step are an interval rounded down, each standing for the piece of one step that
- * begins with it. Within every such piece the density has the same shape, whatever the piece:
- * place = number + rest, and the two are independent.
+ * The multiples of a step are an interval rounded down: each stands for the piece of one step that
+ * begins with it. The density has the same shape within every such piece: place = number + rest,
+ * and the two are independent.
  */
 static void moments(const struct density *d, const struct bin *b, double from, double to,
                     struct density_part *part)
@@ -115,7 +115,7 @@ struct density_part density_part(const struct density *d, uint32_t code, double 
     struct density_part part = {0};
     double from = place_of(d, b, low), to = place_of(d, b, high);
     if (!(to > from) || (b->values == 0 && !(high > nextafter(low, INFINITY))))
-        return part; /* one number of an interval has no rows */
+        return part; /* a single number of an interval has no rows */
     part.share = share_of(b->tilt, from, to);
     if (part.share > 0)
         moments(d, b, from, to, &part);
@@ -126,7 +126,7 @@ double density_quantile(const struct density *d, uint32_t code, double low, doub
 {
     const struct bin *b = &d->bin[code];
     double from = place_of(d, b, low), to = place_of(d, b, high);
-    double u = fmin(fmax(inverse_of(b->tilt, from, to, p), from), to); /* but for rounding */
+    double u = fmin(fmax(inverse_of(b->tilt, from, to, p), from), to); /* against rounding */
     if (b->values == 0)
         return fmin(b->low + b->width * u, b->high);
     u = fmin(fmax(ceil(b->values * u) - 1, rint(b->values * from)), rint(b->values * to) - 1);
@@ -177,7 +177,7 @@ static void numeric_bin(struct density *d, const struct domain_attribute *a, uin
     }
 }
 
-/* The bins before and after one that are no spikes; or d->bins. */
+/* The nearest bin before or after `code` that is not a spike, or d->bins. */
 static uint32_t neighbour(const struct density *d, const struct domain_attribute *a, uint32_t code,
                           bool after)
 {
@@ -209,7 +209,7 @@ static double trend(const struct density *d, const struct domain_attribute *a, c
     return left * right > 0 ? 2 * left * right / (left + right) : 0;
 }
 
-/* Of rows in two bins, those of the second remain beyond the width of the first. */
+/* The rate at which, of two bins' rows, the second's remain beyond the width of the first. */
 static double exponential(const struct density *d, const struct domain_attribute *a,
                           const double *counts, uint32_t code)
 {
@@ -221,7 +221,7 @@ static double exponential(const struct density *d, const struct domain_attribute
     return -log1p((fmax(counts[before], 0) + ROWS_ADDED) / rows) / d->bin[before].width;
 }
 
-/* The tilt at which the mean of a bin is the declared one. */
+/* The tilt that gives a bin the declared mean. */
 static double typical(struct density *d, uint32_t code, double mean)
 {
     struct bin *b = &d->bin[code];

@@ -37,7 +37,7 @@ void domain_free(struct domain **domain)
     memory_free(domain);
 }
 
-/* Spaces around fields are taken off (rows.h), so text with spaces around it matches nothing. */
+/* Spaces around fields are removed (rows.h), so text with spaces around it matches nothing. */
 static bool is_spaced(const char *text)
 {
     size_t n = strlen(text);

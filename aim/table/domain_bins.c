@@ -65,7 +65,7 @@ static enum err check_multiples(const struct domain_attribute *a, struct log *lo
     return ERR_OK;
 }
 
-/* Whether a number is amid the multiples of its bin, which would then have a hole. */
+/* Whether a number is among the multiples of its bin, which would then have a gap. */
 static bool amid_multiples(const struct domain_attribute *a, uint32_t code, double x)
 {
     struct step s;

@@ -77,7 +77,7 @@ uint32_t domain_code(const struct domain_attribute *a, const char *text)
     return code;
 }
 
-/* A bin holds other numbers besides, unless it is a spike. */
+/* A number is not the value of a bin, which holds others too, unless the bin is a spike. */
 bool domain_is_value(const struct domain_attribute *a, const char *text)
 {
     struct domain_attribute strict = *a;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MORE 0x80 /* added to the kind where a study says more of a column, which then follows */
+#define MORE 0x80 /* added to the kind if the study says more about a column; that follows */
 
 static bool has_more(const struct domain_attribute *a)
 {
@@ -174,7 +174,7 @@ static enum err add_values(struct domain *d, const struct domain_attribute *a, s
     return ERR_STUDY;
 }
 
-/* A copy of an attribute becomes the last of d. */
+/* Adds a copy of an attribute at the end of d. */
 static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
 {
     TRY(add_values(d, a, log));

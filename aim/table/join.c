@@ -17,7 +17,7 @@ static void put_row(const struct join_part *part, size_t row, bool has, const st
     }
 }
 
-/* The least key that is not taken yet; false if all are. */
+/* The least key not yet taken; false if all are. */
 static bool next_key(const struct join_part *part, size_t parts, const size_t *at, uint64_t *key)
 {
     bool any = false;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGEST 16 /* two of 10^8 persons are alike with a probability below 2^-74 */
+#define DIGEST 16 /* two of 10^8 persons collide with a probability below 2^-74 */
 #define PLACES_SHOWN 8
 
 struct row {

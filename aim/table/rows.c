@@ -17,15 +17,15 @@ struct rows {
     const struct rows_source *source;
     struct rows_options o;
     struct log *log;
-    size_t field;   /* of the row at hand, from 0 */
+    size_t field;   /* of the current row, from 0 */
     size_t columns; /* 0 until all are named */
     size_t problems;
     bool row_bad;
     uint32_t *attribute_of; /* column -> attribute or DOMAIN_NO_CODE */
     size_t capacity;
     uint16_t *codes;
-    double *numbers;      /* of the row at hand, or NULL: they are not kept */
-    size_t *changed;      /* values of each attribute that were taken as others */
+    double *numbers;      /* of the current row, or NULL: they are not kept */
+    size_t *changed;      /* how many values of each attribute counted as others */
     struct bytes ignored; /* names of columns that the domain does not know */
     size_t person_column; /* SIZE_MAX until it is found */
     struct persons *persons;
@@ -37,7 +37,7 @@ static size_t place(const struct rows *r)
     return r->source->place(r->source->of);
 }
 
-/* Counts a problem; whether it is to be printed. */
+/* Counts a problem; returns whether to print it. */
 static bool problem(struct rows *r)
 {
     r->row_bad = true;
@@ -137,7 +137,7 @@ static enum err columns_end(struct rows *r)
     if (r->ignored.size > 1 && bytes_ok(&r->ignored) == ERR_OK)
         log_info(r->log, "%s: columns not in the study are ignored: %s", r->source->name,
                  (const char *)r->ignored.data);
-    return r->row_bad ? ERR_DATA : ERR_OK; /* or every row would repeat it */
+    return r->row_bad ? ERR_DATA : ERR_OK; /* otherwise every row would repeat it */
 }
 
 static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t field,
@@ -152,7 +152,7 @@ static void wrong_value(struct rows *r, const struct domain_attribute *a, size_t
               field + 1, a->name, shown, hint, allowed);
 }
 
-/* A value does not fit and is taken as another: the owner is told the first of each column. */
+/* A value does not fit and counts as another one; tells the owner the first in each column. */
 static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint32_t code,
                           const char *text)
 {
@@ -178,13 +178,13 @@ static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, 
         return domain_code(a, text);
     comma = strchr(text, ',');
     if (strchr(text, '.') != NULL)
-        *strchr(text, '.') = ','; /* no number at all: the policy decides */
+        *strchr(text, '.') = ','; /* not a number at all: the policy decides */
     else if (comma != NULL)
         *comma = '.';
     return domain_code(a, text);
 }
 
-/* A row of nobody cannot be counted. */
+/* A row without a person cannot be counted. */
 static enum err person_field(struct rows *r, const char *text, size_t length)
 {
     if (length > 0)
@@ -203,7 +203,7 @@ static enum err key_field(struct rows *r, size_t field, const char *text, size_t
         return e;
     if (problem(r))
         log_error(r->log, "%s:%zu:%zu: %s %s", r->source->name, place(r), field + 1, name, why);
-    return e == ERR_DATA ? ERR_OK : e; /* one message is enough about what this build lacks */
+    return e == ERR_DATA ? ERR_OK : e; /* one message about what this build lacks is enough */
 }
 
 void rows_extend(struct rows_moments *m, double number)
@@ -213,7 +213,7 @@ void rows_extend(struct rows_moments *m, double number)
     m->numbers = true;
 }
 
-/* Adds a field, whose decimals have a point, to the numbers of its column (Welford). */
+/* Adds a number to its column's moments (Welford). */
 static void add_number(struct rows_moments *m, const struct domain_attribute *a, uint32_t code,
                        double x)
 {
@@ -252,7 +252,7 @@ enum err rows_field(struct rows *r, char *text, size_t length)
     if (field >= r->columns || r->attribute_of[field] == DOMAIN_NO_CODE)
         return ERR_OK;
     a = &r->domain->attribute[r->attribute_of[field]];
-    if (strlen(text) == length) /* a NUL inside is no value */
+    if (strlen(text) == length) /* a text with a NUL inside is not a value */
         code = code_of(r, a, text);
     if (code == DOMAIN_NO_CODE) {
         wrong_value(r, a, field, text);

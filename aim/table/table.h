@@ -12,7 +12,7 @@ struct table {
     size_t rows;
     size_t capacity;
     uint16_t **column; /* column[attribute][row] */
-    /* NULL, or number[attribute][row]: as written, NAN if there is none; number[labels] is NULL */
+    /* NULL, or number[attribute][row]: as written, NAN if none; NULL for attributes of labels */
     double **number;
     uint64_t *key; /* NULL, or key[row]: whose row it is (aim/table/person_key.h) */
 };
