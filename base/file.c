@@ -34,9 +34,7 @@ static enum err too_large(const char *path, size_t limit, struct log *log)
     return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);
 }
 
-/*
- * Before anything is read. A pipe or a device does not say how much will come, so it may give less.
- */
+/* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
 static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
 {
     struct stat s;

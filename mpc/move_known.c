@@ -304,7 +304,7 @@ static enum err send_added(void *self, size_t offset, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-/* What arrives is added into a component of this server's. */
+/* What arrives becomes part of a component of this server's. */
 struct arrival {
     struct role *role;
     void *component;

@@ -56,10 +56,7 @@ static void free_blocks(struct scratch *s)
     for (size_t i = 0; i < s->blocks; i++) {
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory, s->block[i].size);
         secret_wipe(s->block[i].memory, s->block[i].most);
-        /*
-         * the allocator keeps what a thread frees: so its pages go back, and the next ones are
-         * small
-         */
+        /* the allocator keeps what a thread frees: its pages go back, and the next are small */
         madvise(s->block[i].memory, s->block[i].size, MADV_DONTNEED);
         madvise(s->block[i].memory, s->block[i].size, MADV_NOHUGEPAGE);
         memory_free(&s->block[i].memory);

@@ -181,7 +181,7 @@ static bool zap_send(void *socket, const void *p, size_t n, int flags)
     return size >= 0;
 }
 
-/* False, here and in all of these: ZeroMQ is ending. */
+/* False, from any of these, means that ZeroMQ is ending. */
 static bool zap_read(void *socket, struct zap_request *r)
 {
     memset(r, 0, sizeof *r);

@@ -149,6 +149,10 @@ static enum err too_late(struct net *net, int64_t now)
  * Waits for what is outstanding. After a while it also heeds a neighbour that has done its part of
  * the round, since that one may give up over the other's silence or over a bad frame, and a
  * neighbour that leaves.
+ *
+ * It does not try again with sched_yield() first. With three processes on two cores that left a
+ * small round in one direction at 40 - 50 us, gained a twentieth in two directions, and cost 15 to
+ * 60 % more CPU, which the neighbours need.
  */
 static enum err wait_for(struct net *net, const struct outstanding *left)
 {

@@ -17,7 +17,7 @@
 struct moments {
     struct records_scores scores;
     size_t rows;  /* R */
-    size_t *pair; /* of each two attributes: where its sums begin */
+    size_t *pair; /* of each pair of attributes: where its sums begin */
     size_t *from; /* of each strip: its first cell; and how many there are */
     struct share64 out;
     struct check_plans checks; /* where there is a check */
