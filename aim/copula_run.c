@@ -182,10 +182,10 @@ static enum err choose_kappa(struct run *r)
     if (r->lost > 0)
         return log_fail(r->log, ERR_RANGE,
                         "the one-ways were lost and asked for again, which took the budget of the "
-                        "forms: nothing can come of this run any more");
+                        "forms: this run cannot give a result any more");
     return log_fail(r->log, ERR_RANGE,
                     "the budget is too small for the forms of %zu columns; raise epsilon, use "
-                    "fewer columns, or leave them more by a lower share of the copula",
+                    "fewer columns, or lower the copula's share",
                     r->o->domain->attributes);
 }
 

@@ -188,8 +188,7 @@ enum err products_check(const struct products *p, const struct domain *d,
     uint64_t first = 0, second = 0; /* the two largest */
     TRY(check_groups(p, d, log));
     if (columns < 2 || products_pairs(columns) > FORMS_MAX)
-        return log_fail(log, ERR_REFUSED, "products are of 2 to 1,448 columns, not of %zu",
-                        columns);
+        return log_fail(log, ERR_REFUSED, "products take 2 to 1,448 columns, not %zu", columns);
     if (products_count(p) > FORMS_MAX)
         return log_fail(log, ERR_REFUSED,
                         "the groups of all columns make %llu products, more than %llu; make "

@@ -245,8 +245,8 @@ enum err loop_load(struct loop *l, bool *found)
     if (e == ERR_MISMATCH)
         log_error(l->log,
                   "%s was kept by a run of another study, with other options, or by a version of "
-                  "trefoil whose noise costs otherwise; give the same, or go on with the version "
-                  "that began the run (what was spent stays spent)",
+                  "trefoil whose noise has other costs; give the same, or continue with the "
+                  "version that began the run (what was spent stays spent)",
                   path);
     else if (e == ERR_FORMAT)
         log_error(l->log, "%s is cut, altered or no state of a run", path);

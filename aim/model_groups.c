@@ -48,9 +48,9 @@ enum err groups_bar(struct model *m, struct mask *mask, struct log *log)
     for (uint64_t i = 0; i < grouped; i++) {
         if (mask->value[i] > 0 && mask->value[i] < codes[i] && never == NULL)
             return log_fail(log, ERR_RANGE,
-                            "of %s some cells cannot occur that were measured together with others "
+                            "some cells of %s cannot occur, but were measured together with others "
                             "that can: the run merged values with few rows. Say in the study what "
-                            "cannot occur, then these values stay apart",
+                            "cannot occur; then these values stay apart",
                             clique_name(c, m->domain).text);
         mask->value[i] = mask->value[i] < codes[i] ? 0 : MODEL_ZERO;
     }

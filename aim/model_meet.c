@@ -61,7 +61,8 @@ static enum err take_counts(struct model *m, struct known *k, const struct measu
     if (!merges_touch(&m->merges, &x->clique))
         return ERR_OK;
     if (x->clique.n > 1)
-        return log_fail(log, ERR_MISMATCH, "known counts of %s: the model has merged codes of it",
+        return log_fail(log, ERR_MISMATCH,
+                        "known counts of %s: the model has merged some of its codes",
                         clique_name(&x->clique, m->domain).text);
     TRY(memory_new(&k->sums, k->potential->cells));
     TRY(groups_sum(m, &x->clique, x->y, k->sums, NULL));
@@ -80,7 +81,7 @@ static enum err find(struct meeting *g, struct model *m, const struct measuremen
                 g->known[k].potential = &m->potential[i];
         if (g->known[k].potential == NULL)
             return log_fail(log, ERR_MISMATCH,
-                            "the known counts of %s are of no clique of the model",
+                            "the known counts of %s do not fit into a clique of the model",
                             clique_name(&known[k].clique, m->domain).text);
         TRY(take_counts(m, &g->known[k], &known[k], log));
     }

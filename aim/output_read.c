@@ -147,7 +147,7 @@ static enum err put_merged(const struct reading *r, uint32_t a, const json_t *li
         const json_t *group = json_array_get(list, i);
         if (!json_is_integer(group) || json_integer_value(group) < 0 ||
             json_integer_value(group) > UINT32_MAX)
-            return wrong(r, "merged", "must have of each code the number of its group");
+            return wrong(r, "merged", "must list the group of each code");
         bytes_put_u32(out, (uint32_t)json_integer_value(group));
     }
     return ERR_OK;
@@ -173,10 +173,9 @@ static enum err read_merged(struct reading *r, const json_t *merged, struct outp
     in = reader_of(b.data, b.size);
     if (columns == 0 || columns != json_object_size(merged) ||
         merges_read(found->merges, r->domain, &in) != ERR_OK)
-        return wrong(
-            r, "merged",
-            "must have columns, and of each code of these its group, numbered as they come; "
-            "groups of numbers are neighbours");
+        return wrong(r, "merged",
+                     "must list columns, each with the group of each code, numbered in the order "
+                     "in which they occur; groups of numbers are neighbours");
     r->merges = found->merges;
     return ERR_OK;
 }

@@ -88,7 +88,7 @@ static enum err check_query(const struct plaintext *p, uint32_t query)
 {
     if (query < p->workload->queries)
         return ERR_OK;
-    return log_fail(p->log, ERR_REFUSED, "query %u is no marginal of the workload's closure",
+    return log_fail(p->log, ERR_REFUSED, "query %u is not a marginal of the workload's closure",
                     query);
 }
 

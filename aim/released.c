@@ -98,7 +98,7 @@ enum err released_rows(struct table **t, const struct released *r, size_t rows, 
                                                                                 seed, log);
     if (how == SAMPLING_ROUNDED)
         return log_fail(log, ERR_USAGE,
-                        "this model is a copula, whose rows are drawn by themselves: rounded rows "
-                        "are drawn of other models");
+                        "this model is a copula, whose rows are drawn one by one: rounded rows "
+                        "need another kind of model");
     return copula_rows(t, r->copula, rows, seed, log);
 }

@@ -231,7 +231,7 @@ static enum err check_terms(const struct select_terms *t, struct log *log)
     for (size_t i = 0; i < t->candidates; i++)
         if (t->query[i] >= t->workload->queries) {
             return log_fail(log, ERR_REFUSED,
-                            "select: candidate %zu is no marginal of the workload's closure", i);
+                            "select: candidate %zu is not a marginal of the workload's closure", i);
         } else if (bounded && score_total(&t->bounds, t->query[i]) > SCORE_TOTAL_MAX) {
             bounded = false;
         }
@@ -344,7 +344,7 @@ enum err select_check_estimates(const struct select_terms *t, uint32_t query,
     uint64_t cells, sum = 0, cell = 0;
     if (query >= t->workload->queries)
         return log_fail(log, ERR_REFUSED,
-                        "select: query %u is no marginal of the workload's closure", query);
+                        "select: query %u is not a marginal of the workload's closure", query);
     cells = merges_query_cells(t->merges, &t->workload->query[query]);
     while (cell < cells && estimate[cell] <= one && sum <= 2 * one)
         sum += estimate[cell++];

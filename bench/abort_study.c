@@ -9,7 +9,7 @@
 /* What one run took. */
 struct cost {
     double cpu_s, seconds, bytes;
-    double select_rounds, measure_rounds; /* of each: its iterations' alone */
+    double select_rounds, measure_rounds; /* of each kind, in the iterations alone */
 };
 
 static double number(const json_t *of, const char *name, const char *key)
@@ -62,10 +62,10 @@ static void put(json_t *out, const char *key, double figure)
     figures_put(out, figure, "%s", key);
 }
 
-/* Whole studies with a check and without one, in turn: the medians, and the last pair's costs. */
+/* Whole studies with and without a check, in turn: the medians, and the costs of the last pair. */
 struct studies {
     double cpu, seconds;
-    struct cost cost[2]; /* without, with */
+    struct cost cost[2]; /* without a check, with one */
 };
 
 static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies *s)

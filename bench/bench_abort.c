@@ -107,7 +107,7 @@ static size_t size_of(const struct options *o, const struct figure *f)
     return o->smoke ? f->smoke : f->n;
 }
 
-/* One run with or without the check; both holders of it go on when all are done. */
+/* One run with or without the check; both servers that hold it go on when all are done. */
 static enum err run(struct party *p, struct check *check, const struct figure *f, struct work *w,
                     struct sample *sample)
 {
@@ -168,7 +168,7 @@ static double all_three(const struct sample *s)
     return s->cpu_s[0] + s->cpu_s[1] + s->cpu_s[2];
 }
 
-/* Medians: of the ratio; and with a check of nanoseconds an item, and of items a second. */
+/* Medians: of the ratio; with a check, of nanoseconds an item and of items a second. */
 struct result {
     double ratio, cpu_ns, per_s;
 };
@@ -188,7 +188,7 @@ static struct result result_of(const struct board *b, size_t figure, unsigned ke
                            cpu_median(per_s, pairs)};
 }
 
-/* Keys of one instruction set end in `of`. */
+/* Keys for one instruction set end in `of`. */
 static void report_kernel(json_t *out, const struct board *b, unsigned kernel, const char *of)
 {
     double noise = 0;

@@ -54,10 +54,10 @@ static void put(struct bench *b, const char *table, const char *key, double valu
 
 /* --- body ------------------------------------------------------------------------------------- */
 
-/* Training rows, test rows, and what came out. */
+/* Training rows, test rows, and the results. */
 struct rows {
     struct table *train, *test;
-    const struct study *study; /* of the run at hand */
+    const struct study *study; /* of the current run */
 };
 
 static enum err read_rows(struct table **t, const struct domain *d, const char *path,
@@ -67,7 +67,7 @@ static enum err read_rows(struct table **t, const struct domain *d, const char *
     return table_read_csv(t, d, path, &numbers, log);
 }
 
-/* Of two columns of labels: square root of the divergence in bits. */
+/* For two columns of labels: the square root of the divergence in bits. */
 static double jensen_shannon(const struct table *x, const struct table *y, size_t a)
 {
     const uint32_t size = x->domain->attribute[a].size;
@@ -91,7 +91,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of two columns of numbers: the area between their distribution functions, by the range of x. */
+/* For two columns of numbers: the area between their distribution functions over the range of x. */
 static enum err wasserstein(const struct table *x, const struct table *y, size_t a, double *share)
 {
     double *u CLEAN(memory_release) = NULL, *v CLEAN(memory_release) = NULL, area = 0, at;
@@ -266,7 +266,7 @@ struct wide {
     size_t columns, rows;
     enum structure structure;
     double load[COLUMNS][FACTORS], own[COLUMNS];
-    double error, upload_ratio, cpu_s; /* sums over structures; the dearest */
+    double error, upload_ratio, cpu_s; /* sums over structures; the largest time */
 };
 
 static double normal(struct random *r)
@@ -274,7 +274,7 @@ static double normal(struct random *r)
     return ldexp((double)random_gauss(r), -RANDOM_GAUSS_BITS);
 }
 
-/* Loads of factors, of different weights, and what is a column's own. */
+/* Loads of factors, with different weights, and each column's own part. */
 static void draw_loads(struct wide *w, struct random *r)
 {
     for (size_t i = 0; i < w->columns; i++) {
@@ -331,7 +331,7 @@ static void draw_row(const struct wide *w, struct random *r, double z[COLUMNS])
     }
 }
 
-/* Cut into codes that are even in half of the columns, and lean to one side in the others. */
+/* Cut into codes: even in half of the columns, skewed in the others. */
 static enum err write_wide(struct wide *w, const char *path)
 {
     FILE *f = fopen(path, "w");

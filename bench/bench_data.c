@@ -27,7 +27,7 @@
 #define RUNS_FULL 5
 #define ROWS_INVENTED 3000
 
-/* Age by 5, hours by 10. Of the census it is known that most work 40 hours, and where gains end. */
+/* Age by 5, hours by 10. It is known that most in the census work 40 hours, and where gains end. */
 static const char domain[] =
     "domain:\n"
     "  - {name: age, kind: integer, edges: [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75,\n"

@@ -131,7 +131,7 @@ static double number(const json_t *phase, const char *key)
     return json_number_value(json_object_get(phase, key));
 }
 
-/* What server 0 spent in a phase, and adds to `total`, all but the waiting for requests. */
+/* What server 0 spent in a phase, also added to `total`, without the wait for requests. */
 static json_t *phase_of(const json_t *server, const char *name, double *total)
 {
     json_t *phase = json_object_get(server, name);
@@ -183,7 +183,7 @@ static void put_figures(json_t *out, const json_t *stats, double *rounds_per_ite
            total, iteration, *rounds_per_iteration, number(stats, "estimate_s"));
 }
 
-/* As many records as the owners may send, counted by themselves. */
+/* As many records as the owners may send, counted alone. */
 static enum err bench_count(const struct options *o, const struct bench_table *t, json_t *figures,
                             struct log *log)
 {

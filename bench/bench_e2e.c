@@ -54,7 +54,7 @@ static void put(json_t *out, const char *name, unsigned owners, const char *end,
     figures_put(out, figure, "%s_%u%s", name, owners, end);
 }
 
-/* As many owners as the figures are named after; in a smoke run a hundredth of them. */
+/* As many owners as the figures are named after; a hundredth of them in a smoke run. */
 static void bench_uploads(json_t *out, unsigned named, bool smoke)
 {
     const unsigned owners = smoke ? named / 100 : named;

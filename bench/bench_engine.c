@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LARGE ((size_t)400 << 20) /* bytes of input that are measured last */
+#define LARGE ((size_t)400 << 20) /* bytes of input for the measurements that come last */
 
 /* --- what is measured ------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ struct measurement {
     enum err (*prepare)(struct party *p, struct work *w);
     enum err (*run)(struct party *p, struct work *w);
     size_t (*items)(size_t n); /* of one run; NULL: n */
-    size_t item_bytes;         /* of an input, about */
+    size_t item_bytes;         /* of an input, roughly */
 };
 
 static size_t cubed(size_t n)
@@ -149,7 +149,7 @@ static enum err measure(struct party *p, const struct options *o, const struct m
     struct net_counters before = net_total(p->net);
     cpu = cpu_s();
     if (e == ERR_OK)
-        e = timed(p, m, &w, 1, &seconds); /* to warm up, and to know how often */
+        e = timed(p, m, &w, 1, &seconds); /* to warm up, and to find out how often */
     more = seconds > 1 && n * m->item_bytes >= LARGE
                ? 0
                : 1 + (uint64_t)(o->seconds / (seconds > 1e-6 ? seconds : 1e-6));
@@ -185,7 +185,7 @@ static void print_line(const struct measurement *m, size_t n, const struct resul
     fflush(stdout);
 }
 
-/* The largest sizes come last, while there is time: server 0's clock decides. */
+/* The largest sizes come last, if there is time: server 0's clock decides. */
 static enum err all_measurements(struct party *p, void *shared)
 {
     struct board *board = shared;
@@ -207,7 +207,7 @@ static enum err all_measurements(struct party *p, void *shared)
             continue;
         }
         TRY(measure(p, o, m, n, &board->result[k][s]));
-        TRY(forked_barrier(p, &go)); /* all have written what they measured */
+        TRY(forked_barrier(p, &go)); /* all have written their measurements */
         if (p->index == 0)
             print_line(m, n, &board->result[k][s]);
     }
@@ -270,7 +270,7 @@ static void put_figures(json_t *out, const struct board *b, const struct calibra
     put_curves(out, b);
 }
 
-/* The largest sizes need memory: 3 servers of some 35 bytes a cell. */
+/* The largest sizes need memory: some 35 bytes a cell for each of 3 servers. */
 static void fit_memory(struct options *o)
 {
     double available = 0;

@@ -35,7 +35,7 @@ static unsigned away_s = 2, hung_s = 5;
 
 static struct log loud = {.level = LOG_WARN};
 
-static char folder[SUPPORT_PATH]; /* of the study that is being played */
+static char folder[SUPPORT_PATH]; /* of the study being played */
 
 static void must(bool fine, const char *what)
 {
@@ -54,12 +54,12 @@ void __wrap_net_enter(struct net *net, enum net_phase phase);
 enum err __wrap_net_exchange(struct net *net, const struct net_round *round);
 enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t count);
 
-/* When a server is to signal itself; from the environment, by arm(). */
+/* When a server should signal itself; arm() reads it from the environment. */
 static struct {
     enum net_phase phase, now;
-    uint64_t round; /* of those of the phase; 0: never */
+    uint64_t round; /* counted within the phase; 0: never */
     int signal;
-    const char *mark; /* a file that says that it struck */
+    const char *mark; /* a file that says that the fault struck */
 } fault;
 
 static void arm(void)
@@ -123,7 +123,7 @@ static const enum net_phase phases[] = {NET_COMPUTE, NET_NOISE, NET_SELECT, NET_
 
 static char self[4096];
 
-/* As `trefoil serve`, with the functions above in it. */
+/* Like `trefoil serve`, with the functions above in it. */
 static void serve(struct scene *c, unsigned i)
 {
     const char *program = getenv("TREFOIL");
@@ -146,7 +146,7 @@ static void share(struct scene *c, unsigned owner)
     must(support_run(support_path(&c->s, "share.log"), 60, a) == 0, "trefoil share");
 }
 
-/* A study with its uploads, whose server `victim` is armed. */
+/* A study with its uploads; its server `victim` is armed. */
 static void scene_new(struct scene *c, unsigned victim)
 {
     const struct support_options o = {
@@ -177,7 +177,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* Rounds of each phase at server 0 in a run that nothing disturbs, and how long it takes. */
+/* Rounds of each phase at server 0 in an undisturbed run, and how long it takes. */
 static double plain_run(uint64_t rounds[NET_PHASES])
 {
     struct scene c;

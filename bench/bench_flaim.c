@@ -54,7 +54,7 @@ static bool has_data(const struct trial *t)
     return strcmp(t->table, "synthfs") == 0 || data_present(t->table);
 }
 
-/* Those that can be run and have not been, moved to the front; the others are said. */
+/* Moves the trials that can run and have not run to the front; reports those without data. */
 static size_t pending(const struct bench *b, struct plan *p)
 {
     size_t left = 0;

@@ -101,7 +101,7 @@ static void report(const struct seat *s, struct figure begin)
                                              .cpu = end.cpu - begin.cpu,
                                              .system = end.system - begin.system};
     s->board->done[s->index] = true;
-    /* nobody closes its links while another may still wait for what they hold */
+    /* nobody closes links while another may still wait for what they hold */
     atomic_fetch_add(&s->board->finished, 1);
     while (atomic_load(&s->board->finished) < 3)
         usleep(50);
@@ -297,7 +297,7 @@ static struct figure run(const struct job *job)
                            cpu_median(system, REPEATS)};
 }
 
-/* Two tiles or rounds at the most. */
+/* At most two tiles or rounds. */
 static struct job smaller(const struct job *job)
 {
     struct job j = *job;

@@ -337,7 +337,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
         e = aim_run(&result, o, &backend, log);
     }
     f->cpu = cpu_s() - start;
-    f->peak = cpu_mib_of(getpid(), "VmHWM"); /* what evaluation takes is no part of it */
+    f->peak = cpu_mib_of(getpid(), "VmHWM"); /* without what evaluation takes */
     if (e == ERR_OK)
         model_set_limit(result->model, UINT64_C(1) << 30);
     if (e == ERR_OK)

@@ -39,12 +39,12 @@
 #include <string.h>
 
 #define PATIENCE_S 3600
-#define WITHIN 0.02 /* what exact counts in bins must answer for an item to count */
+#define WITHIN 0.02 /* an item counts if exact counts in bins answer it within this */
 
 static const struct ground {
     const char *name, *workload;
     double delta;
-    bool held_out; /* test rows are judged by a model of the others, too */
+    bool held_out; /* test rows are judged by a model of the others too */
 } tables[] = {{"adult", "{all: 2}", 1e-5, false}, {"bjaq", "{all: 3}", 1e-6, true}};
 
 struct bench {
@@ -199,7 +199,7 @@ static enum err find_likelihood(const struct support_study *s, const struct grou
     TRY(file_read(support_path(s, "eval.json"), (size_t)64 << 20, &text, log));
     bytes_put_u8(&text, 0);
     TRY(bytes_ok(&text));
-    begin = strchr((const char *)text.data, '{'); /* a warning stands before it */
+    begin = strchr((const char *)text.data, '{'); /* a warning comes before it */
     root = begin != NULL ? json_loads(begin, 0, NULL) : NULL;
     number = json_object_get(json_object_get(json_object_get(root, "likelihood"), "numbers"),
                              "model");
@@ -298,7 +298,7 @@ static enum err measure(struct bench *b, const struct ground *t, const char *fol
         e = report(b, out, &q, answers);
         figures_put(out, ms, "ms");
         b->query_ms = b->query_ms > 0 ? b->query_ms : ms;
-        support_study_free(&s); /* else what happened can be read there */
+        support_study_free(&s); /* otherwise the folder shows what happened */
     }
     json_decref(answers);
     return e;

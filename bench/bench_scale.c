@@ -144,7 +144,7 @@ static void run_ranks(json_t *out, const char *program, const char *ranks, bool 
     json_decref(more);
 }
 
-/* Four check what two predict; on fewer processors they share them, so CPU time alone is theirs. */
+/* Checks at four ranks what two predict; if they share processors, only CPU time is meaningful. */
 static void bench_ranks(json_t *out, const char *self, bool smoke)
 {
     char program[4096];

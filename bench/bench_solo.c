@@ -65,7 +65,7 @@ struct work {
 
 static const uint8_t seeds[3][MASK_SEED_SIZE] = {{1}, {2}, {3}};
 
-/* The components that server `index` has of an upload, whatever stands in them. */
+/* The components of an upload that server `index` has, with any contents. */
 static void seeds_of(unsigned index, const uint8_t *seed[2])
 {
     for (unsigned k = 0; k < 2; k++)
@@ -158,7 +158,7 @@ static enum err run_score(struct party *p, struct work *w)
     return score_l1(p, w->scores, w->counts, w->candidates);
 }
 
-/* The scores of zeros are alike: one number makes them differ. */
+/* The scores of zeros are all the same: one number makes them differ. */
 static enum err run_select(struct party *p, struct work *w)
 {
     static const uint8_t seed[ARGMAX_SEED_SIZE] = {1};
@@ -218,7 +218,7 @@ static const struct measurement {
 /* --- a server --------------------------------------------------------------------------------- */
 
 struct times {
-    double wall, cpu, lane0; /* seconds; CPU of all threads, and of lane 0's */
+    double wall, cpu, lane0; /* seconds; CPU of all threads, and of lane 0's thread */
 };
 
 struct server {
@@ -292,7 +292,7 @@ static void *serve(void *arg)
 
 /* --- three, then one -------------------------------------------------------------------------- */
 
-/* What came to server 0, for a number of lanes. */
+/* What server 0 received, for a number of lanes. */
 struct take {
     size_t lanes;
     struct recording *lane[SESSION_LANES_MAX];

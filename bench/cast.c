@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define CLIENTS 2  /* threads that play the owners */
-#define AT_ONCE 32 /* owners that each of them has on the way */
+#define AT_ONCE 32 /* owners that each of them has in progress */
 #define PATIENCE_MS 60000
 
 struct log cast_log = {.level = LOG_WARN};
@@ -94,7 +94,7 @@ static void write_owners(struct cast *c, const struct cast_plan *p, FILE *f)
 static struct identity *write_issuer(const struct cast_plan *p, FILE *f)
 {
     struct identity *issuer;
-    /* a session begins only if all three servers hold what all have sent, alike */
+    /* a session begins only if all three servers hold the same of what all have sent */
     fprintf(f, "min_owners: %u\nopen_owners:\n  max: %u\n  max_rows: %u\n", p->owners, p->owners,
             p->max_rows);
     issuer = new_key(f, "  issuer: ");

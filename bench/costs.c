@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define CLIENTS 100
-/* As the paper counts DistAIM: 8 bytes an element of the closure, two values to each server. */
+/* As the paper counts DistAIM: 8 bytes per element of the closure, two values to each server. */
 #define PAPER_BYTES (8 * 6)
 
 void costs_servers_name(const struct trial *t, char name[TRIAL_NAME])
@@ -36,8 +36,8 @@ static double number(const json_t *o, const char *key)
 }
 
 /*
- * An upload does not depend on T, but who uploads does: the run over servers at the next larger T
- * where there is one, or else at the largest.
+ * An upload does not depend on T, but who uploads does. Takes the run over servers at the next
+ * larger T if there is one, otherwise at the largest.
  */
 static double upload_bytes(const struct results *r, const struct trial *t)
 {

@@ -11,7 +11,7 @@
 
 #define FILE_BYTES (1u << 30)
 
-/* Labels that are numbers, in no order. */
+/* Labels that are numbers, without an order. */
 static enum err add_labels(struct domain *d, const char *name, size_t size, struct log *log)
 {
     char(*text)[24] CLEAN(memory_release) = NULL;

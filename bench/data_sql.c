@@ -87,7 +87,7 @@ static enum err count_by_hand(struct bench *b, double *seconds)
     return ERR_OK;
 }
 
-/* An owner's share, what it took, and the upload's digest. */
+/* An owner's share, its cost, and the upload's digest. */
 static enum err share(struct bench *b, unsigned owner, bool csv, double *seconds, size_t *peak,
                       char digest[65])
 {

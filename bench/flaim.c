@@ -146,7 +146,7 @@ static enum err pool_in(struct pooled *to, const double *y, double people, doubl
     return ERR_OK;
 }
 
-/* Whether the model stays within its bytes with this marginal. */
+/* Whether the model stays within its size limit with this marginal. */
 static bool has_room(const struct flaim *f, uint32_t query)
 {
     const struct workload *w = f->o.workload;
@@ -168,7 +168,7 @@ static bool has_room(const struct flaim *f, uint32_t query)
 
 enum purpose { ONE_WAYS, SELECTED };
 
-/* Takes in one sum: into the model if it has room, and one-ways of everybody into p~. */
+/* Takes in one sum: into the model if there is room; everybody's one-ways also go into p~. */
 static enum err learn(struct flaim *f, const struct gathering *g, size_t i, const uint32_t *sum,
                       enum purpose purpose)
 {
@@ -285,7 +285,7 @@ static enum err send_model(struct flaim *f, const struct crowd *crowd)
     return ERR_OK;
 }
 
-/* Everybody's choices, as marginals and who adds to each. */
+/* Everybody's choices: the marginals, and who adds to each. */
 static enum err choose(struct flaim *f, const struct crowd *crowd, struct gathering *g,
                        uint64_t limit_cells)
 {
@@ -316,7 +316,7 @@ static enum err choose(struct flaim *f, const struct crowd *crowd, struct gather
     return e;
 }
 
-/* Whether a marginal of the round moved no more than noise; `before` has the old view's shares. */
+/* Whether a marginal of the round moved no more than noise would; `before` has the old shares. */
 static enum err moved_by_noise(struct flaim *f, const struct gathering *g, const double *before,
                                bool *noise)
 {
@@ -394,7 +394,7 @@ static enum err run_fixed(struct flaim *f)
     return ERR_OK;
 }
 
-/* zCDP of a round at the present sigma and epsilon. */
+/* zCDP of a round at the current sigma and epsilon. */
 static double round_cost(const struct flaim *f)
 {
     double s = f->o.steps, d = adds_one_ways(&f->o) ? (double)f->o.workload->one_ways : 0;

@@ -74,7 +74,7 @@ enum err view_fill(struct view *v, const struct workload *w, struct log *log)
 
 /* --- fitting --------------------------------------------------------------------------------- */
 
-/* All that was pooled, as counts among all training rows; `x` and `c` have room. */
+/* Everything pooled, as counts among all training rows; `x` and `c` have room. */
 static enum err pooled_measurements(const struct flaim_options *o, const struct pooled *pool,
                                     struct measurement *x, size_t *n)
 {
@@ -145,7 +145,7 @@ struct tally {
     size_t *cell;    /* of each row */
 };
 
-/* |M_q(D_k)/n_k - share|_1 by the client's rows alone; `mass` is the sum of |share|. */
+/* |M_q(D_k)/n_k - share|_1 from the client's rows alone; `mass` is the sum of |share|. */
 static double distance(const struct table *t, const struct clique *c, const double *share,
                        double mass, struct tally *tally)
 {
@@ -177,7 +177,7 @@ static double mass_of(const double *share, uint64_t cells)
     return sum;
 }
 
-/* The client's distance from p~ in each one-way: what tau is the mean of. */
+/* The client's distance from p~ in each one-way; tau is their mean. */
 static void one_way_taus(const struct flaim_round *r, const struct table *t, double *tau,
                          struct tally *tally)
 {

@@ -56,7 +56,7 @@ static enum err contribute(const struct gathering_terms *t, const struct table *
     return e;
 }
 
-/* A gathering as a job of secure aggregation, and where its words are. */
+/* A gathering as a job of secure aggregation, and the places of its words. */
 struct packed {
     struct secagg_segment *segment;
     uint32_t *word, **input; /* of each client of the crowd */

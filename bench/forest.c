@@ -10,10 +10,10 @@
 #define TREES 100
 #define CLASSES_MAX 64
 
-/* A leaf has no feature; `first` is where its class counts stand, or a split's left child. */
+/* A leaf has no feature; `first` is the place of its class counts, or of a split's left child. */
 struct node {
     int feature;
-    double threshold; /* up to it to the left */
+    double threshold; /* values up to it go left */
     size_t first, second;
 };
 
@@ -21,7 +21,7 @@ struct forest {
     const struct table *train;
     size_t attribute, classes, features, tried;
     struct random random;
-    size_t *row; /* those of the tree, in the order of its leaves */
+    size_t *row; /* the tree's rows, in the order of its leaves */
     struct keyed {
         double value;
         uint32_t class;
@@ -57,7 +57,7 @@ static double impurity(const double *count, size_t classes, double n)
     return -squares / n;
 }
 
-/* The best place to split rows at by a feature; false where all are alike. */
+/* The best place to split rows by a feature; false if all have the same value. */
 static bool try_feature(struct forest *f, const size_t *row, size_t n, size_t feature,
                         struct split *best)
 {
@@ -81,7 +81,7 @@ static bool try_feature(struct forest *f, const size_t *row, size_t n, size_t fe
     return f->key[0].value < f->key[n - 1].value;
 }
 
-/* Of features in random order until enough have been tried that are not alike in all rows. */
+/* Tries features in random order until enough of them differ between rows. */
 static struct split best_split(struct forest *f, const size_t *row, size_t n)
 {
     struct split best = {-1, 0, INFINITY};
@@ -117,7 +117,7 @@ static bool pure(const struct forest *f, const size_t *row, size_t n)
     return true;
 }
 
-/* Grows what is below a node: rows to the left of the threshold are put first. */
+/* Grows the subtree of a node: rows to the left of the threshold go first. */
 static enum err grow(struct forest *f, size_t at, size_t *row, size_t n)
 {
     struct split s = {.feature = -1};

@@ -10,7 +10,7 @@ struct joining {
     bool *here;
     size_t clients;
     uint64_t population;
-    struct plaintext *now; /* of the present population; NULL: nobody yet */
+    struct plaintext *now; /* of the current population; NULL: nobody yet */
     struct log *log;
 };
 

@@ -87,7 +87,7 @@ static bool wanted(const struct plan_options *o, const char *part, const char *t
            (!o->quick || o->table != NULL || is_quick);
 }
 
-/* Seeds 1 .. of a trial, in turn. */
+/* Seeds 1, 2 .. of a trial, in turn. */
 static enum err add(struct plan *p, const struct trial *t, unsigned seeds)
 {
     for (unsigned seed = 1; seed <= seeds; seed++) {

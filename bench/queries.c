@@ -63,7 +63,7 @@ void queries_text(const struct queries *q, struct bytes *out)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Whether a value is what a key names, as a text or as a number. */
+/* Whether a value is the one that a key names, as text or as a number. */
 static bool is_named(const json_t *value, const char *key)
 {
     char *end;
@@ -74,7 +74,7 @@ static bool is_named(const json_t *value, const char *key)
            json_number_value(value) == number;
 }
 
-/* The rows that the answer of MODE has, and the most that any value has. */
+/* 1 - the rows with the value that MODE answers, over those with the most frequent value. */
 static double regret(const json_t *counts, const json_t *answer)
 {
     double most = 0, got = 0;
@@ -111,7 +111,7 @@ static double error_of(const json_t *query, const char *group, const json_t *tru
            fabs(json_number_value(truth));
 }
 
-/* What was answered of a group, or of all rows: {"answer": .., "low": .., "high": ..}, or NULL. */
+/* The answer for a group, or for all rows: {"answer": .., "low": .., "high": ..}, or NULL. */
 static const json_t *answer_of(const json_t *answers, const char *group)
 {
     const json_t *lines = json_object_get(answers, "lines");

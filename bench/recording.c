@@ -13,8 +13,8 @@ struct kept {
 };
 
 struct recording {
-    struct transport *inner; /* while it is made */
-    struct pool *pool;       /* of what is sent, while it is played */
+    struct transport *inner; /* while recording */
+    struct pool *pool;       /* of what is sent, while playing */
     struct {
         struct kept *message;
         size_t count, room, next;
@@ -144,7 +144,7 @@ static enum err play_send(void *self, enum net_peer to, struct transport_message
     return ERR_OK;
 }
 
-/* Where it was kept: whoever opens it does not write there. */
+/* Gives out the recorded bytes themselves: whoever opens them does not write there. */
 static enum err play_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     struct recording *r = self;
@@ -156,7 +156,7 @@ static enum err play_receive(void *self, enum net_peer from, struct transport_me
     return ERR_OK;
 }
 
-/* Asked for more than was kept, this server does something else than it did then. */
+/* Asked for more than was recorded: this server does something else than it did then. */
 static enum err play_wait(void *self, unsigned readable, unsigned writable, int64_t deadline)
 {
     const struct recording *r = self;

@@ -78,7 +78,7 @@ static void table1(const struct results *r, const char *split)
     }
 }
 
-/* The panel of T on this table, and there the T at which a method errs least. */
+/* The panel of T on this table; in it, the T at which a method's error is least. */
 static const struct panel *rounds_panel(const char *table)
 {
     for (size_t k = 0; k < panel_count; k++)

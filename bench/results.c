@@ -76,7 +76,7 @@ const json_t *results_get(const struct results *r, const char *name)
     return json_object_get(r->by_name, name);
 }
 
-/* The new line begins on a line of its own, also where the last one was cut. */
+/* The new entry begins on a line of its own, even if the last line was cut off. */
 enum err results_add(struct results *r, const char *name, json_t *figures)
 {
     json_t *entry = json_pack("{s:s, s:O}", "name", name, "figures", figures);

@@ -76,10 +76,10 @@ static const struct measure {
 };
 #define MEASURES (sizeof measures / sizeof *measures)
 
-/* CPU seconds, but for the clock's. */
+/* Seconds of CPU, except `wall`. */
 struct times {
     double wall, cpu, lane; /* rank 0: all; its lane's work */
-    double begin, end, sum; /* rank 0: what it says to ranks, hears of them, and adds up */
+    double begin, end, sum; /* rank 0: its messages to ranks, those from them, and adding up */
     double others, slowest; /* ranks */
     double words;           /* of sums */
 };
@@ -178,7 +178,7 @@ static enum err timed_topic(void *self, const uint8_t topic[SESSION_ID_SIZE])
     return t->inner->topic(t->inner->self, topic);
 }
 
-/* Of each far lane in turn; rank 0's own begins behind the last. */
+/* For each far lane in turn; rank 0's own begins after the last. */
 static enum err timed_give(void *self, const struct crew_task *task)
 {
     struct timed *t = self;
@@ -416,7 +416,7 @@ static double share(const struct times *t)
     return outside(t) / (t->cpu + t->others);
 }
 
-/* Taking a rank's masks off sums of so many words. */
+/* The time to take a rank's masks off sums of so many words. */
 static double unmask_s(double words)
 {
     static const uint8_t key[16] = {1};
@@ -434,9 +434,9 @@ static double unmask_s(double words)
 }
 
 /*
- * The share of so many ranks, from `t` of two. What all lanes do is the same; so is what is cut and
- * put together. What goes to other ranks and comes from them is (ranks - 1) / ranks of all; each
- * further rank's masks are to be taken off the sums.
+ * Rank 0's share with so many ranks, from `t` with two. The work of all lanes stays the same, and
+ * so does cutting and putting together. What passes to and from other ranks is (ranks - 1) / ranks
+ * of all. Each further rank's masks have to be taken off the sums.
  */
 static double predict(const struct times *t, double ranks)
 {
@@ -473,7 +473,7 @@ static void report(json_t *out, const char *name, const struct times *one, const
         figures_put(out, predict(all, 8), "rank0_share_8");
 }
 
-/* One rank against all of them, in turn; of more than two, which share processors, those alone. */
+/* One rank against all of them, in turn; more than two share processors, so those run alone. */
 static void lead(struct ranks *ranks, const struct measure *list, unsigned runs, json_t *out)
 {
     const size_t lanes = ranks_lanes(ranks) + 1;

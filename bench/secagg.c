@@ -18,7 +18,7 @@ struct party {
     uint8_t number;
     uint8_t seal_secret[KEY], seal_public[KEY], mask_secret[KEY], mask_public[KEY], seed[KEY];
     uint8_t (*peer_seal)[KEY], (*peer_mask)[KEY]; /* public keys of all */
-    uint8_t (*share)[SHARES];                     /* of each one's two secrets, for this client */
+    uint8_t (*share)[SHARES];                     /* of everybody's two secrets, for this client */
     bool *shared;                                 /* who sent shares */
 };
 
@@ -76,7 +76,7 @@ static enum err self_mask(uint32_t *to, size_t words, const uint8_t seed[KEY], u
     return apply(to, words, key, add);
 }
 
-/* The mask of `me` against `other`: the earlier adds what the later takes off. */
+/* The mask of `me` against `other`: the earlier client adds what the later one takes off. */
 static enum err pair_mask(uint32_t *to, size_t words, const uint8_t secret[KEY],
                           const uint8_t public[KEY], uint8_t me, uint8_t other, uint32_t segment)
 {
@@ -146,7 +146,7 @@ static enum err unseal(struct party *p, uint8_t from, const uint8_t sealed[SEALE
                : ERR_AUTH;
 }
 
-/* Splits both secrets among everybody on the roster and seals each one's shares. */
+/* Splits both secrets among everybody on the roster and seals each client's shares. */
 static enum err client_shares(struct party *p, const struct secagg_job *job, const struct bytes *in,
                               struct bytes *out)
 {
@@ -230,7 +230,7 @@ static enum err client_masked(struct party *p, const struct secagg_job *job, con
     return kind == INPUT ? ERR_OK : ERR_FORMAT;
 }
 
-/* Of each other client one share or the other, never both. */
+/* One share or the other of each other client, never both. */
 static enum err client_reveal(const struct party *p, const struct secagg_job *job,
                               const struct bytes *in, struct bytes *out)
 {
@@ -337,7 +337,7 @@ static enum err take_shares(struct relay *s, size_t n, size_t from, const struct
     return kind == SHARED ? ERR_OK : ERR_FORMAT;
 }
 
-/* Other clients' shares for this one, and what it adds to. */
+/* Other clients' shares for this one, and the segments that it adds to. */
 static void make_input(const struct session *s, size_t to, struct bytes *out)
 {
     const struct secagg_job *job = s->job;
@@ -402,7 +402,7 @@ static void join(const struct session *s, size_t of, uint8_t secret[KEY])
     shamir_join(x, (const uint8_t(*)[SHAMIR_BYTES])share, count, secret);
 }
 
-/* What is left of a client that vanished: its pairwise masks in the others' inputs. */
+/* What a client that vanished leaves behind: its pairwise masks in the others' inputs. */
 static enum err unmask_pairs(const struct session *s, size_t gone, const uint8_t secret[KEY],
                              size_t segment, uint32_t *sum)
 {
@@ -414,7 +414,7 @@ static enum err unmask_pairs(const struct session *s, size_t gone, const uint8_t
     return ERR_OK;
 }
 
-/* Takes off the mask that a client's input had, or those that others have against it. */
+/* Takes off the mask of a client's input, or the masks that others have against it. */
 static enum err unmask(const struct session *s, size_t of)
 {
     const struct secagg_job *job = s->job;
@@ -510,7 +510,7 @@ static enum err take(struct session *s, enum step step, size_t client, const str
     return take_reveal(&s->relay, s->job->clients, client, in);
 }
 
-/* The server asks everybody that is left, and only then reads the answers. */
+/* The server asks everybody who is left, and only then reads the answers. */
 static enum err run_step(struct session *s, enum step step, struct bytes *answer)
 {
     for (size_t k = 0; k < s->job->clients; k++) {

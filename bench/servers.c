@@ -17,7 +17,7 @@
 struct scene {
     const struct servers_terms *terms;
     struct support_study s;
-    size_t *client; /* of each of the study's owners: which of the split's clients it is */
+    size_t *client; /* for each of the study's owners: its client in the split */
     pid_t server[STUDY_SERVERS];
     struct log *log;
 };
@@ -196,7 +196,7 @@ enum err servers_run(const struct servers_terms *terms, struct servers_figures *
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         if (s.server[i] > 0 && support_stop(&s.server[i]) != 0 && e == ERR_OK)
             log_warn(log, "server %u did not end well; see %s/server%u.log", i, s.s.folder, i);
-    if (e == ERR_OK) /* else what happened can be read there */
+    if (e == ERR_OK) /* otherwise the folder shows what happened */
         support_study_free(&s.s);
     memory_free(&s.client);
     return e;

@@ -129,7 +129,7 @@ enum err assign_file(uint32_t *to, size_t rows, const char *name, size_t *client
     return e;
 }
 
-/* Gives each client without a row one of whoever has most. */
+/* Gives each client without a row one from the client that has most. */
 static enum err none_empty(uint32_t *to, size_t rows, size_t clients)
 {
     size_t *count = memory_array(clients, sizeof *count);

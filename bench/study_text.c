@@ -31,7 +31,7 @@ void study_text_domain(const struct domain *d, const json_t *codes, struct bytes
     bytes_put_u8(text, 0);
 }
 
-/* A list as it stands in the file: flow style of YAML takes JSON. */
+/* A list as it appears in the file: YAML's flow style takes JSON. */
 static void put_json(struct bytes *text, const char *key, const json_t *value)
 {
     char *list = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));

@@ -12,7 +12,7 @@
 
 static const char *const networks[] = {"lan", "wan"};
 static const char *const kinds[] = {"annealed", "fixed10"};
-/* Over the WAN, with noise that was made ahead; the same with a check. */
+/* Over the WAN, with noise made ahead; the same with a check. */
 static const struct {
     const char *kind, *key;
 } ahead[] = {{"annealed-ahead", "annealed_adult_s"},
@@ -34,7 +34,7 @@ static double read_seconds(const char *folder, const char *network, const char *
     return s;
 }
 
-/* One run's phases at server 0, told and kept. */
+/* One run's phases at server 0, printed and kept. */
 static json_t *phases_of(const json_t *stats)
 {
     json_t *run = json_object(), *phase;
@@ -54,7 +54,7 @@ static json_t *phases_of(const json_t *stats)
     return run;
 }
 
-/* NULL, said, if it left no figures. */
+/* NULL, with a message, if it left no figures. */
 static json_t *one_run(const char *folder, const char *network, const char *kind, double seconds)
 {
     char path[128];
@@ -108,7 +108,7 @@ static void report(const char *folder, json_t *out)
     }
 }
 
-/* Of one run: its seconds, and its selections, of which chance decides how many there are. */
+/* One run's seconds and its selections, whose number depends on chance. */
 struct annealed {
     double seconds, selections;
 };
@@ -129,10 +129,7 @@ static void put(json_t *out, const char *key, double figure)
     figures_put(out, figure, "%s", key);
 }
 
-/*
- * What the script says, and its exit code: 0, SKIPPED, or another. All networks and kinds where
- * that is NULL.
- */
+/* Returns the exit code of the script: 0, SKIPPED, or another. NULL: all networks and kinds. */
 static int run_script(const char *folder, const char *network, const char *chosen, bool smoke)
 {
     const char *out = getenv("OUT");

@@ -47,7 +47,7 @@ static enum err make_study(struct scene *c, const struct table_study *t, struct 
     if (t->domain != NULL)
         return support_study_new(&c->s, &o, log);
     TRY(bench_data_terms(&data, t->table, log));
-    if (t->copula != NULL) { /* to which labels without an order are another thing */
+    if (t->copula != NULL) { /* it treats labels without an order differently */
         char path[4096];
         snprintf(path, sizeof path, "%s/%s.codes.json", data_folder(), t->table);
         codes = file_is_there(path) ? data_json(path, log) : NULL;
@@ -115,7 +115,7 @@ static enum err ran(const struct scene *c, int code, const char *what, struct lo
                     c->s.folder);
 }
 
-/* What the first owner's upload took. */
+/* The cost of the first owner's upload. */
 static enum err read_sent(const struct scene *c, struct table_study_figures *f, struct log *log)
 {
     json_t *stats = data_json(support_path(&c->s, "share.json"), log);
@@ -185,7 +185,7 @@ enum err table_study_run(const struct table_study *study, struct table_study_fig
     program_choose();
     e = play(&c, study, figures, log);
     (void)support_stop_all(c.server);
-    if (e == ERR_OK) /* else what happened can be read there */
+    if (e == ERR_OK) /* otherwise the folder shows what happened */
         support_study_free(&c.s);
     return e;
 }

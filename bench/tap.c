@@ -31,7 +31,7 @@ static struct sockaddr_in at(uint16_t port)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* -1 if it cannot be had. */
+/* -1 on failure. */
 static int listen_at(uint16_t port)
 {
     const struct sockaddr_in a = at(port);
@@ -64,7 +64,7 @@ static void accept_from(struct tap *t, unsigned server)
         close_pair(t, t->pairs - 1); /* the client dials again */
 }
 
-/* False at the end of the connection. */
+/* False when the connection ends. */
 static bool pass_on(int from, int to, uint64_t *count)
 {
     char buffer[65536];
@@ -82,7 +82,7 @@ static void *run(void *argument)
     for (;;) {
         struct pollfd w[1 + STUDY_SERVERS + 2 * PIPES] = {{.fd = t->stop[0], .events = POLLIN}};
         struct pollfd *of_pair = w + 1 + STUDY_SERVERS;
-        for (unsigned i = 0; i < STUDY_SERVERS; i++) /* while there is no room none is taken */
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) /* takes none while there is no room */
             w[1 + i] = (struct pollfd){.fd = t->pairs < PIPES ? t->listening[i] : -1,
                                        .events = POLLIN};
         for (size_t k = 0; k < t->pairs; k++) {
@@ -141,7 +141,7 @@ enum err tap_open(struct tap **tap, uint16_t real)
 void tap_close(struct tap **tap, uint64_t *sent, uint64_t *received)
 {
     struct tap *t = *tap;
-    close(t->stop[1]); /* which wakes the thread */
+    close(t->stop[1]); /* this wakes the thread */
     t->stop[1] = -1;
     pthread_join(t->thread, NULL);
     *sent = t->sent;

@@ -10,7 +10,7 @@
 #define LIBRARY "libxgboost.so.0"
 #define TREES 60
 
-/* The part of XGBoost's C interface that is used; all return 0, or -1 and have an error's text. */
+/* The part of XGBoost's C interface used here; each returns 0, or -1 and sets an error text. */
 typedef uint64_t xgb_count;
 struct xgboost {
     void *library;
@@ -52,7 +52,7 @@ bool trees_present(const char **reason)
 {
     struct xgboost x;
     *reason = LIBRARY " cannot be loaded; install Debian's libxgboost0";
-    return load(&x); /* stays loaded: it does not like to be taken out */
+    return load(&x); /* stays loaded: it does not like to be unloaded */
 }
 
 /* --- the area under the curve ---------------------------------------------------------------- */

@@ -30,7 +30,7 @@ struct method {
     bool combine, filter, noisy_totals;
 };
 
-/* Of FLAIM: tau, combine, filter; "augflaim-private" is tau, combine and filter together. */
+/* FLAIM: tau, combine, filter; "augflaim-private" is all three together. */
 static const struct method methods[] = {
     {.name = "aim", .algorithm = CENTRAL},
     {.name = "distaim", .algorithm = DISTRIBUTED, .joining = JOINING_STAY},

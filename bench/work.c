@@ -104,7 +104,7 @@ enum err work_run_matrix(struct party *p, struct work *w)
     return move_settle(p, RING_16, OPERAND(w->c), w->c.a, w->c.n, NULL);
 }
 
-/* Dense cells: every C above 1, uniform up to 2^17. The flags are made outside of the timing. */
+/* Dense cells: every C above 1, uniform up to 2^17. The timing leaves out making the flags. */
 enum err work_prepare_counts(struct party *p, struct work *w)
 {
     uint64_t state = 7;
@@ -166,7 +166,7 @@ enum err work_run_argmax(struct party *p, struct work *w)
     return argmax_open(p, w->x, 64, seed, &w->index);
 }
 
-/* Valid rows of random columns; a key is the row's place, above bits that are random too. */
+/* Valid rows of random columns; a key is the row's place above bits that are also random. */
 static enum err make_table(struct party *p, struct planes *table, size_t n)
 {
     struct bits random;

@@ -128,8 +128,7 @@ static enum err find_columns(const struct domain *d, const char *const *names, u
                              struct scope *asked, struct clique *c, struct log *log)
 {
     if (n == 0 || n > CLIQUE_MAX)
-        return log_fail(log, ERR_RANGE, "a marginal is of one to %d columns, not of %u", CLIQUE_MAX,
-                        n);
+        return log_fail(log, ERR_RANGE, "a marginal has one to %d columns, not %u", CLIQUE_MAX, n);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t column = domain_find(d, names[i]);
         if (column == DOMAIN_NO_CODE)

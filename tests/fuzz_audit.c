@@ -23,7 +23,7 @@ static void put_line(struct bytes *out, uint8_t hash[32], const char *line, size
     bytes_put_u8(out, '\n');
 }
 
-/* The whole lines of the input chained; what is left over is a torn one. */
+/* Chains the whole lines of the input; the rest is a torn line. */
 static void chain(struct bytes *out, const char *p, size_t n)
 {
     uint8_t hash[32] = {0};
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #define RUN "000102030405060708090a0b0c0d0e0f"
 #define DIGEST RUN RUN
 
-/* Appends a line to the log, and to what its chain is of. */
+/* Appends a line to the log and to its chain. */
 static void add(struct bytes *lines, uint8_t hash[32], const char *line)
 {
     audit_chain(hash, line, strlen(line));
@@ -92,7 +92,7 @@ static void add(struct bytes *lines, uint8_t hash[32], const char *line)
     bytes_put_u8(lines, '\n');
 }
 
-/* A log of server 0 with a line of each kind, the neighbour's signature over its first. */
+/* A log of server 0 with a line of each kind; the neighbour's signature covers the first. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
     struct identity server[STUDY_SERVERS] = {0};

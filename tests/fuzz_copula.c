@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fd = fuzz_file(text.data, text.size, path);
     e = copula_load(&c, &d, path, &log);
     if (e == ERR_OK)
-        e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that are not there */
+        e = copula_rows(&t, c, ROWS, 1, &log); /* refuses codes that do not exist */
     if (e == ERR_OK)
         e = copula_densities(&inside, c);
     if (e != ERR_OK && e != ERR_NOMEM && strstr(sink, "error: ") == NULL)

@@ -33,7 +33,7 @@ static void check(const struct table *t)
                 abort();
 }
 
-/* Also a check of the writer; the folder is this process's own. */
+/* Also a check of the writer; the folder belongs to this process alone. */
 static void read_back(const struct table *t, const char *folder)
 {
     struct table *again;
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct table *t;
     int fd = fuzz_file(data, size, path);
     enum err e;
-    if (size % 4 == 1) /* a quarter of the inputs as files from where commas are decimal */
+    if (size % 4 == 1) /* a quarter of the inputs as files with decimal commas */
         options = (struct table_csv_options){.delimiter = ';', .rows.decimal = ','};
     e = table_read_csv(&t, d, path, &options, &log);
     if (e == ERR_OK) {

@@ -95,7 +95,7 @@ static void make_state(struct bytes *state)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct bytes head; /* made once: a run takes long */
+    static struct bytes head; /* made once: a run takes a long time */
     const struct aim_backend refuses = {.measure = refuse_measure, .select = refuse_select};
     struct bytes text = {0};
     struct stage s;
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_put(&text, head.data, HEAD);
     bytes_put(&text, data, size);
     digest_append(&text);
-    fd = fuzz_file(text.data, text.size, path); /* no other can be written beside it */
+    fd = fuzz_file(text.data, text.size, path); /* no other can be written next to it */
     stage_new(&s, path);
     if (aim_run(&result, &s.options, &refuses, NULL) == ERR_OK)
         aim_result_free(&result);

@@ -35,7 +35,7 @@ static void write_found(const struct output_found *f, const struct domain *d, st
     unlink(path);
 }
 
-/* Written, read and written again: the same. */
+/* Written, read and written again: both texts must be the same. */
 static void check(const struct output_found *f, const struct domain *d)
 {
     struct output_found back CLEAN(output_found_clear) = {0};
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* With spaces behind, so that one of them is written back as well. */
+/* With spaces after them, so that one of them is written back as well. */
 static void put_found(const struct output_found *f, fuzz_put put, void *self)
 {
     struct domain *d CLEAN(domain_free) = domain_of();
@@ -80,7 +80,7 @@ static void put_found(const struct output_found *f, fuzz_put put, void *self)
     put(self, text.data, text.size);
 }
 
-/* Of codes, and with the first two ages and all wards but one together. */
+/* Counts of codes, and counts with the first two ages and all wards but one merged. */
 void fuzz_seeds(fuzz_put put, void *self)
 {
     uint32_t codes[] = {4, 4}, groups[] = {3, 3}, ages[] = {0, 0, 1, 2}, wards[] = {0, 1, 0, 2},

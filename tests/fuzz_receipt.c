@@ -11,7 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* A study of fixed keys, as far as receipts look at it. */
+/* A study of fixed keys, with what receipts look at. */
 struct world {
     struct study study;
     struct study_owner owner[2];
@@ -45,7 +45,7 @@ static bool same(const struct receipt *a, const struct receipt *b)
     return same;
 }
 
-/* A receipt of these digests, signed. */
+/* A signed receipt of these digests. */
 static void sign(const struct world *w, enum receipt_state state, uint32_t owner, struct receipt *r)
 {
     *r = (struct receipt){.state = state, .owner = owner};
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         !same(&r, &again))
         abort();
     if (receipt_verify(&w.study, &r, NULL) == ERR_OK) {
-        /* of anything else the signatures are not */
+        /* the signatures do not cover anything else */
         r.digest[31] ^= 1;
         if (receipt_verify(&w.study, &r, NULL) != ERR_AUTH)
             abort();

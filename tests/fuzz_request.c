@@ -52,14 +52,14 @@ static void as_reply(const uint8_t *data, size_t size)
         (void)!cost_read(stats, r.payload, r.size);
         if (reply_write(r.kind, r.status, r.text, r.payload, r.size, &back) != ERR_OK)
             abort();
-        for (size_t i = 0; i < size && back.size == size; i++) /* of a text that was tamed */
+        for (size_t i = 0; i < size && back.size == size; i++) /* where the text was tamed */
             if (back.data[i] == '?')
                 back.data[i] = data[i];
         same(&back, data, size);
     }
 }
 
-/* The first byte says as what. */
+/* The first byte chooses the message. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > 0 && data[0] % 2 == 0)
@@ -82,7 +82,7 @@ void fuzz_seeds(fuzz_put put, void *self)
 {
     uint32_t query[] = {0, 1, 2, 4}; /* 2 + 3 + 4 + 8 cells */
     uint64_t estimate[17] = {1024, 5};
-    /* of b the last two codes, of c the first three */
+    /* the last two codes of b, the first three of c */
     static const uint8_t merges[] = {2, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2,
                                      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0};
     int64_t weight[18] = {-3, 5, [10] = 1};

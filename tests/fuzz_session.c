@@ -20,9 +20,9 @@
 
 struct wire {
     struct reader left;
-    struct bytes next[2]; /* messages that wait to be received */
+    struct bytes next[2]; /* messages waiting to be received */
     uint8_t attempt[ATTEMPT_SIZE], id[SESSION_ID_SIZE];
-    struct bytes *keep; /* where own messages go, or NULL */
+    struct bytes *keep; /* where its own messages go, or NULL */
 };
 
 static enum err wire_make(void *self, size_t size, struct transport_message *m)
@@ -39,7 +39,7 @@ static void wire_drop(void *self, struct transport_message *m)
     *m = (struct transport_message){0};
 }
 
-/* Learns the attempt and the session id from what the server itself says. */
+/* Learns the attempt and the session id from the server's own messages. */
 static enum err wire_send(void *self, enum net_peer to, struct transport_message *m)
 {
     struct wire *w = self;
@@ -113,7 +113,7 @@ static enum err open_with(struct wire *w, unsigned index)
     if (secret_start() != ERR_OK)
         abort();
     (void)reader_u8(&r);
-    p = reader_block(&r, &n); /* the first message is also what called servers 1 and 2 */
+    p = reader_block(&r, &n); /* the first message is also the one that called servers 1 and 2 */
     if (p != NULL)
         bytes_put(&propose, p, n);
     (void)session_is_propose(&propose);
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #define INDEX_AT (ID_AT + 4 + sizeof TREFOIL_VERSION - 1) /* in a HELLO, after its version */
 
-/* To server `index`: what server 0 said, as if each neighbour had said it, and a SECRET of each. */
+/* To server `index`: server 0's message as if from each neighbour, and a SECRET from each. */
 static void put_handshake(fuzz_put put, void *self, uint8_t index, const struct bytes *said)
 {
     struct bytes input CLEAN(bytes_clear) = {0};

@@ -40,7 +40,7 @@ static void put_with_keys(struct bytes *b, const uint8_t *p, size_t n)
     }
 }
 
-/* Every bin keeps its mass, and what is drawn from it is in it. */
+/* Every bin keeps its mass, and numbers drawn from a bin lie in it. */
 static void draw(const struct domain_attribute *a)
 {
     struct density *d CLEAN(density_free) = NULL;

@@ -11,7 +11,7 @@
 #define BITS 13
 #define BYTES 21
 
-/* The first byte says to which server, and in which form. */
+/* The first byte chooses the server and the form. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t terms[32] = {1};

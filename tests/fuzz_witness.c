@@ -9,7 +9,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* A study of fixed keys, as far as heads look at it. */
+/* A study of fixed keys, with what heads look at. */
 struct world {
     struct study study;
     struct identity server[STUDY_SERVERS];

@@ -54,10 +54,10 @@ struct fault {
     long target;
 };
 
-static struct fault now, after; /* what happens, and once it has */
+static struct fault now, after; /* the fault, and the one after it */
 static atomic_long calls;
 static atomic_flag working = ATOMIC_FLAG_INIT;
-static uintptr_t program[2]; /* from where to where its code lies */
+static uintptr_t program[2]; /* where its code begins and ends */
 static struct {
     pthread_mutex_t lock;
     uint64_t seen[PLACES];
@@ -110,7 +110,7 @@ __attribute__((constructor)) static void arm(void)
     const char *text = getenv("FAULT"), *first = text != NULL ? strchr(text, '<') : NULL;
     void *frame[1];
     dl_iterate_phdr(first_object, NULL);
-    (void)backtrace(frame, 1); /* loads what it needs now, not within an allocation */
+    (void)backtrace(frame, 1); /* loads what it needs now, not during an allocation */
     if (first != NULL)
         after = read_fault(text);
     if (text != NULL)
@@ -119,7 +119,7 @@ __attribute__((constructor)) static void arm(void)
         unsetenv("FAULT");
 }
 
-/* System calls: what this writes is no call of the program. */
+/* System calls: a write of this library is not a call of the program. */
 void preload_append(const char *variable, const char *text)
 {
     const char *path = getenv(variable);
@@ -145,12 +145,12 @@ void preload_begin(void)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Of the program's own part of the stack; addresses relative to where it was loaded. */
+/* The program's own part of the stack; addresses are relative to where it was loaded. */
 static uint64_t this_place(void)
 {
     void *frame[DEPTH];
     bool shared = now.kind == ALLOC || now.kind == LINK ||
-                  now.kind == SIGNAL; /* by much of the program */
+                  now.kind == SIGNAL; /* used by much of the program */
     int n = backtrace(frame, DEPTH), most = shared ? 10 : 3;
     uint64_t hash = 14695981039346656037U;
     for (int i = 0, own = 0; i < n && own < most; i++)
@@ -159,7 +159,7 @@ static uint64_t this_place(void)
     return hash | 1;
 }
 
-/* Its number if it is new, else 0. */
+/* The number of the place if it is new, otherwise 0. */
 static long number_of(uint64_t place)
 {
     long n = 0;
@@ -182,7 +182,7 @@ static void trace(void)
         backtrace_symbols_fd(frame, backtrace(frame, DEPTH), STDERR_FILENO);
 }
 
-/* The second fault's turn has come. */
+/* Now it is the second fault's turn. */
 static void go_on(void)
 {
     atomic_store(&calls, 0);

@@ -38,7 +38,7 @@ STAND_IN(LINK, with(ENOMEM), int, zmq_msg_init_data,
          (zmq_msg_t * m, void *data, size_t size, zmq_free_fn *give_back, void *hint),
          (m, data, size, give_back, hint))
 
-/* To end one, without a place, takes nothing that could be short. */
+/* Ending a monitor (without an endpoint) takes nothing that could run short. */
 int zmq_socket_monitor(void *socket, const char *at, int events)
 {
     NEXT(zmq_socket_monitor);
@@ -135,7 +135,7 @@ STAND_IN(LIBRARY, 0, int, EVP_KDF_derive,
 
 /* --- libsodium -------------------------------------------------------------------------------- */
 
-/* What every program of ours begins with. */
+/* Every program of ours begins with this. */
 int sodium_init(void)
 {
     NEXT(sodium_init);
@@ -174,7 +174,7 @@ STAND_IN(LIBRARY, NULL, json_t *, json_array, (void), ())
 STAND_IN(LIBRARY, NULL, json_t *, json_string, (const char *text), (text))
 STAND_IN(LIBRARY, NULL, json_t *, json_integer, (json_int_t n), (n))
 STAND_IN(LIBRARY, NULL, json_t *, json_real, (double x), (x))
-/* As the real ones do, whether or not they succeed. */
+/* Take over the value whether or not they succeed, as the real functions do. */
 static int let_go(json_t *value)
 {
     json_decref(value);

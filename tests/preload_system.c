@@ -33,7 +33,7 @@ STAND_IN(ALLOC, NULL, void *, aligned_alloc, (size_t alignment, size_t n), (alig
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Of files and folders only: what wakes a library's thread is a write too. */
+/* Files and folders only: waking a library's thread is a write too. */
 static bool concerns(int fd)
 {
     const char *under = getenv("FAULT_UNDER");
@@ -55,7 +55,7 @@ static bool is_there(const char *variable)
     return path != NULL && access(path, F_OK) == 0;
 }
 
-/* How much of a write is tried; -1: it fails. */
+/* How much of a write to try; -1: it fails. */
 static ssize_t allowed(int fd, size_t n)
 {
     if (!concerns(fd))
@@ -89,7 +89,7 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
     return now < 0 ? -1 : real(fd, p, (size_t)now, at);
 }
 
-/* Not of what a stream reads: the C library's own calls do not come by here. */
+/* Not for streams: the C library's own calls do not pass through here. */
 static ssize_t read_by(ssize_t done, int fd)
 {
     return done >= 0 && concerns(fd) && preload_fails(READ) ? failed(EIO) : done;
@@ -186,7 +186,7 @@ STAND_IN(CALL, -1, int, setrlimit, (__rlimit_resource_t what, const struct rlimi
 STAND_IN(CALL, NULL, FILE *, fopen, (const char *restrict path, const char *restrict how),
          (path, how))
 
-/* The kernel's call takes four more, whatever the caller gives. */
+/* The system call takes four more arguments, whatever the caller gives. */
 int prctl(int what, ...)
 {
     NEXT(prctl);
@@ -216,7 +216,7 @@ ssize_t send(int fd, const void *p, size_t n, int flags)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* The number of seconds in the file that a variable names. */
+/* The number of seconds in the file named by a variable. */
 static time_t ahead(const char *variable)
 {
     const char *path = getenv(variable);
@@ -241,7 +241,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     return result;
 }
 
-/* As the C library has it, whose own calls do not come by here. */
+/* As in the C library, whose own calls do not pass through here. */
 time_t time(time_t *out)
 {
     struct timespec t;

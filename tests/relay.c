@@ -34,7 +34,7 @@
 #define HOSTS_MAX 32
 #define HEAD (sizeof(struct virtio_net_hdr) + ETH_HLEN)
 #define FRAME_MAX (HEAD + 65536)
-#define QUEUE_MAX ((size_t)256 << 20) /* bytes on the way; what is more is lost */
+#define QUEUE_MAX ((size_t)256 << 20) /* bytes on the way; anything above is lost */
 #define SOCKET_BUFFER (16 << 20)
 
 struct packet {
@@ -137,7 +137,7 @@ static void pass_on(struct relay *r)
         if (r->first == NULL)
             r->last = &r->first;
         r->queued -= p->size;
-        /* what the interface has no room for is lost, as on any wire */
+        /* packets for which the interface has no room are lost, as on any wire */
         if (!r->cut[p->to] && send(r->socket[p->to], p->bytes, p->size, MSG_DONTWAIT) < 0 &&
             errno != EAGAIN && errno != ENOBUFS && errno != ENETDOWN)
             perror("send");

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-#define ALL_CELLS 60           /* of the marginal whose forms these are */
+#define ALL_CELLS 60           /* of the marginal that these forms use */
 #define ALL_ROWS ((size_t)200) /* of a table, at most */
 
 void secrets_free(struct secrets *s)
@@ -122,7 +122,7 @@ enum err all_and(struct party *p, struct secrets *s)
 
 enum err all_compare(struct party *p, struct secrets *s)
 {
-    static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are looked at */
+    static const uint64_t constant = 0xabd; /* its lowest bit is 1: all positions are tried */
     struct planes one = planes_view(&s->more, 0, 1);
     struct bits out = planes_plane(&s->more, 0);
     TRY(below_constants(p, &one, &s->bits, ALL_BITS, &constant));
@@ -193,7 +193,7 @@ enum err all_argmax(struct party *p, struct secrets *s)
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
-/* Many forms of the first of x. Noise is a fresh random share, as what a tape gives. */
+/* Many forms of the first lanes of x. Noise is a fresh random share, like that from a tape. */
 static enum err forms_of(struct party *p, struct secrets *s, const struct counts *counts,
                          struct tape *tape)
 {
@@ -233,7 +233,7 @@ static enum err all_forms(struct party *p, struct secrets *s)
     return e;
 }
 
-/* A table of some of x: valid rows whose key is a public place above secret bits, so sorted. */
+/* A table made from some of x: valid rows; a key is a public place above secret bits, so sorted. */
 static enum err all_table(struct party *p, const struct secrets *s, struct planes *table)
 {
     const size_t n = s->n < ALL_ROWS ? s->n : ALL_ROWS;
@@ -252,7 +252,7 @@ static enum err all_table(struct party *p, const struct secrets *s, struct plane
     return ERR_OK;
 }
 
-/* Tables of which the second's owner is kept, then bounded to one row a key. */
+/* Two tables, of which the second owner's rows stay, then at most one row a key. */
 static enum err all_link(struct party *p, struct secrets *s)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -270,7 +270,7 @@ static enum err all_link(struct party *p, struct secrets *s)
     return ERR_OK;
 }
 
-/* Of n records, whose uploads are any components. */
+/* For n records; the uploads have any components. */
 static enum err all_moments(struct party *p, struct secrets *s)
 {
     static const uint32_t size[] = {5, 2, 16, 3};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A server of a play: who it is, for the hook. */
+/* A server of a play: which one it is, for the hook. */
 struct player {
     struct play *play;
     unsigned index;
@@ -218,7 +218,7 @@ enum err play_alter_word(struct play *play, const struct party_sent *at, void *p
     return ERR_OK;
 }
 
-/* The message to the next server that is this one to the last. */
+/* The message to the next server that equals this one to the previous server. */
 static bool goes_to_both(const struct play *honest, unsigned cheat, uint64_t round, unsigned m,
                          size_t *other)
 {
@@ -249,7 +249,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
     struct play honest = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
-    const unsigned apart = model->sparse > 0 ? model->sparse : 2; /* there are three of a message */
+    const unsigned apart = model->sparse > 0 ? model->sparse : 2; /* each message has three */
     unsigned tries = 0;
     honest.cheat = NOBODY;
     play_run(&honest);

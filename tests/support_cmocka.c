@@ -14,7 +14,7 @@ void support_list(const char *name, CMUnitTestFunction test, void *initial)
 
 int support_run_tests(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
-    /* as `make test` sets them, for who starts a test program by hand */
+    /* as `make test` sets them, for those who start a test program by hand */
     setenv("TREFOIL", "build/gcc/trefoil", 0);
     setenv("TREFOIL_OUT", "build/gcc", 0);
     return _cmocka_run_group_tests("tests", tests, count, setup, teardown);

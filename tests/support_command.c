@@ -50,7 +50,7 @@ void support_command(struct outcome *o, const char *out, const char *err,
         status = command_main(commands, command_count, argc, argv, &log);
         for (int i = 0; i < argc; i++)
             free(argv[i]);
-        exit(status); /* not _exit(): that would lose what coverage counted */
+        exit(status); /* not _exit(): that would lose coverage counts */
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));

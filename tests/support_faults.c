@@ -13,14 +13,14 @@
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
 
-/* How far apart the calls are that fail: every one in the long tests. */
+/* How far apart the failing calls are: in the long tests every call fails once. */
 static long faults_stride(long step)
 {
     return getenv("TREFOIL_LONG") != NULL ? 1 : step;
 }
 
 /*
- * A study of one owner, whose table is o0.csv; the test's initial state may be other
+ * A study of one owner, whose table is o0.csv; the test's initial state may hold other
  * support_options.
  */
 static int faults_new(void **state)
@@ -98,7 +98,7 @@ void faults_expect_words(const char *log, int code, const char *kind, long n)
 
 /* --- one after another ------------------------------------------------------------------------ */
 
-/* -1: not this kind, 0: all of it, else which. */
+/* -1: not this kind, 0: all of it, otherwise which call. */
 static long wanted(const char *kind)
 {
     const char *only = getenv("TREFOIL_SWEEP");
@@ -114,7 +114,7 @@ static void sweep(struct scene *c, faults_trial survives, unsigned servers, cons
     unsigned faults = 0;
     if (one < 0)
         return;
-    if (all && for_good) /* whatever fails from then on, not one place each */
+    if (all && for_good) /* everything fails from then on, not one place each */
         step = (w->step + 31) / 32;
     for (unsigned i = 0; i < servers; i++)
         if (one > 0)
@@ -155,7 +155,7 @@ static const char *const kinds[] = {"alloc@", "library@", "call@", "sql@",    "w
                                     "short:", "sync:",    "read:", "rename:", "open:"};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/* Of what is often done, such as a write, the first eight, and then some. */
+/* For frequent calls, such as writes: the first eight, then some others. */
 static long step_of(const struct faults_command *t, const char *kind, long n)
 {
     if (strcmp(kind, "alloc@") == 0 || strcmp(kind, "read:") == 0)

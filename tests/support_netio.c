@@ -53,7 +53,8 @@ struct transport_passes passes_of(unsigned i)
 }
 
 /*
- * A server's bare links, when it has bound them: who dials before the other admits is turned away.
+ * A server's bare links once it has bound them: a neighbour that dials before the other admits it
+ * is turned away.
  */
 static enum err admit_bare(struct transport *t, unsigned i)
 {

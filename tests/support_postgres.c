@@ -31,7 +31,7 @@ static void become_nobody(void)
         _exit(127);
 }
 
-/* A program of PostgreSQL's, with NULL-ended arguments; its output goes to `out`. */
+/* A program of PostgreSQL, with NULL-terminated arguments; its output goes to `out`. */
 static pid_t start(const struct support_postgres *p, const char *const *arguments, const char *out)
 {
     const char *words[WORDS] = {0};
@@ -174,7 +174,7 @@ bool support_odbc(const char *driver)
     struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
     struct odbc *o = NULL;
     bool there;
-    /* a driver that is there refuses a server that is not */
+    /* a driver that exists refuses a server that does not */
     snprintf(text, sizeof text, "Driver=%s;Server=/nowhere;Database=/nowhere/at/all", driver);
     there = odbc_connect(&o, text, "odbc", &log) == ERR_OK ||
             (strstr(words, "no SQL") == NULL && strstr(words, "Can't open lib") == NULL &&

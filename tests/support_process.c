@@ -182,7 +182,7 @@ void support_unload(void)
     unsetenv("ASAN_OPTIONS");
 }
 
-/* `text`, NUL-ended, with one text replaced; false if it is not there exactly once. */
+/* `text`, NUL-terminated, with one text replaced; false unless it occurs exactly once. */
 static bool replace(struct bytes *text, const char *find, const char *by)
 {
     struct bytes out = {0};

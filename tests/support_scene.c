@@ -36,7 +36,7 @@ void expect_code(int code, int expected, const char *output)
     struct bytes b = {0};
     if (code != expected && file_read(output, 1 << 20, &b, NULL) == ERR_OK)
         fprintf(stderr, "exit code %d instead of %d; %s:\n%.*s\n", code, expected, output,
-                (int)b.size, (const char *)b.data); /* cmocka's own would cut it off */
+                (int)b.size, (const char *)b.data); /* cmocka's own output would cut it off */
     bytes_clear(&b);
     assert_int_equal(code, expected);
 }
@@ -83,7 +83,7 @@ uint32_t scene_query(const struct study *study, const json_t *attributes)
     return workload_find(study->workload, &clique);
 }
 
-/* What a run has merged: of each attribute of each code its group. */
+/* What a run has merged: the group of each code of each attribute. */
 static void read_merges(struct merges *m, const struct domain *d, json_t *merged)
 {
     const char *name;
@@ -104,7 +104,7 @@ static void read_merges(struct merges *m, const struct domain *d, json_t *merged
     }
 }
 
-/* The counts that a measurement is of, in the place of those of codes; `merges` NULL: the same. */
+/* Replaces counts of codes with the counts that a measurement is of; `merges` NULL: none merged. */
 static uint64_t merge_counts(int64_t *counts, const struct merges *merges,
                              const struct workload_query *q)
 {
@@ -151,7 +151,7 @@ void check_measurements(struct scene *c, const char *path, size_t expected)
             squares += z * z;
         }
     }
-    /* fresh noise at each run: bounds that a right program misses once in 10^8 runs */
+    /* fresh noise in each run: bounds that a correct program misses once in 10^8 runs */
     assert_true(fabs(sum / n) < 5.8 / sqrt(n));
     assert_true(fabs(squares / n - 1) < 5.8 * sqrt(2 / n) + 34 / n);
     json_decref(doc);
@@ -186,7 +186,7 @@ void check_audit(struct scene *c, unsigned selections, unsigned measurements)
                 continue;
             paid += o->cost;
             assert_true(fabs(paid - o->spent) < 1e-9 ||
-                        strcmp(o->reason, "SELECTED_INDEX") == 0); /* paid with its marginal */
+                        strcmp(o->reason, "SELECTED_INDEX") == 0); /* paid for with its marginal */
             if (strcmp(o->reason, "SELECTED_INDEX") == 0)
                 count[0]++;
             else {
@@ -244,7 +244,7 @@ enum err scene_send(struct scene *c, const struct identity *me, unsigned server,
 
 #define PERSONS 300
 
-/* Row i of an owner is of this person, whom its table calls "P 0017" or so. */
+/* Row i of an owner belongs to this person, whom its table calls "P 0017" or the like. */
 static size_t person_of(unsigned owner, size_t row)
 {
     return row * (2 * owner + 1) % PERSONS;

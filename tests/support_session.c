@@ -5,7 +5,7 @@
 #include <sodium.h>
 
 /*
- * A digest of the label, the seed and two numbers: what a test session has in place of fresh bytes.
+ * A digest of the label, the seed and two numbers: what a test session has instead of fresh bytes.
  */
 static enum err test_bytes(const char *label, uint64_t seed, unsigned a, unsigned b,
                            uint8_t out[32])

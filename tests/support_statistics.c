@@ -61,7 +61,7 @@ static double chi_square_p(double chi, double freedom)
     return two_sided((cbrt(chi / freedom) - (1 - v)) / sqrt(v));
 }
 
-/* Of a count whose mean is known: Poisson's tails, or the normal ones where it is large. */
+/* For a count with a known mean: Poisson's tails, or the normal ones where it is large. */
 static double count_p(double count, double mean)
 {
     double term = exp(-mean), below = 0, at = 0;
@@ -84,7 +84,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Kolmogorov and Smirnov's greatest distance, Anderson and Darling's weighted one. */
+/* The largest distance (Kolmogorov and Smirnov), and the weighted one (Anderson and Darling). */
 static void distances(struct verdict *v, const struct distribution *d, const double *sorted,
                       size_t n)
 {
@@ -164,7 +164,7 @@ void statistics_shape(struct verdict *v, const struct distribution *d, const dou
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* Of independent a and b the mean of products has mean 0 and the product of both variances. */
+/* For independent a and b, the mean of products has mean 0 and the product of both variances. */
 static double correlation_p(const struct distribution *d, const double *a, size_t n, int power)
 {
     const double mean = d->moment[power], variance = d->moment[2 * power] - mean * mean;
@@ -174,7 +174,7 @@ static double correlation_p(const struct distribution *d, const double *a, size_
     return two_sided(sum / variance / sqrt(pairs));
 }
 
-/* The same of the distance from the median, whose ranks are uniform. */
+/* The same for the distance from the median, whose ranks are uniform. */
 static double magnitude_p(const struct distribution *d, const double *a, size_t n)
 {
     double sum = 0, pairs = (double)(n / 2);

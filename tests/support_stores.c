@@ -69,7 +69,7 @@ enum err stage_with(struct store *store, const struct store_round *r, const stru
     return e;
 }
 
-/* The ledger after a debit more; *head is that before it. */
+/* The ledger after one more debit; *head is the one before it. */
 static enum err ledger_after(struct store *store, unsigned price, struct ledger **after,
                              struct store_head *head)
 {

@@ -51,7 +51,7 @@ static bool free_port(unsigned port)
     const struct sockaddr_in a = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int yes = 1; /* as servers do: connections that have ended do not keep a port */
+    const int yes = 1; /* as servers do: connections that have ended do not keep a port in use */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool ok = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
               bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
@@ -121,7 +121,7 @@ static enum err key(const struct support_study *s, const char *name, FILE *f, st
     return e;
 }
 
-/* Of a server. */
+/* The ports of one server. */
 static unsigned ports_of(const struct support_options *o)
 {
     return study_bulk(STUDY_BULK_NEXT, o->lanes > 1 ? o->lanes - 1 : 0) + 1;

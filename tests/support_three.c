@@ -24,8 +24,8 @@ struct seat {
 };
 
 /*
- * Makes all parties to come use kernel table i (0 portable, 1 avx2, 2 avx512), by the environment;
- * false where this processor cannot run it.
+ * Makes all later parties use kernel table i (0 portable, 1 avx2, 2 avx512), through the
+ * environment; false if this processor cannot run it.
  */
 static bool three_kernel(unsigned i)
 {
@@ -80,7 +80,7 @@ const uint64_t *three_values(void)
     return inputs;
 }
 
-/* What the scratch gives is not zeroed: here it never is. */
+/* Scratch memory is not zeroed: here it never is. */
 static enum err soil(struct scratch *scratch)
 {
     const size_t bytes = (size_t)1 << 20;
@@ -148,7 +148,7 @@ static void *sit(void *arg)
     return NULL;
 }
 
-/* The first error of any server; each server's own in `results`, if asked for. */
+/* The first error of any server; each server's own in `results`, if requested. */
 static enum err sit_all(struct seat seats[3], enum err *results)
 {
     pthread_t threads[3];
@@ -233,7 +233,7 @@ enum err three_run_dealt(uint64_t seed, size_t lanes, size_t near, three_job job
     return run_lanes(seed, lanes, near, 8, job, shared, costs, results);
 }
 
-/* component c of lane i, c < 2, common to all; component 2 makes the sum right */
+/* component c of lane i, c < 2, known to all; component 2 makes the sum right */
 static uint64_t component(uint64_t seed, size_t i, unsigned c)
 {
     uint64_t state = seed * 3 + c + 0x100000001 * i;

@@ -80,7 +80,7 @@ static enum err memory_send(void *self, enum net_peer to, struct transport_messa
     pthread_mutex_lock(&hub->mutex);
     if (q->count < hub->depth) {
         q->slot[(q->first + q->count) % hub->depth] = (struct slot){m->data, m->size};
-        if (q->count++ == 0) /* else its reader does not wait for it */
+        if (q->count++ == 0) /* otherwise its reader does not wait for it */
             pthread_cond_broadcast(&hub->changed);
         *m = (struct transport_message){0};
         e = ERR_OK;
@@ -101,7 +101,7 @@ static enum err memory_receive(void *self, enum net_peer from, struct transport_
         struct slot slot = q->slot[q->first];
         *m = (struct transport_message){.data = slot.buffer, .size = slot.size, .held = true};
         q->first = (q->first + 1) % hub->depth;
-        if (q->count-- == hub->depth) /* else its writer does not wait for room */
+        if (q->count-- == hub->depth) /* otherwise its writer does not wait for room */
             pthread_cond_broadcast(&hub->changed);
         e = ERR_OK;
     }

@@ -11,7 +11,7 @@ enum err rows_of(const struct whole *w, unsigned o, struct table **t)
     return e;
 }
 
-/* Makes the rows keys, and sorts them as `share` does. */
+/* Makes the rows' keys, and sorts them as `share` does. */
 static enum err key_rows(const struct whole *w, unsigned o, struct table *t)
 {
     const struct whole_persons *x = &w->persons;
@@ -73,7 +73,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
         marks_public(&parts[i], sizeof parts[i]);
         parts[i].owner = o;
     }
-    /* whole rows count once: of a batch, those that its last owner has too */
+    /* whole rows count once; in a batch, only those that its last owner has too */
     if (e == ERR_OK && w->s.study->link.on) {
         w->own[o] = t;
         w->columns[o] = own;
@@ -93,7 +93,7 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     return e;
 }
 
-/* What the servers make of the owners' tables: of a batch of which one is not sorted, nothing. */
+/* What the servers make of the owners' tables; nothing of a batch in which one is not sorted. */
 static enum err link_all(struct whole *w)
 {
     const struct study_owner *owner = w->s.study->owner;
@@ -143,7 +143,7 @@ static void mark_upload(struct upload *u)
 /* Adds the uploads of the first `owners` owners. */
 static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
 {
-    const bool marked = g->party->watch != NULL; /* by marks_begin() */
+    const bool marked = g->party->watch != NULL; /* set by marks_begin() */
     struct upload held[OWNERS];
     for (unsigned o = 0; o < owners; o++) {
         held[o] = w->parts[o][g->party->index];
@@ -151,7 +151,7 @@ static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
             mark_upload(&held[o]);
     }
     TRY(count_all(g, held, owners));
-    /* that the marks reach the counts shows that they are not lost on the way */
+    /* the marks reach the counts, so they are not lost on the way */
     if (marked && g->tally.owners > 0 && marks_reach(g->counts->x.a, 64) != marks_on())
         return ERR_MISUSE;
     return ERR_OK;
@@ -176,8 +176,8 @@ read_again(void *self, enum err (*take)(void *taker, const struct upload *upload
 }
 
 /*
- * Where uploads come between rounds: at the first request one owner's are there, then each time one
- * more.
+ * Uploads that come between rounds: at the first request one owner's are there, then one more each
+ * time.
  */
 static enum err next_request(struct seat *s, uint64_t *population)
 {
@@ -188,7 +188,7 @@ static enum err next_request(struct seat *s, uint64_t *population)
     return ERR_OK;
 }
 
-/* Remembers the samples of a range, before they are used and wiped. */
+/* Remembers the samples of a range before they are used and wiped. */
 static enum err remember(struct seat *s, const struct tape *range, enum tape_kind kind)
 {
     const struct share64 *samples = &range->reel[kind].samples;
@@ -206,7 +206,7 @@ static enum err remember(struct seat *s, const struct tape *range, enum tape_kin
     return ERR_OK;
 }
 
-/* Opens what a step asks for, with a range of noise that is wiped then. */
+/* Opens what a step asks for, with a range of noise that is then wiped. */
 static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
                           size_t *selected, int64_t *values, size_t *measured)
 {
@@ -230,7 +230,7 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
                                                                                   : ERR_OK;
 }
 
-/* The same request, with the range as it was kept: other masks, the same values. */
+/* The same request, with the saved range: other masks, the same values. */
 static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
                            const struct range_place *place, const size_t *selected,
                            const int64_t *values, size_t measured)
@@ -282,7 +282,7 @@ enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *v
         e = range_return(&s->engine->tape, &range);
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, selected, values, measured);
-    /* of the Gaussians that were ready for the largest candidate only these were used */
+    /* only these were used of the Gaussians that were ready for the largest candidate */
     s->w->used[TAPE_GAUSS][s->index] -= step.noise[TAPE_GAUSS] - measured;
     bytes_clear(&kept);
     tape_free(&range);

@@ -39,7 +39,7 @@ static int listen_anywhere(char endpoint[64])
     return fd;
 }
 
-/* Passes on what comes from one to the other, no more than `most` in all; false at its end. */
+/* Passes on bytes from one to the other, no more than `most` in all; false at the end. */
 static bool pass_on(int from, int to, size_t most, size_t *passed)
 {
     static uint8_t buffer[65536];

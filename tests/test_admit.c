@@ -38,7 +38,7 @@ TEST(a_token_is_of_one_study_key_and_number)
     assert_int_equal(strlen(text), TOKEN_TEXT_SIZE - 1);
     assert_int_equal(token_parse(&again, text), ERR_OK);
     assert_memory_equal(&again, &t, sizeof t);
-    for (size_t i = 0; i < TOKEN_TEXT_SIZE - 1; i++) { /* any other text is no token, or not good */
+    for (size_t i = 0; i < TOKEN_TEXT_SIZE - 1; i++) { /* any other text is no token, or bad */
         const char was = text[i];
         text[i] = was == 'A' ? 'Q' : 'A';
         assert_true(token_parse(&again, text) == ERR_FORMAT || token_check(&again, s) != ERR_OK);
@@ -71,11 +71,11 @@ TEST(a_roster_revokes_tokens)
         assert_int_equal(token_make(&t, s, f->identity[7], i, f->identity[8]->public.sign), ERR_OK);
         assert_int_equal(token_check(&t, s), i == 2 || i == 5 || i == 7 ? ERR_REFUSED : ERR_OK);
         assert_int_equal(token_make(&t, s, f->identity[6], i, t.sign), ERR_OK);
-        assert_int_equal(token_check(&t, s), ERR_AUTH); /* and is not called the issuer's */
+        assert_int_equal(token_check(&t, s), ERR_AUTH); /* and is not reported as the issuer's */
     }
 }
 
-/* What one brings, and counts in the bounds, is what a listed one does. */
+/* What an open owner brings, and counts in the bounds, is the same as for a listed one. */
 TEST(open_owners_are_owners)
 {
     struct fixture *f = *state;
@@ -132,7 +132,7 @@ static void office_free(struct office *w)
     rmdir(w->folder);
 }
 
-/* Admits keys of the fixture, by their numbers; with two options more, or NULL. */
+/* Admits keys of the fixture by their numbers; with two more options, or NULL. */
 static int admit_more(struct office *w, const char *who, const char *const more[4])
 {
     struct bytes keys CLEAN(bytes_clear) = {0};
@@ -170,7 +170,7 @@ static void path_in(char path[128], const struct office *w, const char *name)
     snprintf(path, 128, "%s/%s", w->folder, name);
 }
 
-/* The folder's file of a number, without its line end; and deletes it. */
+/* The content of the folder's file of a number, without its line end; deletes the file. */
 static void take_file(const struct office *w, const char *name, char text[256])
 {
     char path[128];
@@ -194,13 +194,13 @@ TEST(the_folder_is_filled_again)
     take_file(&w, "each/0.token", text);
     take_file(&w, "each/1.token", text);
     take_file(&w, "each/2.token", text);
-    assert_int_equal(admit_with(&w, "6", "--folder", folder), 0); /* of who asks alone */
+    assert_int_equal(admit_with(&w, "6", "--folder", folder), 0); /* only for those who ask */
     take_file(&w, "each/2.token", again);
     assert_string_equal(again, text);
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* Keys keep their numbers, which servers know; new ones stand behind. */
+/* Keys keep their numbers, which servers know; new ones come after them. */
 TEST(another_issuer_goes_on_where_the_first_ended)
 {
     struct office w CLEAN(office_free) = {0};
@@ -239,7 +239,7 @@ TEST(another_issuer_goes_on_where_the_first_ended)
     }
     assert_int_equal(admit_with(&w, "8", "--earlier", earlier), 0); /* again is fine */
     support_says(w.o.out, "0 of them had");
-    /* as after a crash between the register and the folder: who does not ask has a new one too */
+    /* as after a crash between the register and the folder: others have new ones too */
     assert_int_equal(admit_to(&w, "8", folder, earlier), 0);
     take_file(&w, "each/0.token", text);
     assert_string_equal(text, then);
@@ -295,7 +295,7 @@ TEST(the_register_is_checked)
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "a number was given twice");
     support_text(w.path[TOKENS], text, sizeof text);
-    text[TOKEN_TEXT_SIZE + 130] ^= 'A' ^ 'B'; /* in a signature, of whoever it is */
+    text[TOKEN_TEXT_SIZE + 130] ^= 'A' ^ 'B'; /* in some signature, no matter whose */
     assert_int_equal(file_write(w.path[TOKENS], 0600, text, strlen(text), &quiet), ERR_OK);
     assert_int_not_equal(admit(&w, "6"), 0);
     support_says(w.o.err, "tokens:2: ");
@@ -305,7 +305,7 @@ TEST(the_register_is_checked)
     support_says(w.o.err, "tokens:2: this is no token");
 }
 
-/* What stands behind a byte that is no text would be forgotten, and its numbers given again. */
+/* What comes after a byte that is not text would be forgotten, and its numbers given out again. */
 TEST(a_register_with_a_hole_is_refused)
 {
     struct office w CLEAN(office_free) = {0};
@@ -320,7 +320,7 @@ TEST(a_register_with_a_hole_is_refused)
     support_says(w.o.err, "tokens:2: this is no token");
 }
 
-/* Admits as another program would that is at work already, and takes its time. */
+/* Admits like another program that is already at work, and takes its time. */
 static _Noreturn void admit_slowly(const struct office *w, const char *text, int begun)
 {
     const int lock = open(w->path[LOCK], O_RDWR | O_CREAT, 0600);

@@ -25,7 +25,7 @@ static const uint8_t *name_of(unsigned kind, size_t i)
     return out;
 }
 
-/* Bytes that are not to be found anywhere by chance. */
+/* Bytes that do not occur anywhere by chance. */
 static void put(struct store *store, unsigned kind, size_t i)
 {
     struct bytes noise = {0};
@@ -50,7 +50,7 @@ static enum err take(struct store *store, unsigned kind, size_t i, struct bytes 
 
 /* --- one server's disk ------------------------------------------------------------------------ */
 
-/* What is sealed of server 0's only block. */
+/* The sealed bytes of server 0's only block. */
 static struct bytes sealed_of(struct bench *b)
 {
     struct bytes sealed = {0};
@@ -77,7 +77,7 @@ TEST(what_is_taken_is_nowhere_on_the_disk)
     sealed = sealed_of(&b);
     assert_true(file_has(&b, "store.sqlite", &sealed) || file_has(&b, "store.sqlite-wal", &sealed));
     store_close(&b.store[0]);
-    assert_int_equal(open_store(&b, 0), ERR_OK); /* a server that is started again */
+    assert_int_equal(open_store(&b, 0), ERR_OK); /* a restarted server */
     assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 1);
     assert_int_equal(take(b.store[0], TAPE_GAUSS, 0, &noise), ERR_OK);
     assert_memory_equal(noise.data, "these are shares", 16);
@@ -135,7 +135,7 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     assert_int_equal(dropped, 3);
     assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 1);
     assert_int_equal(count_of(b.store[0], TAPE_GUMBEL), 0);
-    /* a backup has none: what is restored may have been used meanwhile */
+    /* a backup has none: restored blocks may have been used meanwhile */
     assert_int_equal(store_backup(support_path(&b.s, "server0"), support_path(&b.s, "backup"),
                                   &contents, &quiet),
                      ERR_OK);
@@ -151,7 +151,10 @@ TEST(what_is_not_kept_is_gone_and_so_is_all_at_the_end)
     assert_int_equal(count_of(b.store[0], TAPE_GAUSS), 0);
 }
 
-/* Before there are data a study file may change, also its noise: blocks of another are dropped. */
+/*
+ * Before there are data a study file may change, even its noise: blocks of the old terms are
+ * dropped.
+ */
 TEST(blocks_of_other_terms_are_dropped)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -167,7 +170,7 @@ TEST(blocks_of_other_terms_are_dropped)
 /* --- three of them ---------------------------------------------------------------------------- */
 
 struct comparing {
-    unsigned has[3]; /* which of the blocks, as bits */
+    unsigned has[3]; /* which blocks it has, as bits */
     struct ahead_blocks common[3];
     uint8_t digest[3][32];
     uint64_t rounds[3];
@@ -217,7 +220,7 @@ TEST(what_all_three_have_is_common)
 /* Sessions: the first makes blocks, the others take them. */
 struct sessions {
     struct bench b;
-    size_t samples, blocks; /* of a block; that are made */
+    size_t samples, blocks; /* in a block; how many are made */
     size_t wanted;          /* samples, in a session that takes */
     size_t took, left[3];   /* samples; blocks that stay on disk */
     struct three_result made, taken;
@@ -290,7 +293,7 @@ static void sessions_free(struct sessions *s)
     bench_free(&s->b);
 }
 
-/* The block that has these samples, of those that were made; it is there, and whole. */
+/* The block, of those that were made, that has these samples; it is there, and whole. */
 static size_t block_of(const struct sessions *s, size_t at)
 {
     size_t i = 0;
@@ -302,7 +305,7 @@ static size_t block_of(const struct sessions *s, size_t at)
     return i;
 }
 
-/* As many blocks as are needed, each in one session, the very samples that were made. */
+/* As many blocks as needed, each in one session, with the very samples that were made. */
 TEST(blocks_are_taken_once_as_they_were_made)
 {
     struct sessions s CLEAN(sessions_free) = sessions_new(4);
@@ -325,7 +328,7 @@ TEST(blocks_are_taken_once_as_they_were_made)
     }
 }
 
-/* Whichever one or two come back with what has been used: the third has it no more. */
+/* Whichever one or two bring back used blocks: the third no longer has them. */
 TEST(a_restored_backup_brings_nothing_back)
 {
     for (unsigned who = 1; who < 7; who++) {
@@ -342,13 +345,15 @@ TEST(a_restored_backup_brings_nothing_back)
                 support_alter(&s.b.s, i, "DELETE FROM ahead; INSERT INTO ahead SELECT * FROM old");
         s.wanted = 2 * s.samples;
         assert_int_equal(three_run(3, take_blocks, &s, NULL), ERR_OK);
-        assert_int_equal(s.took, s.samples); /* the one that nobody has used */
+        assert_int_equal(s.took, s.samples); /* the one block that nobody has used */
         for (unsigned i = 0; i < 3; i++)
             assert_int_equal(s.left[i], 0);
     }
 }
 
-/* Who finds a block altered ends the session and trusts no other; the next one has none. */
+/*
+ * A server that finds a block altered ends the session and trusts no other; the next one has none.
+ */
 TEST(altered_blocks_cost_one_session)
 {
     struct sessions s CLEAN(sessions_free) = sessions_new(3);
@@ -365,7 +370,10 @@ TEST(altered_blocks_cost_one_session)
     }
 }
 
-/* So are blocks of another size, as a later version may make: they unseal, and do not fit. */
+/*
+ * The same goes for blocks of another size, as a later version may make: they unseal, but do not
+ * fit.
+ */
 TEST(blocks_of_another_size_cost_one_session)
 {
     struct sessions s CLEAN(sessions_free) = sessions_new(3);
@@ -404,7 +412,7 @@ TEST(a_bell_ends_what_is_armed_and_nothing_else)
     bell_ring(&bell);
     assert_false(atomic_load(&ends));
     assert_true(bell_has_rung(&bell));
-    bell_arm(&bell, &ends); /* it has rung before */
+    bell_arm(&bell, &ends); /* it rang earlier */
     assert_true(atomic_load(&ends));
     bell_disarm(&bell);
     bell_forget(&bell);

@@ -73,15 +73,15 @@ static struct aim_options options_of(const struct stage *s, double rho)
                                 .fit_final = 100};
 }
 
-/* Noise that depends on the round alone, so that a cut run meets the same; may fail on purpose. */
+/* Noise that depends on the round alone, so that a cut run sees the same; may fail on purpose. */
 struct rounds {
     struct aim_backend inner;
     struct random random;
     uint64_t seed;
     unsigned calls, fail_at;
-    unsigned lost;    /* times that round 1 is */
+    unsigned lost;    /* times that round 1 is lost */
     bool keeps;       /* then a failure is a crash */
-    const char *full; /* or NULL: a folder that is not there while the state is first written */
+    const char *full; /* or NULL: a folder that is missing while the state is first written */
 };
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
@@ -103,7 +103,7 @@ static enum err rounds_select(void *self, struct aim_select *request)
     char away[64];
     enum err e = reseed(r, request->round, 1);
     if (r->keeps && e != ERR_OK)
-        _exit(0); /* the request has left, and what it was to leave time for is not done */
+        _exit(0); /* the request has left, and the work that it was to leave time for is not done */
     TRY(e);
     if (r->full != NULL && request->round == 2) {
         snprintf(away, sizeof away, "%s-", r->full);
@@ -193,18 +193,18 @@ TEST(selections_have_no_more_than_scores_have_room_for)
     assert_true(a->round[a->rounds - 1].last && a->round[a->rounds - 1].spent <= 0.05);
 }
 
-/* Lost rounds may leave a last one too little to select with: the run then ends without it. */
+/* Lost rounds may leave too little to select with in the last one: the run then ends without it. */
 TEST(a_rest_that_selects_nothing_is_left)
 {
     struct stage s CLEAN(stage_free) = stage_new(3000);
     struct aim_options o = options_of(&s, 0.09);
     const unsigned all = 16 * ATTRIBUTES;
     o.score = AIM_L2;
-    o.bounds.bits = 24; /* an epsilon of a round is little more than squares need */
+    o.bounds.bits = 24; /* the epsilon of a round is little more than squares need */
     o.stop_when_spent = true;
     o.state_file = s.path;
     o.resume = true;
-    for (unsigned rest = 0; rest < 3; rest++) { /* rounds like the first that could be paid for */
+    for (unsigned rest = 0; rest < 3; rest++) { /* rounds like the first that it could pay for */
         struct rounds rounds = {.seed = 1, .lost = all - ATTRIBUTES - 1 - rest};
         for (unsigned again = 0; again < 2; again++) {
             struct aim_result *a CLEAN(aim_result_free) = NULL;
@@ -320,7 +320,7 @@ TEST(a_cut_run_goes_on_as_if_nothing_had_been)
     }
 }
 
-/* Where a backend keeps requests, a crash while it works leaves the state of the round before. */
+/* If a backend keeps requests, a crash during its work leaves the state of the round before. */
 TEST(a_crash_takes_one_round_that_is_asked_again)
 {
     struct stage s CLEAN(stage_free) = stage_new(2000);
@@ -351,7 +351,7 @@ TEST(a_crash_takes_one_round_that_is_asked_again)
     unlink(s.path);
 }
 
-/* What could not be written is written again as the run ends, whole. */
+/* A state that could not be written is written again, whole, when the run ends. */
 TEST(a_state_that_cannot_be_written_is_tried_again)
 {
     struct stage s CLEAN(stage_free) = stage_new(500);
@@ -422,7 +422,9 @@ static enum err growing_select(void *self, struct aim_select *request)
     return inner.select(inner.self, request);
 }
 
-/* Mean over seeds of the first attribute's share of code 0, and of its pair's with the second. */
+/*
+ * Mean over seeds of the share of code 0 in the first attribute, and in its pair with the second.
+ */
 static void grow(const struct stage *s, bool tells, double *share, double *pair, double *total)
 {
     enum { SEEDS = 60 };
@@ -471,6 +473,6 @@ TEST(growing_populations_leave_no_bias)
     assert_true(fabs(total - 10000) < 20);
     assert_true(fabs(share - exact) < 0.002);
     assert_true(fabs(pair - (double)counts[0] / 1000) < 0.002);
-    grow(&s, false, &share, &pair, &total); /* and the test would see it: totals mixed up */
+    grow(&s, false, &share, &pair, &total); /* and the test would notice totals that are mixed up */
     assert_true(fabs(total - 10000) > 1000);
 }

@@ -184,7 +184,7 @@ TEST(a_ledger_survives_as_text)
     assert_int_equal(ledger_rows_per_person(back), 3);
     memory_free(&again);
     assert_int_equal(ledger_copy(&copy, l), ERR_OK);
-    assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK); /* which the copy does not follow */
+    assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK); /* the copy does not follow */
     assert_int_equal(ledger_text(copy, &again), ERR_OK);
     assert_string_equal(text, again);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -87,7 +87,7 @@ TEST(bins_hold_their_numbers)
     assert_int_equal(domain_tail_bin(a), 6);
 }
 
-/* What the header says, number by number. */
+/* The header's definitions, number by number. */
 static struct density_part twin(const struct column *c, double step, uint32_t code, double low,
                                 double high)
 {
@@ -146,7 +146,7 @@ TEST(parts_are_sums_over_their_numbers)
         }
 }
 
-/* Bins of intervals against a fine sum; tilts from next to none to all at one end. */
+/* Bins of intervals against a fine sum; tilts from almost none to all mass at one end. */
 TEST(intervals_agree_with_fine_sums)
 {
     static const double ratio[] = {1, 1.0000001, 1.2, 1.29, 1.3, 3, 50, 1e6};
@@ -215,7 +215,7 @@ TEST(what_is_drawn_has_the_moments)
             assert_true(fabs(sum / n - all.mean) <= 5 * sqrt(variance / n) + 1e-9);
             assert_true(fabs(square / n - all.square) <= 0.03 * all.square + 1e-9);
             below /= n;
-            assert_true(below > 0.28); /* of multiples, all that equal it are below */
+            assert_true(below > 0.28); /* with multiples, all that equal it are below */
             assert_true(stepped != 0 || domain_spike(c.d->attribute, code) || below < 0.32);
         }
         assert_true(fabs(density_whole(c.density, 6).mean - 55) < 1e-9);
@@ -240,7 +240,7 @@ TEST(quantiles_invert_shares)
     assert_true(density_quantile(w.density, 6, 50, 90, 1) == 89.5);
 }
 
-/* Rounding takes no number out of its bin, at either end, however steep it is. */
+/* Rounding moves no number out of its bin, at either end, however steep the density is. */
 TEST(the_ends_of_a_bin_are_its_least_and_largest)
 {
     for (double ratio = 1e-6; ratio < 1e7; ratio *= 1.37) {
@@ -255,7 +255,7 @@ TEST(the_ends_of_a_bin_are_its_least_and_largest)
     }
 }
 
-/* Rows that fall off exponentially: the mean of every bin is found from the counts alone. */
+/* Rows that fall off exponentially: the mean of every bin follows from the counts alone. */
 TEST(an_exponential_column_keeps_its_mean)
 {
     static const double ends[] = {0, 2, 4, 6, 8, 10, 60};
@@ -276,7 +276,7 @@ TEST(an_exponential_column_keeps_its_mean)
     assert_true(fabs(density_whole(c.density, 5).mean - 14) < 0.01);
 }
 
-/* A peak stays even, a slope tilts, a spike beside a bin does not. */
+/* A peak stays even, a slope tilts, a spike next to a bin does not tilt it. */
 TEST(tilts_follow_neighbours)
 {
     static const double rows[] = {1e6, 100, 100, 300, 500, 30, 59, 0};

@@ -128,7 +128,7 @@ TEST(mistakes_in_a_domain_are_refused)
     assert_int_equal(domain_add_integer(d, "x", 1, 65535, NULL, DOMAIN_REJECT, NULL), ERR_OK);
 }
 
-/* Several texts are missing values; those that are numbers, however they are written. */
+/* Several texts mean a missing value; numbers do too, however they are written. */
 TEST(missing_values_have_several_texts)
 {
     static const double edges[] = {-1, 0, 10, 20};
@@ -158,7 +158,7 @@ TEST(missing_values_have_several_texts)
     assert_int_equal(domain_code(a, "0.5"), 1);
     assert_int_equal(domain_code(&d->attribute[0], "0.0"), DOMAIN_NO_CODE); /* a text */
     assert_int_equal(domain_code(&d->attribute[0], "0"), 1);
-    assert_int_equal(domain_multiples(a, 1, &count), 1); /* 0 is no value */
+    assert_int_equal(domain_multiples(a, 1, &count), 1); /* 0 is not a value */
     assert_int_equal(count, 9);
     domain_write(d, &bytes);
     r = reader_of(bytes.data, bytes.size);
@@ -167,7 +167,7 @@ TEST(missing_values_have_several_texts)
     assert_true(same);
     assert_int_equal(domain_code(&back->attribute[1], "0.0"), 3);
     assert_int_equal(domain_add_numeric(d, "y", edges, 4, "5", DOMAIN_CLIP, NULL), ERR_OK);
-    assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_STUDY); /* amid a bin */
+    assert_int_equal(domain_set_step(d, 1, false, NULL), ERR_STUDY); /* in the middle of a bin */
     assert_int_equal(domain_add_integer(d, "z", 0, 9, "10", DOMAIN_CLIP, NULL), ERR_OK);
     assert_int_equal(domain_code(&d->attribute[3], "10.0"), 10);
     assert_int_equal(domain_code(&d->attribute[3], "11"), 9);
@@ -234,7 +234,7 @@ TEST(canonical_bytes_read_back)
     }
 }
 
-/* A model comes from others, and its names go to terminals. */
+/* A model comes from others, and its names are printed on terminals. */
 TEST(names_that_steer_are_not_read)
 {
     static const char *const value[] = {"yes", "no"}, *const steers[] = {"yes", "no\x1b[2J"};
@@ -253,7 +253,7 @@ TEST(names_that_steer_are_not_read)
     }
 }
 
-/* Every subset of 6 attributes, asked against the definition. */
+/* Every subset of 6 attributes, compared with the definition. */
 TEST(the_closure_matches_its_definition)
 {
     static const uint32_t size[] = {2, 3, 4, 5, 2, 3};
@@ -364,7 +364,7 @@ TEST(random_workloads_cover_and_repeat)
         assert_int_equal(workload_random(&w, d, 3, 5, seed, NULL), ERR_OK);
         assert_int_equal(w->cliques, 5);
         assert_int_equal(w->one_ways, 6);
-        for (size_t i = 0; i < 5; i++) { /* which of the 20: by its place among all */
+        for (size_t i = 0; i < 5; i++) { /* which of the 20, by its place among all */
             const uint16_t *a = w->clique[i].attribute;
             unsigned at = 0;
             assert_int_equal(w->clique[i].n, 3);

@@ -146,7 +146,7 @@ struct strict {
     struct ledger *ledger;
     char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
     unsigned last_round;
-    bool loses; /* the answer of a round, once: it is paid for twice */
+    bool loses; /* loses the answer of a round, once: it is paid for twice */
     unsigned lost_round;
 };
 
@@ -168,7 +168,7 @@ static enum err strict_gumbel(void *self, size_t n, int64_t *out)
     return ERR_OK;
 }
 
-/* Debits it, and again where it is lost. */
+/* Debits the cost, and once more if the answer is lost. */
 static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, unsigned *lost)
 {
     *lost = s->loses && round == s->lost_round;
@@ -236,7 +236,7 @@ TEST(servers_would_accept_every_request)
             .self = &strict, .measure = strict_measure, .select = strict_select};
         struct aim_result *result;
         o.limits.rows_per_person = k;
-        o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is all but at its bound */
+        o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
         random_seed_u64(&strict.random, k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
         assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
@@ -252,8 +252,8 @@ TEST(servers_would_accept_every_request)
 }
 
 /*
- * What servers debit and cannot answer is spent: the run knows it, and ends where no round has room
- * any more.
+ * What servers debit and cannot answer is spent: the run knows this, and ends when there is no room
+ * for another round.
  */
 TEST(what_is_lost_is_spent)
 {
@@ -307,7 +307,7 @@ TEST(budgets_that_cannot_work_are_refused)
     o.limits.epsilon_slack = 8 * 7.7e-6; /* one marginal too few */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_BUDGET);
     o.limits.epsilon_slack = 1;
-    o.limits.rho = 1000;    /* next to no noise: every code has its rows, none is merged */
+    o.limits.rho = 1000;    /* almost no noise: every code has its rows, none is merged */
     o.model_bytes = 8 * 19; /* the one-ways alone take 20 cells */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
     o.model_bytes = 8 * 22; /* the smallest pair makes it 23: the one-ways stay candidates */
@@ -404,7 +404,7 @@ TEST(samples_follow_the_model)
     assert_int_equal(sample_rows(&rows, a->model, 0, 1, NULL), ERR_OK);
     assert_int_equal(rows->rows, 0);
     table_free(&rows);
-    /* one row after another many times: unbiased */
+    /* one row at a time, many times: unbiased */
     {
         double mean[4] = {0}, truth[4];
         static const struct clique first = {1, {0}};

@@ -27,7 +27,7 @@ struct world {
     size_t joint; /* cells of the full table */
     size_t cliques;
     struct clique clique[CLIQUES];
-    uint32_t index[CLIQUES][JOINT_MAX]; /* joint cell -> clique cell */
+    uint32_t index[CLIQUES][JOINT_MAX]; /* from joint cell to clique cell */
 };
 
 static struct clique random_clique(struct random *r, unsigned n)
@@ -173,7 +173,7 @@ static void measure(struct case_of_fit *f, const struct world *w, struct random 
     }
 }
 
-/* The joint's own mirror descent: a cell's gradient is the sum over cliques; no tree at all. */
+/* The joint's own mirror descent, without a tree: a cell's gradient is the sum over cliques. */
 struct twin {
     const struct world *world;
     const struct case_of_fit *fit;
@@ -398,7 +398,7 @@ TEST(structural_zeros_are_exact)
         struct model_terms t = {.zero = &zeros, .zeros = 1, .limit_cells = 1 << 20};
         double sum = 0;
         world_new(&w, &r);
-        zeros.clique = random_clique(&r, 2); /* of the measured ones or not */
+        zeros.clique = random_clique(&r, 2); /* one of the measured ones or not */
         cell[0] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
         cell[1] = (uint32_t)random_below(&r, clique_cells(&zeros.clique, w.domain));
         t.domain = w.domain;
@@ -510,7 +510,7 @@ TEST(files_keep_models_to_the_last_bit)
         assert_int_equal(model_load(&again, &d, path, 3, NULL), ERR_RANGE);
         assert_null(again);
         assert_null(d);
-        model_set_total(m, 1e300); /* of which nobody draws that many rows, and 0 is no answer */
+        model_set_total(m, 1e300); /* nobody draws so many rows from it, and 0 is not an answer */
         if (run == 0)
             assert_int_equal(model_save(path, m, NULL), ERR_OK);
         assert_true(run != 0 || model_load(&again, &d, path, 1 << 20, NULL) == ERR_FORMAT);

@@ -175,7 +175,7 @@ TEST(selections_follow_the_softmax)
     size_t trials = draws(200000);
     assert_true(selection_chi(2, trials, 1) < 4.5);
     assert_true(selection_chi(12, trials, 1) < 4.5);
-    assert_true(selection_chi(12, trials, 1.05) > 5.5); /* epsilon off by 5 % is found */
+    assert_true(selection_chi(12, trials, 1.05) > 5.5); /* an epsilon that is off by 5 % is found */
 }
 
 /* --- rows ------------------------------------------------------------------------------------ */
@@ -232,7 +232,7 @@ static double rows_chi(const struct world *w, bool independent, size_t rows, siz
     return surprise(chi, (double)w->cells - 1);
 }
 
-/* Measured marginals come out to a row or so, whatever the number of rows. */
+/* Measured marginals are right to within a row or so, whatever the number of rows. */
 static void check_rounding(const struct world *w)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {2, {2, 3}}, {1, {4}}};
@@ -254,7 +254,7 @@ TEST(rows_follow_the_model)
     double sum = 0;
     assert_true(fabs(rows_chi(&w, true, draws(200000), 1)) < 4.5);
     assert_true(fabs(rows_chi(&w, true, 3, draws(20000))) < 4.5);
-    /* rounding: few rows of many tables are unbiased, and scatter less */
+    /* rounding: small tables drawn many times are unbiased, and scatter less */
     assert_true(fabs(rows_chi(&w, false, 1, draws(40000))) < 4.5);
     assert_true(rows_chi(&w, false, 5, draws(20000)) < 4.5);
     assert_true(rows_chi(&w, false, 200000, 1) < 4.5);

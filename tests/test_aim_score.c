@@ -22,7 +22,7 @@ TEST(multipliers_are_floors)
     assert_int_equal(measure_multiplier(0, &m, NULL), ERR_RANGE);
     assert_int_equal(measure_multiplier(NAN, &m, NULL), ERR_RANGE);
     assert_int_equal(measure_multiplier(-1, &m, NULL), ERR_RANGE);
-    /* 2^20 / sigma rounds up to a whole number in doubles, yet is below it */
+    /* 2^20 / sigma rounds up to a whole number in doubles, but is less */
     for (uint64_t whole = 300; whole < 100000; whole += 77) {
         double sigma = nextafter(1048576.0 / (double)whole, INFINITY);
         assert_int_equal(measure_multiplier(sigma, &m, NULL), ERR_OK);
@@ -37,7 +37,7 @@ static __int128 largest_l1(const struct select_terms *t, uint32_t query)
     return (__int128)score_total(&t->bounds, query) + ((__int128)2 << t->bounds.bits);
 }
 
-/* Whether f is the largest possible: at the next the scores would need more bits than there are. */
+/* Whether f is the largest possible: with the next one the scores would need too many bits. */
 static bool finer_would_not_fit(const struct select_terms *t, const struct select_plan *plan,
                                 const uint64_t *m, const uint64_t *p)
 {
@@ -118,7 +118,7 @@ TEST(plans_cover_their_extremes)
     assert_true(planned > 500 && narrow > 100 && wide > 20);
 }
 
-/* The same of squares: what the ring, the width and the multipliers must hold. */
+/* The same for squares: what the ring, the width and the multipliers must hold. */
 TEST(plans_of_squares_cover_their_extremes)
 {
     static const uint32_t size[] = {2, 7, 32, 100};
@@ -147,7 +147,7 @@ TEST(plans_of_squares_cover_their_extremes)
         for (size_t i = 0; i < t.candidates; i++) {
             const struct workload_query *q = &w->query[query[i]];
             /*
-             * cells of at most 2^l, sums of x at most 2^l, of rounded estimates 2^(l+1) and half a
+             * cells of at most 2^l, sums of x at most 2^l, of rounded estimates 2^(l+1), and half a
              * unit a cell
              */
             const __int128 each = (__int128)1 << t.bounds.bits;
@@ -177,8 +177,8 @@ static double between(struct random *r, double low, double high)
 }
 
 /*
- * Where a study has room, every selection of a run has a plan: of any candidates, at any epsilon
- * that is left, with counts as large as merges may make them. And far beyond it not.
+ * If a study has room, every selection of a run has a plan: with any candidates, at any epsilon
+ * that is left, and with counts as large as merges may make them. Far beyond that there is none.
  */
 TEST(every_selection_has_a_plan_where_there_is_room)
 {
@@ -231,7 +231,7 @@ TEST(every_selection_has_a_plan_where_there_is_room)
             one.sigma = between(&r, 1e-3, t.sigma);
             assert_int_equal(select_plan(&one, m, p, &plan, NULL), ERR_OK);
         }
-        if (room + 3 <= SCORE_BITS_MAX) { /* three bits more, and all of them */
+        if (room + 3 <= SCORE_BITS_MAX) { /* three more bits, and all candidates */
             one = t;
             for (one.candidates = 0; one.candidates < w->queries; one.candidates++)
                 query[one.candidates] = (uint32_t)one.candidates;
@@ -245,8 +245,8 @@ TEST(every_selection_has_a_plan_where_there_is_room)
 }
 
 /*
- * Every count and estimate within the bound: a row changes a score by no more than what it is
- * charged for, and so little.
+ * With every count and estimate within the bound, a row changes a score by no more than the small
+ * amount it is charged for.
  */
 TEST(a_row_changes_a_score_by_no_more_than_its_sensitivity)
 {

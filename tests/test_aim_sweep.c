@@ -75,7 +75,7 @@ static void shape_new(struct shape *s, struct random *r, unsigned attributes, un
     s->domain = support_domain(size, attributes);
 }
 
-/* All chunks of one shape, on one kernel, against the walk. */
+/* All chunks of one shape, on one kernel, compared with the walk. */
 static void check_shape(const struct shape *s, const struct sweep *k, struct random *r)
 {
     size_t cells = scope_cells(&s->whole, s->domain), parts = scope_cells(&s->part, s->domain);
@@ -199,7 +199,7 @@ static void stream_clear(struct stream *s)
     ladder_clear(&s->node.ladder);
 }
 
-/* Flows from `first` on reach the cells, and the cells the flows, as by walking over them. */
+/* Flows from `first` on reach the cells, and the cells the flows, as when walking over them. */
 static void check_stream(struct stream *s, size_t first)
 {
     const struct node *n = &s->node;
@@ -302,7 +302,7 @@ static void fill(struct factor *f, const struct scope *s, const struct domain *d
         f->value[i] = (double)random_below(r, 100); /* whole numbers: sums are exact */
 }
 
-/* Where the values `at` of all attributes stand in a table. */
+/* The index in a table of the values `at` of all attributes. */
 static uint64_t cell_of(const struct scope *s, const struct domain *d, const uint32_t *at)
 {
     uint64_t cell = 0;
@@ -311,7 +311,7 @@ static uint64_t cell_of(const struct scope *s, const struct domain *d, const uin
     return cell;
 }
 
-/* Adds f times g to `out` cell by cell; each pair of cells is met once for each value of others. */
+/* Adds f times g to `out` cell by cell; each pair of cells meets once for each value of others. */
 static void multiply_plainly(const struct factor *f, const struct factor *g, struct factor *out,
                              const struct domain *d)
 {

@@ -103,7 +103,7 @@ TEST(nobody_has_more_rows_than_agreed)
         assert_non_null(strstr(sink, "t.csv:3:4: who is empty"));
         assert_int_equal(read_text(&t, d, twice, sizeof twice - 1, &o, sink, sizeof sink),
                          ERR_DATA);
-        assert_non_null(strstr(sink, "t.csv:1:5: column who stands twice"));
+        assert_non_null(strstr(sink, "t.csv:1:5: column who is in the header twice"));
     }
 }
 
@@ -122,13 +122,13 @@ static enum err give(struct rows *r, const char *const field[2], bool columns)
     return rows_end(r);
 }
 
-/* A source that is no file numbers its rows as it likes, and may fail itself. */
+/* A source other than a file numbers its rows as it likes, and may itself fail. */
 TEST(rows_come_from_anywhere)
 {
     static const char *const field[][2] = {
         {"who", "age"}, {"ann", " 1"}, {"bob ", "7"}, {"ann", ""}};
     const struct rows_options o = {.person = "who", .per_person = 1};
-    for (int problem = 0; problem < 3; problem++) { /* a person's rows, a value's, the source's */
+    for (int problem = 0; problem < 3; problem++) { /* with a person's rows, a value, the source */
         char sink[1000] = "";
         struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_INFO};
         size_t row = 0;
@@ -195,7 +195,7 @@ TEST(errors_say_where_and_what)
     char sink[8000];
     SAYS("", ERR_DATA, "is empty");
     SAYS("colour,age\nred,1\n", ERR_DATA, "t.csv:1: no column is named dose");
-    SAYS("colour,age,dose,age\n", ERR_DATA, "t.csv:1:4: column age stands twice");
+    SAYS("colour,age,dose,age\n", ERR_DATA, "t.csv:1:4: column age is in the header twice");
     SAYS("colour,age,dose\nred,1,0.5\nred,1\n", ERR_DATA, "t.csv:3: the row has 2 fields");
     SAYS("colour,age,dose\nred,1,0.5,9\n", ERR_DATA, "t.csv:2: the row has 4 fields");
     SAYS("colour,age,dose\n\npink,1,0.5\n", ERR_DATA,
@@ -234,7 +234,7 @@ TEST(errors_say_where_and_what)
 }
 
 /*
- * By `clip` and `missing` a column with a missing value takes every cell; its owner is told what
+ * With `clip` and `missing`, a column with a missing value takes every cell; its owner is told what
  * became of them.
  */
 TEST(what_does_not_fit_is_taken_and_told)
@@ -270,14 +270,14 @@ TEST(what_does_not_fit_is_taken_and_told)
     assert_non_null(strstr(sink, ": 3 values of age do not fit, and count so\n"));
     assert_non_null(strstr(sink, ": 2 values of dose do not fit, and count so\n"));
     assert_non_null(strstr(sink, ": 2 values of year do not fit, and count so\n"));
-    /* a column that has no missing value has no place for what is no number */
+    /* a column without a missing value has no place for what is not a number */
     assert_int_equal(
         read_text(&t, d, "colour,age,dose,year\nred,1,1,x\n", 31, NULL, sink, sizeof sink),
         ERR_DATA);
     assert_non_null(strstr(sink, ":2:4: year is 'x'; it must be a whole number from 2000 to 2001"));
 }
 
-/* As they are written: what is clipped counts as it stands, what is missing does not. */
+/* As written: clipped numbers count with the value in the file, missing ones do not count. */
 TEST(numbers_are_summed_up)
 {
     static const char text[] = "colour;age;dose\n"
@@ -299,7 +299,7 @@ TEST(numbers_are_summed_up)
     assert_true(fabs(moments[2].mean - 4.0 / 3) < 1e-12);
 }
 
-/* A step of decimals, spikes and missing numbers: no digit too many, and the same codes again. */
+/* Decimal steps, spikes and missing numbers: no digit too many, and the same codes again. */
 TEST(multiples_are_written_as_people_write_them)
 {
     static const double edges[] = {0, 0.3, 0.3, 1, 1.5};
@@ -470,7 +470,7 @@ TEST(decimals_may_begin_with_a_comma)
                          ERR_USAGE);
 }
 
-/* In several pieces, too. */
+/* Also in several pieces. */
 TEST(what_is_written_reads_back)
 {
     struct domain *d CLEAN(domain_free) = three();

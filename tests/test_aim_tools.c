@@ -44,7 +44,7 @@ static void save_model(const struct stage *g, const struct domain *d, double fir
     assert_int_equal(model_save(g->model, m, NULL), ERR_OK);
 }
 
-/* A study, 400 rows, and the model of independent attributes with a little on top. */
+/* A study, 400 rows, and the model of independent attributes with a little added. */
 static void stage_new(struct stage *g, const struct support_options *o)
 {
     struct table *t CLEAN(table_free) = NULL;
@@ -105,7 +105,7 @@ TEST(rows_are_made_from_a_file)
     support_says(a.err, "rounded or independent");
 }
 
-/* The folder of a result works as its model does; JSON has what the text has. */
+/* The folder of a result works like its model; JSON has what the text has. */
 TEST(questions_are_answered)
 {
     static const struct support_options o = {.owners = 2};
@@ -136,7 +136,7 @@ TEST(questions_are_answered)
     support_says(a.out, name);
 }
 
-/* The model holds the first two columns together: an item of the third as well rests on less. */
+/* The model holds the first two columns together: an item that adds the third rests on less. */
 TEST(items_that_rest_on_independence_are_named)
 {
     static const struct support_options o = {.owners = 2};
@@ -196,7 +196,7 @@ TEST(evaluation_warns_and_compares)
     assert_int_equal(a.code, EXIT_USAGE);
 }
 
-/* Of a person's rows no more are compared than servers count. */
+/* No more rows of a person are compared than servers count. */
 TEST(evaluation_bounds_persons)
 {
     static const struct support_options o = {.owners = 2, .enforce = 1};
@@ -236,7 +236,7 @@ static double figure(const json_t *root, const char *path)
     return json_number_value(root);
 }
 
-/* Real rows as another program writes them against themselves, as the rows of a result. */
+/* Real rows as another program writes them, compared with themselves as the rows of a result. */
 TEST(evaluation_takes_other_files_results_and_questions)
 {
     static const struct support_options o = {.owners = 2};
@@ -327,7 +327,7 @@ TEST(plans_say_what_a_study_takes)
     stage_free(&g);
 }
 
-/* What one study says of its owners, budgets and model, which others do not. */
+/* What an unusual study says of its owners, budgets and model. */
 TEST(plans_of_unusual_studies)
 {
     static const char *const parts[] = {
@@ -369,7 +369,7 @@ TEST(plans_of_unusual_studies)
     }
 }
 
-/* -ln p against the full joint. */
+/* -ln p compared with the full joint. */
 TEST(likelihoods_match_the_joint)
 {
     static const struct clique c[] = {{2, {0, 1}}, {2, {1, 2}}, {1, {3}}};

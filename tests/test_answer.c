@@ -22,11 +22,11 @@
 
 static const double cuts[] = {0, 1, 2, 3.5, 5, 7, 10}; /* literals of the column without a step */
 
-/* A piece of a column: a label, a number, an interval between two cuts, or what is missing. */
+/* A piece of a column: a label, a number, an interval between two cuts, or the missing value. */
 struct atom {
     uint32_t code;
     bool missing;
-    double low, below, middle; /* `middle` is what conditions are asked about */
+    double low, below, middle; /* `middle` is used to test conditions */
     double share;              /* of its code */
 };
 
@@ -84,7 +84,7 @@ static struct domain *make_domain(void)
 }
 
 /* A model of random pairs and triples, with random parameters. */
-/* Of a world that has its domain; r NULL: its model is uniform. */
+/* For a world that has its domain; r NULL: its model is uniform. */
 static void world_model(struct world *w, const struct clique *cliques, size_t n, size_t cells,
                         struct random *r)
 {
@@ -171,7 +171,7 @@ static unsigned make_node(struct condition *c, const struct world *w, unsigned d
     return at;
 }
 
-/* Whether an atom is among numbers or labels that equal v; intervals have next to none of them. */
+/* Whether an atom is among numbers or labels that equal v; intervals have almost none of them. */
 static bool equals(const struct world *w, unsigned column, const struct atom *a, double v)
 {
     const struct domain_attribute *x = &w->domain->attribute[column];
@@ -284,7 +284,7 @@ static double weight_of(const struct model *m, const struct atom *const *x)
     return exp(sum);
 }
 
-/* Rows of each atom of y that fit the condition and are in a group, for each code of the group. */
+/* Rows of each atom of y that meet the condition and are in a group, for each code of the group. */
 struct twin {
     double rows[COLUMNS][ATOMS]; /* [code of the group][atom of y] */
 };
@@ -325,7 +325,7 @@ static struct density_part part_of(const struct world *w, unsigned y, size_t i)
     return density_part(w->inside.of[y], a->code, a->low, a->below);
 }
 
-/* The number at which so many rows are at or below. */
+/* The number with this many rows at or below it. */
 static double number_at(const struct world *w, unsigned y, const double *rows, double place)
 {
     double before = 0;
@@ -437,7 +437,7 @@ static void put_question(struct bytes *out, const struct world *w, unsigned y, u
     bytes_put_u8(out, 0);
 }
 
-/* Whether the question fell into few enough cases to be answered. */
+/* Whether the question split into few enough cases to be answered. */
 static bool compare(const struct world *w, unsigned y, unsigned group, const struct condition *c)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -489,7 +489,7 @@ TEST(answers_are_those_of_the_joint_distribution)
     assert_true(answered > 500);
 }
 
-/* The ends are multiples of the step, whatever part of a row there is: nothing lies between. */
+/* The ends are multiples of the step, whatever fraction of a row there is: nothing lies between. */
 TEST(numbers_of_a_step_are_exact)
 {
     static const char text[] = "SELECT PERCENTILE(days, 0), PERCENTILE(days, 1), MIN(days), "
@@ -527,7 +527,7 @@ TEST(what_no_double_holds_is_not_known)
     world_free(&w);
 }
 
-/* Each case has a table of its own: together they are bounded. */
+/* Each case has its own table: the bound is on all of them together. */
 TEST(answers_of_many_cells_and_cases_are_refused)
 {
     static const char *const names[] = {"a", "b", "c"};

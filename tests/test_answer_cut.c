@@ -38,7 +38,7 @@ static double gauss(struct random *r)
     return ldexp((double)random_gauss(r), -RANDOM_GAUSS_BITS);
 }
 
-/* Rows of each code of a are as many in every world; b follows from the group of a, c from b. */
+/* Each code of a has the same number of rows in every world; b follows from a's group, c from b. */
 static void draw_rows(struct world *w, struct random *r)
 {
     static const unsigned rows[A] = {400, 300, 300, 400, 15, 20, 10, 25, 12, 18, 30, 10};
@@ -51,7 +51,7 @@ static void draw_rows(struct world *w, struct random *r)
         }
 }
 
-/* Of a clique that may be over groups. */
+/* For a clique that may be over groups. */
 static void count(const struct world *w, const struct measurement *x, double *counts)
 {
     const uint32_t size[] = {A, B, C};
@@ -131,9 +131,9 @@ static void world_free(struct world *w)
 /* --- against the joint ------------------------------------------------------------------------ */
 
 /*
- * Of the rows in groups of column `cut` (0 or 2) that a condition cuts: those that meet all else
- * times the variance of weights in their group, and the same less what a group's own number of
- * rows takes off, group by group. `line`: a code of b, or B for all.
+ * For the rows in groups of column `cut` (0 or 2) that a condition cuts: those that meet all else
+ * times the variance of weights in their group; and the same less what a group's own number of rows
+ * takes off, group by group. `line`: a code of b, or B for all.
  */
 struct naive {
     double rows, drawn, less;
@@ -220,7 +220,7 @@ TEST(a_cut_group_is_drawn_from_as_the_joint_says)
                 continue;
             cut_of(&w, by, line < B, cell);
             assert_true(near(cut->each, drawn) && drawn > 0);
-            /* of several groups of a column no more is taken off than of each */
+            /* for several groups of a column no more is taken off than for each */
             assert_true(by[0] == both ? cut->less > 0 && cut->less < less : near(cut->less, less));
             assert_true(near(answer_cut_variance(cut, 1, true), cut->each - cut->less));
         }
@@ -251,7 +251,7 @@ static struct answer_value ask(const struct world *w, const char *text, size_t l
     return a->value[line];
 }
 
-/* Of rows with a within bounds, and b at least some number: their number, sums of b and of c. */
+/* For rows with a within bounds, and b at least some number: their number, sums of b and of c. */
 static void true_sums(const struct world *w, unsigned from, unsigned to, unsigned b, double sum[3])
 {
     sum[0] = sum[1] = sum[2] = 0;
@@ -263,7 +263,9 @@ static void true_sums(const struct world *w, unsigned from, unsigned to, unsigne
         }
 }
 
-/* There is hardly any noise, so without what groups leave open they would be points. */
+/*
+ * There is hardly any noise: only what groups leave open makes these intervals wider than points.
+ */
 TEST(intervals_of_cut_groups_hold_what_was_drawn)
 {
     enum { WORLDS = 60, ASKED = 5 };
@@ -294,7 +296,7 @@ TEST(intervals_of_cut_groups_hold_what_was_drawn)
         assert_in_range(held[i], WORLDS * 0.87, WORLDS);
 }
 
-/* The codes of a group were counted: how many rows they have is known, alone and all together. */
+/* The codes of a group were counted: the number of rows of each and of all is known. */
 TEST(what_was_counted_has_its_noise_alone)
 {
     struct world w CLEAN(world_free);

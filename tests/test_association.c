@@ -10,7 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Integers 10 to 13 and a missing one; labels; numbers in bins of unlike widths; a second pair. */
+/*
+ * Integers 10 to 13 and a missing one; labels; numbers in bins of different widths; a second pair.
+ */
 enum { AGE, WARD, PAY, SEX, LEVEL };
 #define MOST 64
 
@@ -66,7 +68,7 @@ static void expect_near(double a, double b, double tolerance)
 
 /* --- the figures ------------------------------------------------------------------------------ */
 
-/* Every row with both values, `v` from `of`. */
+/* Every row with both values; `v` from `of`. */
 struct rows {
     size_t n;
     double x[1 << 14], y[1 << 14];
@@ -105,7 +107,7 @@ TEST(of_numbers_it_is_the_correlation_of_rows)
 {
     struct room r CLEAN(room_clear);
     static struct rows rows;
-    room_new(&r, AGE, LEVEL); /* a bin beside each spike: those have no rows here */
+    room_new(&r, AGE, LEVEL); /* a bin next to each spike: these have no rows here */
     for (uint32_t i = 0; i < r.d->attribute[AGE].size; i++)
         for (uint32_t k = 1; k < 5; k += 2)
             r.counts[i * 5 + k] = 0;
@@ -143,7 +145,7 @@ TEST(a_bin_has_a_mean_and_a_spread)
                 1e-12);
 }
 
-/* Of either order of the two attributes. */
+/* With the two attributes in either order. */
 TEST(labels_explain_a_share_of_the_variance)
 {
     static const uint16_t pairs[2][2] = {{AGE, WARD}, {WARD, LEVEL}};
@@ -153,7 +155,7 @@ TEST(labels_explain_a_share_of_the_variance)
         const double *v = t == 0 ? rows.x : rows.y, *l = t == 0 ? rows.y : rows.x;
         double between = 0;
         room_new(&r, pairs[t][0], pairs[t][1]);
-        for (uint32_t i = 0; t == 1 && i < 3; i++) /* of `level` the spikes alone: 0, 1, 2 */
+        for (uint32_t i = 0; t == 1 && i < 3; i++) /* only the spikes of `level`: 0, 1, 2 */
             r.counts[i * 5 + 1] = r.counts[i * 5 + 3] = 0;
         write_out(&r, &rows, 0, 0);
         for (unsigned k = 0; k < 3; k++) {
@@ -206,10 +208,10 @@ TEST(nothing_to_compute_is_nothing)
 
 /* --- the errors ------------------------------------------------------------------------------- */
 
-#define DRAWS 3000 /* a deviation of these is within 1.3 % */
+#define DRAWS 3000 /* a deviation estimated from these is within 1.3 % */
 #define SIGMA 4
 
-/* Mean of the squares of the figure around `about`, with noise drawn on every cell. */
+/* Mean of the squared distance of the figure from `about`, with noise drawn for every cell. */
 static double spread(const struct room *r, double about)
 {
     struct room noisy = *r;
@@ -224,14 +226,14 @@ static double spread(const struct room *r, double about)
     return sqrt(sum);
 }
 
-/* Each within 4 %: three deviations of so many draws. */
+/* Each within 4 %: three deviations with so many draws. */
 TEST(the_error_is_what_noise_makes)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct room r CLEAN(room_clear);
         room_new(&r, pairs[i][0], pairs[i][1]);
-        /* so many rows that the first order is all there is */
+        /* so many rows that only the first order matters */
         for (uint32_t k = 0; k < r.d->attribute[r.x].size; k++)
             for (uint32_t j = 0; j < r.d->attribute[r.y].size; j++)
                 r.counts[k * r.d->attribute[r.y].size + j] *= k == j ? 120 : 20;
@@ -241,7 +243,7 @@ TEST(the_error_is_what_noise_makes)
     }
 }
 
-/* Rows that are independent: eta and V are what noise makes. */
+/* Rows that are independent: eta and V come from noise alone. */
 TEST(noise_alone_shows_something)
 {
     static const uint16_t pairs[][2] = {{AGE, PAY}, {AGE, WARD}, {WARD, PAY}, {WARD, SEX}};

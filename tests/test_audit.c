@@ -35,14 +35,14 @@ static const char domain[] = "domain:\n"
                              "  - {name: a, kind: integer, min: 0, max: 1}\n"
                              "  - {name: b, kind: integer, min: 0, max: 1}\n";
 
-#define OWNERS 10   /* of a person's rows, */
+#define OWNERS 10   /* that a person has rows at, */
 #define ROWS_EACH 5 /* so many at each */
 
 enum flaw { NONE, HALF_NOISE, USED_TWICE, UNCLAMPED, UNBOUNDED };
 
-/* What a run opened, in counts: the one-ways, the index of what was selected, its counts. */
+/* What a run opened, in counts: the one-ways, the index of the selected marginal, its counts. */
 struct outcome {
-    double a[2], b[2], selected[CELLS]; /* of a copula the form alone, in deviations of noise */
+    double a[2], b[2], selected[CELLS]; /* of a copula the form only, in deviations of noise */
     size_t index;
 };
 
@@ -50,11 +50,11 @@ struct audit {
     struct support_study s;
     struct bounds *bounds;
     struct schedule schedule;
-    uint64_t multiplier; /* m, which is charged */
+    uint64_t multiplier; /* m, which is charged for */
     double rho;          /* of a run */
     int64_t factor[4];   /* of a copula */
-    double shift;        /* by which the row moves the form, in deviations of noise */
-    double charged;      /* by the engine, in all */
+    double shift;        /* how far the row moves the form, in deviations of noise */
+    double charged;      /* by the engine, in total */
     enum flaw flaw;
     size_t runs;
     int64_t *counts;                /* of the closure of the table in hand; or, of a person, */
@@ -65,7 +65,7 @@ struct audit {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* One server's place: its engine, and the noise that it could use again. */
+/* One server's place: its engine, and the noise that it could reuse. */
 struct seat {
     struct audit *a;
     struct engine *engine;
@@ -112,7 +112,7 @@ static enum err engine_of(struct audit *a, struct party *p, struct engine **engi
     return a->s.owners == OWNERS ? count_uploads(a, g) : share_counts(a, g);
 }
 
-/* As a server does with a request that all three agreed on; `out` is in counts. */
+/* As a server treats a request that all three agreed on; `out` is in counts. */
 static enum err perform(struct seat *s, struct engine_step *step, struct share64 *noise,
                         size_t *index, double *out)
 {
@@ -147,7 +147,7 @@ static enum err ask(struct seat *s, struct request *r, struct share64 *noise, si
     uint64_t estimate[CELLS * CANDIDATES];
     const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == REQUEST_SELECT;
     enum err e;
-    if (unclamped) { /* what is checked is not what is used */
+    if (unclamped) { /* checks one thing and uses another */
         memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
         memset(r->estimate, 0, r->estimates * sizeof *r->estimate);
     }
@@ -179,7 +179,8 @@ static enum err measure_one_ways(struct seat *s, struct outcome *o)
 }
 
 /*
- * Estimates at their bound in a cell of each one-way, where squares change most; or far above it.
+ * Estimates at their bound in a cell of each one-way, where squares change most; or far above the
+ * bound.
  */
 static enum err select_one(struct seat *s, struct outcome *o)
 {
@@ -195,11 +196,11 @@ static enum err select_one(struct seat *s, struct outcome *o)
                         .sigma = a->schedule.sigma,
                         .estimate = estimate,
                         .estimates = 8};
-    estimate[2] = estimate[0]; /* b is as far off, in a cell that the row is not in */
+    estimate[2] = estimate[0]; /* b is just as far off, in a cell that the row is not in */
     return ask(s, &r, NULL, &o->index, o->selected);
 }
 
-/* One form, of the two columns. */
+/* One form of the two columns. */
 static enum err open_form(struct seat *s, struct outcome *o)
 {
     int64_t factor[8] = {0}; /* and groups */
@@ -228,7 +229,7 @@ static enum err run_all(struct party *p, void *shared)
 
 /* --- what outcomes tell ----------------------------------------------------------------------- */
 
-/* The greatest or least p for which k of n would still come with probability 1e-6 (Chernoff). */
+/* The largest or smallest p for which k of n would still come with probability 1e-6 (Chernoff). */
 static double bound(double k, double n, bool upper)
 {
     double q = k / n, low = upper ? q : 0, high = upper ? 1 : q;
@@ -258,8 +259,8 @@ static double loss_of(double in_first, double in_second, double n)
 }
 
 /*
- * How much more likely an outcome is with the row, up to a constant: all that was measured, in
- * units of its noise.
+ * How much more likely an outcome is with the row, up to a constant: everything measured, in units
+ * of its noise.
  */
 static double likelihood(const struct outcome *o)
 {
@@ -267,14 +268,16 @@ static double likelihood(const struct outcome *o)
     return o->a[0] + o->b[1] + o->selected[with_row[o->index]];
 }
 
-/* The same of a copula, up to a factor: each by what the row moves it, over its noise squared. */
+/*
+ * The same for a copula, up to a factor: each by how far the row moves it, over its squared noise.
+ */
 static double likelihood_of_form(const struct audit *a, const struct outcome *o)
 {
     const double sigma = measure_sigma(a->multiplier);
     return o->a[0] + o->b[1] + o->selected[0] * a->shift * sigma * sigma;
 }
 
-/* Where noise was used twice this has none. */
+/* Where noise was used twice, this part has none. */
 static double difference(const struct outcome *o)
 {
     return o->a[0] - o->b[0];
@@ -330,7 +333,7 @@ static enum err count_rows(struct audit *a, bool with_row)
     return e;
 }
 
-/* An owner's table: a row of its own, and with the person five of theirs; all (0, 1). */
+/* An owner's table: one row of its own, and with the person five of theirs; all (0, 1). */
 static enum err rows_of(const struct audit *a, unsigned owner, bool with_person, struct table **t)
 {
     size_t surplus;
@@ -369,7 +372,7 @@ static void forget_uploads(struct audit *a)
             upload_clear(&a->parts[o][i]);
 }
 
-/* A run's price by the ledger's own rules, and the multiplier of its budget. */
+/* A run's price under the ledger's own rules, and the multiplier that its budget gives. */
 static void price(struct audit *a, struct log *log)
 {
     struct ledger_limits limits;
@@ -389,8 +392,8 @@ static void price(struct audit *a, struct log *log)
 }
 
 /*
- * One row can have the largest factor of either column. What its form costs is not computed here:
- * the engine says so.
+ * One row can have the largest factor of either column. The cost of its form is not computed here:
+ * the engine gives it.
  */
 static void plan_form(struct audit *a, struct log *log)
 {
@@ -413,7 +416,7 @@ static size_t runs(void)
     return wanted != NULL && strcmp(wanted, "1") == 0 ? 30000 : 3000;
 }
 
-/* The least epsilon that rho gives at DELTA. */
+/* The smallest epsilon that rho gives at DELTA. */
 static double epsilon_of(double rho)
 {
     double low = 0, high = 100;
@@ -427,7 +430,7 @@ static double epsilon_of(double rho)
     return high;
 }
 
-/* The loss shown, over the promise at the same delta. */
+/* The loss shown, divided by the promise at the same delta. */
 static double audit_of(const struct support_options *o, enum flaw flaw)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
@@ -477,7 +480,7 @@ static double audit_copula(const char *noise, enum flaw flaw)
     return audit_of(&o, flaw);
 }
 
-/* And something is shown, as there must be where the whole budget is spent. */
+/* And some loss is shown, as it must be when the whole budget is spent. */
 TEST(the_promise_is_kept)
 {
     static const char *const score[] = {"score: l1\n", "score: l2\n", "score: l2\n"};
@@ -519,7 +522,7 @@ static double audit_person(enum flaw flaw)
     return audit_of(&o, flaw);
 }
 
-/* Of 50 rows at 10 owners one counts. */
+/* Of 50 rows at 10 owners, one counts. */
 TEST(the_promise_to_a_person_is_kept)
 {
     const double share = audit_person(NONE);
@@ -542,7 +545,7 @@ TEST(the_promise_of_a_copula_is_kept)
     }
 }
 
-/* As a sensitivity would that is too small by as much. */
+/* A sensitivity that is too small by as much would do the same. */
 TEST(larger_factors_than_were_charged_break_it)
 {
     assert_true(audit_copula("box-muller", HALF_NOISE) > 1);

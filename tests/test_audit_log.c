@@ -71,11 +71,11 @@ static void bench_free(struct bench *b)
     support_study_free(&b->s);
 }
 
-/* Each signs what the two others have. */
+/* Each signs the heads of the two others. */
 static void sign_all(struct bench *b)
 {
     struct audit_head head[STUDY_SERVERS];
-    uint8_t signature[STUDY_SERVERS][STUDY_SERVERS][64]; /* by, of */
+    uint8_t signature[STUDY_SERVERS][STUDY_SERVERS][64]; /* by whom, of whom */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         audit_head(b->audit[i], &head[i]);
     for (unsigned by = 0; by < STUDY_SERVERS; by++)
@@ -101,7 +101,7 @@ static void open_one(struct bench *b, unsigned i, uint32_t round, const char *re
     assert_int_equal(audit_write(b->audit[i], &o), ERR_OK);
 }
 
-/* Two rounds at all three, signed around each. */
+/* Two rounds at all three, with signatures around each. */
 static void fill(struct bench *b)
 {
     for (uint32_t round = 0; round < 2; round++) {
@@ -170,7 +170,7 @@ static void write_file(const char *path, const struct bytes *b, size_t n)
     assert_int_equal(fclose(f), 0);
 }
 
-/* Every byte, changed in two ways; every byte left out; every line's end another; every length. */
+/* Every byte changed in two ways or left out; every line end replaced; every length. */
 TEST(no_byte_can_be_changed)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -205,7 +205,7 @@ TEST(no_byte_can_be_changed)
         write_file(path, &more, more.size);
         assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
     }
-    /* cut anywhere but at a line's end one log alone shows it; cut there, a neighbour's does */
+    /* cut within a line, the log alone shows it; cut at a line's end, a neighbour's log does */
     newline = whole.size - 1;
     for (size_t n = whole.size - 1; n > 0; n -= n < step ? n : step) {
         write_file(path, &whole, n);
@@ -223,7 +223,7 @@ TEST(no_byte_can_be_changed)
 }
 
 /*
- * A server that writes its log anew, with a chain that holds, has not got the others' signatures of
+ * A server that rewrites its log, with a chain that holds, does not have the others' signatures of
  * it.
  */
 TEST(a_log_written_anew_is_not_what_was_seen)
@@ -235,7 +235,7 @@ TEST(a_log_written_anew_is_not_what_was_seen)
     audit_close(&b.audit[2]);
     assert_int_equal(remove(path), 0);
     assert_int_equal(open_log(&b, 2), ERR_OK);
-    for (uint32_t round = 0; round < 9; round++) /* as long, but of other openings */
+    for (uint32_t round = 0; round < 9; round++) /* the same length, but with other openings */
         open_one(&b, 2, round, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 2, words, sizeof words), ERR_OK); /* the two others */
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
@@ -269,12 +269,12 @@ TEST(half_a_line_of_a_crash_is_cut_off)
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_DATA);
     assert_int_equal(open_log(&b, 0), ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
-    /* a line that was altered is not mended: the server does not start */
+    /* an altered line is not repaired: the server does not start */
     audit_close(&b.audit[0]);
     whole.data[whole.size / 2] ^= 1;
     write_file(path, &whole, whole.size - 14);
     assert_int_equal(open_log(&b, 0), ERR_DATA);
-    /* nor is another server's log taken */
+    /* nor is another server's log accepted */
     log_path(&b, 1, path);
     assert_int_equal(file_read(path, 1 << 20, &whole, &quiet), ERR_OK);
     log_path(&b, 0, path);
@@ -282,7 +282,7 @@ TEST(half_a_line_of_a_crash_is_cut_off)
     assert_int_equal(open_log(&b, 0), ERR_MISMATCH);
 }
 
-/* A recovery explains why lines are missing that neighbours have seen; nothing else does. */
+/* A recovery explains missing lines that neighbours have seen; nothing else does. */
 TEST(a_recovery_explains_lost_lines)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -307,7 +307,7 @@ TEST(a_recovery_explains_lost_lines)
 #define DIGEST RUN RUN
 #define REQUEST " reason NOISY_MARGINAL values 4 request " DIGEST
 
-/* Chains lines, each without its hash, into a log. */
+/* Chains lines, given without hashes, into a log. */
 static void forge(const char *path, const char *const *lines, size_t count)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -444,7 +444,7 @@ TEST(the_first_line_is_checked)
     }
 }
 
-/* Signatures of heads that this log never had, or by others; and a total that falls. */
+/* Signatures of heads that this log never had, or by others; and a total that decreases. */
 TEST(what_a_line_claims_is_checked)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -462,7 +462,7 @@ TEST(what_a_line_claims_is_checked)
              hex);
     forge(path, forged, 2);
     {
-        struct audit_file *f = NULL; /* this is how it should be */
+        struct audit_file *f = NULL; /* this one is correct */
         assert_int_equal(audit_file_read(&f, path, &quiet), ERR_OK);
         audit_file_free(&f);
     }
@@ -490,7 +490,7 @@ TEST(what_a_line_claims_is_checked)
     }
 }
 
-/* Logs that hold in themselves, and not beside each other. */
+/* Logs that are consistent by themselves, but not with each other. */
 TEST(logs_that_do_not_belong_together_are_told)
 {
     char said[1024], path[SUPPORT_PATH];
@@ -528,7 +528,7 @@ TEST(logs_that_do_not_belong_together_are_told)
     bench_free(&b);
 }
 
-/* Every reason there is, and one that there is not yet. */
+/* Every reason that exists, and one that does not exist yet. */
 TEST(openings_are_described)
 {
     static const char *const reasons[][2] = {
@@ -580,7 +580,7 @@ static void describe_all(struct bench *b, char *words, size_t size)
     fclose(out);
 }
 
-/* A log that began again from nothing has another first line, which others may have seen. */
+/* A log that was started again from nothing has another first line, which others may have seen. */
 TEST(a_recovery_from_nothing_explains_the_first_line)
 {
     struct audit_entry entry[] = {{.kind = AUDIT_LOG}, {.kind = AUDIT_RECOVERED}};
@@ -595,7 +595,7 @@ TEST(a_recovery_from_nothing_explains_the_first_line)
 }
 
 /*
- * What is the same in all logs is listed once; what a recovery explains is said once for each log.
+ * Lines that are the same in all logs are listed once; a recovery's explanation once for each log.
  */
 TEST(nothing_is_told_twice)
 {
@@ -614,7 +614,7 @@ TEST(nothing_is_told_twice)
     assert_int_equal(audit_recovered(b.audit[0], 1, 2), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
-    open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not come to */
+    open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
     assert_int_equal(times(words, "recovered since"), 1);
     assert_int_equal(times(words, "note:"), 3);
@@ -629,7 +629,7 @@ TEST(nothing_is_told_twice)
 
 /* --- a disk that fails ------------------------------------------------------------------------ */
 
-/* Who saw it tells of it, beside those who did not. */
+/* Those who saw it report it, next to those who did not. */
 TEST(a_check_that_failed_is_listed)
 {
     const struct audit_caught caught = {.run = {7}, .round = 4, .phase = "noise", .check = 3};
@@ -648,7 +648,7 @@ TEST(a_check_that_failed_is_listed)
     bench_free(&b);
 }
 
-/* An owner that did not sort, told once where all three say so. */
+/* An owner that did not sort, reported once if all three say so. */
 TEST(an_upload_that_was_left_out_is_listed)
 {
     const struct audit_left_out left_out = {.run = {7}, .owner = "ward-2"};
@@ -669,7 +669,7 @@ TEST(an_upload_that_was_left_out_is_listed)
     bench_free(&b);
 }
 
-/* A log says that its study's servers prove what they compute; of others it says nothing. */
+/* A log says that its study's servers prove what they compute; it says nothing of others. */
 TEST(the_first_line_has_the_security)
 {
     static const struct {
@@ -703,8 +703,8 @@ TEST(the_first_line_has_the_security)
 }
 
 /*
- * Half a line is taken back, so that the next one begins where this did; what has not been written
- * is not opened.
+ * Half a line is removed, so that the next one begins where it did; nothing that has not been
+ * written is opened.
  */
 TEST(a_line_that_is_not_written_whole_is_taken_back)
 {
@@ -730,7 +730,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     signal(SIGXFSZ, handler);
     open_one(&b, 0, 0, "NOISY_MARGINAL");
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
-    /* what could not be taken back at once goes before the next line */
+    /* half a line that could not be removed at once goes before the next line */
     half = fopen(path, "a");
     assert_non_null(half);
     assert_true(fputs("2 2026-11-20T", half) > 0);
@@ -740,7 +740,7 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     assert_int_equal(compare(&b, 1, words, sizeof words), ERR_OK);
     audit_close(&b.audit[0]);
     assert_int_equal(open_log(&b, 0), ERR_OK);
-    /* and what others have cut off is missed at once */
+    /* and what others have cut off is noticed at once */
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
     assert_int_equal(audit_write(b.audit[0], &o), ERR_DATA);

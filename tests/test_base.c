@@ -208,7 +208,7 @@ TEST(files_are_whole_or_untouched)
 TEST(text_is_put_whole)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than fits any buffer */
+    text_put(&b, "a %s %0*d;", "word", 5000, 1); /* more than any buffer holds */
     text_put_hex(&b, "\x00\xfa", 2);
     assert_int_equal(bytes_ok(&b), ERR_OK);
     assert_int_equal(b.size, 7 + 5000 + 1 + 4);
@@ -313,13 +313,13 @@ TEST(a_rate_is_kept_in_the_long_run)
     for (int64_t ms = 1; ms <= 100000; ms++)
         taken += rate_take(&r, 2, 10, ms);
     assert_in_range(taken, 208, 211);
-    /* rest fills it again, and not beyond */
+    /* a pause fills it again, but not beyond */
     for (unsigned i = 0; i < 10; i++)
         assert_true(rate_take(&r, 2, 10, 1000000));
     assert_false(rate_take(&r, 2, 10, 1000000));
 }
 
-/* What others say in a line neither steers a terminal nor looks like a line of ours. */
+/* Text from others in a line neither steers a terminal nor looks like a line of ours. */
 TEST(a_log_tames_what_it_is_told)
 {
     char *text = NULL, sink[256] = "";
@@ -339,7 +339,7 @@ TEST(a_log_tames_what_it_is_told)
     free(text);
 }
 
-/* Of each kind so many lines, then a count; other kinds are not in the way of each other. */
+/* So many lines of each kind, then a count; kinds do not get in each other's way. */
 TEST(a_meter_bounds_a_log)
 {
     char *text = NULL;

@@ -104,7 +104,7 @@ TEST(synthfs_clients_have_features_of_their_own)
     bench_data_clear(&d);
 }
 
-/* A label that follows another column can be learned; one by chance cannot. */
+/* A label that follows another column can be learned; a random one cannot. */
 TEST(trees_learn_what_can_be_learned)
 {
     const char *reason;

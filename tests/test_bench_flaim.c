@@ -119,7 +119,7 @@ static void add_up(struct sketch *s, uint32_t query, const size_t *who, size_t n
         add_measurement(s, query, y, people);
 }
 
-/* Every measurement for itself, each scaled by its own N: what pooling must not change. */
+/* Every measurement by itself, each scaled by its own N: pooling must not change this. */
 static struct model *fit(struct sketch *s, const struct measurement *own, size_t owns,
                          const struct model *warm)
 {
@@ -298,8 +298,8 @@ static void prepare(struct program *p, const struct stage *s, uint64_t seed)
 }
 
 /*
- * How badly a model fits what was put into it, each measurement for itself. (Noise may push the
- * best fit to the edge, where marginals creep; the loss is what both sides lower.)
+ * How badly a model fits its input, each measurement by itself. (Noise may push the best fit to the
+ * edge, where marginals creep; both sides lower the loss.)
  */
 static double loss(const struct flaim_options *o, const struct history *h, const struct model *m)
 {
@@ -430,7 +430,7 @@ TEST(messages_for_real_change_nothing_but_time)
     flaim_result_free(&r[1]);
 }
 
-/* One round in which everybody takes part: every byte by hand. */
+/* One round in which everybody takes part: every byte computed by hand. */
 TEST(the_papers_bytes_are_as_it_counts_them)
 {
     struct stage *s CLEAN(stage_free) = stage_new();
@@ -473,7 +473,7 @@ static void draw_again(struct random *coins, bool now[CLIENTS], bool here[CLIENT
         }
 }
 
-/* At almost no noise what is opened are the counts of who is there. */
+/* With almost no noise, the opened values are the counts of those who are there. */
 TEST(populations_grow_by_who_was_drawn)
 {
     struct stage *s CLEAN(stage_free) = stage_new();

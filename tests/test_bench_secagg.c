@@ -71,7 +71,7 @@ static struct scene *scene_new(uint64_t seed, size_t clients)
         s->member[g][g % clients] = 1;
         s->segment[g] = (struct secagg_segment){1 + random_below(&r, WORDS_MOST), s->member[g]};
     }
-    memset(s->member[SEGMENTS - 1], 0, CLIENTS); /* one segment is one client's */
+    memset(s->member[SEGMENTS - 1], 0, CLIENTS); /* one segment belongs to one client */
     s->member[SEGMENTS - 1][0] = 1;
     for (size_t k = 0; k < clients; k++) {
         for (size_t i = 0; i < SEGMENTS * WORDS_MOST; i++)
@@ -125,7 +125,7 @@ TEST(sums_are_right_for_any_number_of_clients)
     }
 }
 
-/* 0 .. clients - threshold vanish, at each of the three stages and mixed. */
+/* 0 .. clients - threshold clients vanish, at each of the three stages and mixed. */
 TEST(as_many_may_vanish_as_the_threshold_leaves)
 {
     for (unsigned gone = 0; gone <= CLIENTS - secagg_threshold(CLIENTS); gone++)
@@ -172,7 +172,9 @@ TEST(counted_bytes_are_those_of_the_messages)
     }
 }
 
-/* Zeros do not travel as zeros, nor twice as the same; in a segment of two, both are masked. */
+/*
+ * Zeros are not sent as zeros, nor as the same words twice; in a segment of two, both are masked.
+ */
 TEST(inputs_travel_masked)
 {
     struct scene *s CLEAN(scene_free) = scene_new(400, CLIENTS);

@@ -18,7 +18,7 @@
 #define CLIENTS 3
 #define LIMIT "timeout -k 5 240"
 
-/* Keys are paths, each to a number. */
+/* Keys are paths; each has a number. */
 static const struct smoke {
     const char *name, *keys;
     const char *unless_skipped; /* more, unless the program says "# SKIP" */
@@ -126,7 +126,7 @@ static FILE *create(const char *name, const char *ending)
 }
 
 /*
- * A table as bench/data.h reads it: rows of codes, their sizes, a workload, and whose each row is.
+ * A table as bench/data.h reads it: rows of codes, their sizes, a workload, and whose row each is.
  */
 static void invent(const char *name)
 {
@@ -155,7 +155,7 @@ static void invent(const char *name)
     assert_int_equal(support_csv(path, d, ROWS, 7), ERR_OK);
 }
 
-/* What bench_copula takes: a table with numbers, whose last column is a class. */
+/* The input of bench_copula: a table with numbers, whose last column is a class. */
 static void invent_body(void)
 {
     FILE *f = create("data/body", ".codes.json");
@@ -170,7 +170,7 @@ static void invent_body(void)
     invent("data/body");
 }
 
-/* What bench_query takes: columns of a table, questions about it, what bins could answer. */
+/* The input of bench_query: columns of a table, questions about it, what bins could answer. */
 static void invent_questions(void)
 {
     FILE *f = create("data/adult", ".codes.json");
@@ -211,7 +211,7 @@ static int prepare(void **state)
     invent("data/adult_pgm");
     invent("data/nursery");
     invent_body();
-    /* bench_pgm's case is looked for beside the tables */
+    /* bench_pgm looks for its case next to the tables */
     path_of(path, "reference", "");
     assert_int_equal(mkdir(path, 0700), 0);
     path_of(path, "reference/queries", "");
@@ -304,7 +304,10 @@ TEST(a_name_that_does_not_exist_is_refused)
     assert_true(support_contains(said, "abort copula data dp e2e engine"));
 }
 
-/* A build beside itself: each figure's ratio is there, and what does not depend on time is 1. */
+/*
+ * A build compared with itself: each figure's ratio is there; those that do not depend on time are
+ * 1.
+ */
 TEST(two_builds_are_compared)
 {
     const char *out = getenv("TREFOIL_OUT") != NULL ? getenv("TREFOIL_OUT") : "build/gcc";

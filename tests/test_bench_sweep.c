@@ -128,7 +128,7 @@ TEST(a_clients_bytes_are_its_uploads_times_who_uploads)
     put_servers(r, 900, 100, 5e6);
     c = costs_of(r, &t);
     assert_true(fabs(c.wire - 500) < 1e-9 && fabs(c.server - 5e6) < 1e-3);
-    t.rounds = 32; /* uploads are the same, what servers send is not known */
+    t.rounds = 32; /* uploads are the same; what servers send is not known */
     add(r, 1, 0.1);
     c = costs_of(r, &t);
     assert_true(isnan(c.server));

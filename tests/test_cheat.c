@@ -49,7 +49,7 @@ enum place {
 
 /* --- the server that cheats ------------------------------------------------------------------- */
 
-#define LONG 256 /* bytes of a stretch that is altered anywhere */
+#define LONG 256 /* bytes of a stretch that is altered somewhere */
 #define LANES 2  /* most */
 
 /* One bit of the first such message, or long stretch, to a neighbour in a place and phase. */
@@ -57,7 +57,7 @@ struct lie {
     enum place place;
     enum net_phase phase;
     enum net_peer to;
-    size_t message; /* of those that travel together */
+    size_t message; /* of those sent together */
 };
 
 static struct {
@@ -67,14 +67,14 @@ static struct {
     atomic_bool done;
 } villain;
 
-/* Of servers of which an analyst asks different things: in the last round, the first time. */
+/* For servers of which an analyst asks different things: in the last round, the first time. */
 #define LAST 2
 static struct {
     bool still, asked_otherwise, impatient;
     bool now;
 } apart;
 
-/* In whose rows come in the midst of a run; it lies after that. */
+/* For a cheat whose rows come in the middle of a run; it lies after that. */
 static struct scene *late;
 
 static void lies(struct log *log)
@@ -94,7 +94,7 @@ static enum err alter(void *self, const struct party_sent *at, void *p, size_t n
     if (villain.done || !here || at->to != lie->to || net_phase(party->net) != lie->phase)
         return ERR_OK;
     lies(party->log);
-    /* of numbers no low bit; of what is opened each word, so that none is the winner's */
+    /* not a low bit of numbers; each word of what is opened, so that none is the winner's */
     if (lie->place == OPENING)
         for (size_t k = 0; k < n; k += 8)
             bytes[k] ^= 1;
@@ -158,7 +158,7 @@ INSIDE(MERGING, bitonic_merge,
         size_t lists),
        p, rows, order, words, lists)
 
-/* Whether it does what it does once, at this place: then it says so. */
+/* Whether it misbehaves, once, at this place: if so, it says so. */
 static bool departs(enum place place, struct log *log)
 {
     if (villain.done || villain.lie.place != place)
@@ -177,7 +177,7 @@ enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t
     return __real_net_stream(net, flows, count);
 }
 
-/* Knows the coin, and is gone. */
+/* Knows the coin, and leaves. */
 __typeof__(check_coin) __real_check_coin, __wrap_check_coin;
 enum err __wrap_check_coin(struct party *p, struct prg **weights)
 {
@@ -185,7 +185,7 @@ enum err __wrap_check_coin(struct party *p, struct prg **weights)
     return departs(COIN_OF_CHECK, p->log) ? ERR_PEER : ERR_OK;
 }
 
-/* Is gone when it has all parts of what is opened, or, for a false index, the index alone. */
+/* Leaves when it has all parts of what is opened; for a false index, when it has the index. */
 __typeof__(measure_open) __real_measure_open, __wrap_measure_open;
 enum err __wrap_measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                              const uint32_t *queries, size_t n, uint64_t multiplier,
@@ -291,7 +291,7 @@ static void scene_end(struct scene *c, unsigned cheat)
 
 /* --- what the others have --------------------------------------------------------------------- */
 
-/* Lines of an audit log: openings, and checks that failed, all in this phase. */
+/* Lines of an audit log: openings, and failed checks, all in this phase. */
 struct lines {
     unsigned opened, caught;
 };
@@ -346,7 +346,7 @@ static void restart(struct scene *c, unsigned i)
     start_server(c, i, c->s.path);
 }
 
-/* The operators look into it, and another program serves in the cheat's place. */
+/* The operators look into it, and another program takes the cheat's place. */
 static void resume_all(struct scene *c, unsigned cheat)
 {
     support_kill(&c->server[cheat]);
@@ -369,17 +369,17 @@ static void resume_all(struct scene *c, unsigned cheat)
 #define ALL 5 /* openings of a run: two selections, three measurements */
 
 /*
- * Openings that were logged are of what was right. One is logged before it is made: who got the
- * right last message of argmax begins the next opening, and is alone in it.
+ * Logged openings are of correct values. An opening is logged before it is made: the server that
+ * got the correct last message of argmax begins the next opening, alone.
  */
 static const struct attack {
     const char *name;
     struct lie lie;
     unsigned cheat;
     unsigned least, most; /* openings */
-    bool unnoticed;       /* without a check: what follows makes shares of it that fit */
+    bool unnoticed;       /* without a check: what follows makes matching shares of it */
     bool quick;           /* in make test */
-    const char *noise;    /* or what is the default */
+    const char *noise;    /* or the default */
 } attacks[] = {
     {"a number's bits", {TO_BITS, NET_SELECT, NET_PREV, 0}, 0, 1, 1, false, true, NULL},
     {"a sum of counts", {ANYWHERE, NET_COMPUTE, NET_PREV, 0}, 1, 0, 0, false, false, NULL},
@@ -411,7 +411,7 @@ static void attack(const struct attack *a)
     assert_true(support_contains(file(&c, "run0.log"), says));
     assert_false(support_contains(file(&c, "run0.log"), "trying again"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
-    /* nobody goes on before the operators of those who noticed have said so */
+    /* nobody goes on before the operators of those who noticed say so */
     expect_code(run_study(&c, "a.key", 0), 7, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "no longer takes part in the study"));
     expect_lines(&c, a->cheat, a->lie.phase, a->least, a->most, true);
@@ -448,14 +448,14 @@ TEST(servers_that_prove_nothing_do_not_notice)
 
 /* --- what is said, and who leaves ------------------------------------------------------------- */
 
-/* What is computed on is right: so is what is opened, if the others can go on. */
+/* What is computed on is correct, and so is what is opened, if the others can go on. */
 static const struct departure {
     const char *name;
     struct lie lie;
     const char *heard; /* by the analyst */
     int code;
-    unsigned least, most; /* openings: that of a round that is played again is logged again */
-    unsigned tries;       /* of checks that were left before */
+    unsigned least, most; /* openings: that of a replayed round is logged again */
+    unsigned tries;       /* checks that were abandoned before */
     bool quick;
 } departures[] = {
     {"it leaves after a coin", {.place = COIN_OF_CHECK}, "trying again", 0, ALL, ALL, 0, true},
@@ -493,12 +493,12 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
 /* --- an analyst that asks the servers for different things ------------------------------------ */
 
 #define LIAR 1
-#define OTHER 2 /* who is asked otherwise */
+#define OTHER 2 /* which server gets the other request */
 
 /*
- * Lane 1 has a full log before lane 0 hears that requests differ, since the liar keeps lane 0
- * waiting, and lies on lane 1. A check of that lane does not begin; or, `hastily`, when nobody has
- * waited long enough, it begins and does not end. Nobody is caught, and the study goes on.
+ * Lane 1 has a full log before lane 0 hears that requests differ: the liar keeps lane 0 waiting,
+ * and lies on lane 1. A check of that lane does not begin; or, `hastily`, when nobody has waited
+ * long enough, it begins and does not end. Nobody is caught, and the study goes on.
  */
 static void ask_differently(bool hastily)
 {
@@ -557,7 +557,7 @@ static struct scene scene_but_one(const struct support_options *o)
     return c;
 }
 
-/* Rows that come late stay uncounted where what counts them is wrong, until that is looked into. */
+/* Late rows stay uncounted if what counts them is wrong, until somebody has looked into it. */
 TEST(late_rows_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
@@ -576,7 +576,7 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     scene_end(&c, 1);
 }
 
-/* The same of rows that come between two rounds. */
+/* The same for rows that come between two rounds. */
 TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 {
     static const struct lie lie = {ANYWHERE, NET_COMPUTE, NET_PREV, 0};
@@ -593,8 +593,8 @@ TEST(rows_between_rounds_are_not_counted_where_a_check_fails)
 }
 
 /*
- * A lie in the sums of products, which servers make of records once these are paid for: nothing is
- * opened but the one-ways. The same round is answered when the servers may go on, on two lanes.
+ * A lie in the sums of products that servers make of records once these are paid for: only the
+ * one-ways are opened. The same round is answered on two lanes when the servers may go on.
  */
 TEST(sums_of_products_are_not_opened_where_a_check_fails)
 {
@@ -623,8 +623,8 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
 }
 
 /*
- * A lie where all owners' rows are merged, by which other rows of a person would count: nothing is
- * opened but which uploads are sorted, and that again when the servers may go on.
+ * A lie where all owners' rows are merged, which would make other rows of a person count: only
+ * which uploads are sorted is opened, and again when the servers may go on.
  */
 TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 {
@@ -646,7 +646,7 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
     scene_end(&c, 0);
 }
 
-/* A lie where noise is made before a run, that nothing but a check notices: no block is kept. */
+/* A lie where noise is made before a run, which only a check notices: no block is kept. */
 TEST(noise_ahead_is_not_kept_where_a_check_fails)
 {
     static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
@@ -671,7 +671,7 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
     scene_end(&c, 1);
 }
 
-/* On two lanes a server; uploads that come late are counted. */
+/* Two lanes on each server; late uploads are counted. */
 TEST(a_study_of_honest_servers_goes_well)
 {
     const struct support_options o = {.owners = OWNERS, .annealed = true, .lanes = 2, .more = JOIN};

@@ -102,7 +102,7 @@ TEST(what_nobody_could_note_is_refused)
 
 /* --- what is sent ----------------------------------------------------------------------------- */
 
-/* Relations of zeros only, in all components: so what is sent is what masks it. */
+/* Relations with zeros only, in all components: so only masks are sent. */
 static enum err nothing(struct party *p, struct play *play)
 {
     struct planes x = {0}, y = {0};
@@ -117,7 +117,7 @@ static enum err nothing(struct party *p, struct play *play)
         struct share64 product = {y.a, y.b, bits_words(play->n)};
         uint64_t out[64];
         e = open_products(p, OPEN_MASKED, product, product, out);
-        if (e == ERR_OK && check_clean(p)) /* it is still to be said whether they fit */
+        if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
             e = ERR_FORMAT;
         if (e == ERR_OK)
             e = check_opened(p, true);
@@ -161,7 +161,7 @@ TEST(every_word_is_masked)
     play_free(&play);
 }
 
-/* Past their end vectors hold what nobody vouches for. */
+/* Beyond their end, vectors hold bits that nobody vouches for. */
 static enum err open_with_more(struct party *p, struct play *play)
 {
     struct planes x = {0};

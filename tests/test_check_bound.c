@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define LIMIT ((size_t)8 << 20) /* a sixteenth of what it is, as are batches here */
+#define LIMIT ((size_t)8 << 20) /* a sixteenth of the real size, as are batches here */
 
 #define SMALL ((size_t)1 << 20) /* where cells are cut */
 #define CELLS ((size_t)96 * 1024)

@@ -155,7 +155,7 @@ static const struct {
     const char *name;
     enum err (*job)(struct party *p, struct play *play);
     size_t n;
-    uint64_t more; /* rounds that what is checked takes beside a flush */
+    uint64_t more; /* rounds of the checked protocol, apart from a flush */
 } jobs[] = {{"AND in place", and, 130, 0},
             {"AND of all", all, 61, 0},
             {"adder", adder, 130, 0},
@@ -234,7 +234,7 @@ TEST(what_is_input_must_be_right)
 
 /* --- two versions of a component -------------------------------------------------------------- */
 
-/* Carries of two digits, whose first g is revealed. */
+/* Carries of two digits, the first g of which is revealed. */
 static enum err reveal_carries(struct party *p, struct play *play)
 {
     static const uint8_t width[] = {2, 1};
@@ -254,7 +254,7 @@ static enum err reveal_carries(struct party *p, struct play *play)
     return ERR_OK;
 }
 
-/* Server 1 tells server 2 something else of y(2), which b = 2 chooses. */
+/* Server 1 gives server 2 a different value of y(2), which b = 2 chooses. */
 static enum err tell_one_otherwise(struct play *play, const struct party_sent *at, void *p,
                                    size_t n)
 {
@@ -270,8 +270,8 @@ static enum err tell_one_otherwise(struct play *play, const struct party_sent *a
 }
 
 /*
- * Servers 0 and 2 hold two components 0 then, which differ where b is 2. A reveal would give server
- * 1 the one, and the digest of the other: so it does not begin.
+ * Servers 0 and 2 then hold two versions of component 0, which differ where b is 2. A reveal would
+ * give server 1 one of them and the digest of the other: so it does not begin.
  */
 TEST(two_versions_of_a_component_do_not_leave)
 {
@@ -323,13 +323,13 @@ TEST(who_hangs_up_opens_nothing)
 
 /* --- products that ride ----------------------------------------------------------------------- */
 
-/* What the cheat does to an index, once it has gone on with the flush. */
+/* What the cheat does to an index once it has gone on with the flush. */
 struct ending {
     uint64_t products, opening; /* rounds */
     bool leaves;
 };
 
-/* Adds to every product, and to what it shows of them; or is gone when it has heard the others. */
+/* Adds to every product, and to what it shows of them; or leaves when it has heard the others. */
 static enum err end_badly(struct play *play, const struct party_sent *at, void *p, size_t n)
 {
     const struct ending *end = play->self;
@@ -343,7 +343,10 @@ static enum err end_badly(struct play *play, const struct party_sent *at, void *
     return ERR_OK;
 }
 
-/* Nothing checks them: so who spoils an index is caught, and who leaves has used a try. */
+/*
+ * Nothing checks them: so a server that spoils an index is caught, and one that leaves has used a
+ * try.
+ */
 TEST(an_index_that_is_not_opened_is_a_try)
 {
     struct play honest = honest_run(ARGMAX_JOB, true);

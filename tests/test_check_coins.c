@@ -14,15 +14,15 @@ static const struct check_limits limits;
 
 /* --- errors that are corrected ---------------------------------------------------------------- */
 
-/* Of one AND, its flush in rounds 1 to 6, the opening in round 7. */
+/* For one AND: its flush in rounds 1 to 6, the opening in round 7. */
 #define FLUSH 1
 #define LANES 700
 #define ROW_WORDS 8
 
 struct attack {
     unsigned level;       /* corrections, one more after each coin */
-    size_t word[2];       /* whose lane 5 is wrong: the second only where it is another one */
-    uint64_t error, next; /* what the sum at row 0 is off by, then the one of the elements */
+    size_t word[2];       /* whose lane 5 is wrong: the second only if it is a different one */
+    uint64_t error, next; /* how far the sum at row 0 is off, then that of the elements */
     uint64_t last;        /* then z */
 };
 
@@ -104,7 +104,7 @@ TEST(errors_that_are_corrected_after_a_coin)
 
 /* --- coins ------------------------------------------------------------------------------------ */
 
-/* A message that the coin judges is held back, until nothing more comes without it. */
+/* A message that the coin judges is held back until nothing more comes without it. */
 struct holding {
     uint64_t round, coin;
     bool before_came;
@@ -126,8 +126,8 @@ static enum err hold(struct play *play, const struct party_sent *at, void *p, si
 }
 
 /*
- * Server i lacks a half of each of its two neighbours, and the one that it lets wait has shown
- * none.
+ * Server i lacks a half from each of its two neighbours, and the one that it keeps waiting has
+ * shown none.
  */
 TEST(nobody_knows_a_coin_early)
 {
@@ -193,7 +193,7 @@ static enum err allow_one(void *self)
     return (*begun)++ == 0 ? ERR_OK : ERR_REFUSED;
 }
 
-/* Of a check that the guard refuses not even the first coin leaves. */
+/* If the guard refuses a check, not even its first coin leaves. */
 TEST(no_coin_leaves_before_the_guard_agrees)
 {
     unsigned begun = 0;
@@ -213,7 +213,7 @@ TEST(no_coin_leaves_before_the_guard_agrees)
 
 /* --- what all must have alike ----------------------------------------------------------------- */
 
-/* play->n gates, or none; the server that cheats computes on something else. */
+/* play->n gates, or none; the cheating server computes on something else. */
 static enum err alike(struct party *p, struct play *play)
 {
     const uint8_t on = p->index == play->cheat;
@@ -230,7 +230,7 @@ static enum err alike(struct party *p, struct play *play)
     return e;
 }
 
-/* No message is wrong, and yet nothing of a flush but its first coin leaves, or nothing at all. */
+/* No message is wrong, and yet a flush sends nothing but its first coin, or nothing at all. */
 TEST(who_computes_on_something_else_is_noticed_first)
 {
     for (unsigned cheat = 0; cheat <= NOBODY; cheat++)
@@ -252,7 +252,9 @@ TEST(who_computes_on_something_else_is_noticed_first)
         }
 }
 
-/* The same words of the same gates: one server makes two terms of what are one at the others. */
+/*
+ * The same words of the same gates: one server makes two terms of what is one term at the others.
+ */
 static enum err in_terms(struct party *p, struct play *play)
 {
     struct planes x;

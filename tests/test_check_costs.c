@@ -18,7 +18,7 @@ struct run {
     bool checked;
 };
 
-/* Compares what was heard, as a flush would, and proves nothing. */
+/* Compares what was heard, as a flush would, but proves nothing. */
 static enum err end(struct party *p)
 {
     TRY(check_agree(p));
@@ -96,14 +96,16 @@ static enum err chosen(struct party *p, const struct share64 *x, const struct pl
 
 /* --- costs ------------------------------------------------------------------------------------ */
 
-/* A truncation's server j inputs as many carries as there are bits; all compare scripts once. */
+/*
+ * The server j of a truncation inputs as many carries as there are bits; all compare scripts once.
+ */
 TEST(what_a_check_adds)
 {
     enum { SCRIPTS = 3 * 2 * 32 };
     static const struct {
         const char *name;
         struct run run;
-        uint64_t rounds; /* more, the comparison of scripts among them */
+        uint64_t rounds; /* more, including the comparison of scripts */
         unsigned bits;   /* a lane more, of whole words */
     } moves[] = {
         {"46 bits", {top_bit, 200, false}, 1, 0},

@@ -77,7 +77,7 @@ static enum err run_widen(struct party *p, struct inputs *in)
     return ERR_OK;
 }
 
-/* Bits become numbers, these bits, and these are revealed: no share of two versions. */
+/* Bits become numbers, these become bits, and those are revealed: no share of two versions. */
 static enum err run_back(struct party *p, struct inputs *in)
 {
     TRY(convert_bit64(p, in->out, planes_plane(&in->bits, 0)));
@@ -88,7 +88,7 @@ static enum err run_back(struct party *p, struct inputs *in)
 static enum err run_choose(struct party *p, struct inputs *in)
 {
     size_t start[N_MAX + 1];
-    for (size_t k = 0; k <= in->out.n; k++) /* none, and some that parts cut */
+    for (size_t k = 0; k <= in->out.n; k++) /* none, and some that are cut by parts */
         start[k] = k < 2 ? 0 : k == in->out.n ? in->v.n : (in->v.n - 1) * (k - 1) / in->out.n;
     return move_choose(p, in->out, planes_plane(&in->bits, 0), in->v, start);
 }
@@ -169,7 +169,7 @@ static enum err discrete(struct party *p, struct play *play)
     return make_noise(p, play, discrete_sample);
 }
 
-/* Counts of two marginals, from their bits on, and a tape with some noise. */
+/* Counts of two marginals, starting from their bits, and a tape with some noise. */
 struct study {
     struct counts *counts;
     struct tape tape;
@@ -224,7 +224,7 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
     return ERR_OK;
 }
 
-/* Of the three queries: sums of weighted cells, two of one. */
+/* For the three queries: sums of weighted cells, two of one. */
 static enum err linear_forms(struct party *p, struct play *play)
 {
     static const uint64_t total[] = {5 << BITS, 70 << BITS, 2 << BITS};
@@ -328,7 +328,7 @@ TEST(a_selection_takes_six_rounds_more_and_a_measurement_none)
     }
 }
 
-/* What a flush sends of a server, by what waits to be proved when it begins. */
+/* What a server sends in a flush, by what waits to be proved when it begins. */
 struct flush_cost {
     struct play *play;
     uint64_t bytes;
@@ -367,8 +367,8 @@ static uint64_t bytes_between(const struct play *play, unsigned s, uint64_t from
 }
 
 /*
- * Of three candidates: beside the flush, products that are shared in it and opened behind it, 16
- * bytes each, are what they are without a check; an opening takes a digest more.
+ * With three candidates: apart from the flush, products that are shared in it and opened after it,
+ * 16 bytes each, are the same as without a check; an opening takes one digest more.
  */
 TEST(a_selection_sends_a_flush_more_and_an_opening_a_digest)
 {
@@ -408,7 +408,7 @@ static enum err run_once(struct party *p, struct inputs *in)
     return truncate_signed_ring64(p, in->out, in->v, SHIFT);
 }
 
-/* Of its part server 0 has other low bits, so other carries out of them, and nothing else. */
+/* Server 0 has other low bits in its part, so other carries out of them, and nothing else. */
 static enum err run_lie(struct party *p, struct inputs *in)
 {
     for (size_t i = 0; i < 64 && p->index == 0; i++)
@@ -429,7 +429,7 @@ TEST(carries_must_be_those_of_the_sum)
     play_free(&honest);
 }
 
-/* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: T alone fails. */
+/* It shares T + 1, and takes 2^(64-SHIFT) off what it adds and keeps: only T is wrong. */
 static uint64_t *kept; /* server 0's, of the component that it adds to */
 
 static enum err run_keeping(struct party *p, struct inputs *in)
@@ -471,7 +471,7 @@ TEST(what_is_multiplied_must_be_a_bit)
 
 /* --- two versions ----------------------------------------------------------------------------- */
 
-/* One server hears something else of m, or of n: nobody goes on behind the coin that follows. */
+/* One server hears a different m, or n: nobody goes on after the coin that follows. */
 TEST(both_messages_of_a_choice_are_compared)
 {
     for (unsigned k = 0; k < 6; k++) {
@@ -503,8 +503,8 @@ static enum err run_compare(struct party *p, struct inputs *in)
 JOB(compare, play->n)
 
 /*
- * Server 0 tells both others the same of a digit that is not its own. Where that is even, one row
- * makes it the next one, as if a carry came in: all carries fit but the first.
+ * Server 0 tells both others the same about a digit that is not its own. If that is even, one row
+ * makes it the next one, as if a carry came in: all carries fit except the first.
  */
 TEST(a_digit_is_that_of_the_sum)
 {

@@ -47,7 +47,7 @@ static enum err share_words(const struct party *p, struct share64 *x, const uint
     return ERR_OK;
 }
 
-/* The three lists in one call, in another order than theirs. */
+/* The three lists in one call, in a different order. */
 static enum err sum_lists(struct party *p, struct play *play)
 {
     const struct clear *c = play->self;
@@ -81,7 +81,7 @@ static enum err sum_lists(struct party *p, struct play *play)
     return e;
 }
 
-/* Words of the three messages of a round, added up: masks cancel, so it is what they share. */
+/* The words of the three messages of a round, added up: masks cancel, so it is what they share. */
 static uint64_t shared(const struct play *play, uint64_t round, enum net_peer to, size_t word)
 {
     uint64_t sum = 0, w;
@@ -204,7 +204,7 @@ static void sums_of_elements(const struct play *play, const struct elements *e)
     }
 }
 
-/* The masks follow from what is opened, and what goes with them from the masks. */
+/* The masks follow from what is opened, and the values with them from the masks. */
 static void last_fold(const struct play *play, const struct elements *e, const uint64_t r[6],
                       uint64_t zeta)
 {
@@ -243,7 +243,7 @@ static void last_fold(const struct play *play, const struct elements *e, const u
     assert_int_equal(play->sent[0][6][NET_NEXT][0].size, 8 * (2 * m + 3));
 }
 
-/* A wrong sum would leave a remainder: here it is computed from what the relations are. */
+/* A wrong sum would leave a remainder: here it is computed from the relations themselves. */
 static void first_remainder(const struct play *play, const struct clear *c, const uint64_t *weights)
 {
     const uint64_t *sigma = weights + 6;
@@ -302,7 +302,7 @@ TEST(a_flush_sends_what_its_definition_says)
 
 #define WRONG_BIT 5
 
-/* Zero times zero is one in a single lane, and all three servers note it alike. */
+/* Zero times zero is one in a single lane, and all three servers note the same. */
 static enum err note_wrongly(struct party *p, struct play *play)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -318,7 +318,7 @@ static enum err note_wrongly(struct party *p, struct play *play)
     return check_flush(p);
 }
 
-/* Its remainder is what it is off by, weighed by its row, its block and its lane. */
+/* Its remainder is the error, weighted by its row, its block and its lane. */
 TEST(a_remainder_is_what_its_definition_says)
 {
     static const struct check_limits limits;

@@ -25,7 +25,7 @@
 struct bench {
     uint64_t x[WORDS], opened[3][WORDS];
     bool checked;
-    unsigned cheat, lane; /* who alters what it sends, on which lane; 3: nobody */
+    unsigned cheat, lane; /* who alters its messages, on which lane; 3: nobody */
     uint64_t rounds;
     bool apart; /* they have not heard the same, before jobs begin */
     size_t taken[3];
@@ -147,7 +147,7 @@ static enum err note_end(void *self)
     return ERR_OK;
 }
 
-/* Where a lane gets work, the disk has it that a check begins. */
+/* When a lane gets work, the disk already says that a check has begun. */
 static enum err put_nothing(void *self, size_t lane, struct bytes *arguments)
 {
     const struct seat *s = self;
@@ -172,7 +172,7 @@ static enum err take_one(void *self, size_t lane, struct reader *result)
     return ERR_OK;
 }
 
-/* Lanes but the first do jobs alone. What they did is proved when their results are taken. */
+/* Lanes other than the first only do jobs. Their work is proved when the results are taken. */
 static enum err do_jobs(struct party *p, void *shared)
 {
     struct bench *b = shared;
@@ -191,7 +191,7 @@ static enum err do_jobs(struct party *p, void *shared)
     s.out = planes_flat(&out);
     TRY(b->apart ? check_alike(p, &p->index, sizeof p->index) : ERR_OK);
     e = crew_jobs(p, &job);
-    /* of this lane: around the jobs, and of its own flush, within */
+    /* of this lane: around the jobs, and within them for its own flush */
     if (b->apart)
         return told.begun == 0 ? e : ERR_DATA;
     if (told.begun == 0 || (told.ended == told.begun) != (e == ERR_OK))
@@ -240,7 +240,7 @@ static enum err make_numbers(void *self, struct party *lane, size_t tile)
     return convert_bit64(lane, s->number[tile], (struct bits){s->x.a + tile, s->x.b + tile, 64});
 }
 
-/* Nothing is revealed: so it is not for that that lanes agree. */
+/* Nothing is revealed: so that is not why lanes agree. */
 static enum err use_numbers(void *self, struct party *lane, size_t tile)
 {
     const struct passing *s = self;
@@ -341,7 +341,7 @@ TEST(lanes_compare_what_they_heard_before_others_use_it)
 struct held {
     unsigned cheat, failed; /* the honest: their checks, or what they heard of the other's */
     bool more;              /* an honest server's lane 0 went on behind the coin */
-    bool matrices;          /* which lane 0 proves by itself; else it opens what all made */
+    bool matrices;          /* lane 0 proves this by itself; otherwise it opens what all made */
     uint64_t x[3 * 8], opened[3][64 * 24];
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -361,7 +361,7 @@ static void tell(struct held *h, bool more)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* On lane 1 the cheat tells one server something else, and holds its coin back: lane 0 goes on. */
+/* On lane 1 the cheat tells one server something else, and holds back its coin: lane 0 goes on. */
 static enum err hold(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const struct holder *who = self;
@@ -462,7 +462,7 @@ TEST(no_lane_proves_what_it_made_of_two_versions)
         (void)three_run_lanes(7, 2, 64, use_both, &h, NULL, results);
         for (unsigned s = 0; s < 3; s++) {
             caught += s != cheat && results[s] == ERR_CHEAT;
-            /* who hears that the other honest one gave up may end by that */
+            /* a server that hears that the other honest one gave up may end for that reason */
             if (s != cheat && results[s] != ERR_CHEAT)
                 assert_int_equal(results[s], cheat < 3 ? ERR_PEER : ERR_OK);
         }

@@ -16,7 +16,7 @@
 #define TILES 2
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
-/* Factors stand behind the sides; 0 and 2 make side 1, 1 and 1 make side 3. */
+/* Factors come after the sides; 0 and 2 make side 1, 1 and 1 make side 3. */
 #define FACTORS 3
 static const size_t rows[SIDES + FACTORS] = {3, 70, 1, 4, 2, 10, 2, 7}, columns[TILES] = {128, 64};
 static const struct check_made mades[] = {{0, 2, 1}, {1, 1, 3}};
@@ -25,7 +25,7 @@ static const struct check_pair plans[PLANS] = {{0, 1}, {1, 2}, {3, 0}, {4, 3}, {
 #define ROWS (3 + 70 + 1 + 4 + 2 + 10 + 2 + 7)
 #define WORDS (ROWS * (128 + 64))
 
-/* Sharings of sides and of z, by component; and how each server sees them. */
+/* Sharings of sides and of z, by component; and each server's view of them. */
 struct scene {
     uint16_t x[3][WORDS], z[3][CELLS];
     struct party party[3];
@@ -50,7 +50,7 @@ static uint16_t value(const struct scene *s, size_t at)
     return (uint16_t)(s->x[0][at] + s->x[1][at] + s->x[2][at]);
 }
 
-/* Sides as their factors make them, in component 0 what the others leave. */
+/* Sides as their factors make them; component 0 has the rest. */
 static void share_made(struct scene *s)
 {
     for (size_t k = 0; k < SIZE(mades); k++)
@@ -67,7 +67,7 @@ static void share_made(struct scene *s)
         }
 }
 
-/* z as it must be, in component 0 what the others leave. */
+/* z as it must be; component 0 has the rest. */
 static void share_sums(struct scene *s)
 {
     size_t at = 0;
@@ -172,7 +172,7 @@ static bool fit(struct scene *s, fold_fn *fold)
 
 /* --- definition ------------------------------------------------------------------------------- */
 
-/* 2 sum of f g, of what the servers hold of f and g */
+/* 2 sum of f g, from what the servers hold of f and g */
 TEST(claims_are_sums_of_whole_numbers)
 {
     static fold_fn *const folds[] = {check_fold_pairs, check_fold_made};
@@ -215,7 +215,7 @@ struct error {
     uint16_t by;
 };
 
-/* Wherever they stand, and where they cancel out in sums of rows, of columns and of plans. */
+/* Wherever they are, and when they cancel in sums of rows, of columns and of plans. */
 TEST(wrong_sums_do_not)
 {
     static const struct error errors[][4] = {
@@ -237,7 +237,7 @@ TEST(wrong_sums_do_not)
         }
 }
 
-/* A side that is not what z was made of, or not what its factors make. */
+/* A side that is not the one z was made from, or not what its factors make. */
 TEST(wrong_sides_do_not)
 {
     for (size_t side = 0; side < SIDES; side++) {
@@ -252,7 +252,7 @@ TEST(wrong_sides_do_not)
     }
 }
 
-/* Errors that cancel out in sums of columns, of rows of either factor, and of sides. */
+/* Errors that cancel in sums of columns, of rows of either factor, and of sides. */
 TEST(wrong_products_do_not)
 {
     static const struct {
@@ -306,7 +306,7 @@ static enum err prove(struct party *p, void *shared)
     return check_clean(p) ? ERR_OK : ERR_FORMAT;
 }
 
-/* Errors that both holders of a component agree on: of z, of a factor, and of none. */
+/* Errors that both holders of a component agree on: in z, in a factor, and in none. */
 TEST(a_flush_proves_pairs_and_products)
 {
     static const struct {
@@ -362,7 +362,7 @@ static enum err owe(struct party *p)
     return move_sums_proved(p, &(const struct move_sums){RING_16, &product, 1, 1, false});
 }
 
-/* Matrices that do not fit their plans prove nothing, and a flush without them neither. */
+/* Matrices that do not fit their plans prove nothing, nor does a flush without them. */
 static enum err misuse(struct party *p, void *shared)
 {
     const struct check_limits limits = {0};
@@ -374,7 +374,7 @@ static enum err misuse(struct party *p, void *shared)
     if (check_matrices(p, &m) != ERR_MISUSE)
         return ERR_FORMAT;
     m = s->m[p->index];
-    s->tile[p->index][TILES - 1].n--; /* no whole words of lanes */
+    s->tile[p->index][TILES - 1].n--; /* not whole words of lanes */
     if (check_matrices(p, &m) != ERR_MISUSE)
         return ERR_FORMAT;
     TRY(owe(p));

@@ -20,13 +20,13 @@
 #define N 200
 #define RELATIONS 300000
 
-/* What a relation is off by, this server's part of it. */
+/* This server's part of a relation's error. */
 struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
     const struct party_tamper *cheat[3];
-    bool next; /* z is read of who holds it as b: the cheat has not altered its own a */
-    word128 *off[3][NUMBERS_RINGS];   /* bits stand first */
-    size_t count[NUMBERS_RINGS];      /* at server 0, as at all */
+    bool next; /* z is read from whoever holds it as b: the cheat has not altered its own a */
+    word128 *off[3][NUMBERS_RINGS];   /* bits come first */
+    size_t count[NUMBERS_RINGS];      /* at server 0, as at all of them */
     size_t words[CHECK_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
@@ -225,7 +225,7 @@ static enum err gumbels(struct party *p, const struct share64 *x, const struct p
     return gumbel_sample(p, out);
 }
 
-/* Counts of 20 bits, distances, and whose is the largest: all of a selection but its opening. */
+/* Counts of 20 bits, distances, and the largest: all of a selection except its opening. */
 static enum err scores(struct party *p, const struct share64 *x, const struct planes *bits)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -311,7 +311,7 @@ TEST(scores_are_compared)
 #define LANES ((size_t)8192)    /* so a list has full groups */
 #define LIES ((size_t)16 * 128) /* lanes of server 0's part, in whole blocks of 8 words */
 
-/* Of a lane: which digit is altered, what that is, and which of its y are. */
+/* For a lane: which digit is altered, its value, and which of its y are altered. */
 static unsigned digit_of(size_t lane)
 {
     return lane / 1024 == 0 ? 0 : DIGITS - 1;
@@ -353,7 +353,7 @@ static enum err many_top_bits(struct party *p, const struct share64 *x, const st
     return compare_top_bit(p, out, all, WIDTH);
 }
 
-/* Row and first lane of a word of a message in which rows of 8 words follow, block after block. */
+/* Row and first lane of a word in a message of rows of 8 words, block after block. */
 static size_t row_of(const struct party_sent *at, size_t k, size_t rows, size_t *lane)
 {
     const size_t place = at->offset / sizeof(uint64_t) + k;
@@ -373,7 +373,7 @@ static enum err alter_y(void *self, const struct party_sent *at, void *p, size_t
     return ERR_OK;
 }
 
-/* Of each lane one sum, or none. */
+/* One sum of each lane, or none. */
 static enum err alter_sum(void *self, const struct party_sent *at, void *p, size_t n)
 {
     const enum net_peer *to = self;
@@ -387,7 +387,7 @@ static enum err alter_sum(void *self, const struct party_sent *at, void *p, size
     return ERR_OK;
 }
 
-/* Whether a relation of bits, from one on, is off in a lane: each stands in LANES of its list. */
+/* Whether a relation of bits, from one on, is off in a lane: each takes LANES of its list. */
 static bool is_off(const struct found *f, size_t from, size_t lane)
 {
     for (size_t at = from + lane / 64; at < f->count[RING_BITS]; at += LANES / 64) {
@@ -399,7 +399,7 @@ static bool is_off(const struct found *f, size_t from, size_t lane)
     return false;
 }
 
-/* All that a digit could be told to be, whatever it is: only the right one has no relation off. */
+/* Everything that a digit could be claimed to be: only for the right one is no relation off. */
 TEST(no_other_digit_fits)
 {
     const struct party_tamper cheat = {.alter = alter_y};

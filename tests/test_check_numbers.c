@@ -21,7 +21,7 @@ static word128 word_of(enum ring ring, const void *v, size_t i)
     return w;
 }
 
-/* Two numbers that say which relation it is: what is summed, and z. */
+/* Two numbers that identify the relation: what is summed, and z. */
 struct relation {
     word128 sum, z;
 };
@@ -169,7 +169,7 @@ TEST(what_is_noted_is_there_again)
     check_chunks_free(&chunks);
 }
 
-/* Claims have room for so many products, whatever their words. */
+/* Claims have room for this many products, whatever their words. */
 TEST(too_many_products_are_refused)
 {
     struct check_chunks chunks = {0};
@@ -192,7 +192,7 @@ TEST(too_many_products_are_refused)
     check_chunks_free(&chunks);
 }
 
-/* A log that has grown past what claims have room for. */
+/* A log that has outgrown the room for claims. */
 static enum err flush_too_many(struct party *p, struct play *play)
 {
     static uint64_t zero;

@@ -15,7 +15,7 @@
 
 static const unsigned bits_of[RINGS] = {0, 16, 32, 64, 128}, claim_words[RINGS] = {0, 3, 3, 4, 6};
 
-/* Relations of one call: components of each vector, as words that stand 16 bytes apart. */
+/* Relations of one call: components of each vector, as words 16 bytes apart. */
 struct call {
     enum ring ring;
     size_t n, start[4];
@@ -49,7 +49,7 @@ static size_t relation_of(const struct call *c, size_t word)
     return q;
 }
 
-/* What x and y of a product are words of. */
+/* Which words x and y of a product are. */
 static enum ring ring_of(const struct call *c, unsigned l, bool is_y)
 {
     if (c->form[l] == CHECK_WORDS)
@@ -63,8 +63,8 @@ static word128 factor_of(const struct call *c, unsigned l)
 }
 
 /*
- * Of a second product y is carried by component 1 alone; modulo 2^16 x by component 2 alone. In
- * every other word server 2, which takes its b from its a, has a large number there and 0 here.
+ * In a second product only component 1 carries y; modulo 2^16 only component 2 carries x. In every
+ * other word server 2, which takes its b from its a, has a large number there and 0 here.
  */
 static struct call *make_calls(void)
 {
@@ -156,7 +156,7 @@ static enum err note_call(struct party *p, const struct call *c)
     return check_ring(p, c->ring, products, c->products, c->spans ? c->start : NULL, z, c->n);
 }
 
-/* n words of the streams that mask are used up first. */
+/* first uses up n words of the streams of masks. */
 static enum err note_all(struct party *p, struct play *play)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
@@ -245,7 +245,7 @@ static size_t run_from(const struct call *c, size_t word)
     return end - word < 64 ? end - word : 64;
 }
 
-/* Whole tiles of 64 words are blocks, product by product; here all others follow them. */
+/* Whole tiles of 64 words are blocks, product by product; here all the rest follows them. */
 static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RINGS][256],
                             struct element *out)
 {
@@ -267,7 +267,7 @@ static size_t list_elements(const struct call *calls, uint64_t (*const theta)[RI
     return n;
 }
 
-/* X Y, times the factor that bits have besides. */
+/* X Y, times the extra factor for bits. */
 static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
 {
     const struct call *c = e->call;
@@ -284,7 +284,9 @@ static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
     BN_free(factor);
 }
 
-/* The sum of theta_t Z over a ring's relations, of which each component of z is taken off 2^K. */
+/*
+ * The sum of theta_t Z over a ring's relations, where each component of z is subtracted from 2^K.
+ */
 static void take_off_z(BIGNUM *sum, const struct call *calls, uint64_t (*const theta)[RINGS][256],
                        enum ring ring, unsigned t)
 {
@@ -373,7 +375,7 @@ static uint64_t point_weight(const uint64_t r[4], unsigned c)
     return w;
 }
 
-/* The sign of row a at a point: at infinity what is at 1 less what is at 0. 0: it is not there. */
+/* The sign of row a at a point: infinity has the sign at 1 minus that at 0. 0: it is not there. */
 static int in_point(unsigned c, unsigned a)
 {
     int sign = 1;
@@ -415,12 +417,12 @@ static void sums_at_points(const struct play *play, const struct element *e)
     assert_int_equal(rows, z);
 }
 
-/* The masks follow from what is opened, and what goes with them from the masks. */
+/* The masks follow from what is opened, and the values with them from the masks. */
 static void last_fold(const struct play *play, const struct element *e, const uint64_t r[4],
                       uint64_t zeta)
 {
     const uint64_t inverse = power(zeta, P - 2);
-    const size_t first = 3, m = 4 * BLOCKS; /* behind what is opened of bits */
+    const size_t first = 3, m = 4 * BLOCKS; /* after what is opened of bits */
     uint64_t cross[16] = {0}, square = 0, z = 0, star = 0;
     for (size_t column = 0; column < m; column++) {
         const uint64_t u = shared(play, 5, NET_NEXT, 0, first + column);
@@ -460,7 +462,7 @@ static void remainders_are_zero(const struct play *play)
             word128 sum = 0, w;
             for (unsigned s = 0; s < 3; s++) {
                 memcpy(&w, play->sent[s][5][NET_NEXT][0].data + 8 * at, 16);
-                assert_true(below(ring, w) == w); /* what is above would tell carries */
+                assert_true(below(ring, w) == w); /* what is above would reveal carries */
                 sum += w;
             }
             assert_true(below(ring, sum) == 0);

@@ -50,7 +50,7 @@ struct batches {
     struct owners owner[3];
 };
 
-/* A play is of one of these, by its number; the first two are swept. */
+/* A play runs one of these, by its number; the first two are swept. */
 static const struct batches scenes[] = {
     {&kinds[0], 2, {{5, 1}, {3, 2}}},           {&kinds[1], 1, {{9, 1}}},
     {&kinds[0], 3, {{1, 2}, {130, 2}, {3, 1}}}, {&kinds[1], 2, {{100, 1}, {29, 2}}},
@@ -119,14 +119,14 @@ static enum err count_and_open(struct party *p, struct play *play, const struct 
 }
 
 /*
- * A cheat that keeps what it sends: one result of its kernel is off, of products that make sides or
- * of sums of such. So all that it computes and proves later fits.
+ * A cheat that keeps what it sends: one result of its kernel is off, in products that make sides or
+ * in sums of such. So everything that it computes and proves later fits.
  */
 struct lie {
     const struct kernel *honest;
     struct kernel kernel;
     bool of_sums;
-    unsigned cheat, call, calls; /* which call is off, of those so far */
+    unsigned cheat, call, calls; /* which call is off; calls so far */
     uint16_t error;
 };
 static struct lie lie;
@@ -246,7 +246,7 @@ TEST(no_altered_word_opens_anything_else)
 {
     for (size_t k = 0; k < 2; k++) {
         const struct play model = {.job = count, .limits = &limits, .n = k};
-        play_sweep("records", &model, true); /* top bits of what is halved are of no use */
+        play_sweep("records", &model, true); /* top bits of what is halved are not used */
     }
     const struct play model = {.job = moments, .limits = &limits};
     play_sweep("moments", &model, true);

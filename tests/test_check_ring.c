@@ -91,7 +91,7 @@ static enum err run_narrow(struct party *p, struct play *play, struct share64 x,
     return open_and_note(p, play, x);
 }
 
-/* A number that component 1 carries, times one of 32 bits: each holder multiplies what it has. */
+/* A number in component 1 times one of 32 bits: each holder multiplies what it has. */
 static enum err run_alone(struct party *p, struct play *play, struct share64 x, struct share64 y)
 {
     struct share32 u, z;
@@ -235,9 +235,9 @@ JOB(attacked)
 enum attack {
     TWO_THAT_CANCEL,  /* errors of two products add up to 0 */
     TOP_ONLY,         /* an error of 2^63, which half of all weights do not see */
-    CLAIMED,          /* a product is wrong, and claims are as if it were not */
+    CLAIMED,          /* a product is wrong, and claims are as if it were correct */
     CLAIMED_AND_SUMS, /* and so are the sums at points */
-    ANOTHER_MULTIPLE, /* a claim is off by 2^64, and all products are right */
+    ANOTHER_MULTIPLE, /* a claim is off by 2^64, and all products are correct */
     OTHER_RING,       /* a product modulo 2^128 is off by 2^64, which a claim of 2^64 balances */
     OLD_PRIME,        /* claims are wrong by multiples of the prime of the flush before */
     ATTACKS
@@ -251,7 +251,7 @@ struct attacking {
 };
 #define ATTACKED 3
 
-/* To a number of so many words from `at` on. */
+/* Adds to a number of so many words from `at` on. */
 static void add_at(void *p, size_t at, size_t words, __int128 x)
 {
     uint64_t w[8], carry = 0;
@@ -294,7 +294,7 @@ static void add_modulo(const struct prime *f, void *p, size_t at, uint64_t x)
     memcpy((uint8_t *)p + 8 * at, &w, sizeof w);
 }
 
-/* What an error of 1 at the relation comes to modulo p. */
+/* What an error of 1 in the relation amounts to modulo p. */
 static void take_choice(struct play *play, struct attacking *a)
 {
     struct prg *coin = coin_of(play, CHOICE, 6);
@@ -309,8 +309,8 @@ static void take_choice(struct play *play, struct attacking *a)
 }
 
 /*
- * What is opened of that component is as its other holder has it: Z* where the sum at the first
- * point has the error too, else what the sums are off by.
+ * That component is opened as its other holder has it: Z* where the sum at the first point has the
+ * error too, otherwise the error of the sums.
  */
 static void alter_opened(struct play *play, const struct attacking *a, void *p)
 {
@@ -329,8 +329,8 @@ static void alter_opened(struct play *play, const struct attacking *a, void *p)
 }
 
 /*
- * Claims of 4 words for Z_2^64 stand before those of 6 words for Z_2^128. The cheat keeps its own
- * z, so its claims are as if what it sent were right: off by theta as whole numbers.
+ * Claims of 4 words for Z_2^64 come before those of 6 words for Z_2^128. The cheat keeps its own z,
+ * so its claims are as if it had sent correct values: off by theta as whole numbers.
  */
 static void alter_claims(const struct attacking *a, void *p)
 {
@@ -398,7 +398,7 @@ TEST(who_knows_the_coins_so_far_opens_nothing_else)
     play_free(&honest);
 }
 
-/* Of what a flush opens beside products, each word alone is enough to refuse it. */
+/* Each word that a flush opens beside products is enough, when altered, to refuse it. */
 TEST(every_word_that_should_be_zero_is_looked_at)
 {
     struct check_prime n = {.words = 1, .columns = 2, .remainders = 3};

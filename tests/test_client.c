@@ -22,8 +22,8 @@ struct house {
     struct gates *gates;
     uint8_t run[REQUEST_RUN_SIZE];
     atomic_uint liar, refuses;        /* a server's index, or STUDY_SERVERS: nobody */
-    atomic_int refusal;               /* what it refuses with */
-    atomic_uint alive[STUDY_SERVERS]; /* how often the run was said to live */
+    atomic_int refusal;               /* the error with which it refuses */
+    atomic_uint alive[STUDY_SERVERS]; /* how often it was told that the run lives */
 };
 
 static const char opened[] = "what was opened";
@@ -83,7 +83,7 @@ static void house_free(struct house *h)
 
 /* --- the analyst ------------------------------------------------------------------------------ */
 
-/* Asks them something, and what was said of it. */
+/* Asks the servers something; `words` gets what was said about it. */
 static enum err ask_and_keep(struct house *h, struct witness *witness, char *words, size_t size)
 {
     struct log log = {.buffer = words, .buffer_size = size, .level = LOG_ERROR};
@@ -109,7 +109,7 @@ static enum err ask(struct house *h, char *words, size_t size)
 }
 
 /*
- * What is said of a ledger comes with the answer, and counts only where its server has signed it.
+ * Statements about a ledger come with the answer, and count only if their server has signed them.
  */
 TEST(an_answer_without_a_signed_ledger_is_refused)
 {
@@ -155,7 +155,7 @@ TEST(a_refusal_is_all_that_is_said)
     }
 }
 
-/* One has lost a peer, another waits: the third, which says nothing yet, may well be up. */
+/* One has lost a peer, another waits: the third, which has not answered yet, may well be up. */
 TEST(nobody_is_blamed_for_a_moment_of_silence)
 {
     char words[2048];

@@ -25,7 +25,7 @@ struct scene {
     pid_t server[STUDY_SERVERS];
 };
 
-/* Server i's clock is so far ahead from now on; an owner's own is right. */
+/* From now on server i's clock is this far ahead; an owner's own clock is right. */
 static void set_clock(struct scene *c, unsigned i, int64_t ahead)
 {
     char text[32];
@@ -39,7 +39,7 @@ static void set_clocks(struct scene *c, int64_t ahead)
         set_clock(c, i, ahead);
 }
 
-/* Starts a program that has server i's clock. */
+/* Starts a program that uses server i's clock. */
 static void take_clock(const struct scene *c, unsigned i)
 {
     support_preload();
@@ -84,7 +84,7 @@ static void scene_free(struct scene *c)
     support_study_free(&c->s);
 }
 
-/* A command's exit code, and what it said in told.log. */
+/* A command's exit code; its output is in told.log. */
 static int tell(struct scene *c, const char *const *arguments)
 {
     unlink(file(c, "told.log"));
@@ -149,7 +149,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     }
     assert_int_equal(support_wait(run, 90), 0);
     assert_false(support_contains(file(&c, "run.log"), "rror: "));
-    /* a server is started again in the past, and still has the whole ledger */
+    /* a server is restarted in the past, and still has the whole ledger */
     assert_true(support_stop_all(c.server));
     set_clocks(&c, -20 * YEAR);
     start_all(&c);
@@ -163,7 +163,7 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
 }
 
 /*
- * A key is good on its last day, and refused by a server whose clock is past that, as long as it
+ * A key is good on its last day. A server whose clock is past that day refuses it for as long as it
  * is.
  */
 TEST(a_key_expires_by_the_servers_clock)
@@ -208,7 +208,7 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     assert_true(told(&c, "uploads were taken until"));
     set_clock(&c, 0, 0);
     assert_int_equal(share(&c, 1), 0);
-    /* kept, until it is due at that server, which says so in its log */
+    /* kept until it is due at that server, which says so in its log */
     assert_int_equal(status(&c), 0);
     assert_true(told(&c, "operators are due to purge them from"));
     assert_false(support_contains(file(&c, "server0.log"), "due to be purged"));
@@ -224,7 +224,7 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     set_clock(&c, 0, 31 * DAY);
     assert_int_equal(TELL(&c, "check", c.s.path), 0);
     assert_true(told(&c, "That is on "));
-    assert_int_equal(status(&c), 4); /* server 0 is down, the other two tell */
+    assert_int_equal(status(&c), 4); /* server 0 is down, the other two report it */
     assert_true(told(&c, "The study's retain_days were over on"));
     set_clock(&c, 0, 41 * DAY);
     assert_int_equal(TELL(&c, "check", c.s.path), 0);

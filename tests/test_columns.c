@@ -40,7 +40,7 @@ static void scene_free(struct scene *c)
     free(c->text);
 }
 
-/* Loads a table of this many rows, each by its number, and has its columns printed. */
+/* Loads a table of this many rows, each given by its number, and has its columns printed. */
 static void scene_new(struct scene *c, unsigned rows, void (*put)(struct bytes *csv, unsigned row))
 {
     static const struct support_options o = {.domain = domain};
@@ -205,7 +205,7 @@ TEST(a_terminal_shows_how_far_reading_is)
     free(text);
 }
 
-/* Off a terminal nothing is shown, and nobody asks. */
+/* Without a terminal nothing is shown, and nobody asks. */
 TEST(a_pipe_is_left_alone)
 {
     struct log log = {0};

@@ -38,7 +38,7 @@ static uint64_t cell_of(const struct clique *c, const uint16_t *codes)
     return cell;
 }
 
-/* By how much a row moves all forms: the sum of squares. */
+/* How far a row moves all forms: the sum of squares. */
 static double moved_by(const struct forms *f, const struct workload *w, const uint16_t *codes)
 {
     const int64_t *weight = f->weight;
@@ -52,7 +52,7 @@ static double moved_by(const struct forms *f, const struct workload *w, const ui
     return sum;
 }
 
-/* The most that any row moves: every row is tried. */
+/* The most that any row moves: tries every row. */
 static double brute_force(const struct forms *f, const struct workload *w)
 {
     double most = 0;
@@ -108,7 +108,7 @@ static int64_t *put_random(struct some_forms *s, int64_t *weight, uint32_t query
     return weight;
 }
 
-/* Any forms of any marginals: never less than a row can do; of one marginal exactly that. */
+/* Any forms of any marginals: never less than a row can move; exactly that for one marginal. */
 TEST(no_row_moves_forms_by_more)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -132,7 +132,7 @@ TEST(no_row_moves_forms_by_more)
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
 
-/* What a row adds to the forms of a pair, which begin at `form`; returns how many there are. */
+/* Adds a row to the forms of a pair, which begin at `form`; returns how many there are. */
 static size_t add_by_hand(const struct products *p, const uint16_t *codes, size_t i, size_t j,
                           int64_t *form)
 {
@@ -161,8 +161,8 @@ static double row_by_hand(const struct products *p, const uint16_t *codes, int64
 }
 
 /*
- * Products of factors, of codes in groups: what comes of counts is what comes of their rows, and
- * the sensitivity is exactly what the worst of all rows does.
+ * Products of factors, of codes in groups: the forms of the counts are the sums of the forms of
+ * their rows, and the sensitivity is exactly what the worst row moves.
  */
 TEST(products_of_pairs_are_exact)
 {
@@ -256,7 +256,7 @@ TEST(products_that_could_wrap_are_refused)
     s.workload->one_ways = COLUMNS;
 }
 
-/* The cells of a marginal, each m times, are a measurement at m, and cost as much. */
+/* The cells of a marginal, each m times, are a measurement at m, and cost the same. */
 TEST(a_marginal_as_forms_costs_what_it_costs)
 {
     struct some_forms s CLEAN(some_clear);
@@ -335,7 +335,7 @@ TEST(quantiles_are_quantiles)
 }
 
 #define CODES 5
-#define STEPS 800 /* of the integrals, from -8 to 8 */
+#define STEPS 800 /* of the integrals from -8 to 8 */
 
 static double at(int i)
 {
@@ -386,7 +386,7 @@ static void column_new(struct copula_column *c, const double *counts, uint32_t s
     assert_int_equal(copula_set_hermite(c), ERR_OK);
 }
 
-/* Scores as they are, and off centre by rounding: the mean is accounted for. */
+/* Scores as they are, and off centre because of rounding: the mean is taken into account. */
 TEST(correlations_come_back_from_integrals)
 {
     static const double counts[2][CODES] = {{10, 20, 5, 40, 25}, {60, 0, 10, 29, 1}};
@@ -425,7 +425,7 @@ TEST(two_coins_have_the_arcsine)
 
 /*
  * The series of two rare codes turns back near -1 and ends above 0: no correlation is found where
- * there is none, a little is little, and more is more.
+ * there is none, a small one is small, and a larger one is larger.
  */
 TEST(rare_codes_are_not_opposites)
 {
@@ -436,7 +436,7 @@ TEST(rare_codes_are_not_opposites)
             double before = -1, most;
             column_new(&x, rare[i], 2, 2.5);
             column_new(&y, rare[j], 2, 2.5);
-            most = x.hermite[0] * y.hermite[0]; /* what a correlation of 1 would be in a line */
+            most = x.hermite[0] * y.hermite[0]; /* what a linear series gives at correlation 1 */
             assert_true(fabs(copula_correlation(&x, &y, 0)) < 1e-9);
             assert_true(fabs(copula_correlation(&x, &y, most * 1e-3) - 1e-3) < 1e-4);
             assert_true(fabs(copula_correlation(&x, &y, most * -1e-3) + 1e-3) < 1e-4);
@@ -458,14 +458,14 @@ TEST(shares_are_the_nearest_that_there_are)
     assert_int_equal(copula_set_shares(&x, counts, 86.75), ERR_OK);
     for (size_t a = 0; a < CODES; a++)
         assert_true(fabs(x.share[a] * 86.75 - 100 * nearest[a]) < 1e-9);
-    column_new(&y, one, 3, 2.5); /* codes without rows have the ends of their intervals */
+    column_new(&y, one, 3, 2.5); /* codes without rows get the ends of their intervals */
     assert_true(y.score[0] == -2.5 && y.score[1] == 0 && y.score[2] == 2.5);
     assert_true(copula_correlation(&y, &x, 0.3) == 0);
-    column_new(&z, all, 2, 2.5); /* no more than rounding can make */
+    column_new(&z, all, 2, 2.5); /* no more than rounding can cause */
     assert_true(copula_correlation(&x, &z, 0.3) == 0 && copula_correlation(&z, &x, -0.3) == 0);
 }
 
-/* A model of a share above 1, which rounding can make, could not be read again. */
+/* A model with a share above 1, which rounding can cause, could not be read again. */
 TEST(no_share_is_above_1)
 {
     struct copula_column x CLEAN(copula_column_clear);
@@ -477,7 +477,7 @@ TEST(no_share_is_above_1)
     }
 }
 
-/* What has a negative eigenvalue gets none; what is right stays. */
+/* A matrix with a negative eigenvalue is repaired; a correct one stays. */
 TEST(a_repaired_matrix_is_one_of_correlations)
 {
     static const size_t each[] = {0, 1, 2, 3};
@@ -511,7 +511,7 @@ TEST(a_repaired_matrix_is_one_of_correlations)
 #define MANY 60
 #define CELLS_OF_MANY (MANY * MANY)
 
-/* Correlations of: a factor that all share, by different weights; blocks; neighbours; none. */
+/* Correlations: a factor that all share, with different weights; blocks; neighbours; none. */
 enum kind { FACTOR, BLOCKS, NEIGHBOURS, NONE };
 
 static double truth(enum kind kind, size_t i, size_t j)
@@ -529,7 +529,7 @@ static double truth(enum kind kind, size_t i, size_t j)
     return 0;
 }
 
-/* The mean of how far off a matrix is, with noise of deviation s, and when that has been shrunk. */
+/* The mean error of a matrix with noise of deviation s, before and after shrinking. */
 static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
 {
     double m[CELLS_OF_MANY] = {0}, t[CELLS_OF_MANY] = {0};
@@ -554,7 +554,7 @@ static void errors_of(enum kind kind, double s, double *noisy, double *shrunk)
     }
 }
 
-/* Whatever the structure, and more where there is more of it; without noise nothing is moved. */
+/* Whatever the structure, and more where there is more of it; without noise nothing changes. */
 TEST(noise_is_shrunk_and_what_is_there_stays)
 {
     static const double left[] = {0.4, 0.25, 0.7, 0.05};
@@ -570,7 +570,7 @@ TEST(noise_is_shrunk_and_what_is_there_stays)
     }
 }
 
-/* The study's where there is little noise, as low as noise asks where there is much. */
+/* The study's clip where there is little noise, as low as noise requires where there is much. */
 TEST(the_clip_follows_from_noise)
 {
     static const double counts[] = {5, 10, 30, 50, 50, 30, 10, 5};
@@ -595,7 +595,9 @@ TEST(the_clip_follows_from_noise)
 #define ROWS 4000
 static const uint32_t wide_sizes[WIDE] = {12, 2, 9, 30, 5};
 
-/* Each column a step function of one normal that all share, and one of its own; all are linked. */
+/*
+ * Each column is a step function of one normal that all share and one of its own; all are linked.
+ */
 static struct table *linked_rows(const struct domain *d, uint64_t seed)
 {
     struct table *t;
@@ -648,15 +650,15 @@ TEST(without_noise_the_numbers_are_the_tables)
             sum += r->score[f->first][s.table->column[f->first][i]] *
                    r->score[f->second][s.table->column[f->second][i]];
         assert_true(fabs(f->value - sum) < 1e-6);
-        /* of the normals behind the columns: 0.64, and even columns against odd ones -0.64 */
+        /* between the normals of the columns: 0.64; between even columns and odd ones: -0.64 */
         assert_true(fabs(r->model->correlation[f->first * WIDE + f->second] -
                          ((f->first + f->second) % 2 == 0 ? 0.64 : -0.64)) < 0.05);
     }
 }
 
 /*
- * What a run spends is what one row can do: of the one-ways m^2 d, and of the forms the largest sum
- * of squares of products of scores, with every pair of codes tried. All k rows of a person: k^2.
+ * A run spends what one row can move: for the one-ways m^2 d; for the forms the largest sum of
+ * squares of products of scores, with every pair of codes tried. All k rows of a person: k^2.
  */
 TEST(a_run_pays_for_what_a_row_can_move)
 {
@@ -700,7 +702,7 @@ static double spread(const double *x, size_t n)
 #define RUNS 40
 #define PAIRS (WIDE * (WIDE - 1) / 2)
 
-/* The noise of forms is there, and as large as the result says. */
+/* The forms have noise, as much as the result says. */
 TEST(forms_have_the_noise_that_they_say)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
@@ -809,7 +811,7 @@ TEST(a_copula_comes_back_from_its_file)
         assert_null(d);
         text.data[i] ^= 1;
     }
-    m->total = 1e300; /* of which nobody draws that many rows, and 0 is no answer */
+    m->total = 1e300; /* nobody draws so many rows from it, and 0 is not an answer */
     assert_int_equal(copula_save(path, m, NULL), ERR_OK);
     assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
     unlink(path);
@@ -841,12 +843,12 @@ TEST(rows_follow_the_copula)
     }
     assert_true(fabs(share / (double)n - (m->share[3][0] + m->share[3][1] + m->share[3][2])) <
                 0.01);
-    /* of normals of correlation 0.64, cut at 1/2 and 5/9: 0.717 on the same side */
+    /* for normals of correlation 0.64, cut at 1/2 and 5/9: 0.717 on the same side */
     assert_true(fabs(agree / (double)n - 0.717) < 0.02);
     assert_true(agree > 2 * disagree);
 }
 
-/* Answers are those of the copula's own shares, as near as rows drawn are. */
+/* Answers are those of the copula's own shares, as closely as drawn rows can give them. */
 TEST(a_copula_is_asked)
 {
     struct copula_stage s CLEAN(copula_stage_clear);
@@ -873,7 +875,7 @@ TEST(a_copula_is_asked)
     assert_true(fabs(rows - m->total / 2) < 1e-6 * m->total);
 }
 
-/* Tables of two attributes are what rows come to; those of one are the shares. */
+/* Tables of two attributes are what drawn rows give; those of one are the shares. */
 TEST(tables_of_two_follow_the_copula)
 {
     static const uint32_t coins[] = {2, 2, 3};
@@ -973,7 +975,7 @@ TEST(a_copula_is_planned)
 
 /* --- which method ----------------------------------------------------------------------------- */
 
-/* Columns of body and of adult, as they were measured. */
+/* Columns of body and of adult, as in the measurements. */
 static const uint32_t body[] = {45, 2, 50, 64, 40, 40, 48, 40, 45, 50, 40, 4};
 static const uint32_t adult[] = {32, 9, 32, 16, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2};
 
@@ -981,9 +983,9 @@ static const struct {
     const char *name;
     const uint32_t *size;
     size_t columns;
-    double finer; /* bins of the columns of numbers, by so much */
+    double finer; /* how many times the bins of numeric columns */
     double epsilon, delta, rows;
-    enum study_method better; /* by measurement */
+    enum study_method better; /* as measured */
 } measured[] = {
     /* a random forest's accuracy on real rows: docs/results.md */
     {"body", body, 12, 1, 1, 1e-4, 10715, STUDY_AIM},
@@ -1021,7 +1023,7 @@ static enum study_method advised(size_t i)
     return advice.better;
 }
 
-/* Of what was measured, nine of ten; in the tenth (body, fine) AIM is better by .012. */
+/* Nine of the ten that were measured; in the tenth (body, fine) AIM is better by .012. */
 TEST(the_better_method_is_advised)
 {
     const size_t all = sizeof measured / sizeof *measured;
@@ -1035,7 +1037,9 @@ TEST(the_better_method_is_advised)
     assert_in_range(right, 9, all);
 }
 
-/* Advice is of cells as a run merges them: columns of which `impossible` names pairs stay fine. */
+/*
+ * Advice is about cells as a run merges them: columns in pairs that `impossible` names stay fine.
+ */
 TEST(advice_merges_what_a_run_does)
 {
     static const uint32_t size[] = {200, 200, 2}, cell[] = {7};

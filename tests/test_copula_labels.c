@@ -34,7 +34,7 @@ static size_t largest(const double *utility, const double *u)
     return best;
 }
 
-/* Shares of utilities come from drawing; slopes are what a little more of one utility changes. */
+/* Shares follow from drawing utilities; slopes are the effect of a little more of one utility. */
 TEST(utilities_give_the_shares)
 {
     static const double cases[][GROUPS] = {
@@ -83,7 +83,7 @@ TEST(a_basis_is_orthonormal)
     }
 }
 
-/* Frequent labels are alone, the first always; the others are together, and no group too many. */
+/* Frequent labels are alone, the first always; the others are grouped, with no group too many. */
 TEST(rare_labels_share_a_group)
 {
     static const double share[] = {0.02, 0.5, 0.02, 0.3, 0.15, 0.01};
@@ -128,7 +128,7 @@ static struct copula_column column_of(enum domain_kind kind, uint32_t size, cons
     return c;
 }
 
-/* A column of labels and one of numbers, linked as drawn by hand: the covariances come back. */
+/* A column of labels and one of numbers, linked as if drawn by hand: the covariances come back. */
 TEST(links_come_back_from_sums)
 {
     static const double share[] = {0.4, 0.3, 0.2, 0.1}, link[] = {0.6, -0.3, 0.1, -0.4};
@@ -166,7 +166,7 @@ TEST(links_come_back_from_sums)
         assert_true(found[z] == 0);
 }
 
-/* Blocks of a column become the unit matrix again, and the whole is one of correlations. */
+/* Blocks of a column become the unit matrix again, and the whole is a matrix of correlations. */
 TEST(a_repaired_matrix_keeps_columns_whole)
 {
     static const size_t first[] = {0, 2, 3, 5};
@@ -239,7 +239,9 @@ static double error_of(const struct copula_stage *s, const struct copula *c)
     return sum / 2;
 }
 
-/* The same table with labels in order and in another: found out, and both are near the truth. */
+/*
+ * The same table with labels in order and out of order: it is noticed, and both are near the truth.
+ */
 TEST(labels_are_taken_in_order_where_they_have_one)
 {
     static const uint16_t in_order[] = {0, 1, 2, 3, 4}, mixed[] = {3, 0, 4, 1, 2};
@@ -253,7 +255,7 @@ TEST(labels_are_taken_in_order_where_they_have_one)
         random_seed_u64(&random, 1);
         stage_new(&s, k % 2 == 0 ? in_order : mixed);
         run_of(&r, &s, &noise, 0.05);
-        /* opened by labels, whatever is made of it */
+        /* opened by labels, whatever is made of the sums */
         assert_int_equal(r->groups[1], LABELS);
         assert_int_equal(r->forms, 3 + 3 * LABELS);
         assert_int_equal(r->model->groups[1], k % 2 == 0 ? 1 : LABELS);
@@ -263,7 +265,7 @@ TEST(labels_are_taken_in_order_where_they_have_one)
     }
 }
 
-/* Two labels that say each other, and a number that is independent of both. */
+/* Two labels that determine each other, and a number that is independent of both. */
 static void pair_new(struct copula_stage *s, uint64_t seed)
 {
     static const char *const labels[] = {"a", "b", "c"};
@@ -286,7 +288,7 @@ static void pair_new(struct copula_stage *s, uint64_t seed)
     }
 }
 
-/* Three sums are often as an order would have them, if there is nothing but noise and chance. */
+/* Three sums often look like an order, even if there is nothing but noise and chance. */
 TEST(noise_gives_labels_no_order)
 {
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -302,7 +304,7 @@ TEST(noise_gives_labels_no_order)
     }
 }
 
-/* What a form of labels says is the sum of scores over the rows that have them. */
+/* A form of labels gives the sum of scores over the rows that have them. */
 TEST(forms_of_labels_are_sums_over_their_rows)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
@@ -321,11 +323,11 @@ TEST(forms_of_labels_are_sums_over_their_rows)
         }
         assert_true(fabs(f->value - sum) < 1e-5);
     }
-    /* one row moves one form a pair: as much as is paid for */
+    /* one row moves one form per pair: as much as is paid for */
     assert_true(r->round[1].spent <= 0.05 && r->round[1].spent > 0.0495);
 }
 
-/* With groups and, as files were before there were any, without. */
+/* With groups; and without any, as in old files. */
 TEST(models_of_labels_come_back)
 {
     static const uint16_t mixed[] = {3, 0, 4, 1, 2};
@@ -349,7 +351,7 @@ TEST(models_of_labels_come_back)
     assert_memory_equal(back->correlation, r->model->correlation, n * n * sizeof(double));
     copula_free(&back);
     domain_free(&d);
-    r->model->group[1][0] = LABELS; /* a group that is not there */
+    r->model->group[1][0] = LABELS; /* a group that does not exist */
     assert_int_equal(copula_save(path, r->model, NULL), ERR_OK);
     assert_int_equal(copula_load(&back, &d, path, NULL), ERR_FORMAT);
     bytes_put_text(&old, "trefoil-copula-1\n");
@@ -382,7 +384,7 @@ static enum err loaded_again(const char *path, const struct copula *c)
     return e;
 }
 
-/* Utilities of so many groups that nobody waits for them, and rows that have other shares. */
+/* Utilities of so many groups that nobody waits for them, and rows with other shares. */
 TEST(models_that_no_run_makes_are_refused)
 {
     static const uint32_t sizes[] = {2, COPULA_GROUPS_MOST + 1};

@@ -31,7 +31,7 @@
 #define PEOPLE 4 /* three servers and the analyst */
 #define ANALYST 3
 
-/* Of so many ages each has next to no rows: a run merges them. */
+/* With so many ages each has hardly any rows: a run merges them. */
 static const char many_ages[] = "domain:\n"
                                 "  - {name: age, kind: integer, min: 0, max: 119}\n"
                                 "  - {name: sex, kind: categorical, values: [f, m]}\n"
@@ -39,7 +39,7 @@ static const char many_ages[] = "domain:\n"
                                 "  - {name: died, kind: categorical, values: [no, yes]}\n";
 
 struct fault {
-    const char *what; /* a FAULT but for its number; NULL: none */
+    const char *what; /* a FAULT without its number; NULL: none */
     long at;
 };
 
@@ -127,7 +127,7 @@ static bool has_ended(struct stage *c, unsigned who, int *code)
     return true;
 }
 
-/* Until a server listens, or is dead already. */
+/* Waits until a server listens or is dead. */
 static void wait_ready(struct stage *c, unsigned who)
 {
     double end = support_deadline(20);
@@ -163,7 +163,7 @@ static void forget(const struct stage *c, const char *folder)
         unlink(file(c, "%s/%s", folder, names[k]));
 }
 
-/* As it was when all owners had shared, and nothing was asked. */
+/* As it was when all owners had shared and nothing had been asked. */
 static void restore(struct stage *c)
 {
     forget(c, "out");
@@ -183,7 +183,7 @@ static void restore(struct stage *c)
 
 /* --- playing ---------------------------------------------------------------------------------- */
 
-/* What ended and has to go on is started again; true while the run has not ended well. */
+/* Restarts what ended and has to go on; true while the run has not ended well. */
 static bool tend(struct stage *c, bool downwards, unsigned *runs)
 {
     unsigned dead[STUDY_SERVERS], count = 0;
@@ -216,7 +216,7 @@ static bool tend(struct stage *c, bool downwards, unsigned *runs)
     return true;
 }
 
-/* A whole study, everybody with their fault. */
+/* A whole study; everybody has their fault. */
 static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwards)
 {
     double end = support_deadline(120);
@@ -264,7 +264,7 @@ static void query(sqlite3 *db, const char *sql, char *out, size_t size)
     sqlite3_finalize(row);
 }
 
-/* The next round's values; how many bytes. All owners are counted, and then they come. */
+/* The next round's values; returns how many bytes. All owners are counted; the values follow. */
 static size_t next_values(sqlite3_stmt *row)
 {
     int64_t owners;
@@ -277,7 +277,7 @@ static size_t next_values(sqlite3_stmt *row)
     return n;
 }
 
-/* The forms of a copula, whose noise has a deviation of 2^20 where they are integers. */
+/* The forms of a copula; as integers their noise has a deviation of 2^20. */
 static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
 {
     const double kappa = 0x1p20 / json_number_value(json_object_get(copula, "sigma"));
@@ -294,7 +294,7 @@ static void forms_are_stored(const json_t *copula, sqlite3_stmt *row)
     }
 }
 
-/* The released noisy counts are those that a server has stored, over its multiplier. */
+/* The released noisy counts are those that a server has stored, divided by its multiplier. */
 static void released_is_stored(const struct stage *c, sqlite3 *db)
 {
     json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
@@ -364,7 +364,10 @@ static void check(struct stage *c)
         query(db,
               "SELECT CAST(substr(entry, 153) AS TEXT) FROM ledger ORDER BY number DESC LIMIT 1",
               text, sizeof text);
-        /* what the forms of a copula cost follows from the counts before: of one run alone */
+        /*
+         * the cost of a copula's forms follows from the counts before them: compared within one run
+         * alone
+         */
         if (c->ledger[0] == '\0' || (c->kind == COPULA && i == 0))
             memcpy(c->ledger, text, sizeof text);
         assert_string_equal(text, c->ledger);
@@ -389,7 +392,7 @@ static void share(struct stage *c, unsigned owner)
     assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
 }
 
-/* How often each syncs and writes in an undisturbed run. */
+/* How often each server syncs and writes in an undisturbed run. */
 static void take_count(struct stage *c)
 {
     const struct fault none = {.at = -1};
@@ -498,8 +501,8 @@ static void one(struct stage *c, unsigned who, const char *what, long at)
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /*
- * Killed before every even step and after every odd one; all of both in a long run. In `make test`
- * only each so far apart, and from where, so that together they are spread over a run.
+ * Killed before every even step and after every odd one; in a long run all of both. `make test`
+ * takes only some steps, at intervals and starts that spread all tests over a run.
  */
 static void killed_at(struct stage *c, unsigned who, long from, long apart)
 {
@@ -524,7 +527,7 @@ TEST(the_analyst_is_killed_at_each_step)
     killed_at(*state, ANALYST, 1, 9);
 }
 
-/* Two at once, at steps that a fixed sequence chooses; started again in either order. */
+/* Two at once, at steps in a fixed sequence; restarted in either order. */
 TEST(two_are_killed)
 {
     struct stage *c = *state;
@@ -561,8 +564,8 @@ TEST(a_disk_is_full_at_each_write)
 }
 
 /*
- * Where servers prove what they compute, each check begins and ends on disk. One that was cut is a
- * try, of which each fault costs few, and none fails. The long tests play all of the above so.
+ * If servers prove what they compute, each check begins and ends on disk. An interrupted check is a
+ * try; each fault costs few tries, and none fails. The long tests play all of the above this way.
  */
 static void whoever_proves_is_killed_at_each_step(void **state)
 {
@@ -573,7 +576,7 @@ static void whoever_proves_is_killed_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
-/* The two rounds of a copula, a step of each. The long tests play all of the above so. */
+/* One step of each of the two rounds of a copula. The long tests play all of the above this way. */
 static void a_copula_goes_on_at_each_step(void **state)
 {
     struct stage *c = *state;
@@ -582,7 +585,7 @@ static void a_copula_goes_on_at_each_step(void **state)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
-/* Blocks that were made before, taken, or dropped: the long tests play all of the above so. */
+/* Blocks made before, then taken or dropped. The long tests play all of the above this way. */
 static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
     struct stage *c = *state;

@@ -74,13 +74,13 @@ TEST(a_stolen_key_fills_no_memory)
         most = now > most ? now : most;
         support_caller_begin(&honest, MESSAGE_STATUS);
         assert_int_equal(support_call(&honest), ERR_OK);
-        clock_pause(10); /* so often a key may ask without end */
+        clock_pause(10); /* as often as a key may ask without limit */
     }
     assert_int_equal(status, 0);
     assert_true(served > 10);
     print_message("# resident: %llu MB before, %llu MB at most\n",
                   (unsigned long long)before / 1000000, (unsigned long long)most / 1000000);
-    assert_true(most < (uint64_t)150 << 20); /* of 250 that are sent */
+    assert_true(most < (uint64_t)150 << 20); /* 250 MB are sent */
 }
 
 /* --- logs ------------------------------------------------------------------------------------- */
@@ -97,8 +97,7 @@ static unsigned lines_with(const char *path, const char *words)
 }
 
 /*
- * Keys that nobody knows, and a key that is known and says odd things: a few lines, and how many
- * more.
+ * Unknown keys, and a known key that sends odd messages: a few lines, and how many more there were.
  */
 TEST(nobody_fills_the_log)
 {
@@ -132,7 +131,7 @@ TEST(nobody_fills_the_log)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* What never ends is not read whole before it is judged. */
+/* A file that never ends is not read whole before it is judged. */
 TEST(what_never_ends_is_not_read_whole)
 {
     const struct support_options o = {.owners = 1};
@@ -159,7 +158,7 @@ TEST(what_never_ends_is_not_read_whole)
     }
 }
 
-/* A folder that others may write to could be exchanged for an older one. */
+/* A folder that others can write to could be replaced with an older one. */
 TEST(a_folder_of_all_is_refused)
 {
     const struct support_options o = {.owners = 1};
@@ -181,7 +180,10 @@ TEST(a_folder_of_all_is_refused)
 
 /* --- the status pages ------------------------------------------------------------------------- */
 
-/* More than the pages take, who send a byte now and then: each is cut, and others are answered. */
+/*
+ * More clients than the pages take, who send a byte now and then: each is cut off, others are
+ * served.
+ */
 TEST(slow_readers_do_not_hold_the_status_pages)
 {
     enum { SLOW = 16 };

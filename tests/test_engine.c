@@ -26,7 +26,7 @@
 
 /* --- the plaintext twin ----------------------------------------------------------------------- */
 
-/* A backend for each population, all with the one noise. */
+/* A backend for each population, all with the same noise. */
 struct growing {
     const struct whole *w;
     struct plaintext *plain[OWNERS];
@@ -121,16 +121,16 @@ static void equals(const struct support_options *o, const struct whole_persons *
     /* every sample was used on both sides */
     assert_int_equal(replay.next[TAPE_GAUSS], w->used[TAPE_GAUSS][0]);
     assert_int_equal(replay.next[TAPE_GUMBEL], w->used[TAPE_GUMBEL][0]);
-    /* and nothing else was opened than indices and noisy marginals */
+    /* and nothing was opened except indices and noisy marginals */
     for (size_t k = 0; k < plain->measurements; k++)
         cells += measurement_cells(&plain->measurement[k], w->s.study->domain);
     assert_int_equal(costs.opened_calls[OPEN_SELECTED_INDEX], w->s.study->rounds);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], looks + 1 + w->s.study->rounds);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], looks + cells);
     assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
-    /* of discrete noise the accept bits, which depend on no data */
+    /* for discrete noise the accept bits, which depend on no data */
     assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == STUDY_DISCRETE);
-    /* of uploads with keys, once, whether they are sorted */
+    /* for uploads with keys, once, whether they are sorted */
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(costs.opened_values[OPEN_SORTED], with_keys(w));
     assert_int_equal(costs.opened_calls[OPEN_CHECK_ZERO], 0);
@@ -184,8 +184,8 @@ static const char *const columns[] = {
     "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
 
 /*
- * Rows and columns split: one owner of whole rows, and two that hold different columns of the same
- * rows, of which one has fewer, so that the last rows of the other count nowhere.
+ * Split by rows and columns: one owner of whole rows, and two that hold different columns of the
+ * same rows. One of these has fewer, so that the last rows of the other count nowhere.
  */
 TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 {
@@ -195,7 +195,7 @@ TEST(a_run_over_rows_and_columns_of_several_owners_equals_too)
 
 /*
  * Whole runs for every kind of noise and score: counts of small marginals and of larger ones with
- * weights, records and counts, rows and columns split.
+ * weights, records and counts, split by rows and columns.
  */
 TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
 {
@@ -218,7 +218,7 @@ TEST(every_noise_and_score_on_every_kind_of_data_equal_too)
     }
 }
 
-/* An engine of a study that is proved has a party with a check, and no other has one. */
+/* An engine of a study with proofs has a party with a check, and no other engine has one. */
 static enum err make_engines(struct party *p, void *shared)
 {
     static const struct check_limits limits;
@@ -249,7 +249,7 @@ TEST(an_engine_does_not_run_unproved)
         support_study_free(&both[k]);
 }
 
-/* The same of studies whose servers prove what they compute: late uploads, replays, every kind. */
+/* The same for studies whose servers prove what they compute: late uploads, replays, every kind. */
 TEST(a_run_that_is_proved_equals_too)
 {
     static const char *const noise[] = {"box-muller", "discrete"};
@@ -268,7 +268,7 @@ TEST(a_run_that_is_proved_equals_too)
     }
 }
 
-/* And of records: beside counts, and with columns at several owners; late ones are added. */
+/* And for records: beside counts, and with columns at several owners; late ones are added. */
 TEST(a_run_over_records_that_is_proved_equals_too)
 {
     const struct support_options mixed = {.owners = OWNERS,
@@ -283,8 +283,8 @@ TEST(a_run_over_records_that_is_proved_equals_too)
 }
 
 /*
- * Rows of persons at several owners, of whom the first ones count: absent keys and many rows a key,
- * all of one person, an owner without rows, one that did not sort.
+ * Rows of persons at several owners, the first of which count: absent keys and many rows a key, all
+ * of one person, an owner without rows, one that did not sort.
  */
 TEST(a_run_whose_persons_are_bounded_equals_too)
 {
@@ -303,9 +303,9 @@ TEST(a_run_whose_persons_are_bounded_equals_too)
 }
 
 /*
- * Owners of different columns that are joined by person: all three, two of them beside one of whole
- * rows; of whom all or one's stay; surplus rows, absent keys, all of one person, an owner without
- * rows, one that did not sort.
+ * Owners of different columns joined by person: all three, two of them beside one of whole rows;
+ * all their rows stay or only one owner's; surplus rows, absent keys, all of one person, an owner
+ * without rows, one that did not sort.
  */
 TEST(a_run_whose_owners_are_linked_equals_too)
 {
@@ -345,7 +345,7 @@ TEST(a_run_whose_owners_are_linked_equals_too)
     }
 }
 
-/* What a server has sent, in all phases. */
+/* What a server has sent in all phases. */
 static uint64_t bytes_sent(const struct party *p)
 {
     uint64_t sum = 0;
@@ -354,7 +354,7 @@ static uint64_t bytes_sent(const struct party *p)
     return sum;
 }
 
-/* Uploads that are counted cost nothing again, and a new one what it costs by itself. */
+/* Counted uploads cost nothing again, and a new one costs what it costs alone. */
 static enum err add_more(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
@@ -396,9 +396,7 @@ TEST(what_is_counted_is_not_counted_again)
     }
 }
 
-/*
- * Answers, then records, each upload added to what is counted; a batch's second owner comes last.
- */
+/* Answers, then records, each upload added to those counted; a batch's second owner comes last. */
 TEST(a_run_added_up_in_steps_equals_too)
 {
     static const char *const part[] = {

@@ -34,7 +34,7 @@ static enum err tally_up(struct party *p, void *shared)
     return e;
 }
 
-/* Owner o's upload, well formed, but of these bytes: all ones, or noise. */
+/* Owner o's upload, well formed, but with these bytes: all ones, or noise. */
 static void replace_upload(struct whole *w, unsigned o, bool noise)
 {
     struct log log = {.file = stderr, .level = LOG_WARN, .prefix = "# "};
@@ -58,7 +58,7 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     }
 }
 
-/* What the owners of other batches have in a marginal. */
+/* The counts of the owners of other batches in a marginal. */
 static void others_have(const struct whole *w, unsigned hostile, const struct clique *clique,
                         int64_t *counts)
 {
@@ -79,9 +79,9 @@ static void others_have(const struct whole *w, unsigned hostile, const struct cl
 }
 
 /*
- * One owner sends what no table gives. Everybody else's counts stand, and it adds to a cell, or to
- * a marginal in all, no more than it is bounded by: 2^b - 1 a cell, pad_to records, or the rows
- * that its batch's others hold.
+ * One owner sends what no table gives. Everybody else's counts stand. It adds to a cell, or to a
+ * marginal in total, no more than its bound: 2^b - 1 a cell, pad_to records, or the rows that the
+ * others in its batch hold.
  */
 static void moves_no_more_than_its_bound(const struct support_options *o, unsigned hostile,
                                          uint64_t most_cell, uint64_t most_total)
@@ -104,7 +104,7 @@ static void moves_no_more_than_its_bound(const struct support_options *o, unsign
             others_have(h.w, hostile, &load->query[q].clique, others);
             for (size_t i = 0; i < load->query[q].cells; i++) {
                 uint64_t more = three_sum64(&h.sums, at + i) - (uint64_t)others[i];
-                assert_in_range(more, 0, most_cell); /* fewer would be a huge number */
+                assert_in_range(more, 0, most_cell); /* subtraction would give a huge number */
                 total += more;
             }
             assert_in_range(total, 0, most_total);
@@ -131,15 +131,12 @@ TEST(hostile_owners_move_no_more_than_their_bounds)
     const struct support_options padded = {.owners = OWNERS, .part = padded_part};
     moves_no_more_than_its_bound(&counts, 1, (1 << 11) - 1, UINT64_MAX); /* max_rows: 2000 */
     moves_no_more_than_its_bound(&records, 0, 1000, 1000);
-    moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever its max_rows */
+    moves_no_more_than_its_bound(&padded, 0, 1200, 1200); /* pad_to, whatever the max_rows */
     moves_no_more_than_its_bound(&columns, 0, 260, 260);  /* the other one of the batch has 260 */
     moves_no_more_than_its_bound(&columns, 2, 300, 300);
 }
 
-/*
- * After a crash a request is played again: what it opens depends on nothing but uploads, request
- * and noise.
- */
+/* After a crash a request is replayed: what it opens depends only on uploads, request and noise. */
 TEST(a_round_played_again_opens_the_same)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = 4, .epsilon = 2};
@@ -152,7 +149,7 @@ TEST(a_round_played_again_opens_the_same)
     whole_free(w);
 }
 
-/* The digests by which two servers compare the noise that both hold notice any difference. */
+/* The digests by which two servers compare the noise that both hold detect any difference. */
 static enum err compare_ranges(struct party *p, void *shared)
 {
     static const uint8_t key[RANGE_KEY_SIZE] = {1}, other[RANGE_KEY_SIZE] = {2};
@@ -178,7 +175,7 @@ static enum err compare_ranges(struct party *p, void *shared)
             range.reel[k].samples.a[i] ^= 1;
         }
     TRY(range_write(&range, &kept));
-    for (size_t n = 0; n < kept.size; n++) { /* cut short: not taken */
+    for (size_t n = 0; n < kept.size; n++) { /* cut short: refused */
         const struct bytes part = {.data = kept.data, .size = n};
         const struct range_place place = {.count = {count[0], count[1]}};
         struct tape back = {0};
@@ -207,7 +204,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
                                                             sizeof *estimate);
     struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
     bool right = true;
-    p->log = NULL; /* what follows is refused, and says so */
+    p->log = NULL; /* what follows is refused, with a message */
     TRY(load_engine(w, p, &g));
     g->log = NULL;
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;

@@ -95,7 +95,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(run_plain(c, &plain, &replay), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         same_result(c->result[i], plain);
-    /* one opening of all one-ways and one of all forms, and nothing else */
+    /* one opening of all one-ways and one of all forms, nothing else */
     cells = products_codes(c->w.s.study->workload);
     assert_int_equal(costs.opened_calls[OPEN_NOISY_MARGINAL], 1 + twice);
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], (1 + twice) * cells);
@@ -106,7 +106,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(replay.next[TAPE_GAUSS], cells + plain->forms);
     assert_int_equal(c->w.used[TAPE_GUMBEL][0], 0);
-    /* no more noise is planned than that, but for rare labels and pairs of Gaussians */
+    /* no more noise is planned than that, except for rare labels and pairs of Gaussians */
     assert_in_range(price_noise(c->w.s.study).gauss, cells + plain->forms,
                     cells + copula_forms_most(c->w.s.study->domain) + 2);
     assert_int_equal(price_noise(c->w.s.study).gumbel, 0);
@@ -129,8 +129,8 @@ static const char *const columns[] = {
     "    max_rows: 900\n    batch: city\n    columns: [bmi, sex, ward]\n"};
 
 /*
- * Counts, records beside counts, columns at several owners, records alone, of which no pairs are
- * counted; a workload is for eval alone.
+ * Counts, records beside counts, columns at several owners, records alone, for which no pairs are
+ * counted; a workload is only for eval.
  */
 TEST(a_copula_equals_the_plaintext_copula)
 {
@@ -154,7 +154,7 @@ TEST(a_copula_that_is_proved_equals_too)
     mpc_equals_plaintext(&o, true);
 }
 
-/* Sums of products are of the rows that stay of a person, in every round; they are made once. */
+/* Sums of products are over the rows of a person that stay, in every round; they are made once. */
 TEST(a_copula_whose_persons_are_bounded_equals_too)
 {
     static const struct whole_persons persons[] = {{.count = 400}, {.count = 50, .unsorted = 3}};
@@ -167,7 +167,7 @@ TEST(a_copula_whose_persons_are_bounded_equals_too)
     }
 }
 
-/* The same of owners that are linked, beside one of whole records, which are read again. */
+/* The same for linked owners, beside one of whole records, which are read again. */
 TEST(a_copula_whose_owners_are_linked_equals_too)
 {
     static const char *const part[] = {
@@ -185,7 +185,7 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* A study's engine without anybody's rows, and requests that its server prepares. */
+/* A study's engine without any rows, and requests that its server prepares. */
 struct desk {
     const struct support_study *s;
     const struct bounds *bounds;
@@ -220,7 +220,7 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
     support_study_free(&s);
 }
 
-/* `moved`: the forms that a row moves at most. */
+/* `moved`: the most forms that a row moves. */
 static enum err prepare(struct engine *g, const struct request *r, double *cost, size_t *forms,
                         size_t moved)
 {
@@ -235,7 +235,7 @@ static enum err prepare(struct engine *g, const struct request *r, double *cost,
     return ERR_OK;
 }
 
-/* What moves when a row with code a[i] in column i comes, squared: of all pairs. */
+/* The sum over all pairs of the squared move when a row with code a[i] in column i is added. */
 static double moved(const struct workload *w, const int64_t *u, const uint32_t *a)
 {
     double sum = 0;
@@ -247,7 +247,7 @@ static double moved(const struct workload *w, const int64_t *u, const uint32_t *
     return sum;
 }
 
-/* Every row that there is: the price is what the worst of them moves, no less and no more. */
+/* Tries every possible row: the price is what the worst of them moves, no less and no more. */
 static double most_moved(const struct workload *w, const int64_t *u)
 {
     uint32_t a[DOMAIN_ATTRIBUTES_MAX] = {0};
@@ -273,7 +273,7 @@ static void ask_products(struct engine *g)
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_OK);
     assert_int_equal(forms, pairs);
     assert_true(cost == most_moved(w, r.weight));
-    /* more forms, of which a row moves no more, at the same price; a group has one factor */
+    /* more forms at the same price, if a row moves no more of them; a group has one factor */
     r.weight[codes + 1] = 1;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_REFUSED);
     for (size_t k = 0; k < w->query[2].offset; k++)
@@ -288,7 +288,7 @@ static void ask_products(struct engine *g)
     r.weight[codes + 1] = 0;
     r.weight[0] = FORMS_FACTOR_MAX + 1;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs), ERR_REFUSED);
-    /* the sum of so many rows' products could wrap */
+    /* the sum of products over so many rows could wrap */
     r.weight[0] = FORMS_FACTOR_MAX;
     r.weight[w->query[1].offset] = 1 << 16;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs),
@@ -314,7 +314,7 @@ static void ask_vectors(struct engine *g)
     r.weight[1] = -30;
     of_pair[3] = 4;
     of_pair[n + 3] = 3;
-    of_pair[n] = 4; /* in a cell alone */
+    of_pair[n] = 4; /* alone in a cell */
     assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_OK);
     assert_int_equal(forms, 3);
     assert_true(cost == 30 * 30 + 4 * 4 + 3 * 3);
@@ -346,7 +346,7 @@ static void ask_other(struct engine *g)
     request_clear(&r);
 }
 
-/* What has not been counted is neither measured nor weighed. */
+/* What has not been counted can neither be measured nor weighted. */
 static void ask_uncounted(struct engine *g)
 {
     const struct workload *w = g->study->workload;
@@ -362,7 +362,7 @@ static void ask_uncounted(struct engine *g)
     memory_free(&r.weight);
 }
 
-/* Only a study that asks for so many linked rows looks at how many there are. */
+/* Only a study that asks for a number of linked rows looks at how many there are. */
 static void ask_look(struct engine *g)
 {
     const struct request r = {.kind = REQUEST_LOOK, .multiplier = 50000};
@@ -442,7 +442,7 @@ static enum err open_vectors(struct party *p, void *shared)
     e = load_engine(w, p, &seat.engine);
     if (e == ERR_OK)
         e = perform(&seat, &r, NULL, values);
-    for (size_t k = 0; e == ERR_OK && k < 3; k++) /* within ten deviations, of 2^20 each */
+    for (size_t k = 0; e == ERR_OK && k < 3; k++) /* within ten deviations of 2^20 each */
         if (fabs((double)(values[k] - sums[k])) > 0x1p20 * 10 || values[k] == sums[k])
             e = ERR_MISMATCH;
     engine_free(&seat.engine);

@@ -15,8 +15,8 @@
 #define VALUES_MAX 20000
 
 /*
- * So many codes are one: 1 merges nothing. Those of numbers are neighbours, those of labels as far
- * apart as they can be. Missing values stay alone.
+ * Merges this many codes into one: 1 merges nothing. Codes of numbers are neighbours, those of
+ * labels as far apart as they can be. Missing values stay alone.
  */
 static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
 {
@@ -43,7 +43,7 @@ struct opened {
     size_t values, selected[8], selections;
 };
 
-/* Everything is a candidate, with estimates of no model. */
+/* Everything is a candidate, with estimates that no model made. */
 static enum err select_all(const struct aim_backend *b, const struct whole *w, unsigned round,
                            const struct merges *m, struct opened *out)
 {
@@ -115,7 +115,7 @@ static enum err measure_all(const struct aim_backend *b, const struct whole *w, 
     return b->measure(b->self, &one);
 }
 
-/* One-ways, then merges that stay, change, are none, and come back. */
+/* One-ways, then merges that stay, change, disappear, and come back. */
 static const uint32_t by[] = {3, 3, 7, 1, 3};
 
 static enum err play(const struct aim_backend *b, const struct whole *w, struct opened *out)
@@ -137,7 +137,7 @@ struct acted {
     struct opened opened[3];
 };
 
-/* What scores keep is of the cells that were selected from last, and of no others. */
+/* Scores keep the cells that were last selected from, and no others. */
 static enum err select_and_look(void *self, struct aim_select *s)
 {
     const struct seat *seat = self;
@@ -164,7 +164,7 @@ static enum err act(struct party *p, void *shared)
     return e;
 }
 
-/* A backend for each population, as owners come. */
+/* A backend for each population, as owners join. */
 struct stages {
     struct plaintext *plain[OWNERS];
     bool grows;
@@ -221,7 +221,7 @@ static void equals(const struct support_options *o, enum coming coming)
     whole_free(w);
 }
 
-/* Counts, with bits more for merged cells; then records; squares; under a check; as owners come. */
+/* Counts, with more bits for merged cells; then records; squares; with a check; as owners join. */
 TEST(merged_cells_open_what_they_do_in_the_clear)
 {
     const struct support_options
@@ -242,10 +242,10 @@ struct refused {
     struct whole *w;
     char said[3][600];
     enum err within[3], beyond[3];
-    bool kept[3]; /* what was made for the last request that was permitted */
+    bool kept[3]; /* made for the last request that was permitted */
 };
 
-/* Selections and measurements, by groups of so many codes: nothing is opened. */
+/* Selections and measurements, with groups of this many codes: nothing is opened. */
 static enum err refuse(struct party *p, void *shared)
 {
     struct refused *f = shared;
@@ -277,7 +277,7 @@ static enum err refuse(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* Merges of which scores might not fit are the analyst's, and cost nobody's budget. */
+/* Merges whose scores might not fit are the analyst's fault, and cost nobody's budget. */
 TEST(merges_beyond_the_room_of_scores_are_refused)
 {
     static const char large[] = "domain:\n"
@@ -306,7 +306,7 @@ TEST(merges_beyond_the_room_of_scores_are_refused)
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-/* Bits of the largest merged cell, where every cell that owners bound is full. */
+/* Bits of the largest merged cell, if every cell that owners bound is full. */
 static unsigned naive_bits(const struct whole *w, const struct merges *m)
 {
     const struct workload *load = w->s.study->workload;

@@ -135,10 +135,10 @@ TEST(links_are_counted)
     assert_int_equal(errors_links(w.model, &near), 0);
     assert_int_equal(errors_links(w.model, &far), 1);
     assert_int_equal(errors_links(w.model, &all), 2);
-    assert_int_equal(errors_links_without(w.model, &far, without), 0); /* nothing holds column 2 */
+    assert_int_equal(errors_links_without(w.model, &far, without), 0); /* nothing covers column 2 */
 }
 
-/* Four pairs around a ring, dependent or not: what is held back tells. */
+/* Four pairs around a ring, dependent or not: the held-back pair tells. */
 static void ring(struct world *w, double dependence)
 {
     double counts[CELLS], one[SIZE];
@@ -149,7 +149,7 @@ static void ring(struct world *w, double dependence)
         one[i] = 10000 * SIZE;
     for (uint16_t i = 0; i < 4; i++)
         measure(w, (struct clique){.n = 1, .attribute = {i}}, one);
-    for (uint16_t i = 0; i < 2; i++) /* a-b and c-d: nothing else tells of either */
+    for (uint16_t i = 0; i < 2; i++) /* a-b and c-d: nothing else says anything about either */
         measure(w, (struct clique){.n = 2, .attribute = {(uint16_t)(2 * i), (uint16_t)(2 * i + 1)}},
                 counts);
     fit(w);
@@ -165,7 +165,7 @@ TEST(dependence_is_learned)
         make(&e, &w);
         assert_true(e->learned);
         variance = e->apart[0].common + e->apart[0].small / 10000;
-        if (dependent) /* cells are 1.9 and 0.7 of what independence says */
+        if (dependent) /* cells are 1.9 and 0.7 times what independence gives */
             assert_true(variance > 0.05 && variance < 1);
         else
             assert_true(variance < 1e-4);
@@ -185,7 +185,7 @@ TEST(without_pairs_nothing_is_learned)
     assert_false(e->learned);
 }
 
-/* Bins that fall off evenly are as the density says; bins that go up and down are not. */
+/* Bins that fall off evenly follow the density; bins that go up and down do not. */
 TEST(bins_tell_of_what_is_inside)
 {
     double inside[2];

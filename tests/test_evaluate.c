@@ -41,7 +41,7 @@ static uint16_t code_of(const struct domain_attribute *a, double x)
     return (uint16_t)domain_bin(a, fmin(fmax(x, low), high));
 }
 
-/* Numbers hang together, some are missing, and some lie beyond the domain. */
+/* Numbers depend on each other, some are missing, and some lie outside the domain. */
 static struct table *make_table(const struct domain *d, size_t rows)
 {
     struct table *t;
@@ -109,7 +109,7 @@ static const struct asked {
     {"FROM t WHERE age > 100", NULL},
 };
 
-/* What lies so many ranks up: found by counting who is below. */
+/* The number at this rank: found by counting how many are below. */
 static double ranked(const double *x, size_t n, size_t rank)
 {
     for (size_t i = 0; i < n; i++) {
@@ -217,7 +217,7 @@ TEST(modes_and_missing_values)
     assert_int_equal(rows_answer_with(a, 0, WARD, 2), wards[2]);
 }
 
-/* Two tables of three and six rows, whose errors can be told by hand. */
+/* Two tables of three and six rows, whose errors can be worked out by hand. */
 TEST(errors_are_relative)
 {
     static const char text[] = "SELECT COUNT(*), SUM(load), AVG(load), MODE(ward) FROM t "
@@ -258,7 +258,7 @@ TEST(errors_are_relative)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The density at a number is the share of a little around it. */
+/* The density at a number is the share of a small interval around it. */
 TEST(densities_at_numbers)
 {
     static const double edges[] = {0, 0, 2, 5, 9}, counts[] = {300, 200, 90, 20};
@@ -282,7 +282,7 @@ TEST(densities_at_numbers)
     }
 }
 
-/* Of a model of two columns: ln p of its cell, and the density there, for each row. */
+/* For a model of two columns: ln p of its cell, and the density there, for each row. */
 TEST(likelihoods_of_numbers)
 {
     static const struct clique c[] = {{2, {AGE, DAYS}}, {1, {WARD}}, {1, {LOAD}}};
@@ -350,7 +350,7 @@ TEST(baselines_are_drawn_from_the_rows)
     assert_true(fabs(evaluate_correlation(rows, AGE, LOAD) - real) < 0.05);
     assert_true(fabs(evaluate_correlation(columns, AGE, LOAD)) < 0.08);
     assert_true(fabs(evaluate_column(columns, LOAD).mean - y) < 0.2);
-    for (size_t i = 0; i < rows->rows; i++) /* codes and numbers are of one row */
+    for (size_t i = 0; i < rows->rows; i++) /* codes and numbers belong to the same row */
         assert_int_equal(rows->column[LOAD][i],
                          code_of(&d->attribute[LOAD], rows->number[LOAD][i]));
     assert_int_equal(evaluate_alone(t, &alone), ERR_OK);

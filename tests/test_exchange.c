@@ -55,8 +55,8 @@ static void listen_from_here(void)
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /*
- * A text of lines "word value": the first line of this word gets another value, or ends the text
- * with NULL.
+ * A text of lines "word value": gives the first line with this word another value, or ends the text
+ * there if the value is NULL.
  */
 struct edit {
     const char *word, *value;
@@ -152,7 +152,7 @@ TEST(a_receipt_that_is_none_is_told_where)
         rewrite(&text, &receipts[k], &other);
         expect(parse(&d, &other), receipts[k].e, receipts[k].says, receipts[k].word);
     }
-    /* line ends of another system, blank lines, and no end of the last */
+    /* line ends of another system, blank lines, and no end of the last line */
     bytes_clear(&other);
     for (size_t i = 0; i + 1 < text.size; i++) {
         if (text.data[i] == '\n')
@@ -162,7 +162,7 @@ TEST(a_receipt_that_is_none_is_told_where)
     expect(parse(&d, &other), ERR_OK, "", "line ends");
     bytes_put(&other, "\r\n\nmore", 7);
     expect(parse(&d, &other), ERR_FORMAT, "nothing should follow the third server", "more");
-    /* words of which one is cut, or holds what no text does */
+    /* words, one of which is cut or contains what no text does */
     bytes_clear(&other);
     bytes_put(&other, text.data, text.size);
     *strstr((char *)other.data, " trefoil-receipt-1") = '\0';
@@ -264,7 +264,7 @@ TEST(a_statement_that_was_changed_is_none)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* What makes of a request another one; of a selection among queries 1 and 2. */
+/* Changes that make another request; of a selection among queries 1 and 2. */
 static const struct {
     size_t at;
     uint8_t value;
@@ -316,7 +316,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     memory_free(&r.estimate);
 }
 
-/* As attribute `a`: the codes of `of` below `first` are one group, the others another. */
+/* For attribute `a`: the codes of `of` below `first` are one group, the others another. */
 static void put_merged(struct bytes *out, size_t a, const struct domain_attribute *of,
                        uint32_t first)
 {
@@ -325,7 +325,7 @@ static void put_merged(struct bytes *out, size_t a, const struct domain_attribut
         bytes_put_u32(out, code >= of->values ? 2 : code >= first);
 }
 
-/* Writes a request that merges nothing, with these bytes where merges stand. */
+/* Writes a request that merges nothing, with these bytes in the place of the merges. */
 static void write_merged(const struct request *r, const struct bytes *merges, struct bytes *out)
 {
     const size_t at = 2 + REQUEST_RUN_SIZE + 4;
@@ -389,7 +389,7 @@ TEST(merges_of_a_request_are_checked)
     request_clear(&none);
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         assert_int_equal(read_merged(&d, others[k], &merges, &back), ERR_REFUSED);
-    merges.data[0] = 2; /* attributes, of which one is missing; or comes twice */
+    merges.data[0] = 2; /* attributes, one of which is missing, or occurs twice */
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
     assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
@@ -439,7 +439,10 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     }
 }
 
-/* Forms name a marginal as often as they like, or none: then each code has a factor and a group. */
+/*
+ * Forms name a marginal any number of times, or not at all: then each code has a factor and a
+ * group.
+ */
 TEST(a_request_of_forms_comes_back)
 {
     struct desk d CLEAN(desk_free);
@@ -462,7 +465,7 @@ TEST(a_request_of_forms_comes_back)
         request_clear(&back);
         for (size_t n = 0; n < text.size; n++)
             assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
-        text.data[1] = REQUEST_SELECT; /* other sizes, or marginals twice */
+        text.data[1] = REQUEST_SELECT; /* other sizes, or the same marginal twice */
         assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
                          ERR_FORMAT);
         r.queries = 0;
@@ -512,7 +515,7 @@ TEST(what_is_held_is_one_of_four_things)
     }
 }
 
-/* What one server tells of a check that failed is told, whatever ended the others. */
+/* One server's report of a failed check is passed on, whatever ended the others. */
 TEST(a_failed_check_says_most)
 {
     static const enum err others[] = {ERR_OK, ERR_PEER, ERR_TIMEOUT, ERR_MISMATCH, ERR_SYSTEM};

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LENGTHS 32 /* the longest name of a file that a folder holds has less */
+#define LENGTHS 32 /* the longest file name in a folder is shorter than this */
 
 TEST(keys_are_whole_or_absent)
 {
@@ -72,8 +72,8 @@ TEST(tokens_are_made_or_not)
 }
 
 /*
- * A name of a folder that is as long as names may be, or a little shorter: what is in it may have
- * none.
+ * A folder name that is as long as names may be, or a little shorter: there may be no room for the
+ * names of files in it.
  */
 TEST(long_names_are_taken_or_refused)
 {
@@ -164,7 +164,7 @@ TEST(a_book_is_listed_or_refused)
     assert_int_equal(price_limits(c->s.study, &limits, NULL), ERR_OK);
     entry = book_entry_of(c->s.study, &limits, BOOK_SENT);
     assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
-    entry.terms.text[0] = entry.terms.text[0] == 'b' ? 'c' : 'b'; /* another study's */
+    entry.terms.text[0] = entry.terms.text[0] == 'b' ? 'c' : 'b'; /* belongs to another study */
     assert_int_equal(book_add(file(c, "o0.book"), &entry, NULL), ERR_OK);
     faults_command(c, &(struct faults_command){a, 0, 1, NULL});
 }

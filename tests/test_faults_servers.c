@@ -58,7 +58,7 @@ static bool ends(const struct scene *c, unsigned i)
     return has_ended(c->server[i]);
 }
 
-/* Until it is ready or has ended; false if it ended. */
+/* Waits until it is ready or has ended; false if it ended. */
 static bool comes_up(const struct scene *c, unsigned i)
 {
     double end = support_deadline(20);
@@ -73,7 +73,7 @@ static bool comes_up(const struct scene *c, unsigned i)
     return false;
 }
 
-/* They give up a server that has ended well before the test would. */
+/* It gives up on a server that has ended well before the test would. */
 static int share(struct scene *c)
 {
     const char *const a[] = {
@@ -128,7 +128,7 @@ static bool start_servers(struct scene *c, unsigned victim, const char *kind, lo
     return up;
 }
 
-/* What counts coverage leaves no counts where it is killed. */
+/* The program that counts coverage writes no counts when it is killed. */
 #ifdef TREFOIL_COVERAGE
 #define END_SIGNAL SIGTERM
 #else
@@ -145,8 +145,8 @@ static void end_server(struct scene *c, unsigned i)
 }
 
 /*
- * If the victim still lives it is killed, since what it said that it has is on disk; or asked to
- * end, which it must, whatever has failed. Then a sound one.
+ * If the victim still lives, it is killed, since what it acknowledged is on disk; or it is asked to
+ * end, which it must do whatever has failed. Then a sound one starts.
  */
 static void replace_server(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -183,7 +183,7 @@ static void clear_servers(struct scene *c)
     support_forget(&c->s);
 }
 
-/* The servers' folders are kept, once, under another name; or are as they were then. */
+/* Saves the servers' folders, once, under another name; or restores them. */
 static void keep_folders(struct scene *c, const char *name)
 {
     end_servers(c);
@@ -201,7 +201,7 @@ static bool have_folders(struct scene *c, const char *name)
     return true;
 }
 
-/* An upload is at all three, which do not run. */
+/* All three servers have an upload; none of them runs. */
 static void have_upload(struct scene *c)
 {
     if (have_folders(c, "shared"))
@@ -212,7 +212,7 @@ static void have_upload(struct scene *c)
 }
 
 /*
- * An upload at a server of which the n-th call fails; then all without a fault. False: no such
+ * An upload at a server whose n-th call fails; then everything without a fault. False: no such
  * call.
  */
 static bool upload_survives(struct scene *c, unsigned victim, const char *kind, long n)
@@ -234,7 +234,7 @@ static bool upload_survives(struct scene *c, unsigned victim, const char *kind, 
     return fired;
 }
 
-/* How far the clock is ahead at the server that has the fault. */
+/* How far ahead the clock is at the server with the fault. */
 static void set_clock(struct scene *c, const char *seconds)
 {
     assert_int_equal(file_write(file(c, "clock"), 0600, seconds, strlen(seconds), NULL), ERR_OK);
@@ -256,8 +256,8 @@ static bool parts_survive(struct scene *c, unsigned victim, const char *kind, lo
 }
 
 /*
- * A run with such a server: the same command ends it, whatever has failed, and no other run finds
- * any budget.
+ * A run with such a server: the same command completes it, whatever has failed, and no other run
+ * finds any budget.
  */
 static bool run_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -309,7 +309,7 @@ static bool lost_run_survives(struct scene *c, unsigned victim, const char *kind
     return fired;
 }
 
-/* The analyst's program is the one with the fault: the same command, without it, ends the run. */
+/* The analyst's program has the fault: the same command, without it, completes the run. */
 static bool analyst_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
@@ -352,7 +352,7 @@ static int replace(struct scene *c)
     return support_run(file(c, "share.log"), 60, a);
 }
 
-/* An upload that is there is replaced and withdrawn, at a server of which the n-th call fails. */
+/* An existing upload is replaced and withdrawn, at a server whose n-th call fails. */
 static bool withdrawal_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     bool fired;
@@ -370,7 +370,7 @@ static bool withdrawal_survives(struct scene *c, unsigned victim, const char *ki
     return fired;
 }
 
-/* Asks the servers themselves, not what this key has shared under before. */
+/* Asks the servers themselves, whatever this key has shared under before. */
 static int share_under(struct scene *c, const char *study)
 {
     const char *const a[] = {
@@ -381,8 +381,8 @@ static int share_under(struct scene *c, const char *study)
 }
 
 /*
- * What is refused, for its terms and for a key that has expired at a server, is told or asked
- * again.
+ * A refusal, for its terms or for a key that has expired at a server, is reported, or the request
+ * is repeated.
  */
 static bool refusal_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -411,8 +411,8 @@ static bool refusal_survives(struct scene *c, unsigned victim, const char *kind,
 }
 
 /*
- * The owner's program is: the same command, without a fault, sends the upload, and another takes it
- * back.
+ * The owner's program has the fault: the same command, without it, sends the upload, and another
+ * withdraws it.
  */
 static bool owner_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
@@ -436,7 +436,7 @@ static bool owner_survives(struct scene *c, unsigned victim, const char *kind, l
     return fired;
 }
 
-/* All is as it was before the run, at server 0, which does not run. */
+/* Everything is as before the run at server 0, which does not run. */
 static void set_back(struct scene *c)
 {
     if (!have_folders(c, "ran")) {
@@ -458,7 +458,7 @@ static int recover(struct scene *c)
 }
 
 /*
- * Server 0 takes over what it lacks, whatever has failed, in its program or at a neighbour of whom
+ * Server 0 takes over what it lacks, whatever has failed, in its own program or at a neighbour that
  * it asks; then it may serve.
  */
 static bool recovery_survives(struct scene *c, unsigned victim, const char *kind, long n)
@@ -492,7 +492,7 @@ static bool recovery_survives(struct scene *c, unsigned victim, const char *kind
 
 /* --- what is no session ----------------------------------------------------------------------- */
 
-/* Its last line of the audit log was cut off when it died. */
+/* The last line of its audit log was cut off when it died. */
 static void have_torn_log(struct scene *c)
 {
     FILE *f;
@@ -501,7 +501,7 @@ static void have_torn_log(struct scene *c)
     assert_true(f != NULL && fputs("17 half a li", f) > 0 && fclose(f) == 0);
 }
 
-/* A page may be missing once, or where the server ends. */
+/* A page may be missing once, or at the place where the server ends. */
 static bool status_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     static const char *const page[] = {"GET /", "GET /metrics", "GET /healthz", "GET /none"};
@@ -533,7 +533,7 @@ static bool status_survives(struct scene *c, unsigned victim, const char *kind, 
     return faults_happened(c);
 }
 
-/* Twelve owners, both links' first neighbour and the rest fill what admission has room for. */
+/* Twelve owners, the first neighbour of both links and the rest fill the room of admission. */
 static struct support_options many = {.owners = 12, .round_s = 5};
 
 TEST_OF(status_pages_survive_faults, &many)
@@ -557,7 +557,7 @@ static int check_statement(struct scene *c)
     return support_run(file(c, "check.log"), 60, a);
 }
 
-/* The same command purges, whatever has failed, and the owners have a statement of it. */
+/* The same command purges, whatever has failed, and the owners get a statement of it. */
 static bool purge_survives(struct scene *c, unsigned victim, const char *kind, long n)
 {
     int code;
@@ -659,7 +659,7 @@ static struct support_options other = {.owners = 1,
                                        .noise = "discrete",
                                        .more = "score: l2\nlate_uploads: join\n"};
 
-/* Of records, with other noise and another score. */
+/* With records, other noise and another score. */
 TEST_OF(other_runs_survive_faults, &other)
 {
     static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 151}};
@@ -669,7 +669,7 @@ TEST_OF(other_runs_survive_faults, &other)
 static struct support_options proved = {
     .owners = 1, .rounds = 1, .round_s = 5, .more = "security: abort\n"};
 
-/* With a check, whose begin and end are on disk too. */
+/* With a check, whose begin and end are also on disk. */
 TEST_OF(proved_runs_survive_faults, &proved)
 {
     static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 601}, {"link@", 1, 801}};

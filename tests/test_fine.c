@@ -18,7 +18,7 @@ static const char domain[] = "domain:\n"
                              "  - {name: size, kind: numeric, min: 0, max: 1, bins: 63}\n"
                              "  - {name: sex, kind: categorical, values: [f, m]}\n";
 
-/* What it says of a study with that domain and all its pairs, ages in so many groups. */
+/* The advice for a study with that domain and all its pairs, with this many groups of ages. */
 static char *said_of(double rows, double sigma, uint32_t ages)
 {
     struct domain_attribute grouped[4];
@@ -70,7 +70,7 @@ TEST(columns_that_are_too_fine_are_named)
            true);
     expect(text, "  size: 63 bins of about 79.4 rows", true);
     expect(text, "  pay: ", false);
-    expect(text, "  sex: ", false); /* labels are no bins */
+    expect(text, "  sex: ", false); /* labels are not bins */
     expect(text, "room for 62 bins", true);
     /* 0.8 * 20 * 63 * 100 is more than 5000, and 0.8 * 20 * 200 is less */
     expect(text,
@@ -101,7 +101,7 @@ TEST(columns_that_are_too_fine_are_named)
 
 struct made {
     double factor;
-    unsigned columns, most; /* rounds that the budget goes with */
+    unsigned columns, most; /* rounds that the budget allows for */
 };
 
 static bool noise_made(const void *self, unsigned rounds, double *noise)
@@ -117,7 +117,7 @@ static double error_at(const struct made *m, unsigned rounds, double dependence,
     return dependence * exp(-(double)rounds / reach) + 0.25 * noise / (1 + noise / 2);
 }
 
-/* Errors there are within a thousandth of those at the best of all numbers. */
+/* Errors there are within a thousandth of those at the best number of all. */
 static void expect_best(const struct made *m, unsigned rounds, double dependence, double reach)
 {
     double least = INFINITY;

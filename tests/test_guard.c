@@ -114,7 +114,7 @@ TEST(tries_are_counted_on_disk)
     watch_free(&w);
 }
 
-/* Which of them is left does not matter: the session ends for all. */
+/* It does not matter which of them is left: the session ends for all. */
 TEST(checks_of_lanes_that_run_together_are_one_try)
 {
     struct check_guard g;
@@ -153,7 +153,7 @@ static void *begin_elsewhere(void *self)
     return NULL;
 }
 
-/* Of a lane that may compute what only this server was asked: no try, and no failure. */
+/* For a lane that may compute what only this server was asked: no try, and no failure. */
 TEST(no_check_of_another_lane_begins_before_all_agree)
 {
     struct watch w;
@@ -178,7 +178,7 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
         expect(&w, k, k > 0, k > 0, false);
         if (k > 0)
             assert_int_equal(lane.guard.end(lane.guard.self), ERR_OK);
-        guard_expects(&w.guard[k], &ended); /* the first lane hears before it gets that far */
+        guard_expects(&w.guard[k], &ended); /* the first lane hears this before it gets that far */
         assert_int_equal(lane.guard.begin(lane.guard.self), ERR_OK);
         guard_hears(&w.guard[k]);
         lane.guard.failed(lane.guard.self);
@@ -213,14 +213,17 @@ TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
     assert_int_equal(guard_allows(&w.guard[1], &quiet), ERR_OK);
     assert_int_equal(g.begin(g.self), ERR_OK);
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
-    /* where nothing was wrong, nothing is said */
+    /* if nothing was wrong, nothing is logged */
     assert_int_equal(guard_lift(w.b.store[1], w.audit[1], &before), ERR_OK);
     expect(&w, 1, 2, 1, false);
     assert_int_equal(lines_of(&w, 1, AUDIT_RESUMED), 1);
     watch_free(&w);
 }
 
-/* A disk that does not take it: the process knows all the same, and what cannot be read refuses. */
+/*
+ * A disk that refuses to store it: the process still knows, and a guard that cannot be read
+ * refuses.
+ */
 TEST(what_the_disk_does_not_take_is_known_to_the_process)
 {
     struct check_guard g;
@@ -230,7 +233,7 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
     support_alter(&w.b.s, 2,
                   "CREATE TRIGGER full BEFORE UPDATE ON guard BEGIN SELECT RAISE(ABORT, 'full'); "
                   "END");
-    assert_int_equal(g.begin(g.self), ERR_SYSTEM); /* and so no coin leaves */
+    assert_int_equal(g.begin(g.self), ERR_SYSTEM); /* so no coin leaves */
     g.failed(g.self);
     expect(&w, 2, 0, 0, false);
     assert_int_equal(g.begin(g.self), ERR_REFUSED);
@@ -243,9 +246,9 @@ TEST(what_the_disk_does_not_take_is_known_to_the_process)
 
 /* --- three servers ---------------------------------------------------------------------------- */
 
-#define LAST_COIN 5 /* the AND is round 0, the flush 1 to 6, the opening 7 */
+#define LAST_COIN 5 /* round 0 is the AND, rounds 1 to 6 the flush, round 7 the opening */
 
-/* Takes the last coin's halves, and is gone. */
+/* Takes the last coin's halves, and leaves. */
 static enum err leave(struct play *play, const struct party_sent *at, void *p, size_t n)
 {
     (void)play;
@@ -254,7 +257,7 @@ static enum err leave(struct play *play, const struct party_sent *at, void *p, s
     return at->round == LAST_COIN ? ERR_PEER : ERR_OK;
 }
 
-/* Another word than it has made, in the round that it is told. */
+/* Sends another word than it has made, in the given round. */
 static enum err alter(struct play *play, const struct party_sent *at, void *p, size_t n)
 {
     const uint64_t *round = play->self;
@@ -280,7 +283,7 @@ static void play_as(struct watch *w, struct play *play, unsigned cheat)
             assert_int_equal(play->opened[i].size, 0);
 }
 
-/* However often it asks again: the two others stop, and before that nothing is opened. */
+/* However often it asks again: the two others stop, and nothing is opened before that. */
 TEST(who_hangs_up_after_a_coin_has_a_number_of_tries)
 {
     struct watch w;
@@ -356,7 +359,7 @@ static int resume(const struct support_study *s, unsigned i)
     return support_run(support_path(s, "resume.log"), 30, a);
 }
 
-/* Killed at each sync, it has not let the server go on without a line in the audit log. */
+/* Killed at each sync, it never let the server go on without a line in the audit log. */
 TEST(a_resumption_that_is_killed_is_told_or_not_made)
 {
     static const char *const when[] = {"kill-before:", "kill-after:"};
@@ -415,7 +418,7 @@ static void expect_health(uint16_t port, const char *code, const char *words)
     bytes_clear(&answer);
 }
 
-/* One that has stopped says so to analyst and operator, and goes on when the latter says so. */
+/* A stopped server says so to analyst and operator, and goes on when the operator says so. */
 TEST(a_server_that_stopped_serves_no_run)
 {
     const struct support_options o = {.owners = 1, .rounds = 1};

@@ -13,7 +13,7 @@
 #define SIZE 4
 #define CELLS (SIZE * SIZE)
 
-/* Whole numbers a, b, c, d from 0 to 3; each is measured, and a with b, and c with d. */
+/* Whole numbers a, b, c, d from 0 to 3; each is measured, and so are a with b, and c with d. */
 #define MEASURED 6
 
 struct world {
@@ -90,7 +90,7 @@ static double half(struct answer_value v)
     return (v.high - v.low) / 2;
 }
 
-/* A cell that one measurement tells of is as uncertain as its noise. */
+/* A cell covered by one measurement is as uncertain as its noise. */
 TEST(a_counts_interval_is_of_its_noise)
 {
     struct world w CLEAN(world_free);
@@ -103,7 +103,7 @@ TEST(a_counts_interval_is_of_its_noise)
     assert_true(half(ask(&w, CELL, 0.95)) == wide);
 }
 
-/* Noise makes rows in cells that have none: answers are too large, and intervals reach down. */
+/* Noise adds rows to cells that have none: answers are too large, and intervals reach down. */
 TEST(rows_of_empty_cells_are_within_the_interval)
 {
     int held = 0;
@@ -119,8 +119,8 @@ TEST(rows_of_empty_cells_are_within_the_interval)
 }
 
 /*
- * Of 100 measurements of the same rows, about as many intervals hold the truth as their level says:
- * they share the 30 draws of noise of their refits, which give a deviation to some 13 %.
+ * Of 100 measurements of the same rows, about as many intervals hold the truth as their level
+ * promises: they share the 30 draws of noise of their refits, which give a deviation to some 13 %.
  */
 TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
@@ -184,7 +184,7 @@ TEST(extremes_leave_out_what_noise_may_have_put_there)
     assert_true(v.bounded && v.high == 3 && v.low <= v.number);
 }
 
-/* What a condition takes of a bin is uncertain; the numbers that it leaves are not. */
+/* How much of a bin a condition takes is uncertain; which numbers remain is not. */
 TEST(quantiles_of_refits_stay_within_conditions)
 {
     static const double edges[] = {0, 10, 20, 30, 40};
@@ -224,7 +224,7 @@ TEST(intervals_keep_to_what_is_possible)
     struct world w CLEAN(world_free);
     struct answer_value v;
     world_new(&w, 0.9999, 1);
-    v = ask(&w, CELL, 0.9999); /* hardly a row */
+    v = ask(&w, CELL, 0.9999); /* almost no rows */
     assert_true(v.bounded && v.low >= 0);
     v = ask(&w, "SELECT MEDIAN(b) FROM t WHERE a = 0", 0.9999);
     assert_true(v.bounded && v.low >= 0 && v.high <= 3);

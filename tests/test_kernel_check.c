@@ -54,7 +54,7 @@ static bool in_point(unsigned c, unsigned a)
     return true;
 }
 
-/* A point of one column of a group. */
+/* A point of one column in a group. */
 static uint64_t point(const uint64_t *group, unsigned c, unsigned column)
 {
     uint64_t sum = 0;
@@ -106,7 +106,7 @@ static void points_of_elements(const struct kernel *k, struct room *r)
     k->field_points(r->out, r->x, GROUPS);
 }
 
-/* Summands of three servers, each one product of sides, are that of what they share. */
+/* The summands of three servers, one product of sides each, give the product of what they share. */
 static void sides(const struct kernel *k, struct room *r)
 {
     enum { N = 77 };
@@ -157,7 +157,7 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
     k->field_scale(out, r->weight);
 }
 
-/* Buckets that are full before; lines of both lengths, some of which share a bucket. */
+/* Buckets that are already full; lines of both lengths, some of which share a bucket. */
 static void lines(const struct kernel *k, struct room *r)
 {
     for (size_t words = 4; words <= 8; words += 4) {
@@ -196,7 +196,7 @@ static void sides_modulo(const struct kernel *k, struct room *r)
     }
 }
 
-/* At infinity what is at 1 less what is at 0. */
+/* At infinity, the value at 1 minus the value at 0. */
 static uint64_t point_modulo(const uint64_t *x, unsigned point, unsigned column, uint64_t p)
 {
     __int128 sum = 0;

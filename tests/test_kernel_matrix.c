@@ -10,7 +10,7 @@
 #define LENGTH ((size_t)1984)
 #define ROWS 131
 
-/* Rows of LENGTH words at most; the largest words are there, so that sums get as large. */
+/* Rows of at most LENGTH words; the largest words occur, so that sums get as large as they can. */
 struct room {
     uint16_t x[ROWS * LENGTH], y[KERNEL_ROWS * LENGTH], z[KERNEL_ROWS * LENGTH];
     uint64_t weight[ROWS];
@@ -41,7 +41,7 @@ static void for_each_table(void (*test)(const struct kernel *k, struct room *r, 
     memory_free(&r);
 }
 
-/* Where row t has column i, in blocks. */
+/* The place of row t in column i, in blocks. */
 static size_t place(size_t t, size_t i)
 {
     return (i / KERNEL_STRIP * KERNEL_ROWS + t) * KERNEL_STRIP + i % KERNEL_STRIP;
@@ -116,7 +116,7 @@ TEST(sums_of_what_bits_choose)
     for_each_table(sums_of_chosen);
 }
 
-/* With other rows in places, and in all of them the largest numbers. */
+/* With other rows in some places, and with the largest numbers in all of them. */
 static void cross(const struct kernel *k, struct room *r, size_t n)
 {
     static const int factors[3][2] = {{2, 1}, {1, 2}, {1, -1}};

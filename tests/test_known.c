@@ -20,7 +20,7 @@
 
 /* --- the mathematics -------------------------------------------------------------------------- */
 
-/* The cell of a pair of columns that a cell of the joint is in. */
+/* The cell of a pair of columns that contains a cell of the joint. */
 static size_t pair_cell(const uint32_t *size, const struct clique *c, size_t joint)
 {
     size_t code[4];
@@ -62,7 +62,7 @@ TEST(known_counts_are_met_as_in_the_joint)
     for (size_t i = 0; i < m->parameters; i++)
         m->theta[i] = (double)(i * 7 % 5) * 0.5;
     model_propagate(m, true);
-    for (size_t i = 0; i < CELLS; i++) { /* some rows, whose margins are known */
+    for (size_t i = 0; i < CELLS; i++) { /* some rows, with known margins */
         truth[i] = pair_cell(size, &c[1], i) == zero[0] ? 0 : (double)(i * 13 % 17);
         total += truth[i];
         for (unsigned k = 0; k < 2; k++)
@@ -116,7 +116,7 @@ static void stage_free(struct stage *g)
 /* Columns of the default study: sex (1), bmi in 4 bins (3), died (4). */
 static const char *const labels[2][2] = {{"f", "m"}, {"no", "yes"}};
 
-/* The rows' own sex x died, or bmi by numbers within its bins, as a file has them. */
+/* The rows' own sex x died, or bmi as numbers within its bins, in the format of a file. */
 static void put_margin(struct bytes *out, const struct stage *g, bool bmi)
 {
     static const struct clique sex_died = {2, {1, 4}}, only_bmi = {1, {3}};

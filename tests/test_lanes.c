@@ -40,7 +40,7 @@ TEST(servers_of_different_size_share_a_study)
     check_measurements(&c, file(&c, "out%u/measurements.json", 0), 8);
 }
 
-/* In the middle of a run, a server with two lanes ends; what comes back has one. */
+/* In the middle of a run, a server with two lanes ends; the one that comes back has one. */
 TEST(a_run_goes_on_with_other_lanes)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 3, .lanes = 2};
@@ -59,7 +59,7 @@ TEST(a_run_goes_on_with_other_lanes)
 /* --- a firewall ------------------------------------------------------------------------------- */
 
 #define SERVER "127.0.0.2"
-#define FIRST 6 /* connections, two descriptors each, behind the ports of lane 0 */
+#define FIRST 6 /* connections, two descriptors each, from the ports of lane 0 onwards */
 
 static int loopback(const char *host, uint16_t port, bool listening)
 {

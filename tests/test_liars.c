@@ -23,7 +23,7 @@ struct lists {
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that come then */
 };
 
-/* Owners whose uploads are of one size, so that servers can count one in place of the other. */
+/* Owners with uploads of the same size, so that servers can count one instead of the other. */
 static void open_stores(struct bench *b, const char *more)
 {
     static const char *const part[] = {"    max_rows: 900\n", "    max_rows: 900\n"};
@@ -55,7 +55,7 @@ static void make_part(struct lists *l, unsigned owner)
     identity_free(&me);
 }
 
-/* All hold both. */
+/* All servers hold both uploads. */
 static void lists_new(struct lists *l, const char *more)
 {
     bool complete;
@@ -82,10 +82,13 @@ static void lists_free(struct lists *l)
     bench_free(&l->b);
 }
 
-/* The liar holds only one upload, and another for each neighbour, as round_uploads.c writes it. */
+/*
+ * The liar holds only one upload, and a different one for each neighbour, as round_uploads.c writes
+ * it.
+ */
 static enum err lie(const struct lists *l, struct net *net)
 {
-    uint8_t card[4 + 4 + 32] = {0}; /* of a list that is like nobody's */
+    uint8_t card[4 + 4 + 32] = {0}; /* of a list that nobody else has */
     uint8_t list[2][UPLOAD_ID_SIZE + 32 + 4 + 2] = {{0}}, cards[2][sizeof card],
                                               lists[2][2][sizeof list[0]];
     struct net_round r = {.send = {card, card},
@@ -146,7 +149,7 @@ static enum err count(struct lists *l, struct engine *g, const struct session *s
     l->kept[i] = c.upload_ids.size / UPLOAD_ID_SIZE;
     if (!l->lies && !check_clean(g->party))
         return ERR_MISUSE;
-    if (!l->lies) /* where nothing is new, that is compared as well */
+    if (!l->lies) /* if nothing is new, this is compared as well */
         TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
     memcpy(l->counted[i], c.uploads, sizeof c.uploads);
     return l->lies || check_clean(g->party) ? ERR_OK : ERR_MISUSE;
@@ -176,8 +179,8 @@ static enum err sit(struct party *p, void *shared)
 }
 
 /*
- * Two honest servers count different uploads, and do not know it yet: no stream of one is one of
- * the other's, so that nothing they mask fits together. What they say next of uploads differs.
+ * Two honest servers count different uploads, and do not know it yet: their streams are all
+ * different, so nothing that they mask fits together. Their next statements about uploads differ.
  */
 TEST(who_is_told_of_other_uploads_masks_with_other_streams)
 {
@@ -196,7 +199,7 @@ TEST(who_is_told_of_other_uploads_masks_with_other_streams)
     }
 }
 
-/* With a check they notice: after the two exchanges of the lists comes that of what they count. */
+/* With a check they notice: what they count is exchanged after the two exchanges of the lists. */
 TEST(who_proves_does_not_count_other_uploads)
 {
     for (unsigned lies = 0; lies < 2; lies++) {

@@ -149,7 +149,10 @@ TEST(each_item_says_whether_it_rests_on_independence)
     trefoil_close(&t);
 }
 
-/* Groups of less than half a row are left out and counted, but for those the condition excludes. */
+/*
+ * Groups of less than half a row are left out and counted, except those that the condition
+ * excludes.
+ */
 TEST(lines_and_what_is_left_out_are_all_groups_of_the_condition)
 {
     struct trefoil *t = opened("tree");
@@ -191,7 +194,7 @@ TEST(a_marginal_is_in_the_order_asked_for)
     }
 }
 
-/* Before anything else was asked. */
+/* Before anything else has been asked. */
 TEST(a_marginal_may_be_of_one_column)
 {
     static const char *const one[] = {"ward"};
@@ -375,20 +378,20 @@ static bool go_through(long allocations)
 TEST(no_memory_is_an_error_wherever_it_runs_out)
 {
     long n = 0;
-    void *volatile none; /* or a compiler takes it for granted */
+    void *volatile none; /* so that a compiler does not optimise it away */
     left = 0;
     none = calloc(1, 1);
     left = -1;
     free(none);
     if (none != NULL)
-        skip(); /* valgrind has its own */
+        skip(); /* valgrind has its own allocator */
     while (!go_through(n))
         n += 1 + n / 12;
     assert_true(n > 100);
 }
 #endif
 
-/* Errors of another model are no errors of this one. */
+/* Errors of another model do not belong to this one. */
 TEST(a_file_of_errors_that_is_altered_is_refused)
 {
     struct trefoil *t = opened("tree");

@@ -98,7 +98,7 @@ static int by_number(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* All keys that anybody in the tables has, once, ascending. */
+/* All keys that occur in the tables, each once, in ascending order. */
 static size_t all_keys(const struct tables *t, uint64_t **keys)
 {
     size_t n = 0, once = 0;
@@ -128,7 +128,7 @@ static const struct row *next_row(const struct tables *t, size_t o, uint64_t key
     return NULL;
 }
 
-/* The next row of the result that is valid, without that bit. */
+/* The next valid row of the result, without that bit. */
 static bool next_out(const struct linking *l, size_t *at, word128 *columns)
 {
     while (*at < l->rows) {
@@ -202,7 +202,7 @@ static void expect_right(const struct linking *l)
 
 static const struct {
     size_t owners, n[OWNERS_MAX];
-    uint64_t keys; /* of which rows have one */
+    uint64_t keys; /* number of possible keys */
     size_t unsorted;
     bool full; /* no row is invalid */
 } cases[] = {
@@ -217,12 +217,12 @@ static const struct {
     {3, {300, 64, 200}, 100, 1, false},           /* one that is not sorted */
     {5, {90, 10, 0, 700, 64}, 40, INNER, false},  /* an odd list out */
     {4, {128, 128, 128, 128}, 150, INNER, false}, /* whole words */
-    {2, {64, 128}, 1, INNER, true},               /* of key 0, and nothing behind them */
+    {2, {64, 128}, 1, INNER, true},               /* with key 0, and nothing after them */
     {2, {128, 64}, 150, INNER, true},
 };
 #define CASES (sizeof cases / sizeof *cases)
 
-/* Columns of a join are the owner's own. */
+/* In a join each owner has its own columns. */
 static void make_case(struct linking *l, size_t c, bool join)
 {
     uint64_t state = c + 1;
@@ -278,7 +278,7 @@ TEST(the_rows_of_an_owner_that_is_kept_stay)
     }
 }
 
-/* Keys that differ in one bit only, and both ends of what a key can be; 0 has rows before none. */
+/* Keys that differ in one bit only, and the smallest and largest key; 0 has rows before none. */
 TEST(every_bit_of_a_key_counts)
 {
     for (size_t most = 0; most < 2; most++) {
@@ -299,7 +299,7 @@ TEST(every_bit_of_a_key_counts)
     }
 }
 
-/* A table that goes down once, at any row, in any bit, or whose invalid rows come first. */
+/* A table that decreases once, at any row, in any bit, or whose invalid rows come first. */
 TEST(tables_that_are_not_sorted_are_found)
 {
     static const size_t at[] = {0, 62, 63, 64, 127, 128, 198};
@@ -323,8 +323,8 @@ TEST(tables_that_are_not_sorted_are_found)
 }
 
 /*
- * What is left of one person's rows does not depend on another's: all rows of a key taken away,
- * the others' valid rows are what they were, in the same order.
+ * What is left of one person's rows does not depend on another's: if all rows of a key are removed,
+ * the others' valid rows stay the same, in the same order.
  */
 TEST(a_key_moves_no_rows_but_its_own)
 {
@@ -417,7 +417,7 @@ TEST(costs_are_those_of_the_formulas)
         struct linking l CLEAN(linking_free);
         struct link_cost cost;
         make_case(&l, chosen[k / 3], k % 3 > 0);
-        if (chosen[k / 3] == 4) /* whole tables of invalid rows in place of none */
+        if (chosen[k / 3] == 4) /* whole tables of invalid rows instead of none */
             continue;
         l.most = k % 3 == 0 ? 3 : 0;
         l.keep = k % 3 == 1 ? INNER : 0;
@@ -429,7 +429,7 @@ TEST(costs_are_those_of_the_formulas)
     }
 }
 
-/* More rows than a tile has, and pairs of a layer. */
+/* More rows than a tile holds, and more pairs than a layer. */
 TEST(costs_of_several_tiles_are_those_of_the_formulas)
 {
     struct linking l CLEAN(linking_free) = {.most = 2};

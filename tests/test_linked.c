@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owners of different bounds: a clinic, a laboratory whose columns may be missing, a registry. */
+/* Owners with different bounds: a clinic, a laboratory whose columns may be missing, a registry. */
 #define CLINIC "    max_rows: 90\n    pad_to: 100\n    batch: x\n    columns: [age, sex]\n"
 #define LAB "    max_rows: 60\n    batch: x\n    columns: [ward, bmi]\n"
 #define REGISTRY "    max_rows: 200\n    batch: x\n    columns: [died]\n"
@@ -49,7 +49,7 @@ TEST(a_study_says_who_is_linked)
     for (size_t i = 0; i < 3; i++)
         assert_true(study_linked(s.study, i) && study_sends_keys(s.study, i));
     assert_int_equal(study_batch_rows(s.study, 0), 60);
-    assert_int_equal(s.study->count_bits, 7); /* the clinic's bits are more than 60 rows need */
+    assert_int_equal(s.study->count_bits, 7); /* the clinic's bits; 60 rows need fewer */
     assert_int_equal(study_upload_bytes(s.study, 1), (1 + 64 + 3 + 3) * 8);
     support_study_free(&s);
     assert_int_equal(study_of(&s, "{keep: o2, min_linked: 200}", three, 3, NULL, &quiet),
@@ -156,7 +156,7 @@ TEST(how_owners_are_linked_is_a_term)
         assert_int_equal(memcmp(digest, s.study->terms.digest, 32) == 0, cases[i].same);
     }
     terms_of(&s, "delta: 1e-06}", "delta: 1e-06, enforce_person: true}", digest);
-    assert_memory_equal(digest, s.study->terms.digest, 32); /* which holds in any case */
+    assert_memory_equal(digest, s.study->terms.digest, 32); /* it holds in any case */
     support_study_free(&s);
 }
 
@@ -245,7 +245,7 @@ static size_t first_row(const struct table *t, uint64_t key)
     return i;
 }
 
-/* Counts of all four columns together, by looking for each key at each owner. */
+/* Counts of all four columns together, found by looking up each key at each owner. */
 static size_t naive(const struct owned *o, size_t keep, uint64_t keys, uint64_t counts[256])
 {
     size_t linked = 0;

@@ -25,7 +25,7 @@ static struct domain *domain_of(uint32_t values)
     return d;
 }
 
-/* The rule as it reads: of each code its group. */
+/* The rule as written: the group of each code. */
 static uint32_t naive(const double *count, uint32_t codes, double least, uint32_t *group)
 {
     double sum[CODES];
@@ -52,7 +52,7 @@ static uint32_t naive(const double *count, uint32_t codes, double least, uint32_
     return groups;
 }
 
-/* Rare labels are taken together, the largest first, until they are `least`. */
+/* Rare labels are put together, the largest first, until they have `least`. */
 static uint32_t naive_labels(const double *count, double least, uint32_t *group)
 {
     uint32_t number[LABELS], groups = 0, open = 0;
@@ -72,7 +72,7 @@ static uint32_t naive_labels(const double *count, double least, uint32_t *group)
         group[best] = open;
     }
     memset(number, 0xff, sizeof number);
-    for (uint32_t i = 0; i < LABELS; i++) { /* as their first codes come */
+    for (uint32_t i = 0; i < LABELS; i++) { /* in the order of their first codes */
         if (number[group[i]] == UINT32_MAX)
             number[group[i]] = groups++;
         group[i] = number[group[i]];
@@ -111,7 +111,7 @@ TEST(small_groups_join_as_the_rule_says)
         double label[LABELS], n[CODES + 1], x[5];
         const double *counts[] = {label, n, x};
         uint32_t group[CODES], groups;
-        for (uint32_t i = 0; i <= values; i++) /* ties are frequent, some are below 0 */
+        for (uint32_t i = 0; i <= values; i++) /* many ties, some below 0 */
             n[i] = (double)random_below(&r, 1 + (uint64_t)run) - 3;
         for (int i = 0; i < 5; i++)
             x[i] = (double)random_below(&r, 40);
@@ -129,7 +129,7 @@ TEST(small_groups_join_as_the_rule_says)
     }
 }
 
-/* Of labels e, b and c; 0 and 1 of n; three bins; and what is kept apart. */
+/* With labels e, b and c; 0 and 1 of n; three bins; and what is kept apart. */
 static struct merges merges_made(const struct domain *d, bool keep_label, bool keep_n, bool keep_x)
 {
     static const double label[LABELS] = {9, 1, -5, 9, 2, 9}, n[] = {2, 2, 40, 50, 0},
@@ -184,7 +184,7 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
     }
 }
 
-/* What plans reckon with, and what comes of rows that are spread evenly: groups of 1 to 2 times. */
+/* What plans expect, and what evenly spread rows give: groups of 1 to 2 times the least. */
 TEST(as_many_groups_are_expected_as_even_rows_have)
 {
     const struct domain_attribute many = {.kind = DOMAIN_CATEGORICAL, .values = 250, .size = 250};
@@ -244,7 +244,7 @@ static enum err read_back(const struct bytes *b, const struct domain *d, struct 
     return r.left == 0 ? ERR_OK : ERR_FORMAT;
 }
 
-/* As bytes: one attribute, and of each code its group. */
+/* As bytes: one attribute, and the group of each code. */
 static enum err read_made(const struct domain *d, uint16_t attribute, uint32_t codes,
                           const uint32_t *group)
 {
@@ -268,14 +268,14 @@ TEST(bytes_are_read_back_and_nothing_else_is)
         bool good;
     } row[] = {{1, 5, {0, 0, 1, 1, 2}, true},
                {1, 5, {0, 0, 1, 1, 1}, false},    /* with the missing one */
-               {1, 5, {0, 1, 0, 1, 2}, false},    /* no neighbours */
-               {1, 5, {0, 0, 2, 2, 3}, false},    /* 1 is nobody's */
-               {1, 5, {1, 1, 1, 2, 3}, false},    /* 0 neither */
+               {1, 5, {0, 1, 0, 1, 2}, false},    /* not neighbours */
+               {1, 5, {0, 0, 2, 2, 3}, false},    /* nobody has 1 */
+               {1, 5, {1, 1, 1, 2, 3}, false},    /* nor 0 */
                {1, 5, {0, 1, 2, 3, 4}, false},    /* not merged */
                {1, 4, {0, 0, 1, 1}, false},       /* one short */
                {1, 6, {0, 0, 1, 1, 2, 2}, false}, /* one too many */
                {0, 6, {0, 1, 0, 2, 1, 3}, true},  /* labels need not be neighbours */
-               {0, 6, {0, 2, 0, 1, 1, 3}, false}, /* but are numbered as they come */
+               {0, 6, {0, 2, 0, 1, 1, 3}, false}, /* but are numbered in order of appearance */
                {0, 6, {0, 1, 2, 3, 4, 5}, false}, /* not merged */
                {0, 6, {0, 0, 0, 0, 0, 0}, true},  /* all */
                {0, 6, {0, 0, 0, 0, 0, 2}, false},

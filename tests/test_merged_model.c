@@ -37,7 +37,7 @@ struct world {
 static const struct clique cliques[MEASURED] = {{1, {0}},    {1, {1}},    {1, {2}},   {1, {3}},
                                                 {2, {0, 1}}, {2, {0, 2}}, {2, {2, 3}}};
 
-/* Six numbers that may be missing, labels, five bins, labels of which the outer ones are few. */
+/* Six numbers that may be missing, labels, five bins, labels of which the outer ones are rare. */
 static struct domain *make_domain(void)
 {
     static const char *const labels[] = {"a", "b", "c"};
@@ -58,7 +58,7 @@ static uint32_t code_of(const struct domain *d, size_t cell, unsigned column)
     return (uint32_t)(cell % d->attribute[column].size);
 }
 
-/* The cell of a clique, of codes or of groups. */
+/* The cell of a clique, over codes or over groups. */
 static size_t cell_of(const struct world *w, const struct clique *c, size_t joint, bool grouped)
 {
     size_t cell = 0;
@@ -113,7 +113,7 @@ static enum err model_of(struct world *w, struct model **m, const struct zeros *
     return model_new(m, &t, NULL);
 }
 
-/* One-ways at codes, the first of them twice the noise; pairs over groups. */
+/* One-ways over codes, the first with twice the noise; pairs over groups. */
 static void world_make(struct world *w, bool merge)
 {
     struct random r;

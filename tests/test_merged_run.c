@@ -27,7 +27,7 @@ struct stage {
 
 #define path(...) support_path(&g.s, __VA_ARGS__)
 
-/* Nearly all are of age 0 to 2 or 12, and a third of these work 5 or 6 hours. */
+/* Nearly all have age 0 to 2 or 12, and a third of these work 5 or 6 hours. */
 static void put_rows(struct bytes *out)
 {
     text_put(out, "age,hours,sex\n");
@@ -68,7 +68,7 @@ static void stage_free(struct stage *g)
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/* Hands requests on, and looks at them. */
+/* Passes requests on, and looks at them. */
 struct watch {
     struct aim_backend inner;
     const struct domain *domain;
@@ -162,7 +162,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                      3 * whole->merges->groups[1]);
 }
 
-/* 13 to 15, of which there are none, are merged with 12. */
+/* 13 to 15, which have no rows, are merged with 12. */
 TEST(what_noise_does_not_hide_is_not_merged)
 {
     struct stage g CLEAN(stage_free) = {0};
@@ -183,7 +183,7 @@ TEST(what_noise_does_not_hide_is_not_merged)
     assert_int_equal(result->merges->groups[0], 13);
 }
 
-/* Those who come later may be of values that those who are there do not have. */
+/* Owners that join later may have values that the current ones do not have. */
 TEST(nothing_is_merged_before_all_have_come)
 {
     static const char late[] = "late_uploads: join\n";
@@ -201,7 +201,7 @@ TEST(nothing_is_merged_before_all_have_come)
     assert_false(found.merges != NULL && merges_any(found.merges));
 }
 
-/* Owners of counts may fill every cell of a group: what scores could not hold stays apart. */
+/* Owners of counts may fill every cell of a group: codes that scores could not hold stay apart. */
 TEST(a_run_merges_what_scores_have_room_for)
 {
     struct stage g CLEAN(stage_free) = {0};
@@ -240,7 +240,7 @@ TEST(a_run_merges_what_scores_have_room_for)
     assert_int_equal(seen, 13); /* of three columns, of two, of none */
 }
 
-/* The same holds of merges that a state brings: what chose them reckoned with more room. */
+/* The same holds for merges from a state: whatever chose them expected more room. */
 TEST(a_state_with_merges_beyond_the_room_is_refused)
 {
     struct stage g CLEAN(stage_free) = {0};
@@ -316,7 +316,7 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     for (int i = 0; i < 16; i++)
         text_put(&text, "%d,%g\n", i, truth[i]);
     assert_int_equal(file_write(path("k.csv"), 0600, text.data, text.size, NULL), ERR_OK);
-    for (int i = 0; i < 2; i++) { /* and again, from what the first left */
+    for (int i = 0; i < 2; i++) { /* and again, from the results of the first */
         TREFOIL(&g, "refit", path(i == 0 ? "result" : "again"), "--out",
                 path(i == 0 ? "again" : "more"), i == 0 ? "--known" : "--quick",
                 i == 0 ? path("k.csv") : NULL);
@@ -342,7 +342,7 @@ TEST(known_totals_of_a_merged_column_are_met_alone)
     support_says(g.o.err, "the known counts of age x sex cannot be met: the run measured");
 }
 
-/* What cannot occur together stays apart, and what the study says. */
+/* Codes that cannot occur together stay apart, as do those that the study keeps apart. */
 TEST(combinations_that_cannot_occur_are_not_merged)
 {
     struct stage g CLEAN(stage_free) = {0};

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define CODES 6 /* of one group; then one that is alone */
+#define CODES 6 /* of one group; the last one is alone */
 #define ROWS 1000.0
 
 struct scene {
@@ -56,7 +56,7 @@ static void scene_new(struct scene *c, const struct zeros *zero)
     scene_model(c, few, zero);
 }
 
-/* The mean of a Gaussian around a, of what is above 0 of it. */
+/* The mean of a Gaussian around a, restricted to values above 0. */
 static double naive_mean(double a, double s)
 {
     double sum = 0, all = 0, least = a < 0 ? a * a / (2 * s * s) : 0;
@@ -68,7 +68,7 @@ static double naive_mean(double a, double s)
     return sum / all;
 }
 
-/* By how much all are less, so that their means add up to what was measured. */
+/* How much to subtract from all, so that their means add up to what was measured. */
 static double naive_less(const double *y, double s)
 {
     double low = 0, high = 1000 * s, sum = 0;
@@ -149,7 +149,7 @@ TEST(what_may_be_of_codes_is_drawn)
     }
 }
 
-/* Of codes that are all alike each has as much, however far below 0 they were measured. */
+/* If all codes are alike, each has the same share, however far below 0 they were measured. */
 TEST(a_group_of_noise_is_shared_out_evenly)
 {
     struct scene c CLEAN(scene_clear) = {0};
@@ -163,7 +163,7 @@ TEST(a_group_of_noise_is_shared_out_evenly)
     }
 }
 
-/* Far below 0 as well; and what cannot occur has nothing and is no part of the sum. */
+/* Also far below 0; and what cannot occur has nothing and does not count in the sum. */
 TEST(shares_are_some_whatever_was_measured)
 {
     const struct zeros none = {.clique = {1, {0}}, .cells = 1, .cell = (const uint32_t[]){2}};

@@ -37,7 +37,7 @@ static int scene_free(void **state)
     return 0;
 }
 
-/* What follows the kind: this digest of terms or none, and so many bytes of one value. */
+/* After the kind: this digest of terms or none, and so many bytes of one value. */
 enum claim { NONE, OURS, OTHERS };
 
 static const char no_right[] = "this key may not ask that of this server";
@@ -70,7 +70,7 @@ static const struct odd {
     {"s1.key", 2, MESSAGE_FORWARD, NONE, 2, 99, ERR_AGAIN, ""},
     {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 7, ERR_FORMAT, ""},
     {"s1.key", 2, MESSAGE_LEDGER, NONE, 0, 9, ERR_FORMAT, ""},
-    {"s1.key", 2, MESSAGE_LEDGER, NONE, 9, 8, ERR_OK, ""}, /* it has not so many */
+    {"s1.key", 2, MESSAGE_LEDGER, NONE, 9, 8, ERR_OK, ""}, /* it does not have so many */
     {"o0.key", 0, MESSAGE_UPLOAD, NONE, 0, 0, ERR_FORMAT, no_form},
     {"o0.key", 0, MESSAGE_UPLOAD, OURS, 0, 0, ERR_FORMAT, no_form},
     {"o0.key", 0, MESSAGE_UPLOAD, OURS, UPLOAD_VERSION, 1, ERR_FORMAT, no_form},
@@ -130,7 +130,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
     assert_non_null(strstr(caller.reply.text, "merges values that the study does not permit"));
 }
 
-/* More than the worker can take: some are told so at once, and all are told something. */
+/* More than the worker can take: some are told so at once, and all get an answer. */
 TEST(a_worker_that_is_busy_says_so)
 {
     const struct request open = {.kind = REQUEST_OPEN, .run = {1}};
@@ -204,8 +204,8 @@ static enum err withdraw(struct owner *w, struct scene *c, unsigned server)
 }
 
 /*
- * What it told server 2 does not fit the vector that it gave to server 1: both it and server 1 are
- * told so.
+ * What it told server 2 does not match the vector that it gave to server 1: both it and server 1
+ * are told so.
  */
 TEST(a_vector_that_does_not_fit_is_refused_for_good)
 {
@@ -242,7 +242,7 @@ static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size
     return support_call(&w->at[1]);
 }
 
-/* How many bytes of the vector server 1 says that it has. */
+/* How many bytes of the vector server 1 reports. */
 static uint64_t held(const struct owner *w)
 {
     struct reader in = reader_of(w->at[1].reply.payload, w->at[1].reply.size);
@@ -280,7 +280,8 @@ TEST(parts_that_do_not_fit_begin_anew)
 }
 
 /*
- * One that server 1 cannot read any more is in the way of no other, and its owner can withdraw it.
+ * A vector that server 1 can no longer read does not hold up the others, and its owner can withdraw
+ * it.
  */
 TEST(a_damaged_vector_keeps_no_other_from_server_2)
 {
@@ -304,7 +305,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     assert_string_equal(w[1 - first].at[2].reply.text, "stored");
     snprintf(sql, sizeof sql, "the upload of owner %u on disk does not unseal", first);
     assert_true(support_wait_for(file(c, "server1.log"), sql, 10));
-    /* the owner is told that the disk is to blame, and not its words */
+    /* the owner is told that the disk is to blame, not their words */
     say_upload(&w[first], c, 1);
     assert_int_equal(support_caller_hear(&w[first].at[1]), ERR_AUTH);
     assert_string_equal(

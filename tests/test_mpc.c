@@ -280,7 +280,7 @@ static enum err run_top_bit(struct party *p, struct call *c)
     return top_bits(p, &c->out, c->x, c->n, c->width);
 }
 
-/* What a comparison of so many lanes costs: bits a lane over all servers, and rounds. */
+/* The cost of comparing this many lanes: bits a lane over all servers, and rounds. */
 static void expect_top_bit_costs(const struct three_costs *costs, unsigned width, size_t lanes)
 {
     const unsigned low = width - 1, few = (low + 7) / 8;
@@ -326,7 +326,7 @@ static enum err compare_many(struct party *p, void *shared)
     return top_bits(p, &c->out, c->x, c->n, c->width);
 }
 
-/* Where there are few lanes digits are wide, else there are more of them. */
+/* With few lanes digits are wide; otherwise there are more of them. */
 TEST(top_bits_of_few_and_of_many)
 {
     static const unsigned widths[] = {2, 17, 41, 46, 49, 50, 64};
@@ -336,7 +336,7 @@ TEST(top_bits_of_few_and_of_many)
         struct three_costs costs;
         uint64_t seed = k;
         c.x = memory_array(c.n, sizeof *c.x);
-        for (size_t i = 0; i < c.n; i++) /* long runs of ones and of zeros, too */
+        for (size_t i = 0; i < c.n; i++) /* long runs of ones and of zeros too */
             c.x[i] = i % 3 == 0 ? three_random(&seed) : ((uint64_t)1 << i % 64) - (i % 3 == 1);
         assert_int_equal(three_result_new(&c.out, c.n), ERR_OK);
         assert_int_equal(three_run(k, compare_many, &c, &costs), ERR_OK);

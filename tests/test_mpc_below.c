@@ -52,7 +52,7 @@ static enum err run(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* Lanes next to the constant first, then random ones. */
+/* Lanes near the constant first, then random ones. */
 static void choose_lanes(struct below *b, unsigned c, uint64_t *state)
 {
     const uint64_t mask = b->width < 64 ? ((uint64_t)1 << b->width) - 1 : UINT64_MAX;
@@ -60,7 +60,7 @@ static void choose_lanes(struct below *b, unsigned c, uint64_t *state)
         uint64_t r = three_random(state);
         if (i < 5)
             b->u[c][i] = b->constant[c] + i - 2;
-        else if (i < 100) /* differs in one digit, or in what lies below */
+        else if (i < 100) /* differs in one digit, or in the bits below it */
             b->u[c][i] = b->constant[c] ^ (r >> 6 >> (r % 64)) ^ ((uint64_t)1 << (i % b->width));
         else
             b->u[c][i] = r;

@@ -139,7 +139,7 @@ TEST(wide_counts)
 
 struct every {
     unsigned l;
-    uint64_t x[1 << EVERY], c[(1 << EVERY) + 1][1 << EVERY], off; /* c is C less `off` */
+    uint64_t x[1 << EVERY], c[(1 << EVERY) + 1][1 << EVERY], off; /* c is C minus `off` */
     struct three_result out;
 };
 
@@ -166,7 +166,7 @@ static enum err compare_every(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* A bit that is wrong makes a sum smaller, whichever it is, so that two wrong ones cannot hide. */
+/* One wrong bit, whichever it is, makes a sum smaller, so that two wrong ones cannot cancel. */
 TEST(every_number_with_every_bound)
 {
     struct every *c CLEAN(memory_release) = memory_array(1, sizeof *c);
@@ -209,7 +209,7 @@ TEST(a_dense_cell_costs_what_is_stated)
         all += sent(c, s);
         assert_true(10 * sent(c, s) <= 112 * cells);
     }
-    /* 4 ANDs and 4 elements a cell; of the one sum, in each of three parts, 2 elements */
+    /* 4 ANDs and 4 elements a cell; for the one sum, 2 elements in each of three parts */
     assert_int_equal(all, 3 * cells * 4 / 8 + 4 * cells * 8 + 3 * 2 * 8);
     assert_int_equal(c->after[0].rounds - c->before[0].rounds, 3);
     /* flags: 63 ANDs, 5 rounds; [x = 0]: 4 elements over all servers, 1 round */
@@ -229,7 +229,7 @@ TEST(cells_up_to_one_cost_nothing)
         assert_int_equal(sent(c, s), 0);
     assert_int_equal(c->after[0].rounds - c->before[0].rounds, 0);
     finish(c);
-    /* and one cell among them costs one word of lanes for ANDs, and one element's choice */
+    /* one larger cell among them costs one word of lanes for ANDs, and the choice of one element */
     c = fresh(17, 1000);
     for (size_t i = 0; i < c->lanes; i++)
         c->c[i] = i == 100 ? 3 << CACHED_GRID : i % 1025;

@@ -19,12 +19,12 @@
 #define TILE 1024
 #define TILES ((N + TILE - 1) / TILE)
 
-/* What the servers share, and what each may do otherwise. */
+/* What the servers share, and what each may do differently. */
 struct bench {
     uint64_t x[N], y[N], product[3][2][N], opened[3][N];
     size_t lane_of[3][TILES], order[3][TILES];
     unsigned slow;         /* whether lanes are slow, each server in its own way */
-    size_t tiles;          /* of work that is not kept; 0: the product */
+    size_t tiles;          /* of work whose results are dropped; 0: the product */
     size_t fail_at;        /* tile at which server 1 fails */
     atomic_size_t done[3]; /* tiles */
     enum err (*odd)(struct party *lane, size_t tile); /* instead of failing */
@@ -36,7 +36,7 @@ struct seat {
     struct share64 x, y, z;
 };
 
-/* Server i's lane k waits now and then: the slow lane of one is the fast one of another. */
+/* Server i's lane k waits now and then: one server's slow lane is another's fast one. */
 static void dawdle(const struct party *p, size_t tile)
 {
     if ((p->index + p->lane + tile) % 3 == 0)
@@ -102,7 +102,7 @@ static void expect_product(const struct bench *b, size_t lanes)
     }
 }
 
-/* Bytes are the same; of rounds those of the lane with most count; masks are each lane's own. */
+/* Bytes are the same; rounds are those of the lane with most; masks are each lane's own. */
 TEST(many_lanes_do_what_one_does)
 {
     static const size_t lanes[] = {1, 2, 3, 5, TILES + 3};
@@ -126,7 +126,7 @@ TEST(many_lanes_do_what_one_does)
     }
 }
 
-/* With queues of one message, and no two servers whose lanes are slow in the same order. */
+/* With queues of one message, and no two servers with slow lanes in the same order. */
 TEST(lanes_of_opposite_speed_do_not_wait_for_each_other)
 {
     struct bench *b CLEAN(memory_release) = bench_new();
@@ -158,7 +158,7 @@ static enum err toil_job(struct party *p, void *shared)
     return crew_run(p, b->tiles, toil, b);
 }
 
-/* Lane 2 of server 1 fails at its second tile, with work for minutes left to all the others. */
+/* Lane 2 of server 1 fails at its second tile, when all the others have minutes of work left. */
 TEST(a_lane_that_fails_ends_all_lanes_of_all_servers)
 {
     struct bench *b CLEAN(memory_release) = bench_new();
@@ -201,7 +201,7 @@ static enum err tiles_job(struct party *p, void *shared)
         tile[1] = crew_tile(p, 3000, 16384, 64);   /* work for all */
         tile[2] = crew_tile(p, 100, 16384, 64);
         tile[3] = crew_tile(p, 0, 16384, 64);
-        tile[4] = crew_tile(p, 16384, 16384, 64); /* one each, and so as many rounds */
+        tile[4] = crew_tile(p, 16384, 16384, 64); /* one each, so just as many rounds */
     }
     return ERR_OK;
 }
@@ -220,7 +220,7 @@ TEST(tiles_bound_the_memory_of_all_lanes)
         assert_int_equal(tile[k], 16384);
 }
 
-/* What each lane of each server draws: of a topic, of the same anew, and of another. */
+/* What each lane of each server draws: for a topic, for the same topic again, and for another. */
 static enum err draw(void *self, struct party *lane, size_t tile)
 {
     uint64_t *drawn = self;
@@ -269,7 +269,7 @@ TEST(lanes_are_counted)
 
 static void *take_and_free(void *of)
 {
-    uint64_t *most = of; /* and what is there in the end */
+    uint64_t *most = of; /* and what is left in the end */
     struct scratch *s = scratch_new();
     uint8_t *p;
     if (s == NULL || scratch_array(s, &p, 16 * MIB) != ERR_OK)
@@ -281,7 +281,7 @@ static void *take_and_free(void *of)
     return NULL;
 }
 
-/* Whatever the allocator keeps for threads to come, as it does in a server that had sessions. */
+/* Whatever the allocator keeps for later threads, as in a server that has had sessions. */
 TEST(scratch_that_a_lane_frees_goes_back_to_the_system)
 {
     uint64_t most[2] = {0};

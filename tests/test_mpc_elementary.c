@@ -38,7 +38,7 @@ static void add_arctangent(mpf_t out, long factor, unsigned long x)
     mpf_clears(power, term, NULL);
 }
 
-/* cosine, or sine, of an angle of a turn at most */
+/* cosine, or sine, of an angle of at most a turn */
 static void set_circle(mpf_t out, bool sine, const mpf_t angle)
 {
     mpf_t term;
@@ -88,9 +88,7 @@ static double off_by(__int128 value, unsigned bits, const mpf_t exact)
     return error;
 }
 
-/*
- * The constant is `exact` 2^bits rounded to nearest; where it is not, what it should be is printed.
- */
+/* The constant is `exact` 2^bits rounded to nearest; if it is not, prints what it should be. */
 static void assert_rounded(int64_t constant, unsigned bits, const mpf_t exact)
 {
     if (fabs(ldexp(off_by(constant, bits, exact), (int)bits)) > 0.5) {
@@ -125,11 +123,11 @@ TEST(terms_of_the_circle_are_rounded_to_nearest)
         set_term(term, 2 * k + 1);
         if (k > 0)
             assert_rounded((int64_t)point_sine[k], 64, term);
-        else /* does not fit with a sign: half of it, and the last bit */
+        else /* too large for a sign bit: half of it, and the last bit */
             assert_true(point_sine[0] % 2 == 1 &&
                         fabs(off_by((int64_t)(point_sine[0] / 2), 63, term)) <= 0x1.8p-64);
     }
-    /* where the series end: POINT_ERROR has 1.6 units of 2^-64 for it */
+    /* where the series end: POINT_ERROR allows 1.6 units of 2^-64 for it */
     set_term(term, 2 * POINT_TERMS + 1);
     assert_true(mpf_get_d(term) < 1.6 * 0x1p-64);
     set_term(term, 2 * POINT_TERMS + 2);
@@ -137,7 +135,7 @@ TEST(terms_of_the_circle_are_rounded_to_nearest)
     mpf_clear(term);
 }
 
-/* Beside the edges of eighths of the circle, and anywhere. */
+/* Near the edges of eighths of the circle, and anywhere. */
 static uint64_t some_arc(unsigned i, uint64_t *random)
 {
     return i < 80 ? ((uint64_t)(i % 16) << 60) + i / 16 - 2 : three_random(random);
@@ -200,7 +198,7 @@ static enum err run_circle(struct party *p, struct call *c)
     return ERR_OK;
 }
 
-/* Exactly what its definition says of points, and so near the circle as it says. */
+/* Exactly what the definition of points gives, and as close to the circle as it promises. */
 TEST(the_circle_is_the_product_of_three_points)
 {
     double worst = 0;
@@ -322,7 +320,7 @@ TEST(coefficients_of_the_root_are_rounded_to_nearest)
         mpf_clears(node[i], c[i], NULL);
 }
 
-/* Lane i is segment y[i] and the fraction x[i], of 2^-60. */
+/* Lane i is segment y[i] and the fraction x[i], in units of 2^-60. */
 static enum err run_root(struct party *p, struct call *c)
 {
     struct planes segment;
@@ -399,7 +397,7 @@ TEST(a_logarithm_is_right_to_its_stated_error)
 /* --- leading ones ----------------------------------------------------------------------------- */
 
 /*
- * x has c->width digits; c->start[0] says what is wanted: places, or the c->start[1] digits below.
+ * x has c->width digits; c->start[0] chooses the output: places, or the c->start[1] digits below.
  */
 static enum err run_leading(struct party *p, struct call *c)
 {
@@ -410,7 +408,7 @@ static enum err run_leading(struct party *p, struct call *c)
     TRY(leading_places(p, &place, &x));
     if (c->start[0] == 1)
         TRY(leading_digits(p, &below, &place, &x));
-    if (c->start[0] == 2) { /* constants that differ by place */
+    if (c->start[0] == 2) { /* constants that depend on the place */
         uint64_t constant[65];
         for (unsigned i = 0; i <= c->width; i++)
             constant[i] = c->y[i];
@@ -432,7 +430,7 @@ static unsigned leading_of(uint64_t x, unsigned width)
     return at;
 }
 
-/* The digits after the leading one, as a number of so many. */
+/* The digits after the leading one, as a number of this many digits. */
 static uint64_t digits_after(uint64_t x, unsigned width, unsigned digits)
 {
     uint64_t out = 0;

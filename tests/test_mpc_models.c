@@ -12,7 +12,7 @@
 #define OWN 256 /* what a server may have drawn */
 #define SEEN 16 /* what it may receive */
 
-/* How often each server saw what, by what it knew. */
+/* How often each server saw what, given what it knew. */
 struct views {
     unsigned count[3][OWN][SEEN];
 };
@@ -30,7 +30,7 @@ static unsigned digits(const unsigned *d, size_t n)
     digits((const unsigned[]){__VA_ARGS__},                                                        \
            sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned))
 
-/* Of all that a server knew at times, everything came equally often, for `seen` possible values. */
+/* For everything that a server knew, each of the `seen` possible values came equally often. */
 static void expect_uniform(const struct views *v, unsigned server, unsigned seen)
 {
     for (unsigned own = 0; own < OWN; own++)
@@ -66,7 +66,7 @@ TEST(known_products)
 
 /* --- numbers that bits choose ----------------------------------------------------------------- */
 
-/* Of x = x_j + x_(j+1) + x_(j+2), in Z_4 or over XOR. */
+/* The parts of x = x_j + x_(j+1) + x_(j+2), in Z_4 or over XOR. */
 struct parted {
     unsigned j, j1, j2;
 };
@@ -170,9 +170,9 @@ TEST(truncation_of_all_shares)
 
 /* --- truncation under a check ----------------------------------------------------------------- */
 
-#define CHECKED_K 5 /* bits of the largest ring; its widened ones are of 3 */
+#define CHECKED_K 5 /* bits of the largest ring; widened ones have 3 */
 
-/* What makes a + b with each carry: one answer. */
+/* The pairs that make a + b with each carry: there is one answer. */
 TEST(carries_have_one_solution)
 {
     for (unsigned a = 0; a < 1u << CHECKED_K; a++)
@@ -189,7 +189,7 @@ TEST(carries_have_one_solution)
         }
 }
 
-/* From k bits to `to`, as mpc/truncate_body.inc does it; `even`: 1 where all values are. */
+/* From k bits to `to`, as mpc/truncate_body.inc does it; `even`: 1 if all values are even. */
 struct truncation {
     unsigned k, to, s, even;
 };
@@ -210,7 +210,7 @@ static unsigned without_out(const struct truncation *m, const unsigned v[3], con
     return modulo(right - left, m->to);
 }
 
-/* What the protocol makes of all keys: without a check, and by its relation alone. */
+/* What the protocol gives for all keys: without a check, and by its relation alone. */
 static void expect_truncated(const struct truncation *m, const unsigned v[3], unsigned right)
 {
     const unsigned u = modulo(v[0] + v[1], m->k), lift = m->k - m->s, after = m->s > m->even;
@@ -250,7 +250,10 @@ static void all_shares(const struct truncation *m)
         }
 }
 
-/* With noted carries the formula gives what the protocol does, and its relation nothing else. */
+/*
+ * With noted carries the formula gives what the protocol gives, and its relation allows nothing
+ * else.
+ */
 TEST(a_truncation_has_one_solution)
 {
     for (unsigned k = 2; k <= CHECKED_K; k++)

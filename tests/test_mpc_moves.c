@@ -13,7 +13,7 @@
 #define ROUNDS 16
 
 /*
- * A run of one protocol, the components that each server holds then, and a word that one of them
+ * A run of one protocol, the components that each server then holds, and a word that one of them
  * alters.
  */
 struct run {
@@ -27,7 +27,7 @@ struct run {
     size_t message, word;
     unsigned altered;
     uint64_t rounds;            /* of the cheat */
-    size_t bytes[ROUNDS][2][3]; /* of each message of the first ones, by neighbour */
+    size_t bytes[ROUNDS][2][3]; /* of each of the first messages, by neighbour */
 };
 
 static void put(struct run *r, const struct party *p, const void *a, const void *b, size_t bytes)
@@ -225,8 +225,8 @@ static enum err choose(struct party *p, void *shared)
 }
 
 /*
- * In its last round argmax opens W_q R_q: 0 for the largest alone. Now there is no 0 at the
- * neighbours.
+ * In its last round argmax opens W_q R_q, which is 0 only for the largest. Here the neighbours get
+ * no 0.
  */
 TEST(an_altered_argmax_ends_in_an_error)
 {

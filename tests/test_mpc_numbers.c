@@ -109,7 +109,7 @@ static enum err run_choose(struct party *p, struct call *c)
     struct planes s;
     struct share64 v, out;
     const struct parts parts = party_parts(p, c->n, 64);
-    size_t twice = 0; /* sums whose lanes are in this part as well as in one before it */
+    size_t twice = 0; /* sums with lanes both in this part and in an earlier one */
     TRY(three_share_planes(p, &s, c->y, c->n, 1, 1));
     TRY(three_share64(p, &v, c->x, c->n, 2));
     TRY(share64_new(&out, SUMS));
@@ -291,7 +291,7 @@ TEST(argmax_opens_the_lowest_largest_index_alone)
 
 #define CANDIDATES 10
 
-/* What is opened where the seed is there from the start, or comes with the second exchange. */
+/* What is opened if the seed is there from the start, or comes with the second exchange. */
 struct seeding {
     bool late;
     uint64_t opened[3][CANDIDATES];

@@ -76,7 +76,7 @@ static word128 word_of(const uint8_t *v, enum ring ring, size_t i)
     return w;
 }
 
-/* Words i of z are modulo the ring what a step makes of those of x, y, bits and z before. */
+/* Words i of z are, modulo the ring, what a step makes of the earlier x, y, bits and z. */
 static void assert_steps(enum ring ring, const uint8_t *x, const uint8_t *y, const uint64_t *bits)
 {
     const size_t bytes = WORDS * ring_size(ring);
@@ -294,8 +294,8 @@ TEST(widening_and_halving_are_exact)
 }
 
 /*
- * x is side[0] x side[2], y is side[1] x side[2]; n is room enough for each, and for x y^T. Twice
- * that.
+ * x is side[0] x side[2], y is side[1] x side[2]; n is enough room for each, and for x y^T. The
+ * result is twice that.
  */
 static enum err run_matrix(struct party *p, struct call *c)
 {
@@ -316,7 +316,8 @@ static enum err run_matrix(struct party *p, struct call *c)
 }
 
 /*
- * Each server's part is one product of two words, and the three are twice the whole: for any words.
+ * Each server's part is one product of two words, and the three add up to twice the whole, for any
+ * words.
  */
 TEST(a_sum_of_matrix_products_costs_its_output)
 {
@@ -420,7 +421,7 @@ TEST(argmax_of_a_thousand_takes_six_rounds)
     finish(c);
 }
 
-/* More pairs than are compared at a time. */
+/* More pairs than are compared at once. */
 TEST(argmax_of_many_is_tiled)
 {
     struct call *c = fresh(1500, 4);

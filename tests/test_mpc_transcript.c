@@ -45,8 +45,10 @@ static void watch(struct party *p, struct transcript *t)
     p->watch = &t->watch[p->index];
 }
 
-/* The streams of this party's keys, from the start: what three_run() gave it. With `cancel`, the
- * stream of the next key is the own one's, so that their difference is 0. */
+/*
+ * The streams of this party's keys from the start, as three_run() gave them. With `cancel`, the
+ * stream of the next key equals its own, so that their difference is 0.
+ */
 static enum err streams_anew(struct party *p, uint64_t seed, bool cancel)
 {
     struct session *session CLEAN(session_free) = NULL;
@@ -93,7 +95,7 @@ static struct transcript listen(size_t protocol, const uint64_t *values, unsigne
     return t;
 }
 
-/* How many standard deviations chi-square is above its mean, at worst over the bytes of a word. */
+/* How many standard deviations chi-square is above its mean; the worst of the bytes of a word. */
 static double worst_byte(const struct bytes *b)
 {
     double worst = -1e9, expected = (double)(b->size / 8) / 256;
@@ -108,7 +110,7 @@ static double worst_byte(const struct bytes *b)
     return worst;
 }
 
-/* The same between two transcripts of the same length: whether one distribution made both. */
+/* The same between two transcripts of the same length: whether they come from one distribution. */
 static double worst_difference(const struct bytes *x, const struct bytes *y)
 {
     double worst = -1e9;
@@ -135,8 +137,8 @@ static int compare_words(const void *x, const void *y)
 }
 
 /*
- * Words that came more than once; by chance 2^-64 for each pair. Words of at most 32 bits are
- * openings of a few bits, which may. Reorders the bytes.
+ * Words that occur more than once; by chance 2^-64 for each pair. Words of at most 32 bits are
+ * openings of a few bits, which may repeat. Reorders the bytes.
  */
 static size_t repeated(struct bytes *b)
 {
@@ -150,7 +152,7 @@ static size_t repeated(struct bytes *b)
     return count;
 }
 
-#define LIMIT 6.0 /* standard deviations; with fixed seeds a verdict does not change */
+#define LIMIT 6.0 /* standard deviations; with fixed seeds the verdict does not change */
 
 static void inputs(uint64_t *values, int kind)
 {
@@ -225,7 +227,7 @@ static enum err plain_product(struct party *p, void *shared)
     return e;
 }
 
-/* On shares that are 0 the masks are all there is: without them the words are not uniform. */
+/* On shares that are 0 there is nothing but masks: without them the words are not uniform. */
 TEST(masks_that_cancel_are_caught)
 {
     struct transcript sound = {0}, mutant CLEAN(transcript_free) = {.mutant = MASKS_CANCEL};

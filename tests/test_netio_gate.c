@@ -30,10 +30,10 @@ struct house {
     struct key_pair server, client[3]; /* client i is user 100 + i */
     struct log log, outside_log;
     char sink[32768], outside_sink[4096];
-    size_t connections, of_a_key, memory; /* of the gate; 0: its own bounds */
+    size_t connections, of_a_key, memory; /* of the gate; 0: its default bounds */
     int64_t message_ms;
-    struct gate_client from; /* who was heard last */
-    struct bytes b;          /* and what */
+    struct gate_client from; /* who was last heard */
+    struct bytes b;          /* and what it said */
 };
 
 static int64_t in_ms(int64_t ms)
@@ -122,7 +122,7 @@ static void say(struct dial *d, const char *text)
     assert_int_equal(dial_send(d, text, strlen(text), in_ms(5000)), ERR_OK);
 }
 
-/* The next message of anybody: of that text, or of any where it is NULL. */
+/* The next message from anybody: with that text, or with any if it is NULL. */
 static void hear(struct house *h, const char *text)
 {
     assert_int_equal(gate_receive(h->gate, &h->from, &h->b, in_ms(5000)), ERR_OK);
@@ -165,7 +165,7 @@ TEST(users_are_known_by_their_keys)
         expect_message(&h.b, text);
         assert_int_equal(from[i].user, 100 + i);
     }
-    /* answers find their way, in whatever order */
+    /* answers find their way in any order */
     for (uint32_t i = 3; i-- > 0;) {
         snprintf(text, sizeof text, "you are %u", i);
         assert_int_equal(gate_reply(h.gate, &from[i], text, strlen(text)), ERR_OK);
@@ -181,8 +181,8 @@ TEST(users_are_known_by_their_keys)
 }
 
 /*
- * Where events found no room ZeroMQ's thread would wait for us, and no connection of the program
- * would live.
+ * If events found no room, ZeroMQ's thread would wait for us, and no connection of the program
+ * would work.
  */
 TEST(what_a_watch_sees_has_room)
 {
@@ -201,7 +201,7 @@ TEST(what_a_watch_sees_has_room)
     zmq_close(socket);
 }
 
-/* Breaks and refusals, which ZeroMQ would keep to itself. */
+/* Breaks and refusals that ZeroMQ would not tell of. */
 TEST(a_watched_dial_notices_and_comes_back)
 {
     struct house h CLEAN(pull_down);
@@ -222,14 +222,14 @@ TEST(a_watched_dial_notices_and_comes_back)
     assert_int_equal(gate_reply(h.gate, &h.from, "yes", 3), ERR_OK);
     expect_answer(&h, d, "yes");
     assert_int_equal(dial_receive(d, &h.b, in_ms(50)), ERR_TIMEOUT);
-    /* the gate goes before it answers */
+    /* the gate ends before it answers */
     say(d, "still there?");
     gate_free(&h.gate);
     assert_int_equal(dial_receive(d, &h.b, in_ms(20000)), ERR_PEER);
     assert_non_null(strstr(h.outside_sink, "broke"));
 }
 
-/* Even one that stood before it was watched. */
+/* Even a connection that stood before it was watched. */
 TEST(a_break_is_told_to_one_who_watches_late)
 {
     struct house h CLEAN(pull_down);
@@ -244,7 +244,7 @@ TEST(a_break_is_told_to_one_who_watches_late)
     assert_int_equal(dial_receive(d, &h.b, in_ms(20000)), ERR_PEER);
 }
 
-/* ZeroMQ closes a socket's port in its own thread: until then a client may still be let in. */
+/* ZeroMQ closes a socket's port in its own thread: until then a client may still get in. */
 static void wait_until_closed(const char *endpoint)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -261,8 +261,8 @@ static void wait_until_closed(const char *endpoint)
 }
 
 /*
- * Two answers and a break: none, one or both come, in order, and then the break is told; nobody
- * waits in vain.
+ * Two answers and a break: none, one or both arrive, in order, and then the break is reported;
+ * nobody waits in vain.
  */
 TEST(a_break_is_told_until_something_is_sent)
 {
@@ -366,7 +366,7 @@ TEST(an_impatient_dial_hears_why)
     ask_and_answer(&h, d, 103);
     gate_free(&h.gate);
     wait_until_closed(h.endpoint[0]);
-    /* ZeroMQ may take a message to the last for the connection that stood */
+    /* ZeroMQ may take one more message at the end for the connection that stood */
     for (unsigned i = 0; i < 100 && e == ERR_OK; i++) {
         clock_pause(20);
         e = dial_send(d, "hello", 5, in_ms(600000));
@@ -439,7 +439,7 @@ static void *buy(void *argument)
     return NULL;
 }
 
-/* Three clients of 400 orders each; every second one goes through the worker. */
+/* Three clients with 400 orders each; every second order goes through the worker. */
 TEST(many_clients_are_served)
 {
     struct house h CLEAN(pull_down);
@@ -496,7 +496,7 @@ TEST(a_thousand_messages_wait_for_their_reader)
     d = knock(&h, &h.client[1], h.server.public);
     for (uint32_t i = 0; i < 1000; i++) {
         if (i % (GATE_REPLIES / 4) == 0)
-            clock_pause(2); /* ZeroMQ looks no more often at how many answers have left the gate */
+            clock_pause(2); /* ZeroMQ checks no more often how many answers have left the gate */
         assert_int_equal(dial_send(d, &i, sizeof i, in_ms(3000)), ERR_OK);
         hear(&h, NULL);
         assert_int_equal(h.b.size, sizeof i);
@@ -531,13 +531,13 @@ TEST(a_client_that_never_reads_holds_nobody)
     expect_answer(&h, other, "z");
     dial_free(&other);
     dial_free(&d);
-    /* nor does one that has gone */
+    /* nor does one that has left */
     assert_int_equal(gate_reply(h.gate, &lazy, "z", 1), ERR_OK);
 }
 
 /*
- * What no memory can hold is not half sent: the next answer, and the next message to the worker, go
- * where they should.
+ * Messages too large for memory are not half sent: the next answer, and the next message to the
+ * worker, arrive where they should.
  */
 TEST(what_fails_leaves_nothing_behind)
 {
@@ -574,14 +574,16 @@ TEST(what_fails_leaves_nothing_behind)
     gate_port_free(&port);
 }
 
-/* Of one key GATE_SHARE messages wait, so that others find room; of all GATE_BACKLOG. */
+/*
+ * GATE_SHARE messages of one key wait, so that others find room; GATE_BACKLOG of all keys together.
+ */
 TEST(the_worker_may_be_busy_or_gone)
 {
     struct house h CLEAN(pull_down);
     struct gate_client from = {.user = 1, .route_size = 5}, other = from;
     struct gate_port *port CLEAN(gate_port_free) = NULL;
     build(&h);
-    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there was never one */
+    assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN); /* there never was one */
     port = gate_port(h.gate);
     assert_non_null(port);
     assert_int_equal(gate_port_receive(port, &from, &h.b, NULL, in_ms(20)), ERR_TIMEOUT);
@@ -616,8 +618,8 @@ static void *raw_client(struct house *h, const void *route, size_t size)
 }
 
 /*
- * What no program of ours sends is not heard, and ends the connection: it costs one of the key's
- * dials each time.
+ * Messages that no program of ours sends are ignored, and end the connection: each costs one of the
+ * key's dials.
  */
 TEST(garbage_ends_the_connection)
 {
@@ -654,7 +656,7 @@ TEST(garbage_ends_the_connection)
     }
 }
 
-/* `next`: ZeroMQ's own of a function that this program has too. */
+/* `next`: ZeroMQ's version of a function that this program also has. */
 #define NEXT(name, declaration)                                                                    \
     declaration;                                                                                   \
     void *const found = dlsym(RTLD_NEXT, #name);                                                   \
@@ -723,7 +725,7 @@ TEST(other_protocols_get_nothing)
     close(fd);
 }
 
-/* A bare connection from an address of the loopback, which says what a half-open client would. */
+/* A bare connection from a loopback address, which sends what a half-open client would send. */
 static int stranger_from(struct house *h, const char *address, size_t words)
 {
     static const uint8_t greeting[64] = {0xff, 0, 0, 0,   0,   0,   0,   0,  1,
@@ -759,9 +761,8 @@ static bool is_cut(int fd)
 #define CROWD 40
 
 /*
- * Many connections of one address, silent or half-open: they cut each other, and, if they are told
- * apart from others, nobody else is cut. `descriptors`: how many the gate's program may have; 0:
- * enough.
+ * Many connections from one address, silent or half-open, cut each other. If they can be told apart
+ * from others, nobody else is cut. `descriptors`: how many the gate's program may have; 0: enough.
  */
 static void crowd_at(const char *host, const char *crowded, bool apart, unsigned descriptors)
 {
@@ -786,7 +787,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
         crowd[i] = stranger_from(&h, crowded, i % 2 == 0 ? 0 : i % 64);
         hear_nothing(&h, 20);
     }
-    if (apart) /* else it would be told that its connection broke */
+    if (apart) /* otherwise it would be told that its connection broke */
         assert_int_equal(dial_receive(early, &h.b, in_ms(20)), ERR_TIMEOUT);
     ask_and_answer(&h, early, 100);
     late = knock(&h, &h.client[1], h.server.public);
@@ -830,7 +831,7 @@ TEST(a_crowd_of_ipv6_is_in_its_own_way)
     crowd_at("[::1]", "::1", false, 0);
 }
 
-/* Descriptors are used again: what is said of one who has gone is not said of who came after. */
+/* Descriptors are reused: what is said about a client that left is not said about the next one. */
 TEST(only_the_connection_that_was_named_is_cut)
 {
     struct house h;
@@ -846,7 +847,7 @@ TEST(only_the_connection_that_was_named_is_cut)
     ask_and_answer(&h, second, 101);
     assert_int_not_equal(memcmp(gone.route, h.from.route, gone.route_size), 0);
     stays = h.from;
-    gone.fd = stays.fd; /* as it often is by itself */
+    gone.fd = stays.fd; /* as often happens by itself */
     gate_cut(h.gate, &gone);
     for (unsigned i = 0; i < 10; i++) {
         hear_nothing(&h, 20);
@@ -859,7 +860,7 @@ TEST(only_the_connection_that_was_named_is_cut)
     pull_down(&h);
 }
 
-/* A client can name a route such as the gate makes. That costs others nothing. */
+/* A client can name a route like those that the gate makes. That costs others nothing. */
 TEST(a_chosen_number_of_a_line_is_of_no_use)
 {
     struct house h CLEAN(pull_down);
@@ -884,7 +885,7 @@ TEST(a_chosen_number_of_a_line_is_of_no_use)
     zmq_close(s);
 }
 
-/* Whoever names the number that the next connection gets would end the server. */
+/* A client that names the number of the next connection would end the server. */
 TEST(numbers_of_lines_cannot_be_guessed)
 {
     uint8_t route[2][5];
@@ -900,7 +901,7 @@ TEST(numbers_of_lines_cannot_be_guessed)
     assert_memory_not_equal(route[0], route[1], sizeof route[0]);
 }
 
-/* Of one key the longest silent go; others stay. */
+/* Of one key's connections those that are silent longest are cut; others stay. */
 TEST(a_key_has_so_many_connections)
 {
     enum { MINE = 6, MOST = 4 };
@@ -930,8 +931,8 @@ TEST(a_key_has_so_many_connections)
 }
 
 /*
- * ZMTP's greeting of a client that speaks CURVE, and a command longer than the `n` bytes of it that
- * follow.
+ * ZMTP's greeting from a client that speaks CURVE, and a command longer than the `n` bytes of it
+ * that follow.
  */
 static void send_the_head_of_a_message(int fd, size_t size, size_t n)
 {
@@ -947,8 +948,8 @@ static void send_the_head_of_a_message(int fd, size_t size, size_t n)
 }
 
 /*
- * A message whose tail does not come is waited for so long; who is silent between messages is let
- * alone.
+ * The gate waits this long for the rest of a message; a client that is silent between messages is
+ * left alone.
  */
 TEST(a_message_has_a_time_to_arrive)
 {
@@ -960,7 +961,7 @@ TEST(a_message_has_a_time_to_arrive)
     honest = knock(&h, &h.client[0], h.server.public);
     assert_int_equal(dial_watch(honest), ERR_OK);
     ask_and_answer(&h, honest, 100);
-    /* every byte of what was whole is accounted for, whatever its length */
+    /* every byte of whole messages is accounted for, whatever their length */
     for (size_t i = 0; i < 2000; i++) {
         static const uint8_t some[MAX_MESSAGE];
         assert_int_equal(dial_send(honest, some, 150 + i % 150, in_ms(5000)), ERR_OK);
@@ -978,8 +979,8 @@ TEST(a_message_has_a_time_to_arrive)
 }
 
 /*
- * Messages that are never whole wait in ZeroMQ, out of sight of who reads: all of them have so much
- * memory.
+ * Messages that are never complete wait in ZeroMQ, where the reader cannot see them: all together
+ * have this much memory.
  */
 TEST(nobody_fills_memory)
 {
@@ -1014,7 +1015,7 @@ TEST(nobody_fills_memory)
     assert_true(served > 10);
 }
 
-/* One key that dials without end is let in later, another one at once. */
+/* A key that dials without end is let in later, another one at once. */
 TEST(a_key_that_dials_without_end_waits)
 {
     struct house h CLEAN(pull_down);
@@ -1044,7 +1045,7 @@ struct frame {
     size_t size;
 };
 
-/* What admission answers to a request as ZeroMQ makes it: a status, and the user in `user`. */
+/* Admission's answer to a request as ZeroMQ makes it: a status, and the user in `user`. */
 static unsigned admission_of(void *asker, const struct frame *frames, size_t count, char user[16])
 {
     char status[8] = "", rest[64];
@@ -1062,7 +1063,7 @@ static unsigned admission_of(void *asker, const struct frame *frames, size_t cou
     return (unsigned)atoi(status);
 }
 
-/* libzmq makes no such requests; who answers for admission reads them with care all the same. */
+/* libzmq makes no such requests; whatever answers for admission still reads them with care. */
 TEST(only_a_whole_request_admits)
 {
     static const char far_too_long[300] = "gate";
@@ -1105,10 +1106,10 @@ TEST(only_a_whole_request_admits)
     assert_non_null(strstr(sink, "to \"gate\": its key none is not in the study"));
 }
 
-/* Which call of admission fails once, from now on; 0: none. Those of `asking` are not its. */
+/* Which call of admission fails, once, from now on; 0: none. Those of `asking` do not count. */
 static atomic_int failing;
 static void *_Atomic asking;
-/* It reads, or waits for what it may read. */
+/* It reads, or waits for something to read. */
 static atomic_bool reading;
 
 static bool fails(void *socket)
@@ -1146,7 +1147,7 @@ int zmq_getsockopt(void *socket, int option, void *value, size_t *size)
     return fails(socket) ? -1 : next(socket, option, value, size);
 }
 
-/* Wherever it runs out of memory: half a request or answer would be the end of all admission. */
+/* Wherever it runs out of memory: half a request or answer would end all admission. */
 TEST(admission_outlives_what_fails)
 {
     const struct key_pair key = new_key_pair();
@@ -1166,7 +1167,7 @@ TEST(admission_outlives_what_fails)
     do {
         atomic_store(&failing, ++call);
         assert_int_equal(admission_of(asker, frames, 7, user), 200);
-        while (!atomic_load(&reading)) /* so the next read is one of these calls, always */
+        while (!atomic_load(&reading)) /* so the next read is always one of these calls */
             clock_pause(1);
     } while (atomic_load(&failing) == 0);
     assert_true(call > 7 + 7 + 6); /* of frames read, of whether more come, of frames sent */
@@ -1175,7 +1176,7 @@ TEST(admission_outlives_what_fails)
     netio_free(&netio);
 }
 
-/* Without CURVE nobody is asked for admission: whatever comes then is not heard. */
+/* Without CURVE nobody asks admission: whatever comes then is ignored. */
 TEST(a_gate_without_keys_hears_nobody)
 {
     struct house h CLEAN(pull_down);
@@ -1218,7 +1219,7 @@ struct talker {
     size_t taken;
 };
 
-/* Answers without end, which nobody takes. */
+/* Endless answers that nobody takes. */
 static void *talk(void *argument)
 {
     struct talker *t = argument;
@@ -1302,8 +1303,8 @@ static unsigned count_descriptors(void)
 }
 
 /*
- * One descriptor more at a time, until there are enough: each time the whole of it fails, in words.
- * A dial that is over gives its descriptors back a moment later, in a thread of ZeroMQ.
+ * One more descriptor at a time, until there are enough: each time everything fails, with a
+ * message. A dial that is over gives its descriptors back a moment later, in a thread of ZeroMQ.
  */
 TEST(descriptors_may_run_out)
 {

@@ -24,18 +24,18 @@
 
 enum damage {
     NONE,
-    FLIP,      /* a bit of byte `at` */
-    CUT,       /* to `at` bytes */
-    GROW,      /* by a byte */
+    FLIP,      /* flips a bit of byte `at` */
+    CUT,       /* cuts to `at` bytes */
+    GROW,      /* longer by a byte */
     DROP,      /* the frame is lost */
-    DUPLICATE, /* it comes twice */
-    REPLAY,    /* the first frame comes again before it */
-    SWAP,      /* it comes after its successor */
-    UNSEAL,    /* the body is other bytes, with a plausible header */
-    GARBAGE,   /* random bytes come before it */
+    DUPLICATE, /* it arrives twice */
+    REPLAY,    /* the first frame arrives again before it */
+    SWAP,      /* it arrives after its successor */
+    UNSEAL,    /* the body is replaced by other bytes, with a plausible header */
+    GARBAGE,   /* random bytes arrive before it */
     FORGED_ABORT,
     LONG_ABORT, /* with a body */
-    STRANGER    /* frames of another session come before each frame */
+    STRANGER    /* frames of another session arrive before each frame */
 };
 
 struct relay {
@@ -43,7 +43,7 @@ struct relay {
     struct transport outer;
     enum net_peer to;
     enum damage damage;
-    size_t which, at; /* the frame that suffers, counted from 0 */
+    size_t which, at; /* the affected frame, counted from 0 */
     size_t count;
     uint8_t first[400], held[400];
     size_t first_size, held_size;
@@ -54,7 +54,7 @@ static enum err pass(struct relay *r, const uint8_t *p, size_t n)
     return transport_send(r->inner, r->to, p, n);
 }
 
-/* The queue of these tests is deep enough for every frame, so a send that adds some never waits. */
+/* The queue of these tests has room for every frame, so a send that adds some never waits. */
 static enum err damaged_send(struct relay *r, uint8_t *p, size_t n)
 {
     uint8_t other[400];
@@ -191,7 +191,7 @@ struct party {
     const struct plan *plan;
     uint32_t lane;
     size_t extra;  /* bytes that this party wrongly adds to what it sends */
-    size_t rounds; /* after which it leaves without a word */
+    size_t rounds; /* then it leaves without a word */
     bool says_so;  /* it does not leave without a word */
     bool closes;   /* it takes its links along */
     /* results */
@@ -311,7 +311,7 @@ static struct net *net_of(struct transport *t, const struct session *session, in
     return net;
 }
 
-/* Runs a plan with a relay on what server `from` sends to its neighbour `to`. */
+/* Runs a plan with a relay for what server `from` sends to its neighbour `to`. */
 static void run_damaged(struct party party[3], const struct plan *plan, unsigned from,
                         const struct relay *damage)
 {
@@ -330,12 +330,12 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
     return 100;
 }
 
-/* The deadline is one that no test should need. */
+/* The deadline is longer than any test should need. */
 static const struct plan small_rounds = {.rounds = 4, .size = hundred, .deadline_ms = 60000};
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-/* Server 0 sends to 1; frame 1, of round 1, suffers. 1 must see it, 0 and 2 must hear of it. */
+/* Server 0 sends to 1; frame 1, in round 1, is damaged. 1 must see it, 0 and 2 must hear of it. */
 static void expect_end(const struct relay *damage, enum err seen, enum err or_seen)
 {
     struct party p[3];
@@ -418,7 +418,7 @@ TEST(another_lane_ends_the_session)
                 strstr(p[2].sink, "another lane") != NULL);
 }
 
-/* An honest program that does something else: told apart from an altered frame. */
+/* An honest program that does something else can be told apart from an altered frame. */
 TEST(another_size_is_a_mismatch)
 {
     struct party p[3];
@@ -436,8 +436,10 @@ TEST(another_size_is_a_mismatch)
             "server 0 sent 101 bytes of exchange 0 (tiles of 101) where this server expects 100"));
 }
 
-/* Each sends to its next neighbour only, so the news must be passed on: 0 sees it, 1 hears it of 0,
- * 2 hears it of 1. */
+/*
+ * Each sends only to its next neighbour, so the news must be passed on: 0 sees it, 1 hears of it
+ * from 0, 2 from 1.
+ */
 static size_t ring(size_t round, unsigned from, enum net_peer to)
 {
     (void)round, (void)from;
@@ -541,7 +543,7 @@ TEST(counters_are_exact)
     }
 }
 
-/* Rounds that move nothing, or only for some, count for all. */
+/* Rounds that move nothing, or only for some servers, count for all. */
 static size_t sparse(size_t round, unsigned from, enum net_peer to)
 {
     return round == 1 && from == 2 && to == NET_PREV ? 10 : 0;
@@ -563,8 +565,8 @@ TEST(empty_rounds_count)
 }
 
 /*
- * Runs a plan of which server 2 does `rounds`; the two others, patient enough for those, notice
- * that it is dead.
+ * Runs a plan of which server 2 does `rounds`; the two others, patient enough for that, notice that
+ * it is dead.
  */
 static void expect_death(struct transport *t[3], const struct plan *plan, size_t rounds)
 {
@@ -602,7 +604,7 @@ TEST(a_dead_neighbour_is_noticed)
     expect_death(t, &later, 2);
 }
 
-/* A process that ends takes its connections along: nobody waits for the deadline. */
+/* A process that ends takes its connections with it: nobody waits for the deadline. */
 TEST(a_neighbour_that_leaves_is_noticed_at_once)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
@@ -617,13 +619,13 @@ TEST(a_neighbour_that_leaves_is_noticed_at_once)
         p[2].rounds = rounds;
         p[2].closes = true;
         run_three(run_party, p, sizeof *p);
-        t[2] = NULL; /* it has taken its own along */
+        t[2] = NULL; /* it has taken its own connection with it */
         for (unsigned i = 0; i < 2; i++) {
             assert_int_equal(p[i].e, ERR_PEER);
             assert_int_equal(p[i].done, rounds + 1);
             assert_int_equal(p[i].after, ERR_MISUSE);
             assert_null(strstr(p[i].sink, "silent"));
-            /* the other may hear it of the first */
+            /* the other may hear of it from the first */
             seen = seen || strstr(p[i].sink, "server 2 closed its connection, or the") != NULL;
         }
         assert_true(seen);
@@ -669,7 +671,7 @@ TEST(a_party_may_give_up_by_itself)
     }
 }
 
-/* Nothing to receive: only a full queue can tell. */
+/* Nothing to receive: only a full queue can show it. */
 static size_t one_way(size_t round, unsigned from, enum net_peer to)
 {
     return from == 0 && to == NET_PREV ? 4 * MIB : 0;
@@ -681,7 +683,7 @@ TEST(a_neighbour_that_takes_nothing_is_noticed)
     struct transport *t[3] CLEAN(links_free) = {0};
     struct party p[3];
     start_in_memory(p, t, 1, &plan);
-    p[2].rounds = 0; /* in a round of its own it might itself find the other late, and say so */
+    p[2].rounds = 0; /* in its own round it might find the other late, and say so */
     run_three(run_party, p, sizeof *p);
     assert_int_equal(p[0].e, ERR_TIMEOUT);
     assert_non_null(strstr(p[0].sink, "server 2 took nothing"));
@@ -710,7 +712,7 @@ static size_t write_news(enum news news, const struct session *from, uint8_t *me
     return FRAME_HEADER + 16;
 }
 
-/* Server 1 waits for a word of server 2 only; meanwhile something comes from server 0. */
+/* Server 1 waits only for a word from server 2; meanwhile something arrives from server 0. */
 TEST(while_one_is_silent_the_other_is_heard)
 {
     static const struct {
@@ -745,7 +747,7 @@ TEST(while_one_is_silent_the_other_is_heard)
     }
 }
 
-/* From server 0 frames of another session come without end. */
+/* Frames of another session keep arriving from server 0. */
 static enum err flood_receive(void *self, enum net_peer from, struct transport_message *m)
 {
     const struct frame_header h = {.kind = FRAME_DATA};
@@ -797,7 +799,7 @@ TEST(a_flood_of_strangers_ends_with_our_patience)
     assert_non_null(strstr(sink, "server 2 was silent"));
 }
 
-/* Shorter than what is waited for anything, and in both directions at once. */
+/* Shorter than what anybody waits for, and in both directions at once. */
 TEST(a_short_patience_ends_as_well)
 {
     char sink[2048] = "";
@@ -920,7 +922,7 @@ TEST(an_address_that_cannot_be_had_is_named)
     expect_refusal(&l, NULL, "127.0.0.1:7100", "tcp://host:port");
 }
 
-/* Whether ports below 1024 are kept from those who have no privileges. */
+/* Whether ports below 1024 are closed to those without privileges. */
 static bool ports_are_guarded(void)
 {
     FILE *f = fopen("/proc/sys/net/ipv4/ip_unprivileged_port_start", "r");
@@ -945,7 +947,7 @@ TEST(a_port_that_needs_privileges_is_named)
     assert_int_equal(seteuid(before), 0);
 }
 
-/* Whoever has a pass can send what it likes. */
+/* Whoever has a pass can send anything. */
 TEST(messages_in_parts_are_dropped)
 {
     const struct transport_passes passes = passes_of(0);
@@ -1025,7 +1027,7 @@ static void *wait_in_vain(void *argument)
     return NULL;
 }
 
-/* ZeroMQ's context ends under a session: nobody hangs, and nothing is taken for silence. */
+/* ZeroMQ's context ends under a session: nobody hangs, and nothing is mistaken for silence. */
 TEST(links_that_are_closed_under_us_say_so)
 {
     const struct net_round give = {.send[NET_NEXT] = "x", .send_size[NET_NEXT] = 1};

@@ -13,7 +13,7 @@ enum payload { NOTHING, BLOCKS, STREAM };
 
 struct ride {
     enum payload payload;
-    unsigned refuses; /* this server does, when it has heard the first statement; 3: nobody */
+    unsigned refuses; /* this server refuses when it has heard the first statement; 3: nobody */
     enum err result[3];
     uint64_t rounds[3];
 };
@@ -24,15 +24,17 @@ struct rider {
     struct party *p;
     uint64_t own, came[2][2]; /* of two statements: [statement][peer]; own: of the last */
     unsigned heard;
-    bool early; /* something of a payload was taken before a statement that was ahead of it */
+    bool early; /* something of a payload was taken before a statement that comes ahead of it */
     uint8_t *in[2], *out[2];
 };
 
-/* A link on which server 0 cannot send to NET_NEXT before both neighbours' statements have come. */
+/*
+ * A link on which server 0 cannot send to NET_NEXT until both neighbours' statements have arrived.
+ */
 struct narrow {
     struct transport *inner;
     bool came[2];
-    unsigned tries; /* since then: the first fails */
+    unsigned tries; /* from then on; the first fails */
 };
 static struct narrow narrow;
 
@@ -121,7 +123,7 @@ static enum err move(struct rider *r)
                                         : net_settle(net);
 }
 
-/* Two statements on two rounds, or both by themselves; then one round more. */
+/* Two statements on two rounds, or both alone; then one more round. */
 static enum err ride_twice(struct party *p, void *shared)
 {
     struct ride *all = shared;
@@ -282,7 +284,7 @@ static struct transport wrap_first(struct transport *inner)
     return (struct transport){&ops, &narrow};
 }
 
-/* Whoever has made a debit has told both neighbours that it would. */
+/* A server that has made a debit has told both neighbours that it would. */
 TEST(a_statement_is_heard_when_the_own_one_has_left)
 {
     struct ride all = {.payload = BLOCKS, .refuses = 3};

@@ -26,7 +26,7 @@ TEST(hkdf_known_answer)
     memset(secret, 0x0b, sizeof secret);
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, out, sizeof out), ERR_OK);
     assert_memory_equal(out, expected, sizeof out);
-    /* more than HKDF has to give, and an info that memory was too short for */
+    /* more than HKDF can give, and an info for which there was no memory */
     uint8_t long_one[255 * 32 + 1];
     assert_int_equal(hkdf_sha256(secret, sizeof secret, &info, long_one, sizeof long_one),
                      ERR_CRYPTO);
@@ -95,7 +95,7 @@ TEST(a_sequence_number_serves_once)
     assert_int_equal(seal_frame(out, 5, NULL, 0, b, 16, c), ERR_OK); /* and nothing is used up */
 }
 
-/* A frame under the key that comes after so many replacements: each is made from the one before. */
+/* A frame under the key after this many replacements: each is made from the one before. */
 static void seal_alone(uint64_t replaced, uint64_t sequence, const uint8_t plain[64],
                        uint8_t out[64 + SEAL_TAG])
 {
@@ -129,7 +129,7 @@ TEST(keys_are_replaced_at_the_bound)
         assert_int_equal(seal_open(in, i, NULL, 0, sealed, 64, sealed), ERR_OK);
         assert_memory_equal(sealed, plain, 64);
     }
-    /* one frame longer than the bound still goes, with a key of its own */
+    /* one frame longer than the bound is still sent, with its own key */
     {
         uint8_t *big = calloc(1, 1000 + SEAL_TAG);
         assert_non_null(big);
@@ -152,7 +152,10 @@ static struct gcm *gcm_by(const char *kernel, bool seals)
     return g;
 }
 
-/* Both give the same bytes at all lengths, open in place what the other sealed, and refuse else. */
+/*
+ * Both give the same bytes at all lengths, open in place what the other sealed, and refuse all
+ * else.
+ */
 TEST(both_libraries_seal_alike)
 {
     static const char *const kernel[] = {"portable", "avx512"};
@@ -187,7 +190,7 @@ TEST(both_libraries_seal_alike)
 
 /* --- where the libraries fail ----------------------------------------------------------------- */
 
-/* In a program of its own: an error of the first call that fails; 0 if none does. */
+/* In its own program: the error of the first call that fails; 0 if none does. */
 static int replace_keys(void)
 {
     static const uint8_t key[SEAL_KEY] = "a key of a test";
@@ -234,7 +237,7 @@ TEST(a_key_that_cannot_be_replaced_is_an_error)
         failed += code != 0;
     }
     support_unload();
-    assert_true(failed > 40); /* nine frames have four calls each, four new keys more */
+    assert_true(failed > 40); /* nine frames have four calls each, four new keys have more */
 }
 
 static struct frame_header some_header(void)
@@ -272,7 +275,7 @@ TEST(headers_round_trip)
 
 TEST(malformed_headers_are_refused)
 {
-    /* magic, version, kind, length, zero: what the parser itself holds to a value */
+    /* magic, version, kind, length, zero: the fields whose value the parser itself checks */
     static const size_t fixed[] = {0, 1, 2, 3, 4, 5, 6, 7, 72, 73, 74, 75, 76, 77, 78, 79};
     struct frame_header h = some_header(), back;
     uint8_t message[FRAME_HEADER + 6 + SEAL_TAG] = {0};
@@ -335,7 +338,7 @@ TEST(prg_keys_belong_to_pairs)
         session_free(&s[i]);
 }
 
-/* Changes one thing after another; each must give another key. */
+/* Changes one thing at a time; each change must give another key. */
 TEST(every_field_matters)
 {
     struct session *s, *other;
@@ -366,7 +369,7 @@ TEST(every_field_matters)
     assert_int_equal(session_prg_key(other, 0, 0, "mask", key), ERR_OK);
     assert_memory_not_equal(base, key, 16);
     assert_int_equal(session_prg_key(s, 0, 0, "mask", key), ERR_OK);
-    assert_memory_equal(base, key, 16); /* and all is as it was */
+    assert_memory_equal(base, key, 16); /* and everything is as before */
     session_free(&other);
     session_free(&s);
     assert_int_equal(session_for_test(&s, 3, 1), ERR_RANGE);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 struct server {
-    unsigned index;   /* where it stands */
-    unsigned claimed; /* what it believes to be */
+    unsigned index;   /* its place */
+    unsigned claimed; /* what it takes itself to be */
     struct transport *transport;
     struct terms terms;
     int64_t patience;  /* ms for its whole part */
@@ -142,7 +142,7 @@ TEST(three_agree)
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
     memcpy(first, s[0].session->id, sizeof first);
-    /* the next session over the same links is another one */
+    /* the next session over the same links is a different one */
     for (unsigned i = 0; i < 3; i++)
         session_free(&s[i].session);
     run_three(run_server, s, sizeof *s);
@@ -313,7 +313,7 @@ TEST(another_version_is_named)
         assert_non_null(strstr(x[i].s.sink, "server 2 runs trefoil 0.0.9 (protocol 5), we run"));
         assert_non_null(strstr(x[i].s.sink, "theirs is the older one, upgrade it"));
     }
-    /* a protocol of which we can read nothing but the number */
+    /* a protocol of which we can read only the number */
     play(x, SESSION_PROTOCOL + 8, "9.9.9", 4 + 1 + 2 + 16);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(x[i].s.e, ERR_MISMATCH);
@@ -324,7 +324,7 @@ TEST(a_cut_hello_is_refused)
     struct script x[3];
     for (size_t cut = 4 + 1 + 2 + 16; cut < 200; cut += 29) {
         play(x, SESSION_PROTOCOL, TREFOIL_VERSION, cut);
-        /* at a cut inside the version string that is missing too */
+        /* if the cut is inside the version string, that does not match either */
         assert_true(x[0].s.e == ERR_FORMAT || x[0].s.e == ERR_MISMATCH);
         assert_non_null(strstr(x[0].s.sink, "server 2"));
     }
@@ -355,7 +355,9 @@ TEST(leftovers_are_skipped)
     sit_down(s);
 }
 
-/* Server 2 comes late: server 0 gives up its first attempts; 1 and 2 follow it to the last. */
+/*
+ * Server 2 comes late: server 0 gives up on its first attempts; 1 and 2 follow it to the last one.
+ */
 TEST(a_second_attempt_takes_over)
 {
     struct server s[3];
@@ -366,11 +368,11 @@ TEST(a_second_attempt_takes_over)
     run_three(run_server, s, sizeof *s);
     expect_agreement(s);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(s[i].offer.about[0], 3); /* of the last, wherever one came in */
+        assert_int_equal(s[i].offer.about[0], 3); /* of the last attempt, whichever they joined */
     sit_down(s);
 }
 
-/* Server 2 dies when it has said HELLO, and is there again for the second attempt. */
+/* Server 2 dies after its HELLO, and is there again for the second attempt. */
 static void *run_reborn(void *argument)
 {
     struct script *x = argument;
@@ -378,7 +380,7 @@ static void *run_reborn(void *argument)
     return x->s.index == 2 ? run_server(&x->s) : NULL;
 }
 
-/* Server 1 has server 0's SECRET by then, and waits for server 2's alone. */
+/* Server 1 has server 0's SECRET by then, and waits only for server 2's. */
 TEST(a_neighbour_may_die_and_return)
 {
     struct server s[3];
@@ -418,7 +420,7 @@ TEST(proposals_are_recognised)
     struct bytes b CLEAN(bytes_clear) = {0};
     struct server s[3];
     assert_false(session_is_propose(&b));
-    raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will tell */
+    raw_prefix(&b, 1, SESSION_PROTOCOL + 1, attempt); /* of any version: the HELLO will say which */
     assert_true(session_is_propose(&b));
     b.data[4] = 2;
     assert_false(session_is_propose(&b));
@@ -487,7 +489,7 @@ static void write_line(struct bytes *b, const struct line *l)
         b->data[b->size - 3 * 36 - 6 - 6 - 7 - 2] ^= 1;
 }
 
-/* Server 1 or 2 in attempt A hears these lines and nothing else. */
+/* Server 1 or 2 hears only these lines in attempt A. */
 static enum err hear(struct server s[3], unsigned who, const struct line *line, size_t lines)
 {
     struct log log = {.buffer = s[who].sink, .buffer_size = sizeof s[who].sink, .level = LOG_DEBUG};
@@ -543,7 +545,7 @@ TEST(what_neighbours_say_is_judged)
         {{{2, ATTEMPT_B, SOUND}},
          ERR_TIMEOUT,
          "skipped a handshake message of server 2 from before"}, /* only server 0 begins */
-        /* a HELLO of the attempt to come is kept, and judged when that has begun */
+        /* a HELLO of the next attempt is kept, and judged when that has begun */
         {{{0, SECRET_A, SOUND}, {2, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}},
          ERR_FORMAT,
          "server 2 sent a HELLO that does not parse"},
@@ -566,7 +568,7 @@ TEST(what_neighbours_say_is_judged)
     }
 }
 
-/* Server 1's HELLO may come to server 2 before the PROPOSE that it answers. */
+/* Server 1's HELLO may reach server 2 before the PROPOSE that it answers. */
 TEST(an_early_hello_of_either_is_judged)
 {
     static const struct line lines[] = {{1, HELLO_B, CUT}, {0, ATTEMPT_B, SOUND}};

@@ -39,10 +39,10 @@ struct party {
     uint64_t seed;
     struct transport *transport;
     const struct plan *plan;
-    size_t tile;         /* in place of the plan's */
-    bool whole;          /* net_exchange() in place of net_stream() */
+    size_t tile;         /* instead of the plan's */
+    bool whole;          /* net_exchange() instead of net_stream() */
     size_t fail_at;      /* the tile, counted from 1, at which a callback fails; 0: never */
-    bool fail_consuming; /* and which one */
+    bool fail_consuming; /* and which callback */
     unsigned pause_ms;   /* for which each callback computes */
     size_t stop_at;      /* the round, counted from 1, before which it leaves; 0: never */
     /* results */
@@ -53,7 +53,7 @@ struct party {
     char sink[2048];
 };
 
-/* One direction: what it should be, and how far it is. */
+/* One direction: what should arrive, and how far it is. */
 struct pipe {
     struct party *party;
     uint8_t *out, *in;
@@ -237,7 +237,7 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
             p->stop_at = stop_at;
         (void)run_party(p);
         if (session == 0 && stop_at > 0)
-            raise(SIGKILL); /* nothing is closed, nothing is said */
+            raise(SIGKILL); /* nothing is closed, nothing is sent */
         if (session == 0)
             atomic_fetch_add(&board->over, 1);
     }
@@ -256,7 +256,7 @@ static pid_t start_process(unsigned index, char (*endpoint)[ENDPOINT_SIZE], stru
     return child;
 }
 
-/* It forks: before any test starts a thread. */
+/* It forks, so it runs before any test starts a thread. */
 TEST(a_killed_process_is_noticed_and_replaced)
 {
     struct board *board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE,
@@ -279,7 +279,7 @@ TEST(a_killed_process_is_noticed_and_replaced)
             child[i] = start_process(i, endpoint, board, i == 2 ? k + 1 : 0, false);
         assert_int_equal(waitpid(child[2], &status, 0), child[2]);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        /* as the handshake would: the next session begins when the last one has ended */
+        /* like the handshake: the next session begins when the last one has ended */
         while (atomic_load(&board->over) < 2 && clock_now_ms() < deadline)
             usleep(1000);
         child[2] = start_process(2, endpoint, board, 0, true);
@@ -317,7 +317,7 @@ TEST(a_new_session_follows_a_stalled_one)
         expect_fine(p, &second_plan);
         /*
          * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that
-         * was ahead of it. 0 and 1 told each other too, and may have heard it in time.
+         * was ahead of it. 0 and 1 also told each other, and may have heard it in time.
          */
         assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
         assert_true(p[0].strangers + p[1].strangers <= 2);
@@ -382,7 +382,7 @@ TEST(streams_go_over_zeromq)
     }
 }
 
-/* The same bytes on the wire, whichever function made them. */
+/* The same bytes on the wire, whichever function sent them. */
 TEST(a_stream_meets_an_exchange)
 {
     static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 10000};
@@ -405,7 +405,7 @@ TEST(other_tiles_are_a_mismatch)
     start(p, t, &plan);
     p[0].tile = 2 * TILE;
     run_three(run_party, p, sizeof *p);
-    /* 0 sends to 1 and receives from 2: both ends may see it first */
+    /* 0 sends to 1 and receives from 2: either end may see it first */
     assert_true(p[0].e == ERR_MISMATCH || p[1].e == ERR_MISMATCH);
     for (unsigned i = 0; i < 3; i++) {
         assert_true(p[i].e == ERR_MISMATCH || p[i].e == ERR_PEER);
@@ -432,7 +432,10 @@ TEST(a_callback_that_fails_ends_the_session)
     }
 }
 
-/* A server that computes for longer than the deadline has not found its neighbours silent. */
+/*
+ * A server that computes for longer than the deadline must not think that its neighbours are
+ * silent.
+ */
 static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 {
     (void)round, (void)from, (void)to;
@@ -447,7 +450,7 @@ TEST(computing_is_not_silence)
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &plan);
     for (unsigned i = 0; i < 3; i++)
-        p[i].pause_ms = 600; /* a pass makes a tile and uses one: 1200 ms */
+        p[i].pause_ms = 600; /* a pass makes one tile and uses one: 1200 ms */
     run_three(run_party, p, sizeof *p);
     expect_fine(p, &plan);
     free_three(t);
@@ -613,17 +616,17 @@ TEST(pools_circulate_and_are_bounded)
     pool_put(b);
     assert_ptr_equal(pool_get(pool, 50), b); /* the last one returned */
     pool_put(b);
-    assert_ptr_equal(pool_get(pool, 60), a); /* the last one that is long enough */
+    assert_ptr_equal(pool_get(pool, 60), a); /* the last one that is large enough */
     pool_put(c);
     pool_put(a); /* b, the oldest, makes room */
     assert_ptr_equal(pool_get(pool, 80), a);
     d = pool_get(pool, 65);
     assert_ptr_equal(d, c);
     assert_null(pool_get(pool, SIZE_MAX));
-    assert_null(pool_get(pool, SIZE_MAX - 64)); /* more than there is, but its head fits */
+    assert_null(pool_get(pool, SIZE_MAX - 64)); /* more than there is, but its head would fit */
     pool_close(&pool);
     assert_null(pool);
-    pool_put(a); /* after the owner has gone, as libzmq's thread may */
+    pool_put(a); /* after its owner has gone, as libzmq's thread may */
     pool_put(d);
     pool = pool_new(0); /* keeps none */
     pool_put(pool_get(pool, 100));
@@ -695,7 +698,7 @@ TEST(an_abort_is_heard_beside_a_silent_neighbour)
         assert_int_equal(a[1].e[0], c == GIVES_UP_AT_ONCE ? ERR_PEER : ERR_OK);
         if (c != GIVES_UP_AT_ONCE) /* the round that can be finished is */
             assert_int_equal(a[1].got[0], 12);
-        if (c == RUNS_AHEAD) { /* and what came early is read in its turn */
+        if (c == RUNS_AHEAD) { /* and what arrived early is read when its turn comes */
             assert_int_equal(a[1].e[1], ERR_OK);
             assert_int_equal(a[1].got[1], 10);
         }

@@ -87,7 +87,7 @@ static void batch_free(struct batch *b)
         three_result_free(all[i]);
 }
 
-/* Batches of PAIRS pairs: 2^18 Gaussians, or a million and a bit. */
+/* Batches of PAIRS pairs: 2^18 Gaussians, or slightly more than a million. */
 static size_t batches(void)
 {
     const char *wanted = getenv("TREFOIL_LONG");
@@ -114,7 +114,7 @@ static void assert_passes(const char *what, struct verdict v)
 struct samples {
     double *x;
     size_t n;
-    double low_bits[256]; /* of the integers: every one comes, not a coarser lattice */
+    double low_bits[256]; /* of the integers: every integer occurs, not a coarser lattice */
 };
 
 static struct samples samples_new(size_t n)
@@ -144,7 +144,8 @@ static void assert_distribution(const char *what, const struct distribution *d, 
 }
 
 /*
- * The digits of all exponential variables against the coins' constants, and against 1/2 below them.
+ * Compares the digits of all exponential variables with the coins' constants, and below them with
+ * 1/2.
  */
 struct digits {
     double ones[EXPONENTIAL_DIGITS], n;
@@ -208,11 +209,11 @@ static long double gauss_got(const struct batch *b, size_t at)
     return ldexpl((long double)(__int128)three_sum128(&b->z, at), -GAUSS_PRODUCT_BITS);
 }
 
-/* What both of pair i are off by. */
+/* The error of both samples of pair i. */
 static long double gauss_off_by(const struct batch *b, size_t i, struct digits *count)
 {
     const long double pi = acosl(-1.0L), r = sqrtl(2 * exponential_of(b, i, count));
-    /* three middles of arcs; of equal sign and size, so that none of it is lost */
+    /* three middles of arcs, of equal sign and size, so that no precision is lost */
     const int64_t arcs = (int64_t)(three_sum64(&b->u, i) + 1);
     const long double angle = pi * ldexpl((long double)arcs + 0.5L, -63);
     long double worst = 0;
@@ -275,7 +276,7 @@ static enum err edge_gauss(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* What is proved of a Gaussian of this lane: no digit is left out, and its scale is known. */
+/* The proven bound for the Gaussian of this lane: no digit is left out, and its scale is known. */
 static double edge_error(size_t i)
 {
     const double lead = (double)(i / 3) + 1 - EXPONENTIAL_LOWEST,
@@ -294,7 +295,7 @@ TEST(gaussians_hold_over_the_whole_range)
         assert_true((double)gauss_off_by(&b, i, NULL) < edge_error(i));
 }
 
-/* The same streams through gauss_sample: partners stand side by side. */
+/* The same streams through gauss_sample: partners are next to each other. */
 static enum err make_sample(struct party *p, void *shared)
 {
     struct batch *b = shared;
@@ -349,7 +350,7 @@ TEST(discrete_gaussians_have_their_distribution)
     assert_distribution("discrete Gaussians", &statistics_gaussian, &z);
 }
 
-/* What a candidate is judged by, in the clear. */
+/* The values that decide on a candidate, in the clear. */
 #define CANDIDATES ((size_t)1000)
 
 struct judged {
@@ -377,7 +378,7 @@ static enum err run_judge(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* Every bit of the square alone, with and without its coin; both zeros; and anything. */
+/* Every bit of the square alone, with and without its coin; both zeros; and random values. */
 static void choose_candidate(struct judged *j, size_t i, uint64_t *random)
 {
     const uint64_t coins = ((uint64_t)1 << DISCRETE_SQUARE_COINS) - 1,
@@ -482,8 +483,8 @@ static enum err smallest_gumbels(struct party *p, void *shared)
 }
 
 /*
- * Where E is so small that digits which are not drawn matter, g is right for those that are; of
- * none it is 122 ln 2.
+ * Where E is so small that digits which are not drawn matter, g is right for those that are drawn;
+ * with none it is 122 ln 2.
  */
 TEST(gumbels_of_the_smallest)
 {
@@ -509,6 +510,6 @@ TEST(gumbels_hold_over_the_whole_range)
         worst = fmax(worst, (double)fabsl(g + logl(exponential_of(&b, i, NULL))));
         assert_true(fabs(g) < GUMBEL_MAX);
     }
-    /* no digit is left out of these: all but that error */
+    /* no digit is left out of these: the whole error except that part */
     assert_true(worst < gumbel_error() - ldexp(1, GUMBEL_LEAST - EXPONENTIAL_LOWEST));
 }

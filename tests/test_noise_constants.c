@@ -53,7 +53,7 @@ static bool is_nearest(uint64_t constant, const mpf_t divisor)
     return nearest;
 }
 
-/* And that a constant one unit off would be seen. */
+/* Also that a constant one unit off would be noticed. */
 static void assert_nearest(uint64_t constant, const mpf_t divisor)
 {
     assert_true(is_nearest(constant, divisor));
@@ -114,7 +114,7 @@ static double distance(uint64_t constant, const mpf_t divisor)
     return d;
 }
 
-/* The coin of weight 2^i, of a table from weight 2^from on; 1/2 below it. */
+/* The coin of weight 2^i, in a table that starts at weight 2^from; below it 1/2. */
 static double digit_distance(int i)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
@@ -128,7 +128,7 @@ static double digit_distance(int i)
     return d;
 }
 
-/* What the ledgers charge covers the very constants that the circuits use, and is of their size. */
+/* The ledgers' charge covers the very constants that the circuits use, and is not much larger. */
 TEST(slack_covers_the_constants)
 {
     double exponential = exp(-64), discrete = exp(-64);
@@ -151,7 +151,7 @@ TEST(slack_covers_the_constants)
     assert_true(discrete <= discrete_tau() && discrete_tau() < 8 * discrete);
     assert_true(gumbel_tau() >= exponential_tau() + 0x1p-68);
     assert_true(gumbel_epsilon() >= 8 * gumbel_error());
-    /* the theorem's d, of an error charged twice */
+    /* the theorem's d, for an error charged twice */
     const double d = 2 * 2 * gauss_error() * 0x1p20 * (1 + 12 * 0x1p-20);
     assert_true(gauss_epsilon() > 2 * log((1 + d) / (1 - d)) && gauss_epsilon() < 4.01 * d);
     assert_true(gauss_error() <= 0x1p-44); /* and well within what was asked for */
@@ -179,7 +179,7 @@ static double log_ratio(uint64_t constant, const mpf_t divisor, bool complement)
     return d;
 }
 
-/* Of a digit of weight 2^i, the worse of its two values, or that of 0. */
+/* For a digit of weight 2^i, the worse of its two values, or that of 0. */
 static double digit_ratio(int i, bool may_be_set)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
@@ -226,15 +226,15 @@ TEST(ratios_cover_the_constants)
 }
 
 /*
- * P(E >= t) of the circuit's digits, from the constants; and e^-t. t has the digits of `high`, then
- * those of `low`.
+ * P(E >= t) for the circuit's digits, from the constants; and e^-t. t has the digits of `high`,
+ * then those of `low`.
  */
 static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
 {
     const int lowest = EXPONENTIAL_TOP + 1 - EXPONENTIAL_COINS;
     mpf_t same, p, e;
     mpf_inits(same, p, e, NULL);
-    mpf_set_ui(same, 1); /* P(all digits so far are t's) */
+    mpf_set_ui(same, 1); /* P(all digits so far equal those of t) */
     mpf_set_ui(circuit, 0);
     mpf_set_ui(exact, 1);
     for (int k = EXPONENTIAL_DIGITS - 1; k >= 0; k--) {
@@ -258,7 +258,7 @@ static void survival(mpf_t circuit, mpf_t exact, uint64_t high, uint64_t low)
 }
 
 /*
- * What the proof of the selection says of P(E >= t): within e^c of e^-t for t <= 18, and nowhere
+ * The bound on P(E >= t) in the proof of the selection: within e^c of e^-t for t <= 18, and nowhere
  * far above.
  */
 TEST(survival_is_close_in_ratio)
@@ -287,7 +287,7 @@ TEST(survival_is_close_in_ratio)
     print_message("# P(E >= t), t <= 18: off by 2^%.1f of the proof's 2^%.1f\n", log2(worst),
                   log2(c));
     assert_true(gumbel_ratio(1000) < 1e-4);
-    /* every term counts where candidates are most */
+    /* every term matters where there are most candidates */
     const double m = GUMBEL_CANDIDATES_MAX;
     assert_true(gumbel_ratio(m) > (m + 1) * c + exp(m * all - 18) + exp2(-13.99));
     assert_true(gumbel_missed(m, 1) >= exp(m * all + 1) * 2 * 0x1p-78);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define GUESTS 4
-#define ROWS 40 /* of each guest; of the listed owner ten times as many */
+#define ROWS 40 /* of each guest; the listed owner has ten times as many */
 
 struct scene {
     struct support_study s;
@@ -113,7 +113,7 @@ static enum err ask_status(struct stranger *x)
     return ask(x, &message);
 }
 
-/* `who` says that it is, with a token of `number` for `whose` key by `issuer`; and asks. */
+/* Claims to be `who`, shows a token of `number` by `issuer` for the key of `whose`; then asks. */
 static enum err show_and_ask(struct stranger *x, const struct identity *who,
                              const struct identity *issuer, uint8_t kind, uint8_t *answered)
 {
@@ -129,7 +129,7 @@ static enum err show_and_ask(struct stranger *x, const struct identity *who,
     return reply.status;
 }
 
-/* The same, and says no more. */
+/* The same, without asking. */
 static enum err show(struct stranger *x, const struct identity *who, const struct identity *whose,
                      const struct identity *issuer, uint32_t number)
 {
@@ -157,14 +157,14 @@ static void expect_turned_away(const struct scene *c)
     assert_int_equal(show(&x, me, me, c->issuer, 9), ERR_REFUSED);    /* revoked */
     assert_int_equal(show(&x, me, me, c->issuer, 1000), ERR_REFUSED); /* beyond max */
     assert_int_equal(ask_status(&x), ERR_AGAIN);
-    assert_int_equal(show(&x, me, me, c->issuer, 0), ERR_REFUSED); /* which is another key's */
+    assert_int_equal(show(&x, me, me, c->issuer, 0), ERR_REFUSED); /* it belongs to another key */
     assert_int_equal(ask_status(&x), ERR_AGAIN);
     assert_int_equal(show_and_ask(&x, me, me, MESSAGE_STATUS, &kind), ERR_AUTH);
     assert_int_equal(kind, MESSAGE_TOKEN);
     assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_STATUS, &kind), ERR_OK);
     assert_int_equal(kind, MESSAGE_STATUS);
     assert_int_equal(ask_status(&x), ERR_OK);
-    /* a token within is none, and what only others may say stays theirs */
+    /* a token inside is none, and what only others may say stays theirs */
     assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_TOKEN, &kind), ERR_REFUSED);
     assert_int_equal(show_and_ask(&x, me, c->issuer, MESSAGE_REQUEST, &kind), ERR_REFUSED);
     assert_int_equal(show(&x, me, me, c->issuer, 5), ERR_OK);
@@ -185,7 +185,7 @@ TEST(a_long_message_does_not_go_with_a_token)
     assert_int_equal(message.size, MESSAGE_TOKEN_MOST);
 }
 
-/* Whoever speaks on without a token is cut; others are heard meanwhile. */
+/* A client that keeps talking without a token is cut off; others are still heard. */
 static void expect_chatter_cut(const struct scene *c)
 {
     struct stranger x CLEAN(stranger_free) = {0}, y CLEAN(stranger_free) = {0};

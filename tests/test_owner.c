@@ -29,26 +29,26 @@ enum cheat {
     NONE,
     SHORT,         /* an answer too short */
     LONG,          /* too long */
-    NO_ANSWER,     /* bytes that are none */
+    NO_ANSWER,     /* bytes that are not an answer */
     FORGED,        /* a signature of something else */
-    MUTE,          /* a refusal without words */
-    OTHER_TERMS,   /* with a list of parts that is cut */
-    NOT_COMPLETE,  /* all of it has come, and it says no */
+    MUTE,          /* a refusal without a message */
+    OTHER_TERMS,   /* a list of parts that is cut */
+    NOT_COMPLETE,  /* everything has arrived, and it refuses */
     HELD_TOO_MUCH, /* more of the vector than there is */
-    MISSES_ONCE,   /* a part that does not follow, and then goes on */
+    MISSES_ONCE,   /* a part that does not follow; then it goes on */
     MISSES_ALWAYS,
-    FORGETS,      /* says so to a part: a key that has to show its token anew */
+    FORGETS,      /* it says this about a part: a key has to show its token again */
     OTHER_UPLOAD, /* withdrawn was another one */
     NOTHING,      /* and that there was none */
     OTHER_OWNERS, /* a study of more owners */
-    /* of the ledger, whose head was seen at 5 debits */
-    GROWN,       /* continues it: no cheat */
+    /* of the ledger, whose head was last seen at 5 debits */
+    GROWN,       /* continues it: not a cheat */
     PUT_BACK,    /* is shorter */
     REWRITTEN,   /* is longer, and was another */
     OTHER_END,   /* is as long, and ends otherwise */
     HEAD_FORGED, /* is not signed */
     HEAD_CUT,
-    OTHER_QUESTION /* is about another length than was asked */
+    OTHER_QUESTION /* is about a different length than was asked for */
 };
 
 struct scene {
@@ -57,7 +57,7 @@ struct scene {
     struct gates *gates;
     struct upload parts[STUDY_SERVERS];
     uint8_t digest[32];
-    atomic_uint cheat, who; /* and which of the three it is that cheats */
+    atomic_uint cheat, who; /* and which of the three cheats */
     atomic_uint misses;
     atomic_ullong held;
     FILE *out;
@@ -80,7 +80,7 @@ static void put_statement(struct scene *c, unsigned i, enum receipt_state state,
     receipt_part_write(&r.part[i], out);
 }
 
-/* Of an upload, and of its parts at server 1. */
+/* For an upload, and for its parts at server 1. */
 static enum err take(struct scene *c, unsigned i, enum cheat cheat, const struct bytes *message,
                      struct bytes *payload)
 {
@@ -120,7 +120,7 @@ static void status(const struct scene *c, enum cheat cheat, struct bytes *payloa
         upload_entry_put(payload, &nothing);
 }
 
-/* A ledger whose head after n debits is n everywhere; `fork` for another one. */
+/* A ledger whose head after n debits is n everywhere; another one with `fork`. */
 static struct head_at ledger_at(uint64_t n, uint8_t fork)
 {
     struct head_at at = {.length = n};
@@ -354,7 +354,7 @@ TEST(the_status_of_servers_that_cheat)
 
 /* --- their ledgers ---------------------------------------------------------------------------- */
 
-/* All of them were seen at 5 debits; then server 1 has another one. */
+/* All of them were last seen at 5 debits; then server 1 has another ledger. */
 TEST(a_ledger_that_was_put_back_is_refused)
 {
     static const struct {
@@ -395,7 +395,7 @@ TEST(a_ledger_that_was_put_back_is_refused)
         assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
         assert_string_equal(c.words, "");
     }
-    /* who has withdrawn from such servers wants that all the more */
+    /* an owner who has withdrawn from such servers needs that all the more */
     meet(&c, 1, PUT_BACK);
     bool whole;
     struct receipt receipt;
@@ -416,8 +416,8 @@ TEST(a_ledger_that_was_put_back_is_refused)
 }
 
 /*
- * Lines that were cut or altered count for nothing, are told, and are not in the way of those that
- * come after.
+ * Lines that were cut or altered count for nothing, are reported, and do not get in the way of
+ * later ones.
  */
 TEST(what_was_kept_of_ledgers_is_read_with_care)
 {
@@ -446,12 +446,12 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
             known += witness_debits(&w, i) == 5;
         comment = known == 3;
         assert_true(known >= 1);
-        /* of another study, or no statement any more */
+        /* of another study, or no longer a statement */
         assert_true(comment || strstr(c.words, "this is not what a server has signed") != NULL ||
                     known == 2);
         text.data[k] ^= 1;
     }
-    /* cut in its last line; the next one begins a line of its own */
+    /* cut in its last line; the next one begins on a new line */
     assert_int_equal(file_write(file(&c, "heads"), 0600, text.data, end - 20, &c.log), ERR_OK);
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     c.words[0] = '\0';
@@ -464,7 +464,7 @@ TEST(what_was_kept_of_ledgers_is_read_with_care)
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     assert_int_equal(witness_add(&c.witness, file(&c, "heads")), ERR_OK);
     assert_int_equal(witness_debits(&c.witness, 1), 6);
-    /* what cannot be kept is told, and ends nothing; what cannot be read does */
+    /* what cannot be stored is reported, and ends nothing; what cannot be read does */
     c.witness = (struct witness){.study = c.s.study, .log = &c.log};
     assert_int_equal(witness_add(&c.witness, file(&c, "no/heads")), ERR_OK);
     h.past = ledger_at(0, 0);
@@ -511,7 +511,7 @@ TEST(what_is_held_is_told_in_words)
         assert_true(strcspn(line, "\n") <= 80);
 }
 
-/* More rows than an owner may have are packed in neither form, and nothing is left of them. */
+/* More rows than an owner may have are packed in neither form, and nothing of them remains. */
 TEST(more_rows_than_agreed_are_not_packed)
 {
     struct support_study s CLEAN(support_study_free);
@@ -564,14 +564,14 @@ TEST(pins_are_replaced_and_kept)
     support_says(said, "this key knows the study test by other terms");
     assert_int_equal(pin_check(key, changed, print[1].text, &known, &log), ERR_OK);
     assert_false(known);
-    assert_int_equal(pin_set(key, changed, &log), ERR_OK); /* in the place of the first */
+    assert_int_equal(pin_set(key, changed, &log), ERR_OK); /* replaces the first */
     assert_int_equal(file_read(pins, 4096, &text, &log), ERR_OK);
     bytes_put_u8(&text, 0);
     snprintf(expected, sizeof expected, "(trefoil share).\nother %s\ntest %s\n", print[2].text,
              print[1].text);
     support_says((const char *)text.data, expected);
 
-    /* a last line that an editor left without its end */
+    /* a last line that an editor left without a line end */
     assert_int_equal(file_write(pins, 0600, text.data, text.size - 2, &log), ERR_OK);
     assert_int_equal(pin_check(key, changed, NULL, &known, &log), ERR_OK);
     assert_true(known);
@@ -613,7 +613,7 @@ TEST(pins_that_cannot_be_read_or_written_are_told)
 
 /* --- the book of budgets ---------------------------------------------------------------------- */
 
-/* Of a study of that name, all under the same terms. */
+/* For a study of that name, all under the same terms. */
 static struct book_entry entry(const char *study, enum book_state state, double epsilon)
 {
     struct book_entry e = {.state = state,
@@ -655,7 +655,7 @@ TEST(a_book_counts_each_study_once)
     assert_int_equal(sum_of(path, NULL, NULL).studies, 0);
     assert_true(sum_of(path, NULL, NULL).epsilon <= 0);
 
-    /* begun, sent and replaced: one study, of its own promise */
+    /* begun, sent and replaced: one study, with its own promise */
     in_book(path, "one", BOOK_BEGUN, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
     in_book(path, "one", BOOK_SENT, 1);
@@ -676,7 +676,9 @@ TEST(a_book_counts_each_study_once)
     in_book(path, "third", BOOK_REFUSED, 5);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 1);
 
-    /* four studies of epsilon 1 come to less than 4, by the conversion of what is left of delta */
+    /*
+     * four studies of epsilon 1 add up to less than 4, because what is left of delta is converted
+     */
     for (unsigned i = 0; i < 3; i++)
         in_book(path, ((const char *const[]){"x", "y", "z"})[i], BOOK_SENT, 1);
     sum = sum_of(path, NULL, NULL);
@@ -684,14 +686,14 @@ TEST(a_book_counts_each_study_once)
     assert_true(sum.delta > 3.99e-6 && sum.delta < 4.01e-6);
     assert_true(sum.epsilon > 1.8 && sum.epsilon < 2.2);
     assert_true(budget_rho(sum.epsilon - 4e-3, (4e-6 - 4e-9) * exp(-2e-3)) >= 4 * one.rho);
-    /* withdrawn and sent again it counts again */
+    /* withdrawn and sent again, it counts again */
     in_book(path, "x", BOOK_WITHDRAWN, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 3);
     in_book(path, "x", BOOK_SENT, 1);
     assert_int_equal(sum_of(path, NULL, NULL).studies, 4);
 }
 
-/* Replaces `find`, and says what reading that comes to. */
+/* Replaces `find`, and returns the result of reading that. */
 static enum err book_edited(const struct support_study *s, const char *find, const char *by,
                             char said[2048])
 {
@@ -742,7 +744,7 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
     assert_int_equal(book_edited(&s, "trefoil-book-1", "trefoil-boot-1", said), ERR_STUDY);
     support_says(said, "edited:3: \"format trefoil-book-1\" should stand before this line");
 
-    /* cut anywhere but behind a line it is refused */
+    /* cut anywhere except after a line, it is refused */
     assert_int_equal(file_read(path, 4096, &text, NULL), ERR_OK);
     for (size_t n = 0; n < text.size; n++) {
         const bool whole = n == 0 || text.data[n - 1] == '\n';
@@ -752,7 +754,10 @@ TEST(a_book_that_is_damaged_is_refused_by_its_line)
         book_clear(&b);
     }
     assert_int_equal(taken, 5);
-    /* what a crash has cut stays an error when more is written, and never takes a line with it */
+    /*
+     * a line that a crash has cut stays an error when more is written, and never takes another with
+     * it
+     */
     assert_int_equal(file_write(path, 0600, text.data, text.size - 9, NULL), ERR_OK);
     in_book(path, "three", BOOK_SENT, 1);
     assert_int_equal(book_load(&b, path, &log), ERR_STUDY);
@@ -811,7 +816,7 @@ TEST(a_secret_is_made_once_and_only_a_whole_one_is_taken)
         assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
         assert_null(again);
     }
-    text.data[text.size - 5] = '+'; /* in no base64url */
+    text.data[text.size - 5] = '+'; /* not in base64url */
     assert_int_equal(file_write(path, 0600, text.data, text.size, &log), ERR_OK);
     assert_int_equal(owner_secret_take(&again, path, s.study, &log), ERR_STUDY);
     bytes_clear(&text);

@@ -103,7 +103,7 @@ TEST(every_command_has_help_with_an_example)
     }
 }
 
-/* What a command's parser takes, as it tells when it is given something else. */
+/* The options of a command's parser, as it lists them when it is given an unknown one. */
 static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32])
 {
     struct outcome o;
@@ -123,7 +123,7 @@ static size_t parsed_options(const char *name, char option[HELP_OPTIONS_MAX][32]
     return n;
 }
 
-/* Completion and manual pages are made of the help: so it lists exactly what the parser takes. */
+/* Completion and manual pages are made from the help: so it lists exactly what the parser takes. */
 TEST(help_lists_what_the_parser_takes)
 {
     for (size_t k = 0; k < command_count; k++) {
@@ -242,7 +242,7 @@ TEST(a_full_disk_is_an_error)
     assert_int_equal(WEXITSTATUS(status), EXIT_RUNTIME);
 }
 
-/* Who closed the pipe has read enough, and is told nothing. */
+/* A reader who closes the pipe has read enough, and gets no message. */
 TEST(a_reader_may_have_enough)
 {
     int ends[2], status;
@@ -295,12 +295,12 @@ TEST(every_error_has_its_exit_code)
 
 struct parsed {
     const char *text, *other, *file;
-    const char *needs; /* an option --file, which is called so */
+    const char *needs; /* an option named --file */
     bool flag;
     const char *rest[2];
     size_t given;
     char sink[512];
-    char copy[ARGS_MAX][64]; /* what the pointers above point into */
+    char copy[ARGS_MAX][64]; /* where the pointers above point */
 };
 
 static enum err parse(struct parsed *p, int argc, const char *const *arguments)
@@ -494,7 +494,7 @@ TEST(a_process_that_does_not_end_is_ended)
     }
 }
 
-/* init, a key for everybody, keys put in, check: as the example tells people to. */
+/* init, a key for everybody, keys put in, check: as the example tells people to do. */
 TEST(from_nothing_to_a_checked_study)
 {
     static const char *const names[] = {"north",      "east",       "west",
@@ -535,7 +535,7 @@ TEST(from_nothing_to_a_checked_study)
     support_says(o.out, "j^2 rho");
     support_says(o.out, "Costs: owners upload");
     support_says(o.out, "Roster 1 of study example");
-    /* a renewed key is told from the one that the study lists */
+    /* a renewed key is recognised as different from the one that the study lists */
     TREFOIL(&o, "keygen", "renewed", "--renew", "hospital-b", "--until", "2199-01-01");
     assert_int_equal(o.code, EXIT_OK);
     assert_memory_equal(o.out, "trefoil2-", 9);

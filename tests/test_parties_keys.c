@@ -57,7 +57,7 @@ TEST(text_round_trip)
     assert_string_equal(text, again);
 }
 
-/* Each of the 180 characters, replaced by another of the alphabet, must be noticed. */
+/* A change of any of the 180 characters to another of the alphabet must be noticed. */
 TEST(every_altered_character_is_noticed)
 {
     struct fixture *f = *state;
@@ -92,8 +92,8 @@ TEST(what_is_not_a_key_is_refused)
 }
 
 /*
- * The text of a key that expires, on no day: what its signature is over is also signed in the key
- * that never does.
+ * The text of a key that expires, on no day: its signature covers what is also signed in the key
+ * that never expires.
  */
 TEST(a_key_has_one_text)
 {
@@ -144,7 +144,7 @@ TEST(the_statement_is_as_documented)
 
 /*
  * A renewed key: the same identity and fingerprint, other links; every character of its text
- * counts.
+ * matters.
  */
 TEST(a_key_may_be_renewed_and_expire)
 {
@@ -266,7 +266,7 @@ TEST(a_damaged_file_is_refused)
     bytes_put_u8(&file, 0);
     at = strstr((const char *)file.data, "\nsecret ");
     assert_non_null(at);
-    /* every character of the two lines that count */
+    /* every character of the two lines that matter */
     for (size_t i = (size_t)(at - (const char *)file.data) + 1; i < file.size - 2; i++) {
         uint8_t was = file.data[i];
         file.data[i] = was == 'A' ? 'B' : 'A';
@@ -277,7 +277,7 @@ TEST(a_damaged_file_is_refused)
         expect_damaged(f, file.data, n);
 }
 
-/* Secrets that are no 64 bytes of base64, under a public half that is whole. */
+/* Secrets that are not 64 bytes of base64, under an intact public half. */
 TEST(a_secret_of_another_size_is_refused)
 {
     static const char *const wrong[] = {"", "!", "AAAA", "AAAA!", "A"};
@@ -293,7 +293,7 @@ TEST(a_secret_of_another_size_is_refused)
     memcpy(seeds + 32, f->id->curve_secret, 32);
     sodium_bin2base64(secret, sizeof secret, seeds, sizeof seeds,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    for (size_t i = 0; i < 2; i++) { /* the right one, and something behind it */
+    for (size_t i = 0; i < 2; i++) { /* the correct one, and something after it */
         snprintf(text, sizeof text, "secret %s%s\npublic %s\n", secret, i == 0 ? "!" : "AAAA",
                  public);
         expect_damaged(f, text, strlen(text));
@@ -326,7 +326,7 @@ TEST(what_is_no_file_is_named)
     assert_int_equal(identity_load(&back, f->path, &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, f->path));
     assert_int_equal(identity_load(&back, f->folder, &f->log), ERR_STUDY);
-    /* a file that is there, and cannot be read */
+    /* an existing file that cannot be read */
     f->sink[0] = '\0';
     assert_int_equal(identity_load(&back, "/proc/self/mem", &f->log), ERR_SYSTEM);
     assert_non_null(strstr(f->sink, "cannot read /proc/self/mem"));

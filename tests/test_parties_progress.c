@@ -73,7 +73,7 @@ TEST(a_line_a_round_where_there_is_no_terminal)
     play(&s, 0, "all one-ways");
     play(&s, 1, "age x sex");
     play(&s, 3, "a name that is longer than its column has room for");
-    /* errors are shares of the rows, of round 0 a mean over the four one-ways */
+    /* errors are shares of the rows; that of round 0 is a mean over the four one-ways */
     expect(&s, "\n0/3     all one-ways                     -  0.010  0.020       75.0 %\n");
     expect(&s,
            "\n1/3     age x sex                    0.500  0.040  0.080       50.0 %      0.0 s\n");
@@ -96,7 +96,7 @@ TEST(names_are_cut_between_characters)
     every_line_fits_80_columns(s.text);
 }
 
-/* What is drawn over is gone before anything that stays, a message of the log included. */
+/* The line that is drawn over disappears before anything that stays, including a log message. */
 TEST(on_a_terminal_one_line_is_drawn_over)
 {
     struct screen s CLEAN(screen_free);
@@ -123,7 +123,7 @@ TEST(on_a_terminal_one_line_is_drawn_over)
     assert_memory_equal(s.text + s.size - 6, "stays\n", 6);
 }
 
-/* How wide it is, it is asked; a dumb one cannot draw over a line. */
+/* A terminal is asked for its width; a dumb one cannot draw over a line. */
 TEST(terminals_are_recognized)
 {
     static const struct {

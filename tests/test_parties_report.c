@@ -25,7 +25,7 @@
 
 /* --- a checker of markup ---------------------------------------------------------------------- */
 
-/* Every tag is closed by its own; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
+/* Every tag is closed; <meta>, <br>, <!DOCTYPE> and what ends in "/>" need not be. */
 static void check_markup(const char *at)
 {
     char open[64][16];
@@ -58,17 +58,17 @@ struct stage {
     struct support_study s;
     struct table *table;
     size_t began_with, ended_with; /* owners */
-    size_t knowns;                 /* of the margins below, that the result was given */
+    size_t knowns;                 /* of the margins below, which the result was given */
     uint8_t run[REQUEST_RUN_SIZE];
-    char rows[64]; /* as the page has to say */
+    char rows[64]; /* as the page should say */
     char folder[SUPPORT_PATH];
-    struct bytes page; /* NUL-ended */
+    struct bytes page; /* NUL-terminated */
 };
 
 static char said[512];
 static struct log silent = {.buffer = said, .buffer_size = sizeof said};
 
-/* Writes the report of what is in the folder, and reads it, whose markup is checked. */
+/* Writes the report on the folder's content, reads it and checks its markup. */
 static void write_page(struct stage *g, const char *folder, const struct report_truth *truth)
 {
     char path[SUPPORT_PATH + 16];
@@ -96,7 +96,7 @@ static void expect_not(const struct stage *g, const char *text)
         fail_msg("the page says: %s", text);
 }
 
-/* As if a third of the rows had been there. */
+/* As if only a third of the rows had been there. */
 static void count_a_third(const struct stage *g, struct measurement *m, double total)
 {
     m->total = total;
@@ -105,7 +105,7 @@ static void count_a_third(const struct stage *g, struct measurement *m, double t
         m->y[i] /= 3;
 }
 
-/* The rows and twice their standard error, from what was measured of all of them. */
+/* The rows and twice their standard error, from all that was measured of them. */
 static void note_error(struct stage *g, const struct aim_result *result)
 {
     double weight = 0;
@@ -122,7 +122,7 @@ static double known_rows[] = {1500, 1500};
 static const struct measurement given[] = {{.clique = {1, {1}}, .y = known_rows},
                                            {.clique = {1, {4}}, .y = known_rows}};
 
-/* A finished run's folder: central AIM in the servers' place, with invented counters. */
+/* A finished run's folder: central AIM instead of servers, with invented counters. */
 static void write_result(struct stage *g)
 {
     struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -138,7 +138,7 @@ static void write_result(struct stage *g)
                 .rounds = 3, .wire_sent = 1000000, .seconds = 0.25};
     assert_int_equal(price_limits(g->s.study, &limits, &silent), ERR_OK);
     assert_int_equal(central_run(&result, g->s.study, g->table, NULL, NULL, &silent), ERR_OK);
-    for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have said */
+    for (size_t i = 0; i < result->measurements; i++) { /* what the servers would have reported */
         bool early = i < g->s.study->workload->one_ways + 1;
         result->population[i] = early ? g->began_with : g->ended_with;
         if (early && g->began_with != g->ended_with)
@@ -157,7 +157,7 @@ static void write_result(struct stage *g)
 }
 
 /*
- * A run that begins with the rows of so many owners (of all: 0), and from round 2 on has those of
+ * A run that begins with the rows of so many owners (0: of all), and from round 2 on has those of
  * so many.
  */
 static void stage_joined(struct stage *g, const struct support_options *o, size_t began_with,
@@ -215,12 +215,12 @@ TEST(a_run_in_words_and_pictures)
     assert_int_equal(count_of(text_of(&g), "role=\"img\" aria-label=\""),
                      count_of(text_of(&g), "role=\"img\""));
     assert_int_equal(count_of(text_of(&g), "<tr><td class=\"n hide\">"), 5 + 3);
-    assert_int_equal(count_of(text_of(&g), "<th>"), 0); /* each says whose heading it is */
+    assert_int_equal(count_of(text_of(&g), "<th>"), 0); /* each says what it is the heading of */
     expect(&g, "<a href=\"synthetic.csv\">");
     expect(&g, "<a href=\"model\">");
     expect(&g, "<a href=\"measurements.json\">");
     expect(&g, "<a href=\"stats.json\">");
-    /* alone: nothing is fetched, nothing runs, and there is no truth in it */
+    /* self-contained: nothing is fetched, nothing runs, and there is no truth in it */
     expect_not(&g, "://");
     expect_not(&g, "<script");
     expect_not(&g, "<link");
@@ -267,7 +267,7 @@ TEST(published_margins_are_named)
 
 /*
  * Each command of a run adds its bytes and seconds; those of another run in the same place are
- * gone.
+ * dropped.
  */
 TEST(a_run_that_is_continued_is_counted_as_a_whole)
 {
@@ -302,7 +302,7 @@ static void copy_file(const char *from, const char *to, const char *name)
 }
 
 /*
- * Three files of opened values are all that it needs: the same ones give the same page elsewhere.
+ * Three files of opened values are all that it needs: the same files give the same page elsewhere.
  */
 TEST(it_is_made_of_opened_values_alone)
 {
@@ -329,7 +329,7 @@ TEST(it_is_made_of_opened_values_alone)
 #define MEASURED(attributes) "\"measurements\":[{\"attributes\":" attributes ","
 #define FIRST MEASURED("[\"age\"]") "\"sigma\":"
 
-/* Each is measurements.json or stats.json of a run, changed in one place. */
+/* Each is a run's measurements.json or stats.json, changed in one place. */
 TEST(damaged_files_are_refused)
 {
     static const char names[] = "measurements.json: measurements[0].attributes ",
@@ -382,7 +382,7 @@ TEST(damaged_files_are_refused)
     assert_int_equal(report_write(g.folder, g.s.study, NULL, &log), ERR_OK);
 }
 
-/* A measured pair in a one-way's place: no chart has its counts. */
+/* A measured pair instead of a one-way: no chart has its counts. */
 TEST(measurements_in_another_order_are_refused)
 {
     const struct support_options o = {.rounds = 1};
@@ -406,8 +406,8 @@ TEST(measurements_in_another_order_are_refused)
 }
 
 /*
- * Folders with names such that "model" fits behind, but "measurements.json" does not; and not even
- * that.
+ * Folder names with room for "model" after them, but not for "measurements.json"; and not even for
+ * "model".
  */
 TEST(long_paths_are_refused)
 {
@@ -442,7 +442,7 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     expect(&g, "with that person as without");
     expect(&g, "by exact coins.");
     expect(&g, "It holds for people with at most 2 rows.");
-    /* where servers see to it, one row is a person's as well */
+    /* if servers enforce it, one row is also a person's */
     g.s.study->rows_per_person = 1;
     g.s.study->enforce_person = true;
     write_page(&g, g.folder, NULL);
@@ -472,7 +472,7 @@ TEST(names_stay_text)
 
 /* --- pictures against the model --------------------------------------------------------------- */
 
-/* What the report reads, read once more. */
+/* What the report reads, read again. */
 struct opened {
     struct domain *d;
     struct model *m;
@@ -499,7 +499,7 @@ static void open_result(struct opened *o, const struct stage *g)
     assert_int_equal(model_densities(&o->inside, o->m, &silent), ERR_OK);
 }
 
-/* The model's counts of one attribute or two. */
+/* The model's counts of one or two attributes. */
 static double *counts_of(const struct opened *o, const struct clique *c)
 {
     double *counts;
@@ -508,7 +508,7 @@ static double *counts_of(const struct opened *o, const struct clique *c)
     return counts;
 }
 
-/* Of a path "M x y H x V y H x z" or "M x y L x y .. V y z": its left, its right, its area. */
+/* For a path "M x y H x V y H x z" or "M x y L x y .. V y z": its left, its right, its area. */
 struct shape {
     double left, right, area;
 };
@@ -550,8 +550,8 @@ static const char *path_of(const struct stage *g, const char *attribute, const c
 }
 
 /*
- * Edges of unlike width, one number by itself and a missing value, which have no width. The curve
- * inside a bin changes nothing of its area.
+ * Edges of different widths, a single number and a missing value, which have no width. The curve
+ * inside a bin does not change its area.
  */
 TEST(bins_are_drawn_to_their_width)
 {
@@ -684,8 +684,8 @@ TEST(measured_pairs_are_marked_and_no_others)
 }
 
 /*
- * Signs where the model has more or fewer rows of a cell than of independent attributes: by a tenth
- * where there is little noise, or by more than noise explains.
+ * Signs where the model has more or fewer rows in a cell than independent attributes would: by a
+ * tenth where there is little noise, or by more than noise explains.
  */
 static void expect_signs(const char *b_values, double epsilon, bool some)
 {
@@ -706,7 +706,7 @@ static void expect_signs(const char *b_values, double epsilon, bool some)
     for (size_t i = 2; i < r.found.measurements; i++)
         if (r.found.measurement[i].clique.n == 2)
             known += 1 / pow(r.found.measurement[i].sigma, 2);
-    if (!(known > 0)) { /* noise may have chosen single attributes alone */
+    if (!(known > 0)) { /* noise may have led to single attributes only */
         expect(&g, "0 of 1 pairs were measured together");
         return;
     }
@@ -746,9 +746,7 @@ TEST(signs_stand_where_rows_differ_from_independence)
         expect_signs("[s, t, u, v, w, x, y]", 0.5, false);
 }
 
-/*
- * 1001 numbers are no thousand columns, 40 labels no forty rows; nothing is lost by adding up.
- */
+/* 1001 numbers are not a thousand columns, nor 40 labels forty rows; adding up loses nothing. */
 TEST(large_attributes_are_added_up)
 {
     char domain[2048] = "domain:\n  - {name: n, kind: integer, min: 0, max: 1000, missing: ''}\n"
@@ -758,7 +756,7 @@ TEST(large_attributes_are_added_up)
         .rounds = 1,
         .domain = domain,
         .epsilon = 4,
-        .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* alike: the model has 0 of each */
+        .more = "impossible:\n  - {l: [z25, a26, b27]}\n"}; /* the same: the model has 0 of each */
     struct stage g CLEAN(stage_free);
     struct shape s;
     const char *at;

@@ -41,7 +41,7 @@ TEST(the_domain_is_read)
     assert_int_equal(f->base->workload->queries, 6);
 }
 
-/* Edges that an attribute gets from what is said of it; an edge that stands twice is a spike. */
+/* The edges of an attribute, from its description; an edge that occurs twice is a spike. */
 static const struct {
     const char *find, *replace;
     double step;
@@ -110,7 +110,7 @@ static double whole_edge(int k, int n)
     return (100 * k + n - 1) / n;
 }
 
-/* Nearest to k / 10; of 9 bins from 0 to 10 there are no such numbers. */
+/* Nearest to k / 10; for 9 bins from 0 to 10 there are no such numbers. */
 static double tenth(int k, int n)
 {
     return n == 100 ? k / 10. : 10 * (k / 9.);
@@ -258,7 +258,7 @@ TEST(endpoints_are_five_ports)
     assert_string_equal(text, "tcp://127.0.0.1:9002");
 }
 
-/* As far as no server's ports reach the next one's on its host. */
+/* Up to where a server's ports would reach the next one's on the same host. */
 TEST(lanes_are_as_many_as_ports_have_room_for)
 {
     struct fixture *f = *state;
@@ -317,7 +317,7 @@ TEST(defaults_are_the_documented_ones)
     bytes_clear(&b);
 }
 
-/* Records fit in what counts are bounded by; counts do not fit in the bounds of records. */
+/* Records fit within the bounds of counts; counts do not fit within the bounds of records. */
 TEST(the_forms_that_bounds_carry)
 {
     struct fixture *f = *state;
@@ -380,14 +380,14 @@ TEST(a_random_workload_is_the_same_for_its_seed)
     assert_int_equal(parse_edit(f, list, "workload: {random: 2, count: 6, seed: 0}\n", &s[2]),
                      ERR_OK);
     assert_int_equal(s[0]->workload->cliques, 3);
-    assert_int_equal(s[2]->workload->cliques, 6); /* all that there are */
+    assert_int_equal(s[2]->workload->cliques, 6); /* all that exist */
     assert_memory_equal(s[0]->terms.digest, s[1]->terms.digest, 32);
     assert_memory_not_equal(s[0]->terms.digest, s[2]->terms.digest, 32);
     for (size_t i = 0; i < 3; i++)
         study_free(&s[i]);
 }
 
-/* The bounds of a table of so many cells, where one owner has up to 2^30 - 1 rows. */
+/* The bounds of a table of this many cells, where one owner has up to 2^30 - 1 rows. */
 static enum err bounds_of(struct fixture *f, unsigned first, unsigned second, const char *rounds,
                           struct bounds **bounds)
 {
@@ -425,7 +425,7 @@ TEST(counts_that_the_arithmetic_cannot_carry_are_refused)
                     "the marginal big could count up to 1073742123 in each of 1114095 cells");
 }
 
-/* What no run could select from is refused before it has spent anything on one-ways. */
+/* A study from which no run could select is refused before anything is spent on one-ways. */
 TEST(scores_that_the_arithmetic_cannot_carry_are_refused)
 {
     struct bounds *b CLEAN(bounds_free) = NULL;
@@ -452,7 +452,7 @@ static struct ledger_limits limits_at(const struct study *study, double epsilon)
     return limits;
 }
 
-/* The delta of a candidate is that of its Gumbel, and of the chance that the opening fails. */
+/* A candidate's delta is that of its Gumbel plus the chance that the opening fails. */
 static void expect_candidate(const struct study *study, double factor, double tau)
 {
     const struct price_term t = price_slack(study).candidate;
@@ -461,7 +461,7 @@ static void expect_candidate(const struct study *study, double factor, double ta
 
 /*
  * A small epsilon is priced in total variation, a large one by ratios; there is a largest, and its
- * message says it.
+ * message gives it.
  */
 TEST(slack_does_not_grow_with_a_large_epsilon)
 {
@@ -501,13 +501,13 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     discrete.rounds = 10;
     discrete.noise = STUDY_DISCRETE;
     assert_true(price_epsilon_limit(&discrete) > 50);
-    s.delta = 1e-15; /* of so little nothing is left for any epsilon */
+    s.delta = 1e-15; /* so small that nothing is left for any epsilon */
     s.rounds = 1000;
     s.rows_per_person = 10000;
     assert_true(price_epsilon_limit(&s) < 15);
 }
 
-/* Where the first noise would be larger than any that is made, the least epsilon is named. */
+/* If the first noise would be larger than any that is made, the message gives the least epsilon. */
 TEST(an_epsilon_that_buys_no_noise_is_refused)
 {
     struct fixture *f = *state;

@@ -272,7 +272,7 @@ TEST(the_fingerprint_is_of_the_terms)
     assert_string_not_equal(a.text, study_fingerprint(s).text);
 }
 
-/* How many may come, and with what, are terms; whose tokens are good is roster. */
+/* How many owners may join, and with what, are terms; whose tokens are valid is roster. */
 TEST(open_owners_are_terms_and_their_tokens_roster)
 {
     static const struct {

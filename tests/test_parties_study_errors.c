@@ -22,8 +22,8 @@
     "  - {name: huge, kind: integer, min: 0, max: 65534}\n"
 
 /*
- * The message must begin with "error: t.yaml:<place>: " and hold the words. The place is where the
- * mark ^ stands, which is no part of the text.
+ * The message must begin with "error: t.yaml:<place>: " and contain the words. The place is where
+ * the mark ^ is; the mark itself is not part of the text.
  */
 struct mistake {
     const char *find, *replace, *words;
@@ -342,7 +342,7 @@ static const struct mistake mistakes[] = {
     {"final_iterations: 60", "final_iterations: 60\n  \xc3\xa9^\xff: 1", "UTF-8"},
 };
 
-/* Of these the place is elsewhere than the edit: where `at` begins. */
+/* For these the place is elsewhere than the edit: where `at` begins. */
 static const struct {
     struct mistake mistake;
     const char *at;
@@ -392,7 +392,7 @@ static bool message_is(const char *message, const char *place, const char *words
     return strncmp(message, begin, (size_t)n) == 0 && strstr(message + n, words) != NULL;
 }
 
-/* Takes the mark out, or looks for `at`: line and column, from 1 on. */
+/* Takes the mark out, or looks for `at`: line and column, counted from 1. */
 static void take_place(struct bytes *text, const char *at, char place[32])
 {
     char *mark = at != NULL ? strstr((char *)text->data, at) : strchr((char *)text->data, '^');
@@ -427,7 +427,7 @@ static bool is_refused(struct fixture *f, struct bytes *text, const char *at, co
     return false;
 }
 
-/* `at` is NULL where the mark stands in what replaces. */
+/* `at` is NULL if the mark is in the replacement. */
 static bool is_edit_refused(struct fixture *f, const char *text, const struct mistake *m,
                             const char *at)
 {
@@ -448,7 +448,7 @@ TEST(every_mistake_has_its_place)
     assert_int_equal(wrong, 0);
 }
 
-/* What no edit of the base text can show. */
+/* Errors that no edit of the base text can cause. */
 TEST(whole_files_have_their_errors)
 {
     static const struct {
@@ -535,7 +535,7 @@ TEST(a_file_that_is_too_large_or_absent_is_refused)
     assert_null(s);
 }
 
-/* Two owners of a batch: what each lacks or both have, and bounds that differ. */
+/* Two owners of a batch: columns that neither or both have, and bounds that differ. */
 TEST(a_batchs_owners_fit_together)
 {
     static const char o0[] = "{name: o0, max_rows: 500, key: @3}";
@@ -589,7 +589,7 @@ TEST(a_batchs_owners_fit_together)
         /* 500 records of a validity bit and two columns: 4 + 2 bits; 1 + 3 bits */
         assert_int_equal(study_upload_bytes(s, 0), (1 + 4 + 2) * 63);
         assert_int_equal(study_upload_bytes(s, 1), (1 + 1 + 3) * 63);
-        assert_int_equal(s->count_bits, 9); /* of the batch once */
+        assert_int_equal(s->count_bits, 9); /* for the batch once */
         assert_int_equal(study_taking_part(s, has), 0);
         assert_false(has[0]);
         has[0] = has[1] = true;

@@ -52,7 +52,7 @@ TEST(the_description_says_what_matters)
     free(text);
 }
 
-/* Steps, spikes, tails and texts of missing values in words, and what check suggests of bins. */
+/* Steps, spikes, tails and texts of missing values in words, and the advice of check about bins. */
 TEST(bins_are_described_and_judged)
 {
     static const struct {
@@ -93,7 +93,7 @@ TEST(bins_are_described_and_judged)
     }
 }
 
-/* What the base file has not. */
+/* What the base file does not have. */
 TEST(what_may_be_said_besides)
 {
     struct fixture *f = *state;

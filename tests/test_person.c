@@ -59,7 +59,7 @@ TEST(texts_that_people_take_for_the_same_are_the_same)
         {SPACES, "\xc2\x84\xe2\x80\x8c", "\xc2\x84\xe2\x80\x8c", false},
         {NFC, "e\xcc\x81", "\xc3\xa9", true},
         {NFC, "\xc3\xa9", "\xc3\xa9", true},
-        {NFC, "\xe2\x84\xab", "\xc3\x85", true}, /* the sign of the unit Angstrom */
+        {NFC, "\xe2\x84\xab", "\xc3\x85", true}, /* the symbol of the unit Angstrom */
         {NFC, "a\xcc\xa3\xcc\x87", "\xe1\xba\xa1\xcc\x87", true}, /* two accents, */
         {NFC, "a\xcc\x87\xcc\xa3", "\xe1\xba\xa1\xcc\x87", true}, /* in another order */
         {CASE,
@@ -155,7 +155,7 @@ TEST(what_makes_no_key_is_told)
         {"a0,who,born\n1,x,1\n2,,3\n", ":3:2: who is empty; every row needs it"},
         {"a0,who,born\n1,x,1\n2, ,3\n", ":3:2: who is empty; every row needs it"},
         {"a0,who,born\n2,x\xe9,3\n", ":2:2: who is not UTF-8"},
-        {"a0,who,born,who\n2,x,3,x\n", ":1:4: column who stands twice"},
+        {"a0,who,born,who\n2,x,3,x\n", ":1:4: column who is in the header twice"},
     };
     struct domain *d CLEAN(domain_free) = support_domain(four, 1);
     const struct person_rule rule = rule_of(NFC | CASE | SPACES, 2);
@@ -207,7 +207,7 @@ TEST(a_table_is_sorted_and_bounded_by_key)
 
 #define ROWS 70
 
-/* Rows of 13 persons, whose names differ in case and spaces from row to row. */
+/* Rows of 13 persons; upper and lower case and spaces in their names differ from row to row. */
 static void make_rows(const struct support_study *s, const char *name)
 {
     struct bytes csv CLEAN(bytes_clear) = {0}, sql CLEAN(bytes_clear) = {0};

@@ -5,11 +5,11 @@
 #include "tests/support_scene.h"
 
 struct size {
-    const char *name, *domain, *workload; /* of a domain its name */
+    const char *name, *domain, *workload; /* the domain by its name */
     unsigned rounds;
-    const char *rows; /* that are drawn: as many as the owner may have */
-    bool merges;      /* bins, and how many cannot be told from the study */
-    unsigned pairs; /* rows (i, i) in the place of the usual ones: so both are measured together */
+    const char *rows; /* rows to draw: as many as the owner may have */
+    bool merges;      /* bins; how many cannot be told from the study */
+    unsigned pairs;   /* rows (i, i) instead of the usual ones: so both are measured together */
 };
 
 static const struct size sizes[] = {
@@ -44,7 +44,7 @@ static void many_attributes(char *text, size_t size)
                               "  - {name: a%u, kind: integer, min: 0, max: 7, outside: clip}\n", i);
 }
 
-/* Three of 300 values: a pair has 90000 cells, and less than a ninth of them over groups. */
+/* Three of 300 values: a pair has 90000 cells, and less than a ninth as many over groups. */
 static void sparse_attributes(char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size, "domain:\n");
@@ -141,7 +141,7 @@ TEST(the_plan_says_what_a_run_takes)
         taken = taken_bytes(&c, size);
         print_message("# %s: planned %.1f MB, taken %.1f MB\n", size->name, planned / 1e6,
                       taken / 1e6);
-        /* one processor takes less, since it fits one model at a time; and so do merged bins */
+        /* one processor takes less, since it fits one model at a time; so do merged bins */
         assert_true(planned < 2 * taken && taken < 1.5 * planned);
     }
 }

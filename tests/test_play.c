@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In what a server departs. */
+/* How a server deviates. */
 enum cheat {
     HONEST,
     OTHER_REQUEST,
@@ -36,15 +36,15 @@ enum cheat {
     OTHER_TAPE,
     OTHER_UPLOADS,
     OTHER_ROSTER,
-    OTHER_ANALYST, /* two analysts, of one run, share a request */
+    OTHER_ANALYST, /* two analysts of one run share a request */
     OTHER_LEDGER,
     OTHER_NOISE,
-    OTHER_COUNTS, /* what it computes is wrong, and so is the index */
-    HANGS_UP,     /* that, and it does not send its part of the index */
+    OTHER_COUNTS, /* its computation is wrong, and so is the index */
+    HANGS_UP,     /* the same, and it does not send its part of the index */
     CHEATS
 };
 
-/* What the others call it: after "server N has another ". */
+/* What the others call it, after "server N has another ". */
 static const char *const names[CHEATS] = {
     [OTHER_REQUEST] = "request",
     [OTHER_CANDIDATES] = "price, or other weights",
@@ -63,7 +63,7 @@ struct stage {
     struct bounds *bounds;
     struct ledger_limits limits;
     struct identity *server[STUDY_SERVERS];
-    struct store *store[STUDY_SERVERS], *forged[STUDY_SERVERS]; /* with a debit more */
+    struct store *store[STUDY_SERVERS], *forged[STUDY_SERVERS]; /* with one more debit */
     struct audit *audit[STUDY_SERVERS];
     struct upload parts[3];
     uint32_t *query;
@@ -77,13 +77,13 @@ struct stage {
     unsigned who;
     uint32_t sequence;
     bool measures;                  /* instead of selecting */
-    uint32_t candidates;            /* only so many; 0: all */
+    uint32_t candidates;            /* only this many; 0: all */
     uint64_t rounds[STUDY_SERVERS]; /* exchanges of a round */
     enum err result[STUDY_SERVERS];
     struct bytes opened[STUDY_SERVERS];
-    uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in all, and of an index */
+    uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in total, and of an index */
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
-    bool waits[STUDY_SERVERS];        /* for agreement, as the guard is told */
+    bool waits[STUDY_SERVERS];        /* for agreement, as its guard knows it */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -100,7 +100,7 @@ static void open_folder(struct stage *c, unsigned i, const char *kind, struct st
                          ERR_OK);
 }
 
-/* A debit that no other server knows of. */
+/* A debit unknown to the other servers. */
 static void forge_debit(struct store *store, const struct ledger_limits *limits)
 {
     const struct store_round round = {.run = {9}};
@@ -185,7 +185,7 @@ static void stage_free(struct stage *c)
 
 /* --- one round -------------------------------------------------------------------------------- */
 
-/* What a server that cheats has for a study: its own weights, or roster. */
+/* A cheating server's view of the study: its own weights, or roster. */
 struct mask {
     struct study study;
     struct workload workload;
@@ -230,7 +230,7 @@ static struct request selection(const struct stage *c, enum cheat cheat)
     return r;
 }
 
-/* Noise for two rounds is there, so that one can be a sample ahead. */
+/* There is noise for two rounds, so that one can be a sample ahead. */
 static enum err make_noise(struct engine *g, enum cheat cheat)
 {
     struct share64 one = {0};
@@ -251,7 +251,8 @@ static enum err make_noise(struct engine *g, enum cheat cheat)
 }
 
 /*
- * Alters this server's own shares of what scores are made of, in each session in another marginal.
+ * Alters this server's own shares of what scores are made of, in a different marginal in each
+ * session.
  */
 static void alter_counts(const struct stage *c, struct engine *g)
 {
@@ -260,7 +261,7 @@ static void alter_counts(const struct stage *c, struct engine *g)
     g->counts->x.a[g->counts->start[k]] += 1000;
 }
 
-/* What a crash at the opening that comes would leave of a server's store. */
+/* The store as a crash at the next opening would leave it. */
 static enum err keep_store(const struct stage *c, unsigned i, const char *state)
 {
     char name[48], from[SUPPORT_PATH], to[SUPPORT_PATH];
@@ -364,7 +365,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     if (e == ERR_OK)
         e = play_round(&play, &r, digest, &c->opened[i]);
     if (play.openings.confirmed || draw(c, p) != ERR_OK)
-        e = ERR_DATA; /* what comes next could be opened unbound */
+        e = ERR_DATA; /* what comes next could be opened without being bound */
     c->rounds[i] = net_rounds(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
@@ -422,7 +423,7 @@ static void play(struct stage *c, enum cheat cheat, unsigned who)
     c->seed++;
     assert_int_equal(three_run(c->seed, play_one, c, NULL), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_false(c->waits[i]); /* else what fails in the next round would count as none */
+        assert_false(c->waits[i]); /* otherwise a failure in the next round would not count */
 }
 
 static uint64_t debits(struct stage *c, unsigned i)
@@ -458,7 +459,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
     for (enum cheat cheat = HONEST + 1; cheat < OTHER_NOISE; cheat++)
         for (unsigned who = 0; who < STUDY_SERVERS; who++)
             expect_refused(&c, cheat, who);
-    /* and nothing of all this is left: the round is played, and paid once */
+    /* and nothing of all this remains: the round is played, and paid for once */
     play(&c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(c.result[i], ERR_OK);
@@ -470,7 +471,7 @@ TEST(whoever_departs_is_named_and_nothing_is_opened)
     stage_free(&c);
 }
 
-/* A measurement ends where statements are heard: its streams are as they began. */
+/* A measurement ends where statements are heard: its streams are as at the beginning. */
 TEST(who_is_asked_something_else_masks_with_other_streams)
 {
     struct stage c;
@@ -489,7 +490,7 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
 }
 
 /*
- * A component has two holders: one of them notices, and the third server does not get beyond its
+ * A component has two holders: one of them notices, and the third server gets no further than its
  * debit.
  */
 TEST(noise_that_was_altered_is_not_used)
@@ -553,7 +554,7 @@ static void expect_signatures(const struct stage *c, unsigned i)
 
 static const char *const securities[] = {"security: semi-honest\n", "security: abort\n"};
 
-/* A round that was played, and what it was at each step; `first` is what it opened. */
+/* A round that was played, and its state at each step; `first` is what it opened. */
 static void play_and_keep_as(struct stage *c, const char *more, struct bytes *first)
 {
     stage_of(c, more);
@@ -595,8 +596,9 @@ static uint64_t rounds_of(struct stage *c, unsigned openings)
 }
 
 /*
- * Agree and confirm ride on a new selection, and are two rounds of anything else: of a selection
- * that is bound, of a measurement, and of a single candidate, of whose counts squares take one.
+ * Agree and confirm ride on a new selection. They are two rounds with anything else: a selection
+ * that is already bound, a measurement, or a single candidate (where squares take one round for its
+ * counts).
  */
 TEST(statements_cost_a_new_selection_no_round)
 {
@@ -660,8 +662,8 @@ TEST(nothing_is_opened_before_all_have_confirmed)
 }
 
 /*
- * From every mix of three disks: bound, index known, opened. The session is another, and so is its
- * tape.
+ * From every mix of three disks: bound, index known, opened. The session is a new one, and so is
+ * its tape.
  */
 TEST(what_a_crash_left_opens_what_it_would_have)
 {
@@ -704,7 +706,7 @@ static void rounds_of_both(const char *more, uint64_t rounds[2])
     stage_free(&c);
 }
 
-/* A selection takes a flush more, and a measurement, which multiplies nothing, none. */
+/* A selection takes one more flush; a measurement, which multiplies nothing, takes none. */
 TEST(what_is_proved_takes_a_flush_more)
 {
     static const char *const scores[][2] = {{"score: l1\n", "score: l1\nsecurity: abort\n"},
@@ -718,7 +720,7 @@ TEST(what_is_proved_takes_a_flush_more)
     }
 }
 
-/* What a server computes on is wrong, and then so is what it sends: nothing is opened. */
+/* A server computes on wrong values, so what it sends is wrong: nothing is opened. */
 TEST(wrong_counts_end_a_round_that_is_proved)
 {
     struct stage c;
@@ -731,7 +733,7 @@ TEST(wrong_counts_end_a_round_that_is_proved)
             assert_non_null(strstr(c.words[i], "sent something that does not fit (phase select"));
         }
     }
-    play(&c, HONEST, 0); /* which pays for what was opened by nobody */
+    play(&c, HONEST, 0); /* it pays for what nobody has opened */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(c.result[i], ERR_OK);
     stage_free(&c);
@@ -760,7 +762,7 @@ TEST(no_round_begins_while_something_is_to_be_proved)
     stage_free(&c);
 }
 
-/* What is opened then is not kept: neither the index nor, behind it, the values. */
+/* What is opened in that state is not kept: neither the index nor, after it, the values. */
 TEST(nothing_is_kept_while_something_is_to_be_proved)
 {
     static const enum open_reason at[] = {OPEN_SELECTED_INDEX, OPEN_NOISY_MARGINAL};
@@ -781,7 +783,7 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
 
 static const struct ruin {
     const char *others, *its; /* states of the round */
-    const char *sql;          /* on its store */
+    const char *sql;          /* run in its store */
     enum err e;
     const char *says, *others_say; /* of ERR_LOST all say the same: "server N ", and this */
     enum cheat cheat;
@@ -812,7 +814,7 @@ static const struct ruin {
      "this run has 2 rounds; round 0 cannot come next", "refuses", 0},
 };
 
-/* A store in which a bound round is not what it was: nobody opens anything, and each says why. */
+/* A store in which a bound round has changed: nobody opens anything, and each says why. */
 TEST(a_round_that_cannot_go_on_is_told_why)
 {
     struct bytes first = {0};
@@ -858,7 +860,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     __real_round_agree(talk, &said);
 }
 
-/* Who lacks an index takes what two others state, but none that is no candidate's. */
+/* A server without an index takes the one that two others state, but only a candidate's. */
 TEST(an_index_that_is_taken_over_is_a_candidate_s)
 {
     struct bytes first = {0};
@@ -872,7 +874,7 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             told.selected = selection(&c, HONEST).queries - 1 + past;
             play(&c, HONEST, 0);
             told.selected = 0;
-            /* those who state what they do not have go no further */
+            /* those who state what they do not have get no further */
             assert_int_equal(found_of(&c, told.who).standing,
                              past ? STANDING_BOUND : STANDING_INDEX);
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
@@ -883,7 +885,7 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
 
 /* --- a server that asks again ----------------------------------------------------------------- */
 
-/* Whatever a third claims, or cannot do: what two have is not opened once more. */
+/* Whatever a third server claims or cannot do: what two have is not opened again. */
 TEST(what_two_have_is_answered_without_the_third)
 {
     static const char *const harm[] = {"PRAGMA user_version", "DELETE FROM noise",
@@ -902,7 +904,7 @@ TEST(what_two_have_is_answered_without_the_third)
             expect_answer(&c, i, &first);
             assert_int_equal(c.openings[i], 0);
         }
-        assert_int_equal(found_of(&c, who).standing, STANDING_OPENED); /* here as well now */
+        assert_int_equal(found_of(&c, who).standing, STANDING_OPENED); /* now here as well */
         play(&c, HONEST, 0);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             expect_answer(&c, i, &first);
@@ -912,8 +914,8 @@ TEST(what_two_have_is_answered_without_the_third)
 }
 
 /*
- * The store of a server that departs is put back to where it knew nothing; those of the others are
- * as they left them.
+ * The store of a deviating server is put back to where it knew nothing; those of the others are as
+ * they left them.
  */
 TEST(two_that_have_the_index_open_no_other)
 {
@@ -937,8 +939,8 @@ TEST(two_that_have_the_index_open_no_other)
 }
 
 /*
- * One has the index, and the other has to select again: if something else comes out, the first one
- * goes no further.
+ * One has the index, and the other has to select again: if the result differs, the first one goes
+ * no further.
  */
 TEST(who_has_an_index_takes_no_other)
 {
@@ -954,7 +956,7 @@ TEST(who_has_an_index_takes_no_other)
         play(&c, OTHER_COUNTS, who);
         assert_int_equal(c.indices[has], 1);
         if (c.result[has] == ERR_OK)
-            continue; /* the same has come out */
+            continue; /* the same result */
         noticed += c.result[has] == ERR_MISMATCH;
         assert_true(c.result[has] == ERR_MISMATCH || c.result[has] == ERR_RANGE); /* or none */
         assert_int_equal(c.openings[has], 1);
@@ -970,7 +972,7 @@ TEST(who_has_an_index_takes_no_other)
 }
 
 /*
- * One lets the others send their parts of an index, leaves, and asks again, each time with
+ * One server lets the others send their parts of an index, leaves, and asks again, each time with
  * something else in its own computation: they have nothing on disk that they could compare. After
  * ROUND_ATTEMPTS the round is lost at all three, and the run goes on with the next.
  */
@@ -1008,7 +1010,10 @@ TEST(a_round_is_tried_a_few_times)
     stage_free(&c);
 }
 
-/* All agree, and then one cannot note the others' heads: nobody has sent what depends on data. */
+/*
+ * All agree, and then one cannot note the others' heads: nobody has sent anything that depends on
+ * data.
+ */
 TEST(a_link_that_is_lost_before_is_free)
 {
     struct bytes first = {0}, log = {0};
@@ -1040,7 +1045,7 @@ TEST(a_link_that_is_lost_before_is_free)
 }
 
 /*
- * Servers count by themselves: one that has tried as often as it may ends the round, wherever the
+ * Servers count for themselves: one that has tried as often as it may ends the round, wherever the
  * others are.
  */
 TEST(an_honest_server_needs_few_attempts)
@@ -1055,7 +1060,7 @@ TEST(an_honest_server_needs_few_attempts)
     play(&c, HONEST, 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_answer(&c, i, &first);
-    play(&c, HONEST, 0); /* what is on disk is answered for ever */
+    play(&c, HONEST, 0); /* what is on disk can always be answered */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         expect_answer(&c, i, &first);
     bytes_clear(&first);

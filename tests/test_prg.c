@@ -24,7 +24,7 @@ static void expect(void)
     EVP_CIPHER_CTX_free(c);
 }
 
-/* Draws of many sizes, in turn as they are and XORed to what is there, at any alignment. */
+/* Draws of many sizes, alternately written and XORed to what is there, at any alignment. */
 static void draw_all(struct prg *prg)
 {
     static uint8_t out[LENGTH];
@@ -72,7 +72,7 @@ TEST(all_instructions_give_the_stream_of_libcrypto)
     free(kept);
 }
 
-/* FIPS 197 has this block: a key of zeros, a counter of zeros. */
+/* This block is in FIPS 197: a key of zeros, a counter of zeros. */
 TEST(the_first_block_is_aes)
 {
     static const uint8_t zeros[16], block[16] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
@@ -85,7 +85,7 @@ TEST(the_first_block_is_aes)
     prg_free(&prg);
 }
 
-/* A machine that has VAES must use it, or the test above compares libcrypto with itself. */
+/* A machine with VAES must use it, or the test above compares libcrypto with itself. */
 TEST(wide_ciphers_were_tried)
 {
     if (!processor_has_wide_ciphers() || !processor_runs(PROCESSOR_AVX512))

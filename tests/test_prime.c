@@ -84,8 +84,8 @@ TEST(one_in_four_weights_of_two_bits_accepts_at_most)
 
 /*
  * Modulo 5, one digit: whatever is added to the sums at 0, 1 and infinity, and to those of the
- * masks, a claim that is off by 1 is accepted for at most 2 of 5 points, and 2 of 4 zeta of the
- * others; and some errors come to that.
+ * masks, a claim that is off by 1 is accepted for at most 2 of 5 points, and for 2 of 4 zeta of the
+ * others; some errors reach that.
  */
 TEST(best_errors_of_a_small_fold_are_within_the_bound)
 {

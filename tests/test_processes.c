@@ -24,10 +24,10 @@ static void altered_study(const struct scene *c, const char *from, const char *t
     assert_true(support_edit(c->s.path, path, (const char *const[]){from, to, NULL}));
 }
 
-/* A table that its study does not allow is refused where it is. */
+/* A table that its study does not allow is refused by its owner's program. */
 static void tables_that_do_not_fit_stay(struct scene *c)
 {
-    /* what the study calls impossible is said */
+    /* what the study calls impossible is reported */
     {
         char altered[SUPPORT_PATH];
         altered_study(c, "rounds: 3", "rounds: 3\nimpossible: [{sex: f, died: yes}]", altered);
@@ -37,7 +37,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
         assert_true(support_contains(file(c, "impossible.log"),
                                      "rows hold sex x died that the study calls impossible"));
     }
-    /* a table with fewer rows than its study says stays where it is */
+    /* a table with fewer rows than its study says is not sent */
     {
         char altered[SUPPORT_PATH];
         altered_study(c, "max_rows: 1000", "max_rows: 1000\n    min_rows: 401", altered);
@@ -45,9 +45,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
         assert_true(
             support_contains(file(c, "share%u.log", 0), "400 rows, and o0 agreed to bring"));
     }
-    /*
-     * so does one in which somebody has more rows than agreed, where a column says whose they are
-     */
+    /* nor is one in which somebody has more rows than agreed, if a column says whose they are */
     {
         const char *const a[] = {
             "share", c->s.path, file(c, "o%u.csv", 0), "--key", file(c, "o%u.key", 0), "--person",
@@ -55,7 +53,7 @@ static void tables_that_do_not_fit_stay(struct scene *c)
         assert_int_equal(support_run(file(c, "person.log"), 30, a), 6);
         assert_true(support_contains(file(c, "person.log"), "2 persons have more than 1 row"));
     }
-    /* more rows than the owner declared never leave it */
+    /* more rows than the owner declared are never sent */
     assert_int_equal(share(c, 0, c->s.path, file(c, "o%u.csv", 2)), 6);
 }
 
@@ -70,7 +68,7 @@ TEST(a_study_over_real_processes)
     assert_int_equal(run_study(&c, "a.key", 0), 1);
     assert_true(support_contains(file(&c, "run%u.log", 0), "o1 has not uploaded yet"));
     assert_int_equal(share_own(&c, 1), 0);
-    /* again is the same upload; other data of the same owner are refused */
+    /* sent again it is the same upload; other data of the same owner are refused */
     assert_int_equal(share_own(&c, 1), 0);
     assert_int_equal(share(&c, 1, c.s.path, file(&c, "o%u.csv", 0)), 5);
     assert_true(support_contains(file(&c, "share%u.log", 1), "holds another upload of this owner"));
@@ -88,7 +86,7 @@ TEST(a_study_over_real_processes)
                          ERR_OK);
         assert_in_range(synthetic->rows, c.all->rows - 500, c.all->rows + 500);
     }
-    /* the budget is spent, and stays spent over a restart of all servers */
+    /* the budget is spent, and stays spent after a restart of all servers */
     assert_int_equal(run_study(&c, "a.key", 3), 5);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&c.server[i]), 0);
@@ -100,8 +98,7 @@ TEST(a_study_over_real_processes)
 }
 
 /*
- * An owner of whole rows, and two of columns, whose file has the others' as well: those stay where
- * they are.
+ * An owner of whole rows, and two of columns, whose file also has the others': those are not sent.
  */
 TEST(rows_and_columns_over_real_processes)
 {
@@ -113,7 +110,7 @@ TEST(rows_and_columns_over_real_processes)
     struct scene c CLEAN(scene_free) = scene_new(&o);
     assert_int_equal(share_own(&c, 0), 0);
     assert_true(support_contains(file(&c, "share%u.log", 0), "rows of 2 columns, padded to 900"));
-    /* two of three have uploaded, but one's columns wait for the rest of its rows */
+    /* two of three have uploaded, but the columns of one wait for the rest of their rows */
     assert_int_equal(share_own(&c, 2), 0);
     assert_int_equal(run_study(&c, "a.key", 0), 1);
     assert_true(support_contains(file(&c, "run%u.log", 0), "the columns of o0 wait for"));
@@ -123,7 +120,7 @@ TEST(rows_and_columns_over_real_processes)
                        c.s.study->workload->one_ways + 3);
 }
 
-/* Where counts are shorter, records may take their place: at all owners, or at some. */
+/* Where counts are shorter, records may replace them: at all owners, or at some. */
 TEST(records_are_counted_with_counts)
 {
     static const char *const as[][OWNERS] = {{"records", "records", "records"},
@@ -149,7 +146,7 @@ TEST(records_are_counted_with_counts)
 }
 
 /*
- * Of so many and so long uploads that servers add them up in two goes (parties/server/collect.c).
+ * So many and such long uploads that servers add them up in two steps (parties/server/collect.c).
  */
 TEST(more_owners_than_are_added_up_at_once)
 {
@@ -189,13 +186,13 @@ TEST(a_run_begins_with_fewer_owners_where_the_study_says_so)
     assert_int_equal(share_own(&c, 0), 0);
     assert_int_equal(run_study(&c, "a.key", 1), 0);
     assert_true(support_contains(file(&c, "run%u.log", 1), "the rows of 2 of 3 are counted\n"));
-    leave_out(&c, 1); /* what comes out is of these two */
+    leave_out(&c, 1); /* the result is of these two */
     check_measurements(&c, file(&c, "out%u/measurements.json", 1),
                        c.s.study->workload->one_ways + 2);
 }
 
 /*
- * Of each released measurement whether it is of all rows, or of `some`: a letter, in the order of
+ * For each released measurement whether it is of all rows, or of `some`: a letter, in the order of
  * the rounds.
  */
 static void tell_populations(struct scene *c, const struct table *some, const char *path,
@@ -296,7 +293,7 @@ static pid_t start_run_of(struct scene *c, const char *rounds)
 }
 
 /*
- * On a terminal a run says how far the servers are with padded records, as they count them tile by
+ * On a terminal a run shows how far the servers are with padded records, which they count tile by
  * tile.
  */
 TEST(adding_up_is_told_by_tiles)
@@ -354,9 +351,7 @@ TEST(late_rows_join_between_two_commands)
     }
 }
 
-/*
- * A round that is lost is not played again, so that it does not keep late rows from the next one.
- */
+/* A lost round is not played again, so it does not keep late rows from the next one. */
 TEST(late_rows_join_after_a_round_that_is_lost)
 {
     const struct support_options o = {.owners = OWNERS,
@@ -380,7 +375,7 @@ TEST(late_rows_join_after_a_round_that_is_lost)
 /* --- the wrong -------------------------------------------------------------------------------- */
 
 /*
- * Late rows that one server cannot read: the run goes on without them, and does not stumble over
+ * Late rows that one server cannot read: the run goes on without them, and does not fail because of
  * them in every round.
  */
 TEST(late_rows_that_are_damaged_stop_no_run)

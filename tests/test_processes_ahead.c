@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 20 /* whose noise is several blocks of either kind */
+#define ROUNDS 20 /* their noise takes several blocks of either kind */
 
-/* What a server's store answers. */
+/* The result of a query to a server's store. */
 static void look(struct scene *c, unsigned server, const char *sql, char *out, size_t size)
 {
     sqlite3_stmt *row;
@@ -34,7 +34,7 @@ static unsigned count_blocks(struct scene *c, unsigned server)
     return (unsigned)atoi(text);
 }
 
-/* No check was left before it ended. */
+/* No check was abandoned. */
 static void no_tries_are_gone(struct scene *c)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -44,7 +44,7 @@ static void no_tries_are_gone(struct scene *c)
     }
 }
 
-/* All three have the same, of both kinds where there are two. */
+/* All three have the same blocks, of both kinds if there are two. */
 static void all_are_there(struct scene *c)
 {
     static char first[1 << 14], other[1 << 14];
@@ -112,7 +112,7 @@ static void pause_briefly(void)
     nanosleep(&t, NULL);
 }
 
-/* In its midst, if the machine lets this see it: so several times. */
+/* A request in the middle of it; the machine may not let us catch this, so several times. */
 TEST(a_request_does_not_wait_for_it)
 {
     for (unsigned k = 0; k < 3; k++) {
@@ -152,7 +152,7 @@ TEST(one_server_may_have_it_off)
     check_audit(&c, 3, 4);
 }
 
-/* Blocks that not all three have stored are dropped, and others made. */
+/* Blocks that are not stored at all three are dropped, and others made. */
 TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
 {
     const struct support_options o = {.owners = OWNERS, .rounds = ROUNDS, .epsilon = 8, .ahead = 1};
@@ -166,7 +166,7 @@ TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
         support_kill(&c.server[k]);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             if (i != k)
-                unlink(file(&c, "server%u.log", i)); /* its words before do not count */
+                unlink(file(&c, "server%u.log", i)); /* earlier messages do not count */
         unlink(file(&c, "server%u.log", k));
         start_server(&c, k, c.s.path);
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));

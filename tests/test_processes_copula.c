@@ -28,14 +28,14 @@ static struct copula *model_of(struct scene *c, const char *out, struct domain *
     return model;
 }
 
-/* Whether a code is in the group that a form is of; of an ordered attribute it always is. */
+/* Whether a code is in the group of a form; for an ordered attribute it always is. */
 static bool is_in(const json_t *groups, uint16_t code, const json_t *of, size_t i)
 {
     return groups == NULL || json_integer_value(json_array_get(groups, code)) ==
                                  json_integer_value(json_array_get(of, i));
 }
 
-/* Sums of the noisy scores' products over all rows, against what was opened. */
+/* Sums of the noisy scores' products over all rows, compared with what was opened. */
 static void check_forms(struct scene *c, const char *path)
 {
     json_t *doc = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
@@ -99,7 +99,7 @@ static void check_openings(struct scene *c)
     assert_true(support_contains(file(c, "audit.txt"), " noisy sums of counts: pairs:"));
 }
 
-/* The model is the folder's alone: it comes again from answers on disk, whoever is there. */
+/* The model depends on the folder alone: the answers on disk give it again, whoever is there. */
 static void check_same_model(struct scene *c, const char *a, const char *b)
 {
     struct domain *d[2];
@@ -135,14 +135,14 @@ TEST(a_copula_comes_of_three_servers)
     assert_true(support_contains(file(&c, "out/report.html"), "Pairs, the strongest first"));
     assert_false(support_contains(file(&c, "out/report.html"), "chose the marginal"));
     assert_false(support_contains(file(&c, "out/report.html"), "nan"));
-    /* again without a server: rows and model come of what is there */
+    /* again without a server: rows and model come from what is there */
     assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &first, NULL), ERR_OK);
     assert_true(support_stop_all(c.server));
     expect_code(run_into(&c, "out", NULL, NULL), 0, file(&c, "out.log"));
     assert_int_equal(file_read(file(&c, "out/synthetic.csv"), 1 << 20, &again, NULL), ERR_OK);
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
-    /* and from the servers' stores, should the folder be lost */
+    /* and from the servers' stores, if the folder is lost */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         unlink(file(&c, "server%u.log", i));
         start_server(&c, i, c.s.path);
@@ -156,7 +156,7 @@ TEST(a_copula_comes_of_three_servers)
 }
 
 /*
- * Of records, which servers read again for the forms. Killed as soon as it asks, then when it has
+ * With records, which servers read again for the forms. Killed as soon as it asks, then when it has
  * the one-ways: it goes on, and pays nothing twice.
  */
 TEST(a_copula_goes_on_after_its_analyst_was_killed)

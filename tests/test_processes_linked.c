@@ -13,7 +13,7 @@ static const char *const part[] = {"    max_rows: 400\n    batch: city\n    colu
                                    "    max_rows: 450\n    batch: city\n    columns: [ward, bmi]\n",
                                    "    max_rows: 500\n    batch: city\n    columns: [died]\n"};
 
-/* 180 persons are at all owners, whose rows come in orders of their own. */
+/* 180 persons are at all owners, whose rows come in different orders. */
 static size_t person_of(unsigned owner, size_t row)
 {
     return row * (owner == 2 ? 7 : 2 * owner + 1) % 400 + 110 * owner;
@@ -24,7 +24,7 @@ static size_t person_of_its_own(unsigned owner, size_t row)
     return 1000 * owner + row;
 }
 
-/* What should be counted. */
+/* The expected counts. */
 static size_t link_all(struct scene *c)
 {
     struct domain *columns[OWNERS];
@@ -105,7 +105,7 @@ static void begin(struct scene *c, size_t (*person)(unsigned owner, size_t row))
     share_everything(c);
 }
 
-/* Linked and looked at again in the session that goes on, for nothing: the same answer. */
+/* Linked and looked at again in the session that goes on, for free: the same answer. */
 TEST(owners_are_linked_also_after_a_server_was_killed)
 {
     const struct support_options o = {.owners = OWNERS,
@@ -168,7 +168,7 @@ TEST(looks_run_out)
     assert_int_equal(looks(&c), 3);
 }
 
-/* Persons whom no two owners write alike: the run stops, again at the same cost, which is small. */
+/* No two owners write a person in the same way: the run stops, again at the same small cost. */
 TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
 {
     struct scene c CLEAN(scene_free) = scene_new(&few_looks);
@@ -183,7 +183,7 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
         check_logs(&c);
         assert_int_equal(looks(&c), 1);
     }
-    /* mended, they are linked in another run, which finds the rest of the budget */
+    /* once this is fixed they are linked in another run, which finds the rest of the budget */
     for (unsigned i = 0; i < OWNERS; i++) {
         const char *const a[] = {
             "share",     c.s.path, file(&c, "o%u.csv", i), "--key", file(&c, "o%u.key", i),
@@ -196,6 +196,6 @@ TEST(a_run_with_too_few_linked_rows_stops_before_it_spends)
     expect_code(run_study(&c, "a.key", 1), 0, file(&c, "run%u.log", 1));
     check_measurements(&c, file(&c, "out1/measurements.json"), c.s.study->workload->one_ways + 2);
     assert_int_equal(looks(&c), 2);
-    /* no more than that: what was measured stays measured */
+    /* no more than that: measurements are final */
     expect_code(share_changed(&c), 5, file(&c, "share%u.log", 1));
 }

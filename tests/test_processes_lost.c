@@ -24,7 +24,7 @@ TEST(a_dead_server_is_an_error_in_time_and_can_come_back)
     share_everything(&c);
     support_kill(&c.server[2]);
     assert_int_equal(run_study(&c, "a.key", 0), 4);
-    assert_int_equal(access(file(&c, "out%u", 0), F_OK), 0); /* others may hold its place */
+    assert_int_equal(access(file(&c, "out%u", 0), F_OK), 0); /* others can keep its place */
     /* what was on disk is still there */
     unlink(file(&c, "server%u.log", 2));
     start_server(&c, 2, c.s.path);
@@ -47,7 +47,7 @@ static bool says(struct scene *c, unsigned server, const char *words)
 }
 
 /*
- * The run waits for the server that was killed, and goes on where it was. Neither the others nor
+ * The run waits for the server that was killed, and continues where it was. Neither the others nor
  * the analyst wait for a deadline before: these are longer than the test may take.
  */
 TEST(a_server_killed_in_the_middle_of_a_run)
@@ -67,7 +67,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
         for (unsigned i = 1; i < STUDY_SERVERS; i++)
             assert_true(support_wait_for(file(&c, "server%u.log", (victim + i) % STUDY_SERVERS),
                                          words, 20));
-        /* the analyst is told which one, or sees that it is not there; nothing half-written is */
+        /* the analyst is told which one, or sees that it is not there; no result is half written */
         snprintf(words, sizeof words, "server %u (", victim);
         assert_true(support_wait_for(file(&c, "out.log"), words, 20));
         assert_int_not_equal(access(file(&c, "out/synthetic.csv"), F_OK), 0);
@@ -79,7 +79,7 @@ TEST(a_server_killed_in_the_middle_of_a_run)
         assert_false(support_contains(file(&c, "out.log"), "did not answer"));
         check_measurements(&c, file(&c, "out/measurements.json"),
                            c.s.study->workload->one_ways + 40);
-        /* and nothing was paid twice: the budget is spent to the last round, and not beyond */
+        /* and nothing was paid for twice: the budget is spent to the last round, and not beyond */
         expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
         scene_free(&c);
     }
@@ -116,11 +116,11 @@ TEST(a_run_gives_up_and_goes_on_later)
     expect_code(support_wait(run, 60), 4, file(&c, "out.log"));
     unlink(file(&c, "server%u.log", 2));
     start_server(&c, 2, c.s.path);
-    /* another run is refused, for its budget is not whole, and leaves nothing behind */
+    /* another run is refused because its budget is not whole, and leaves nothing behind */
     expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
     assert_int_not_equal(access(file(&c, "out%u", 1), F_OK), 0);
     run = start_run(&c, "out", NULL);
-    /* one run a folder, and one at the servers */
+    /* one run per folder, and one at the servers */
     assert_true(support_wait_for(file(&c, "out.log"), "continuing the run", 20));
     expect_code(support_wait(start_run(&c, "out", "--rows=10"), 20), 5, file(&c, "out.log"));
     assert_true(support_contains(file(&c, "out.log"), "another trefoil run works in"));
@@ -138,12 +138,12 @@ TEST(a_run_is_killed_and_extended)
     run = start_run(&c, "out", "--rounds=4");
     assert_true(support_wait_for(file(&c, "out.log"), "\n2/12 ", 20));
     support_kill(&run);
-    /* another run cannot take what this one has left */
+    /* another run cannot take what is left of this one's */
     expect_code(run_study(&c, "a.key", 1), 5, file(&c, "run%u.log", 1));
     expect_code(support_wait(start_run(&c, "out", "--rounds=4"), 60), 0, file(&c, "out.log"));
     check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 4);
     assert_true(support_contains(file(&c, "out.log"), "without --rounds goes on"));
-    /* servers that start anew meanwhile change nothing */
+    /* servers that restart meanwhile change nothing */
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&c.server[i]), 0);
         unlink(file(&c, "server%u.log", i));
@@ -157,7 +157,8 @@ TEST(a_run_is_killed_and_extended)
 }
 
 /*
- * The command that an interrupted run names continues it. A signal that nohup has ignored stays so.
+ * The command that an interrupted run prints continues it. A signal that nohup has ignored stays
+ * ignored.
  */
 TEST(an_interrupted_run_says_how_to_go_on)
 {
@@ -190,9 +191,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
     assert_false(support_contains(file(&c, "again.log"), "\n0/200 "));
 }
 
-/*
- * A server that cannot start leaves no folder that it made; one that runs says when what happened.
- */
+/* A server that cannot start leaves no folder behind; one that runs logs the time of each event. */
 TEST(a_refused_server_leaves_nothing)
 {
     const struct support_options o = {.owners = OWNERS};
@@ -205,7 +204,7 @@ TEST(a_refused_server_leaves_nothing)
                                  "--folder", file(&c, "second"), "--listen", c.s.host,
                                  NULL};
         assert_int_not_equal(support_run(file(&c, "second.log"), 10, a),
-                             0); /* its ports are taken */
+                             0); /* its ports are in use */
     }
     assert_int_not_equal(access(file(&c, "second"), F_OK), 0);
     assert_int_equal(access(file(&c, "server%u", 0), F_OK), 0);
@@ -219,8 +218,8 @@ TEST(a_refused_server_leaves_nothing)
 }
 
 /*
- * The analyst's disk is gone in the middle of a run: the servers give again what they opened, and
- * it goes on.
+ * The analyst's disk is lost in the middle of a run: the servers give again what they opened, and
+ * the run goes on.
  */
 TEST(a_run_whose_folder_is_lost_goes_on)
 {
@@ -235,12 +234,12 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     run = start_run(&c, "lost", "--rounds=5");
     assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
     support_kill(&run);
-    sleep(c.s.study->connect_s + 1); /* it keeps its place for so long */
-    /* a number that is nobody's begins nothing */
+    sleep(c.s.study->connect_s + 1); /* it keeps its place for this long */
+    /* a number of no run begins nothing */
     run = start_run(&c, "found", "--continue=000102030405060708090a0b0c0d0e0f");
     expect_code(support_wait(run, 30), 5, file(&c, "found.log"));
     assert_true(support_contains(file(&c, "found.log"), "the servers know no round of the run"));
-    /* who has none is told the right one */
+    /* without a number, the right one is printed */
     run = start_run(&c, "other", NULL);
     expect_code(support_wait(run, 30), 5, file(&c, "other.log"));
     assert_int_equal(file_read(file(&c, "other.log"), 1 << 20, &words, &quiet), ERR_OK);
@@ -256,14 +255,14 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     expect_code(support_wait(run, 30), 3, file(&c, "again.log"));
     assert_true(support_contains(file(&c, "again.log"),
                                  "to another run than the one that --continue names"));
-    /* and once more, when it has ended: the same to the last digit */
+    /* and once more when it has ended: the same to the last digit */
     expect_code(support_wait(start_run(&c, "more", text), 60), 0, file(&c, "more.log"));
     assert_int_equal(file_read(file(&c, "again/measurements.json"), 1 << 24, &words, &quiet),
                      ERR_OK);
     bytes_put_u8(&words, 0);
     assert_true(support_contains(file(&c, "more/measurements.json"), (const char *)words.data));
     bytes_clear(&words);
-    check_audit(&c, 9, 10); /* each thing was opened, and paid, once */
+    check_audit(&c, 9, 10); /* each thing was opened and paid for once */
 }
 
 /* --- the restored ----------------------------------------------------------------------------- */
@@ -300,8 +299,8 @@ static int recover(struct scene *c, unsigned i)
 }
 
 /*
- * An old backup is refused, with what to do about it; that helps, and the run goes on to its end,
- * where servers prove what they compute as elsewhere.
+ * An old backup is refused, with advice; following it helps, and the run goes on to its end, also
+ * where servers prove what they compute.
  */
 TEST(a_restored_server_is_refused_and_recovers)
 {
@@ -313,7 +312,7 @@ TEST(a_restored_server_is_refused_and_recovers)
     copy_folder(&c, "server1", "backup");
     restart_server(&c, 1);
     expect_code(support_wait(start_run(&c, "out", "--rounds=6"), 30), 0, file(&c, "out.log"));
-    /* nothing to do for a server that has all */
+    /* nothing to do for a server that lacks nothing */
     assert_int_equal(support_stop(&c.server[1]), 0);
     expect_code(recover(&c, 1), 0, file(&c, "recover.log"));
     assert_true(support_contains(file(&c, "recover.log"), "nothing is missing"));
@@ -323,7 +322,7 @@ TEST(a_restored_server_is_refused_and_recovers)
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
     assert_true(
         support_contains(file(&c, "out.log"), "an old copy of its folder was put in place"));
-    /* whom nobody told of heads hears it from the servers */
+    /* an analyst whom nobody told of heads hears of it from the servers */
     assert_int_equal(unlink(file(&c, "out/heads")), 0);
     assert_int_equal(unlink(file(&c, "a.test.heads")), 0);
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
@@ -345,10 +344,7 @@ TEST(a_restored_server_is_refused_and_recovers)
     }
 }
 
-/*
- * A run has counted an upload that the restored server never saw: it is not left out without a
- * word.
- */
+/* A run has counted an upload that the restored server never saw: it is not left out silently. */
 TEST(rows_that_a_restored_server_lacks_are_missed)
 {
     const struct support_options o = {
@@ -379,7 +375,7 @@ TEST(rows_that_a_restored_server_lacks_are_missed)
     }
 }
 
-/* The programs that start until fault_over() have a fault in what they write under a path. */
+/* Programs started before fault_over() have a fault when they write under a path. */
 static void fault(struct scene *c, const char *what, const char *path)
 {
     support_preload();
@@ -394,7 +390,7 @@ static void fault_over(void)
     unsetenv("FAULT");
 }
 
-/* A server that is killed before its n-th write to the disk is there. */
+/* A server that is killed before its n-th write to disk is there. */
 static void start_doomed(struct scene *c, unsigned i, unsigned n)
 {
     char what[32], folder[16];
@@ -407,9 +403,9 @@ static void start_doomed(struct scene *c, unsigned i, unsigned n)
 }
 
 /*
- * A server dies when a round has been debited and nothing of it is opened, and its disk with it.
- * What it takes over from the others is the debit alone: the round is asked anew, and what it cost
- * is lost.
+ * A server dies, and its disk with it, when a round has been debited and nothing of it opened. What
+ * it takes over from the others is the debit alone: the round is asked for anew, and its cost is
+ * lost.
  */
 TEST(a_round_that_a_server_has_lost_is_asked_anew)
 {
@@ -423,8 +419,8 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
     for (unsigned n = 3; n < 20 && !debited; n++) { /* before, it is not ready */
         start_doomed(&c, 2, n);
         /*
-         * One server alone may have debited the round before: recovery takes only what both have,
-         * which they do from the next session on, in which the restored server is refused.
+         * One server alone may have debited the round before: recovery takes only what both have.
+         * They both have it from the next session on, in which the restored server is refused.
          */
         code = support_wait(start_run(&c, "out", "--wait=0"), 30);
         if (!support_contains(file(&c, "out.log"), "which server 2 has not prepared"))
@@ -437,7 +433,7 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
     }
     assert_true(debited);
     restart_server(&c, 2);
-    /* a full disk keeps the analyst from noting that the round is asked anew, so it is not */
+    /* a full disk keeps the analyst from noting that the round is asked for anew, so it is not */
     unlink(file(&c, "out.log"));
     fault(&c, "write:1", "out/run.state");
     expect_code(support_wait(start_run(&c, "out", NULL), 30), 1, file(&c, "out.log"));
@@ -452,8 +448,8 @@ TEST(a_round_that_a_server_has_lost_is_asked_anew)
                                           "and it has no answer"),
                          again == 0);
         /*
-         * round 0 cost 5 / 17 of 0.9 of the budget, twice; each that follows 0.9 / 17 + 0.1 / 12 of
-         * it
+         * round 0 cost 5 / 17 of 0.9 of the budget, twice; each later round costs 0.9 / 17 + 0.1 /
+         * 12 of it
          */
         assert_true(support_contains(file(&c, "out.log"), "the run ends with round 7 of 12"));
         assert_true(support_contains(file(&c, "out.log"), "is left, too little for a run"));
@@ -474,7 +470,7 @@ static void put_field(crypto_hash_sha256_state *hash, const void *p, size_t n)
     crypto_hash_sha256_update(hash, p, n);
 }
 
-/* Gives an upload another id, and commitments that fit it: docs/formats.md. */
+/* Gives an upload another id, and commitments that match it: docs/formats.md. */
 static void take_on_id(struct upload parts[3], const uint8_t terms[32], const uint8_t *id)
 {
     for (unsigned c = 0; c < 3; c++) {
@@ -521,7 +517,7 @@ static void parts_clear(struct upload parts[3], struct identity **me)
     identity_free(me);
 }
 
-/* Malformed, or not what it was committed to: refused by each server, which names the owner. */
+/* Malformed, or different from its commitment: refused by each server, which names the owner. */
 static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
 {
     struct upload parts[3];
@@ -541,7 +537,7 @@ static void what_an_owner_may_not_send_is_refused_by_name(struct scene *c)
     parts_clear(parts, &me);
 }
 
-/* Two uploads, each sound, under one id: server 0 holds one of them, servers 1 and 2 the other. */
+/* Two uploads, each valid, under one id: server 0 holds one of them, servers 1 and 2 the other. */
 static void two_uploads_under_one_id(struct scene *c)
 {
     struct upload one[3], other[3];
@@ -551,7 +547,7 @@ static void two_uploads_under_one_id(struct scene *c)
     take_on_id(other, c->s.study->terms.digest, one[0].id);
     assert_int_equal(scene_send(c, me, 0, &other[0]), ERR_OK);
     assert_int_equal(scene_send(c, me, 1, &one[1]), ERR_OK);
-    scene_send(c, me, 2, &one[2]); /* stored; answered when the vector has come */
+    scene_send(c, me, 2, &one[2]); /* stored; answered when the vector has arrived */
     assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
     parts_clear(one, &me);
     parts_clear(other, &again);
@@ -585,7 +581,7 @@ TEST(a_hostile_owner_is_named_and_left_out)
     assert_true(support_contains(file(&c, "server1.log"), "o1 sent server 0 another upload"));
     /* when the run begins, and then in every eleventh of the 25 rounds, in case it has changed */
     assert_int_equal(how_often(file(&c, "server0.log"), "o1 sent server 1 another upload"), 1 + 3);
-    /* what comes out is the others', whole */
+    /* the result is of the others, whole */
     leave_out(&c, 1);
     check_measurements(&c, file(&c, "out%u/measurements.json", 0),
                        c.s.study->workload->one_ways + 24);

@@ -23,13 +23,13 @@ static void send_unsorted(struct scene *c)
                      ERR_OK);
     assert_int_equal(scene_send(c, me, 0, &parts[0]), ERR_OK);
     assert_int_equal(scene_send(c, me, 1, &parts[1]), ERR_OK);
-    (void)!scene_send(c, me, 2, &parts[2]); /* stored; answered when the vector has come */
+    (void)!scene_send(c, me, 2, &parts[2]); /* stored; answered when the vector has arrived */
     assert_true(support_wait_for(file(c, "server2.log"), "is complete", 10));
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&parts[i]);
 }
 
-/* The run's folder, and how many opened what is sorted; the logs name the owner, or do not. */
+/* The run's folder, and how many opened what is sorted; whether the logs name the owner. */
 static void check_persons(struct scene *c, bool named)
 {
     check_logs(c);
@@ -54,7 +54,7 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     scene_name_persons(&c);
     send_unsorted(&c);
     assert_int_equal(share_own(&c, 0), 0);
-    /* too few are left: nothing is paid, and another owner may come */
+    /* too few are left: nothing is paid, and another owner may join */
     expect_code(run_study(&c, "a.key", 0), 1, file(&c, "run%u.log", 0));
     assert_true(support_contains(file(&c, "run%u.log", 0), "the upload of o1 is not sorted"));
     assert_true(
@@ -69,7 +69,7 @@ TEST(an_owner_that_does_not_sort_is_named_by_all)
     check_persons(&c, true);
 }
 
-/* Bounded again in the session that goes on: the same rows, of which the same is opened. */
+/* Bounded again in the session that goes on: the same rows, so the same is opened. */
 TEST(persons_are_bounded_again_after_a_server_was_killed)
 {
     const struct support_options o = {.owners = OWNERS,

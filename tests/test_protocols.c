@@ -347,7 +347,7 @@ struct linear {
     uint64_t rounds[3], bytes[3];
 };
 
-/* Several of one marginal, of one cell and of many, in no order. */
+/* Several of the same marginal, of one cell and of many, in no order. */
 static const size_t query_of[FORMS] = {4, 0, 4, 1, 2, 3, 4};
 
 static enum err refuses(struct party *p, const struct counts *counts, struct tape *tape,
@@ -386,7 +386,7 @@ static enum err linear(struct party *p, void *shared)
     after = net_total(p->net);
     l->rounds[p->index] = after.rounds - before.rounds;
     l->bytes[p->index] = after.payload_sent - before.payload_sent;
-    /* one more than fits, in either direction; a query that is not there */
+    /* one more than fits, in either direction; a query that does not exist */
     if (e == ERR_OK)
         e = refuses(p, counts, &tape, form[0], (INT64_MAX - (1 << 26)) / 1000 + 1);
     if (e == ERR_OK)
@@ -440,10 +440,10 @@ struct crowd {
     uint64_t counts[MANY];
     uint64_t estimate[MANY];
     size_t index[3];
-    uint64_t rounds[3]; /* of a selection and a measurement, by server */
+    uint64_t rounds[3]; /* in a selection and a measurement, by server */
 };
 
-/* MANY marginals of one cell, which all are candidates. */
+/* MANY marginals of one cell, all of them candidates. */
 static enum err select_of_many(struct party *p, void *shared)
 {
     struct crowd *c = shared;

@@ -268,7 +268,9 @@ static enum err sum_narrow(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* The last lane has it alone, and no tree to grow: 64 records of the values 31 and 0. */
+/*
+ * The last lane has this attribute alone, and no tree to grow: 64 records of the values 31 and 0.
+ */
 TEST(a_lane_may_have_an_attribute_of_one_value_alone)
 {
     struct narrow *r CLEAN(memory_release) = memory_array(1, sizeof *r);
@@ -376,7 +378,7 @@ static enum err count_both(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* By cells on two lanes, by uploads on three; where only the first does other work; and proved. */
+/* By cells on two lanes, by uploads on three; when only the first does other work; and proved. */
 TEST(portions_add_up_to_the_whole)
 {
     struct owners_counts *a CLEAN(memory_release) = memory_array(1, sizeof *a);
@@ -446,7 +448,7 @@ static enum err make_noise(struct party *p, void *shared)
     return e;
 }
 
-/* Bounds that right samples miss once in 10^8 runs; the keys are fixed. */
+/* Bounds that correct samples miss once in 10^8 runs; the keys are fixed. */
 static void expect_samples(const struct three_result *out, size_t from, size_t n, bool gumbel)
 {
     const double grid = gumbel ? 0x1p-24 : 0x1p-20, mean = gumbel ? 0.5772 : 0,
@@ -488,8 +490,8 @@ TEST(noise_is_made_by_all_lanes)
     }
 }
 
-/* Lanes that have the same numbers make the same samples, wherever they are. */
-/* All lanes of a process together hold as much at once as one does. */
+/* Lanes with the same numbers make the same samples, wherever they are. */
+/* All lanes of a process together hold as much at once as a single one does. */
 static enum err measure_tiles(struct party *p, void *shared)
 {
     const size_t most = 1 << 17, lanes = crew_all(p);

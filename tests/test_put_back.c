@@ -15,7 +15,10 @@
 
 static const char *const kept[] = {"store.sqlite", "audit.log"};
 
-/* What stopped servers hold, into or out of copies of their folders; `name` is of these. */
+/*
+ * Copies what stopped servers hold to copies of their folders or back; `name` is that of the
+ * copies.
+ */
 static void copy_folders(const struct support_study *s, const char *name, bool back)
 {
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -60,7 +63,7 @@ static void says(const struct support_study *s, const char *words)
         fail_msg("\"%s\" is not in:\n%.*s", words, (int)b.size, (const char *)b.data);
 }
 
-/* They know three debits; the servers know two. */
+/* They have seen three debits; the servers know two. */
 static void everybody_who_has_seen_more_refuses(const struct support_study *s)
 {
     static const char put_back[] =
@@ -73,7 +76,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
     assert_int_equal(run(s, "another", "1"), 3); /* its folder is new: by what is beside the key */
     says(s, put_back);
     assert_int_equal(rename(heads, support_path(s, "gone")), 0);
-    assert_int_equal(run(s, "out", "3"), 3); /* by what is in the folder */
+    assert_int_equal(run(s, "out", "3"), 3); /* from what is in the folder */
     says(s, put_back);
     assert_int_equal(rename(support_path(s, "gone"), heads), 0);
     assert_int_equal(TREFOIL(s, "share", s->path, "--key", support_path(s, "o0.key"), "--status"),
@@ -84,7 +87,7 @@ static void everybody_who_has_seen_more_refuses(const struct support_study *s)
         TREFOIL(s, "share", s->path, support_path(s, "o0.csv"), "--key", support_path(s, "o0.key")),
         3);
     says(s, put_back);
-    /* who has never seen a ledger cannot know */
+    /* those who have never seen a ledger cannot know */
     assert_int_equal(TREFOIL(s, "share", s->path, "--key", support_path(s, "o1.key"), "--status"),
                      0);
     assert_int_equal(audit(s, NULL), 0);

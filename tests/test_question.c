@@ -38,7 +38,7 @@ static enum err parse(const struct domain *d, const char *text, struct question 
     return question_parse(q, d, &(struct question_text){.text = text}, &log);
 }
 
-/* Wrong questions; the place is where the ! stands in them, which is taken out. */
+/* Wrong questions; the ! marks the place, and is taken out. */
 static const struct wrong {
     const char *text, *says;
 } wrong[] = {
@@ -51,7 +51,7 @@ static const struct wrong {
     {"SELECT AVG(!pm2.5) FROM t", "no column \"pm2\"; if PM2.5 is meant, put it in double quotes"},
     {"SELECT AVG(!\"age\") FROM t", "did you mean \"Age\"?"},
     {"SELECT AVG(!'Age') FROM t", "put columns in double quotes"},
-    {"SELECT AVG(!sex) FROM t", "sex has labels: COUNT and MODE"},
+    {"SELECT AVG(!sex) FROM t", "sex has labels: only COUNT and MODE"},
     {"SELECT COUNT(!DISTINCT sex) FROM t", "DISTINCT is not answered"},
     {"SELECT AVG(Age) !+ 1 FROM t", "arithmetic is not done here"},
     {"SELECT AVG(Age !* 2) FROM t", "arithmetic is not done here"},
@@ -76,7 +76,7 @@ static const struct wrong {
     {"SELECT COUNT(*) FROM t WHERE sex !BETWEEN 'a' AND 'b'", "labels have no order"},
     {"SELECT COUNT(*) FROM t WHERE Age = !'34'", "Age has numbers"},
     {"SELECT COUNT(*) FROM t WHERE Age = !sex", "a number should stand here"},
-    {"SELECT COUNT(*) FROM t WHERE Age !== 3", "written with one ="},
+    {"SELECT COUNT(*) FROM t WHERE Age !== 3", "written with a single ="},
     {"SELECT COUNT(*) FROM t WHERE !3 < Age", "write it before what it is compared to"},
     {"SELECT COUNT(*) FROM t WHERE Age > 3 !+ 4", "arithmetic is not done here"},
     {"SELECT COUNT(*) FROM t WHERE Age !LIKE 3", "a comparison should stand here"},
@@ -150,7 +150,7 @@ TEST(several_questions_stand_in_one_text)
     assert_null(q);
 }
 
-/* Conditions in few cases: what overlaps is cut, what lies side by side is joined. */
+/* Conditions in few cases: overlapping parts are cut, adjacent ones are joined. */
 static const struct {
     const char *condition;
     unsigned cases;
@@ -189,10 +189,10 @@ TEST(too_many_cases_are_refused)
                  i);
     }
     assert_int_equal(parse(*state, text, &q, said), ERR_QUESTION);
-    assert_non_null(strstr(said, "9 cases of which no two overlap, and at most 8 are allowed"));
+    assert_non_null(strstr(said, "9 cases that do not overlap, and at most 8 are allowed"));
 }
 
-/* As many as a list may have, of which none lie side by side, and three such lists. */
+/* As many items as a list may have, none of them adjacent, and three such lists. */
 TEST(long_lists_are_taken)
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -218,10 +218,10 @@ TEST(deep_parentheses_are_refused)
     struct question *q;
     memset(text + strlen(text), '(', 1000);
     assert_int_equal(parse(*state, text, &q, said), ERR_QUESTION);
-    assert_non_null(strstr(said, "inside each other"));
+    assert_non_null(strstr(said, "are nested"));
 }
 
-/* Of a column without a step one number alone has no rows: people should hear of it. */
+/* In a column without a step a single number has no rows: people should be told. */
 TEST(a_single_number_without_a_step_is_warned_of)
 {
     char said[1024];

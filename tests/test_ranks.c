@@ -68,7 +68,7 @@ static pid_t start_ranked(struct scene *c, unsigned i, unsigned ranks, uint16_t 
     const pid_t pid = fork();
     if (pid != 0)
         return pid;
-    /* A folder of its own: one mpirun takes a common one away as another makes it. */
+    /* Its own folder: one mpirun would remove a common one while another makes it. */
     if (mkdir(file(c, "mpirun%u", i), 0700) != 0 && errno != EEXIST)
         _exit(126);
     setenv("TMPDIR", file(c, "mpirun%u", i), 1);
@@ -89,7 +89,7 @@ static void stop_all(struct scene *c)
         support_stop(&c->server[i]);
 }
 
-/* A program that was built is tried, come what may. */
+/* If the program was built, it is tried in any case. */
 static struct scene set(const struct support_options *o)
 {
     if (!file_is_there(ranked_program())) {
@@ -136,12 +136,12 @@ TEST(a_server_that_nobody_has_asked_stops_with_its_ranks)
     expect_ready(&c, 0);
     c.server[0] = 0;
     kill(pid, SIGTERM);
-    assert_int_not_equal(support_wait(pid, 60), -2); /* the code is that of mpirun */
+    assert_int_not_equal(support_wait(pid, 60), -2); /* the exit code is mpirun's */
     assert_true(support_contains(file(&c, "server%u.log", 0), "server stopped"));
     assert_false(support_contains(file(&c, "server%u.log", 0), "nothing was heard from"));
 }
 
-/* What one server sends, another one gets; they wait for each other as often: on all lanes. */
+/* What one server sends, another receives; they wait for each other equally often: on all lanes. */
 static void expect_costs(struct scene *c)
 {
     static const char *const phases[] = {"noise", "compute"};
@@ -188,7 +188,7 @@ TEST(servers_of_two_ranks_count_and_measure)
     expect_run((const unsigned[]){2, 2, 2}, &o);
 }
 
-/* Three servers with as many lanes, of which one has them all in one process. */
+/* Three servers with the same number of lanes; one has them all in one process. */
 TEST(lanes_may_be_in_different_places)
 {
     const struct support_options o = {.owners = OWNERS, .epsilon = 8, .rounds = 2, .lanes = RANKS};
@@ -206,9 +206,9 @@ TEST(ranks_prove_what_they_do)
     expect_run((const unsigned[]){2, 1, 2}, &o);
 }
 
-/* A server of one process, whose lane 1 has the others' second ranks as its neighbours: it lies. */
+/* A server of one process, whose lane 1 has the others' second ranks as neighbours: it lies. */
 static struct {
-    enum net_phase phase; /* in which it does, once */
+    enum net_phase phase; /* in which it lies, once */
     bool done;
 } villain;
 
@@ -246,7 +246,7 @@ static pid_t start_liar(struct scene *c, unsigned i, enum net_phase phase)
     support_serve_here(&c->s, i);
 }
 
-/* Lines of the log of a server: checks that failed, openings. */
+/* Lines of a server's log: failed checks, openings. */
 static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
 {
     struct audit_file *log = NULL;
@@ -258,7 +258,7 @@ static unsigned lines_of(struct scene *c, unsigned i, enum audit_kind kind)
     return lines;
 }
 
-/* What another rank noticed ends the run; its server says so, and takes no part any more. */
+/* What another rank noticed ends the run; its server says so, and no longer takes part. */
 static void expect_caught(enum net_phase phase)
 {
     static const unsigned liar = 1;
@@ -304,7 +304,7 @@ TEST(a_lie_to_a_rank_is_noticed_where_it_makes_noise)
 
 /* --- ranks that die, and that hang ------------------------------------------------------------ */
 
-/* A study whose run has begun so long ago when something befalls the rank of server 1. */
+/* A study; something happens to the rank of server 1 this long after its run has begun. */
 static struct scene scene_befallen(const struct support_options *o, uint16_t ports,
                                    int64_t after_ms, int what, pid_t *run)
 {
@@ -349,7 +349,7 @@ TEST(a_rank_that_dies_ends_its_server_and_a_new_one_goes_on)
         kill_rank(ms);
 }
 
-/* One that hangs is not waited for without end. */
+/* If one hangs, nobody waits without end. */
 TEST(a_rank_that_hangs_ends_its_server_and_a_new_one_goes_on)
 {
     const struct support_options o = {

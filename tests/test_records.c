@@ -26,7 +26,7 @@ struct asked {
 /* Which part of each batch holds each attribute. */
 typedef unsigned split_of[BATCHES][ATTRIBUTES_MAX];
 
-/* What is counted of which attributes. */
+/* What is counted, over which attributes. */
 struct kind {
     struct records_shape shape;
     size_t queries;
@@ -54,7 +54,7 @@ static const split_of many_split = {
 static const struct kind many = {
     {SIZE(many_sizes), many_sizes}, SIZE(many_asked), many_asked, &whole_rows, &many_split};
 
-/* An owner's part of a batch: how many of its first rows it says are valid, and what it sends. */
+/* An owner's part of a batch: how many of its first rows it declares valid, and what it sends. */
 struct sent {
     size_t rows, attributes, bytes;
     uint16_t attribute[ATTRIBUTES_MAX];
@@ -70,7 +70,7 @@ struct scene {
     struct three_result out[QUERIES_MAX];
     struct three_costs costs;
     struct party_watch watch[3];
-    uint64_t received[3][256]; /* of each value, how many bytes */
+    uint64_t received[3][256]; /* how many bytes of each value */
 };
 
 static size_t cells_of(const struct scene *s, size_t q)
@@ -143,8 +143,8 @@ static void mask(struct sent *part)
 }
 
 /*
- * What an owner sends of its columns. As many values as codes have bits for: codes may be out of
- * range.
+ * An owner's upload of its columns. Codes take as many values as they have bits for, so they may be
+ * out of range.
  */
 static void share_part(struct scene *s, size_t i, size_t k)
 {
@@ -170,7 +170,7 @@ static void share_rows(struct scene *s, size_t i)
         share_part(s, i, k);
 }
 
-/* Codes are below a multiple of the sizes, as far as they have bits. */
+/* Codes are below a multiple of the sizes, as far as their bits allow. */
 static void scene_of(struct scene *s, const struct kind *kind, const size_t rows[BATCHES],
                      const size_t records[BATCHES], bool columns, unsigned multiple)
 {
@@ -221,7 +221,7 @@ static void scene_free(struct scene *s)
         three_result_free(&s->out[q]);
 }
 
-/* The rows of a batch that every part of it says are valid. */
+/* The rows of a batch that every part of it declares valid. */
 static size_t valid_rows(const struct scene *s, size_t i)
 {
     size_t valid = s->rows[i];
@@ -313,7 +313,7 @@ TEST(cells_are_widened_in_steps)
 }
 
 /*
- * What owners cannot send by our program: a code out of range counts as the last value, if it is
+ * What owners cannot send with our program: a code out of range counts as the last value, if it is
  * valid.
  */
 TEST(codes_out_of_range_are_the_last_value)
@@ -331,8 +331,8 @@ TEST(codes_out_of_range_are_the_last_value)
 }
 
 /*
- * Three batches of at most 64 records share a tile of 192. Two parts: one AND for each of its
- * records; three: two, in two rounds.
+ * Three batches of at most 64 records share a tile of 192. With two parts: one AND for each record;
+ * with three: two, in two rounds.
  */
 TEST(columns_apart_cost_an_and_for_each_part_more)
 {
@@ -351,7 +351,7 @@ TEST(columns_apart_cost_an_and_for_each_part_more)
 /*
  * 216 records in lanes of 64: three levels of trees, their leaves as numbers, all products of
  * pairs, sums shared and widened twice. `made` is what tests/test_records_plan.c expects of plans.
- * Over all servers.
+ * All are sums over all servers.
  */
 TEST(bytes_and_rounds_follow_from_the_sizes)
 {
@@ -370,10 +370,7 @@ TEST(bytes_and_rounds_follow_from_the_sizes)
     assert_int_equal(s.costs.rounds, 3 + 1 + 1 + 1 + 1 + 1);
 }
 
-/*
- * Rounds are those of tiles and blocks: neither of owners nor of marginals. 7 levels for 100
- * values.
- */
+/* Rounds depend on tiles and blocks, not on owners or marginals. 7 levels for 100 values. */
 TEST(rounds_are_of_tiles)
 {
     static const size_t small[BATCHES] = {10, 20, 30}, large[BATCHES] = {2048, 2000, 2500};
@@ -394,8 +391,8 @@ TEST(rounds_are_of_tiles)
 }
 
 /*
- * Chi-square of 255 degrees of freedom on the bytes that each server receives, where all records
- * are alike.
+ * Chi-square of 255 degrees of freedom on the bytes that each server receives, if all records are
+ * the same.
  */
 TEST(what_servers_receive_is_uniform)
 {
@@ -422,8 +419,8 @@ TEST(what_servers_receive_is_uniform)
 }
 
 /*
- * What one owner of a batch lacks, or says that it lacks, counts nowhere; the other batches are as
- * they were.
+ * Records that one owner of a batch lacks, or says that it lacks, count nowhere; the other batches
+ * do not change.
  */
 TEST(a_record_counts_where_all_owners_of_its_batch_hold_it)
 {
@@ -438,7 +435,9 @@ TEST(a_record_counts_where_all_owners_of_its_batch_hold_it)
     expect_plain_counts(&s);
 }
 
-/* As many records as a block holds, one more, and many blocks: all in one cell, and in any. */
+/*
+ * As many records as a block holds, one more, and many blocks: all in one cell, and in random ones.
+ */
 TEST(large_counts_do_not_wrap)
 {
     static const size_t rows[][BATCHES] = {{16383, 1, 0}, {16384, 16383, 40001}, {20001, 5, 16390}};
@@ -456,10 +455,9 @@ TEST(large_counts_do_not_wrap)
 }
 
 /*
- * An owner that sets every bit of what it uploads, those past its records too, then one that sends
- * noise: a record counts at most once in a marginal. An owner of columns moves records only of its
- * batch and only those which the batch's others hold, and no count of a marginal that has none of
- * its columns goes up.
+ * An owner that sets every bit of its upload, also beyond its records; then one that sends noise. A
+ * record counts at most once in a marginal. An owner of columns moves only records of its batch
+ * that the others in the batch hold, and no count of a marginal without any of its columns goes up.
  */
 TEST(a_hostile_owner_moves_no_more_than_its_records)
 {
@@ -563,7 +561,7 @@ static enum err sum_moments(struct party *p, void *shared)
         group[a] = m->group[a];
     }
     TRY(share64_new(&out, m->out.n));
-    if (p->index == 0) /* what is there is added to */
+    if (p->index == 0) /* adds to what is there */
         out.a[0] = 5;
     if (p->index == 2)
         out.b[0] = 5;
@@ -574,7 +572,9 @@ static enum err sum_moments(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* Up to `groups` groups of an attribute; of every other one all values of a group score alike. */
+/*
+ * Up to `groups` groups of an attribute; for every second one all values of a group score the same.
+ */
 static void moments_new(struct moments *m, struct scene *s, size_t groups)
 {
     const size_t d = s->kind->shape.attributes;
@@ -692,9 +692,9 @@ TEST(scores_may_be_zero_but_not_too_large)
 }
 
 /*
- * As counting: 216 records in lanes of 64, three levels of trees; then planes of scores as numbers,
- * and their product with itself. Attributes of 5, 1, 8, 3 and 2 values have scores up to 5: of 4
- * bits, or a plane a value. Over all servers.
+ * Like counting: 216 records in lanes of 64, three levels of trees; then planes of scores as
+ * numbers, and their product with itself. Attributes of 5, 1, 8, 3 and 2 values have scores up to
+ * 5: with 4 bits, or one plane a value. All are sums over all servers.
  */
 TEST(moments_cost_what_their_planes_do)
 {

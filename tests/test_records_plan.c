@@ -12,13 +12,13 @@
 #define QUERIES_MAX 64
 #define SIZE(array) (sizeof(array) / sizeof *(array))
 
-/* A table's attributes, and 64 marginals of three: a is the first attribute. */
+/* A table's attributes, and 64 marginals of three; in these a is the first attribute. */
 struct table {
     const char *name;
     struct records_shape shape;
     const char *triples;
     size_t made;  /* products */
-    double cells; /* of products, over those of marginals, at most */
+    double cells; /* of products, relative to those of marginals, at most */
 };
 
 static const uint32_t adult[] = {32, 9, 32, 16, 7, 15, 6, 5, 2, 32, 32, 32, 42, 2},
@@ -47,7 +47,7 @@ static const struct table tables[] = {
 };
 
 struct scene {
-    struct party party; /* of which plans take the scratch alone */
+    struct party party; /* plans only use its scratch */
     struct records_query query[QUERIES_MAX];
     size_t queries;
     struct records_plans plans;
@@ -90,7 +90,7 @@ static void ask_triples(struct scene *s, const struct table *t, bool backwards)
     }
 }
 
-/* The values that a row of a side stands for: digits of the query's attributes, added up. */
+/* The values that a row of a side represents: digits of the query's attributes, added up. */
 static void add_values(const struct records_shape *shape, const struct records_side *side,
                        size_t row, const struct records_query *q, size_t *value)
 {
@@ -104,7 +104,7 @@ static void add_values(const struct records_shape *shape, const struct records_s
     }
 }
 
-/* Each cell of a marginal stands in its product once, and records_place() finds it there. */
+/* Each cell of a marginal occurs in its product once, and records_place() finds it there. */
 static void expect_each_cell_once(struct scene *s, const struct records_shape *shape,
                                   const struct records_plan *p)
 {
@@ -162,7 +162,7 @@ struct priced {
     uint64_t key;
     double made;
     unsigned uses;
-    size_t last; /* the marginal that was seen here last */
+    size_t last; /* the last marginal that was seen here */
 };
 
 struct prices {
@@ -181,7 +181,7 @@ static struct priced *find(struct prices *all, uint64_t key, size_t made)
     return &all->side[all->sides++];
 }
 
-/* What a marginal pays for a side; before all uses are known, notes that it could use it. */
+/* What a marginal pays for a side; before all uses are known, notes that it could use the side. */
 static double share(struct prices *all, size_t marginal, uint64_t key, size_t made)
 {
     struct priced *p = find(all, key, made);
@@ -251,7 +251,7 @@ static void expect_same_side(const struct records_side *a, const struct records_
     }
 }
 
-/* The same products of the same marginals, whatever their order. */
+/* The same products for the same marginals, whatever their order. */
 TEST(plans_do_not_depend_on_the_order)
 {
     for (size_t t = 0; t < SIZE(tables); t++) {
@@ -274,10 +274,7 @@ TEST(plans_do_not_depend_on_the_order)
     }
 }
 
-/*
- * Every order and every size, one value included: all ways to split are taken by one size or
- * another.
- */
+/* Every order and every size, one value included: each way to split occurs for some size. */
 TEST(every_size_is_covered)
 {
     for (uint32_t size = 1; size <= 130; size += size < 40 ? 1 : 9) {

@@ -27,11 +27,11 @@ struct neighbour {
     pthread_t thread;
 };
 
-/* How an answer about one debit is changed. */
+/* How the answer about one debit is changed. */
 struct lie {
     unsigned own; /* debits that the restored server has */
-    uint8_t run;  /* of which: another run is another past */
-    bool both;    /* both neighbours lie alike, else server 2 alone */
+    uint8_t run;  /* its run: another one means another past */
+    bool both;    /* both neighbours tell the same lie, otherwise server 2 alone */
     unsigned of;  /* about which debit; 0: their number */
     enum lie_kind {
         TRUTH,
@@ -46,7 +46,7 @@ struct lie {
         REFUSAL
     } kind;
     enum err e;
-    uint64_t to; /* debits that are taken over all the same */
+    uint64_t to; /* debits that are still taken over */
     const char *says;
 };
 
@@ -60,7 +60,7 @@ struct scene {
 
 /* --- ledgers ---------------------------------------------------------------------------------- */
 
-/* Debits that the study's budget has room for, and whose rounds opened something. */
+/* Debits for which the study's budget has room, and whose rounds opened something. */
 static void debit_small(struct scene *c, unsigned server, unsigned from, unsigned to, uint8_t run)
 {
     struct store *store = c->b.store[server];
@@ -94,7 +94,7 @@ static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
     struct ledger *fresh CLEAN(ledger_free) = NULL;
     char *text CLEAN(memory_release) = NULL;
     bytes_clear(entry);
-    assert_int_equal(store_entry(c->b.store[1], 1, entry, next), ERR_OK); /* for the head */
+    assert_int_equal(store_entry(c->b.store[1], 1, entry, next), ERR_OK); /* of the head */
     bytes_clear(entry);
     assert_int_equal(ledger_new(&fresh, &c->limits, &quiet), ERR_OK);
     assert_int_equal(ledger_text(fresh, &text), ERR_OK);
@@ -102,7 +102,7 @@ static void fresh_entry(struct scene *c, struct bytes *entry, uint8_t next[32])
     store_chain(entry->data, entry->size, next);
 }
 
-/* The answer about a debit, taken apart: how many, entry, head, opened, index, values. */
+/* The answer about a debit, in its parts: how many, entry, head, opened, index, values. */
 static void change(struct scene *c, const struct lie *lie, struct bytes *answer)
 {
     struct reader in = reader_of(answer->data, answer->size);
@@ -219,7 +219,7 @@ static void scene_free(struct scene *c)
 static const struct lie lies[] = {
     {0, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
     {2, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
-    {3, 1, false, 3, REFUSAL, ERR_OK, DEBITS, ""}, /* has all, and asks for none */
+    {3, 1, false, 3, REFUSAL, ERR_OK, DEBITS, ""}, /* has all of them, and asks for none */
     {1, 2, false, 1, TRUTH, ERR_MISMATCH, 1, "debit 1 of this server's ledger is another than its"},
     {0, 1, false, 0, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
     {0, 1, false, 0, REFUSAL, ERR_REFUSED, 0, "server 2 (s2) does not give its ledger: "},
@@ -238,7 +238,7 @@ static const struct lie lies[] = {
     {1, 1, true, 2, GENEROUS, ERR_MISMATCH, 1, "would change the budget, or give some of it back"},
 };
 
-/* One server that lies changes nothing, and two that lie alike give nothing back. */
+/* One lying server changes nothing, and two that tell the same lie give nothing back. */
 TEST(only_what_both_say_and_follows_is_taken)
 {
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {

@@ -65,7 +65,7 @@ TEST(the_runs_model_comes_again)
     support_says(g.o.err, "trefoil refit");
 }
 
-/* Beside the numbers, and what they rest on. */
+/* Next to the numbers, with what they rest on. */
 TEST(answers_have_intervals)
 {
     static const char text[] = "SELECT COUNT(*), MODE(ward) FROM t";
@@ -122,7 +122,7 @@ static double cell(const char *model, uint16_t a, uint16_t b, uint32_t at)
     return counts[at];
 }
 
-/* With what cannot occur, from a file z.yaml. */
+/* With combinations that cannot occur, from a file z.yaml. */
 static void refit_impossible(struct stage *g, const char *zeros)
 {
     const char *const file = support_path(&g->s, "z.yaml");
@@ -131,7 +131,9 @@ static void refit_impossible(struct stage *g, const char *zeros)
             "--impossible", file);
 }
 
-/* Those of the file and those of the result; a line of columns that the result has zeros of. */
+/*
+ * The zeros of the file and those of the result; a line of columns of which the result has zeros.
+ */
 TEST(zeros_are_zero)
 {
     static const char zeros[] = "impossible:\n"
@@ -148,7 +150,7 @@ TEST(zeros_are_zero)
     assert_true(cell(path("again/model"), 0, 2, 1) > 0);
 }
 
-/* Half of the rows cannot be a mistake in the data: the label is the wrong one. */
+/* Half of the rows cannot be a mistake in the data: the label is wrong. */
 TEST(zeros_of_many_rows_are_doubted)
 {
     static const char zeros[] = "impossible: [{sex: m}]\n";
@@ -203,7 +205,7 @@ static void joining_new(struct joining *j, const struct stage *g)
     assert_int_equal(plaintext_new(&j->many, study->workload, many, &j->noise, NULL), ERR_OK);
 }
 
-/* What a run writes into the folder `joined`, synthetic rows aside. */
+/* What a run writes into the folder `joined`, except synthetic rows. */
 static void run_joining(const struct stage *g)
 {
     const struct study *study = g->s.study;

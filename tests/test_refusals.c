@@ -61,7 +61,7 @@ static void scene_free(struct scene *c)
 }
 
 /*
- * What the servers' ledgers have left; also makes a session, where a refusal has ended the last
+ * What is left in the servers' ledgers; also begins a new session if a refusal has ended the last
  * one.
  */
 static double remaining(struct scene *c)
@@ -89,7 +89,7 @@ static void refused(struct scene *c, struct request *r, enum err how)
 }
 
 /*
- * A selection among all queries of two columns, as the AIM loop would ask for it, from flat
+ * A selection among all queries of two columns, as the AIM loop would ask for it, with flat
  * estimates.
  */
 static struct request selection(struct scene *c, uint32_t sequence)
@@ -138,18 +138,18 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
 {
     struct request r = one_ways(c);
     refused(c, &(struct request){.kind = REQUEST_MEASURE, .multiplier = r.multiplier}, ERR_REFUSED);
-    r.sequence = 1; /* no round has been before */
+    r.sequence = 1; /* there has been no round before */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 0;
-    r.multiplier = 255; /* more noise than the arithmetic is proved for */
+    r.multiplier = 255; /* more noise than the proof of the arithmetic covers */
     refused(c, &r, ERR_REFUSED);
     r.multiplier = UINT64_C(1) << 31; /* or less */
     refused(c, &r, ERR_REFUSED);
-    r.multiplier = 1 << 20; /* sigma = 1: far beyond the budget */
+    r.multiplier = 1 << 20; /* sigma = 1: far more than the budget */
     refused(c, &r, ERR_BUDGET);
     request_clear(&r);
     r = one_ways(c);
-    r.query[1] = r.query[0]; /* a marginal twice */
+    r.query[1] = r.query[0]; /* the same marginal twice */
     refused(c, &r, ERR_FORMAT);
     r.query[1] = UINT32_MAX; /* or one that is not in the workload */
     refused(c, &r, ERR_FORMAT);
@@ -170,20 +170,20 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
     refused(c, &r, ERR_REFUSED);
     request_clear(&r);
     r = selection(c, 0);
-    r.estimate[0] = UINT64_C(1) << 60; /* more than there can be in a cell */
+    r.estimate[0] = UINT64_C(1) << 60; /* more than a cell can hold */
     refused(c, &r, ERR_REFUSED);
     r.estimate[0] = 0;
     for (uint64_t k = 0; k < c->s.study->workload->query[r.query[0]].cells; k++)
         r.estimate[k] = UINT64_C(1) << (10 + c->s.study->count_bits); /* or in a marginal */
     refused(c, &r, ERR_REFUSED);
-    r.estimates--; /* a request without its end */
+    r.estimates--; /* a request with its end cut off */
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(openings(c, i), 0);
 }
 
-/* Weights and sensitivity are the study's: there is no place for others in a request. */
+/* Weights and sensitivity are the study's: a request has no place for others. */
 static void the_price_is_the_servers_own(struct scene *c)
 {
     struct request r CLEAN(request_clear) = one_ways(c);
@@ -201,7 +201,7 @@ static void the_price_is_the_servers_own(struct scene *c)
     assert_true(whole - remaining(c) == paid);
 }
 
-/* An analyst who does not like what came out cannot ask for the round in other words. */
+/* An analyst who does not like the result cannot ask for the round in another way. */
 static void a_bound_round_has_one_request(struct scene *c)
 {
     struct request r CLEAN(request_clear) = selection(c, 1);
@@ -211,14 +211,14 @@ static void a_bound_round_has_one_request(struct scene *c)
     r.estimate[3]++;
     refused(c, &r, ERR_REFUSED);
     r.estimate[3]--;
-    r.queries--; /* or with a candidate less */
+    r.queries--; /* or with one candidate less */
     r.estimates -= c->s.study->workload->query[r.query[r.queries]].cells;
     refused(c, &r, ERR_REFUSED);
     r.estimates += c->s.study->workload->query[r.query[r.queries]].cells;
     r.queries++;
     r.sequence = 0; /* the round before it is bound to the one-ways */
     refused(c, &r, ERR_REFUSED);
-    r.sequence = 3; /* and one after the next cannot come yet */
+    r.sequence = 3; /* and one after the next round cannot come yet */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 1;
     remaining(c);
@@ -226,10 +226,10 @@ static void a_bound_round_has_one_request(struct scene *c)
     assert_int_equal(first.size, again.size);
     assert_memory_equal(first.data, again.data, first.size);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(openings(c, i), 3); /* each thing once */
+        assert_int_equal(openings(c, i), 3); /* each once */
 }
 
-/* An analyst who asks server 2 for something else: both others hear that, and nothing is opened. */
+/* An analyst asks server 2 for something else: both others hear of it, and nothing is opened. */
 static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *c)
 {
     struct dial *dial[STUDY_SERVERS] = {NULL};
@@ -264,7 +264,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
 }
 
 /*
- * Up to the last of the budget, and not beyond: the third of three selections fits, a fourth does
+ * Down to the last of the budget, and no further: the third of three selections fits, a fourth does
  * not.
  */
 static void the_budget_ends(struct scene *c)
@@ -294,7 +294,7 @@ TEST(servers_refuse_what_they_should)
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
-/* A factor for all codes, with the sign of their number's last bit; all are in one group. */
+/* A factor for every code, with a sign from the last bit of its number; all are in one group. */
 static struct request products(struct scene *c, uint32_t sequence, int64_t factor)
 {
     struct request r = {.kind = REQUEST_FORMS,
@@ -314,7 +314,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
     r.weight[3] = INT64_MIN;
     refused(c, &r, ERR_REFUSED);
     r.weight[3] = 0;
-    r.weight[r.weights - 1] = (int64_t)w->query[w->one_ways - 1].cells; /* a group too many */
+    r.weight[r.weights - 1] = (int64_t)w->query[w->one_ways - 1].cells; /* one group too many */
     refused(c, &r, ERR_REFUSED);
     r.weights--;
     refused(c, &r, ERR_FORMAT);
@@ -327,7 +327,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
     refused(c, &r, ERR_REFUSED);
 }
 
-/* The price of what is asked for; the same again, and nothing else, for nothing. */
+/* The price of the forms; the same request again, and no other, is free. */
 static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
 {
     const double pairs = (double)products_pairs(c->s.study->workload->one_ways);
@@ -347,7 +347,7 @@ static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
         assert_int_equal(openings(c, i), sequence + 1);
 }
 
-/* Of records, which are read again for each request; and without any one-ways. */
+/* With records, which are read again for each request; and without any one-ways. */
 TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
 {
     static const char *const records[] = {"    max_rows: 500\n    as: records\n",
@@ -359,6 +359,6 @@ TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
     forms_that_do_not_fit_are_refused(&c);
     forms_are_bound(&c, 0, 0);
     forms_are_bound(&c, 1, 100);
-    zero = products(&c, 2, 0); /* what it takes of delta is spent */
+    zero = products(&c, 2, 0); /* its part of delta is spent */
     refused(&c, &zero, ERR_BUDGET);
 }

@@ -89,7 +89,7 @@ TEST(signatures_gather_in_the_file)
     scene_new(&c);
     support_study_file(&c.s, "second.yaml", second);
     support_study_file(&c.s, "third.yaml", third);
-    /* the first roster needs none, and takes none */
+    /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
     {
         const char *const a[] = {"roster", "sign", c.s.path, "--key", file(&c, "s0.key"), NULL};
@@ -104,7 +104,7 @@ TEST(signatures_gather_in_the_file)
     sign_with(&c, second, 2);
     expect_signatures(&c, second, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_SIGNED);
     sign_with(&c, second, 0);
-    sign_with(&c, second, 2); /* again is the same */
+    sign_with(&c, second, 2); /* again gives the same */
     sign_with(&c, second, 1);
     expect_signatures(&c, second, ROSTER_SIGNED, ROSTER_SIGNED, ROSTER_SIGNED);
     assert_true(support_contains(second, "# kept"));
@@ -113,7 +113,7 @@ TEST(signatures_gather_in_the_file)
         assert_int_equal(stat(second, &st), 0);
         assert_int_equal(st.st_mode & 0777, 0640);
     }
-    /* any other value under the same number is not what they signed; a comment is */
+    /* any other value under the same number is not what they signed; a comment may change */
     amend(second, third, (const char *const[]){"round: 4", "round: 5", NULL});
     expect_signatures(&c, third, ROSTER_STALE, ROSTER_STALE, ROSTER_STALE);
     amend(second, third, (const char *const[]){"# kept", "# a comment\r", NULL});
@@ -127,7 +127,7 @@ TEST(signatures_gather_in_the_file)
     expect_signatures(&c, third, ROSTER_UNSIGNED, ROSTER_SIGNED, ROSTER_UNSIGNED);
 }
 
-/* However the block `signatures` is written, and wherever it stands. */
+/* Whatever form the block `signatures` has, and wherever it is. */
 TEST(any_form_of_the_block_is_replaced)
 {
     static const char *const forms[] = {
@@ -157,8 +157,8 @@ TEST(any_form_of_the_block_is_replaced)
 }
 
 /*
- * Where nothing can be put at the end, or what looks like the block is none, the file is left
- * alone.
+ * If nothing can be put at the end, or what looks like the block is something else, the file is
+ * left alone.
  */
 TEST(what_cannot_be_signed_is_left_alone)
 {
@@ -192,7 +192,7 @@ TEST(what_cannot_be_signed_is_left_alone)
     assert_non_null(strstr(c.words, "nowhere.yaml"));
 }
 
-/* A file whose last line has no end. */
+/* A file whose last line has no line end. */
 TEST(the_last_line_is_ended_before_it_is_signed)
 {
     struct scene c CLEAN(scene_free);
@@ -229,7 +229,7 @@ TEST(only_servers_sign)
 }
 
 /*
- * What an amendment changes is told, the dangerous in capitals; one that touches the terms is
+ * The changes of an amendment are listed, dangerous ones in capitals; one that touches the terms is
  * refused.
  */
 TEST(amendments_are_told_in_words)
@@ -253,7 +253,7 @@ TEST(amendments_are_told_in_words)
     key_text(file(&c, "o1-new.key"), o1_new);
     snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", o1);
     {
-        /* o1's old key last, since it stands in `revoked` too */
+        /* o1's old key last, since it is also in `revoked` */
         const char *const pairs[] = {o0,         o0_new,          o1,      o1_new, "round: 4",
                                      "round: 5", "study: test\n", revoked, NULL};
         const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
@@ -279,7 +279,7 @@ TEST(amendments_are_told_in_words)
     }
 }
 
-/* What one study changes of another, and what it says of itself. */
+/* The changes from one study to another, and what the new one says of itself. */
 static void compare(struct scene *c, const char *from, const char *to, char words[4096])
 {
     struct study *a CLEAN(study_free) = load(c, from), *b CLEAN(study_free) = load(c, to);
@@ -343,13 +343,13 @@ TEST(every_change_is_told)
     assert_non_null(strstr(words, "model.apart: none -> age, ward\n"));
     compare(&c, a, a, words);
     assert_non_null(strstr(words, "Of roster 2 it changes:\n  nothing\nRoster 2 of study test"));
-    study = load(&c, a); /* somebody who is not there is turned away */
+    study = load(&c, a); /* turns away somebody who is not there */
     assert_int_equal(roster_current(study, ROLE_OWNER, study->owners, &c.log), ERR_AUTH);
 }
 
 /* --- while a study runs ----------------------------------------------------------------------- */
 
-/* Its exit code where it ends at once; 0 once it serves. */
+/* Its exit code if it ends at once; 0 once it serves. */
 static int serve(struct scene *c, unsigned i, const char *study)
 {
     const char *const a[] = {
@@ -422,7 +422,7 @@ TEST(amended_in_the_middle_of_collecting)
           (const char *const[]){o1, o1_new, o2, o2_new, "study: test\n", "study: test\nroster: 2\n",
                                 NULL});
 
-    /* with two signatures nobody takes it; changed without a new number neither */
+    /* nobody takes it with two signatures; nor changed without a new number */
     sign_with(&c, file(&c, "second.yaml"), 0);
     sign_with(&c, file(&c, "second.yaml"), 1);
     assert_int_equal(support_stop(&c.server[0]), 0);
@@ -433,7 +433,7 @@ TEST(amended_in_the_middle_of_collecting)
     assert_int_equal(serve(&c, 0, file(&c, "sly.yaml")), 3);
     assert_true(support_contains(file(&c, "server0.log"), "needs the next number (roster: 2)"));
 
-    /* while it is under way both rosters serve; a run waits */
+    /* while this is going on both rosters serve; a run waits */
     sign_with(&c, file(&c, "second.yaml"), 2);
     assert_int_equal(serve(&c, 0, file(&c, "second.yaml")), 0);
     assert_int_equal(share(&c, c.s.path, "o0.key", 0), 0);
@@ -443,7 +443,7 @@ TEST(amended_in_the_middle_of_collecting)
 
     restart(&c, 1, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
-    /* uploads hang on who somebody is, not on the key of the links */
+    /* uploads depend on who somebody is, not on the key of the links */
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2-new.key", 2), 0);
     assert_int_equal(share(&c, file(&c, "second.yaml"), "o2.key", 2), 3);
     assert_true(support_contains(file(&c, "share.log"), "another key for the links of o2"));
@@ -459,7 +459,7 @@ TEST(amended_in_the_middle_of_collecting)
     assert_true(support_contains(file(&c, "server0.log"), "has run with roster 2"));
 }
 
-/* A server's links get a new key; what it is, has sealed and has signed stays. */
+/* A server's links get a new key; its identity, and what it has sealed and signed, stay. */
 TEST(a_server_renews_its_key)
 {
     struct scene c CLEAN(scene_free);
@@ -522,8 +522,8 @@ TEST(terms_and_roster_are_free_until_the_first_upload)
 /* --- keys at the gate ------------------------------------------------------------------------- */
 
 /*
- * What a server's gate says to a key, past all checks of the client's own; "" where it does not
- * answer.
+ * The answer of a server's gate to a key, bypassing all checks of the client itself; "" if there is
+ * none.
  */
 static void knock(struct scene *c, const char *study_path, const char *key, char text[512])
 {
@@ -566,7 +566,9 @@ TEST(keys_that_were_good_are_turned_away)
 
     knock(&c, c.s.path, "o2.key", text);
     assert_memory_equal(text, "ok", 2);
-    /* revoked: not even a connection, whatever the client's file says; the operator reads of it */
+    /*
+     * revoked: not even a connection, whatever the client's file says; the operator can read of it
+     */
     knock(&c, c.s.path, "o0.key", text);
     assert_string_equal(text, "");
     assert_true(support_contains(file(&c, "server0.log"), "turned away a connection"));
@@ -578,13 +580,13 @@ TEST(keys_that_were_good_are_turned_away)
     knock(&c, c.s.path, "o1.key", text);
     assert_string_equal(text, "");
 
-    /* the share tool says so by itself */
+    /* the share tool itself says so */
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o0.key", 0), 3);
     assert_true(support_contains(file(&c, "share.log"), "the key of o0 is revoked"));
     assert_int_equal(share(&c, file(&c, "b.yaml"), "o1-new.key", 0), 3);
     assert_true(support_contains(file(&c, "share.log"), "the key of o1 was good until"));
 
-    /* a server whose key has expired does not serve, and nobody uses it */
+    /* a server with an expired key does not serve, and nobody uses it */
     assert_int_equal(identity_load(&old, file(&c, "s1.key"), NULL), ERR_OK);
     assert_int_equal(identity_renew(&expired, old, 20000, NULL), ERR_OK);
     assert_int_equal(identity_save(expired, file(&c, "s1.key"), true, NULL), ERR_OK);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define CASES                                                                                      \
-    216 /* of an upload: what each of three servers has of it, and whether it was counted */
+    216 /* for an upload: what each of three servers has of it, and whether it was counted */
 
 enum has { NOTHING, IT, ANOTHER };
 
@@ -42,7 +42,7 @@ static bool is_counted(unsigned k)
     return k / 27 != 0;
 }
 
-/* The cases that are there, the run, and what comes of it. */
+/* The cases that exist, the run, and the result. */
 struct world {
     bool there[CASES];
     struct study study;
@@ -100,7 +100,7 @@ static void run(struct world *w)
     assert_int_equal(three_run(1, meet, w, NULL), ERR_OK);
 }
 
-/* What is counted, where nothing or something forbids what no run has counted yet. */
+/* What is counted when everything may be, or when what no run has counted yet must stay out. */
 static void expect_kept(const struct world *w, bool closed)
 {
     struct bytes all CLEAN(bytes_clear) = {0};
@@ -131,7 +131,7 @@ TEST(what_all_hold_alike_is_counted)
     expect_kept(&w, false);
 }
 
-/* Whatever the run has counted, at whichever server, has to be held alike by all. */
+/* What the run has counted, at whichever server, must be the same at all. */
 TEST(nobody_goes_on_without_what_was_counted)
 {
     for (unsigned k = 0; k < CASES; k++) {
@@ -143,7 +143,7 @@ TEST(nobody_goes_on_without_what_was_counted)
         if (is_alike(k) || !is_counted(k))
             continue;
         w.there[k] = true;
-        w.there[13 + 7 * 27] = true; /* which all hold, and have counted */
+        w.there[13 + 7 * 27] = true; /* all hold it, and have counted it */
         run(&w);
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(w.result[i], ERR_MISMATCH);
@@ -158,7 +158,7 @@ TEST(nobody_goes_on_without_what_was_counted)
     }
 }
 
-/* What has come since: not in a round that may be played again, nor where nobody may join. */
+/* Late uploads: not in a round that may be played again, nor where nobody may join. */
 TEST(what_came_later_is_counted_if_it_may)
 {
     static const enum standing standings[] = {STANDING_NONE, STANDING_LOST, STANDING_BOUND,
@@ -185,15 +185,15 @@ TEST(what_came_later_is_counted_if_it_may)
 
 #define ITEM 24
 
-/* Three lists, and what each server makes of its neighbours'. */
+/* Three lists, and each server's result from those of its neighbours. */
 struct lists {
     uint8_t item[3][3000][ITEM];
     size_t count[3];
-    bool lies; /* server 0, of its branches */
+    bool lies; /* server 0, about its branches */
     enum err result[3];
 };
 
-/* In order of k: keys that differ in their last bytes alone, or in the first. */
+/* In the order of k: keys that differ only in their last bytes, or in the first ones. */
 static void put_item(uint8_t item[ITEM], unsigned k, bool crowded)
 {
     uint8_t *key = item + (crowded ? BRANCH_KEY - 2 : 0);
@@ -202,7 +202,7 @@ static void put_item(uint8_t item[ITEM], unsigned k, bool crowded)
     key[1] = (uint8_t)(k << 4);
 }
 
-/* Every so-many-th item is missing at one, or another there. */
+/* Every so-many-th item is missing at one server, or is a different one there. */
 static struct lists *make_lists(unsigned n, unsigned missing, unsigned altered, bool crowded)
 {
     struct lists *l;
@@ -276,8 +276,8 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /*
- * Crowds of keys whose first digits are alike, so that branches end at many depths. Two servers
- * have most of what the third has; server 0 may have a key more often than a branch has items.
+ * Many keys with the same first digits, so that branches end at many depths. Two servers have most
+ * of what the third has; server 0 may have a key more often than a branch has items.
  */
 static struct lists *draw_lists(uint64_t seed)
 {
@@ -312,7 +312,7 @@ TEST(lists_drawn_by_lot_come_whole)
     }
 }
 
-/* Two differences in 3000 items: some branches and 200 items at most, not the lists. */
+/* Two differences in 3000 items: moves some branches and 200 items at most, not the lists. */
 TEST(what_is_alike_does_not_move)
 {
     struct lists *l CLEAN(memory_release) = make_lists(3000, 2999, 0, false);
@@ -382,7 +382,7 @@ TEST(lists_that_are_not_in_order_are_refused)
     }
 }
 
-/* However many uploads there are: where all hold the same, one exchange of forty bytes. */
+/* However many uploads there are: if all hold the same, one exchange of forty bytes. */
 static enum err hold_alike(struct party *p, void *shared)
 {
     struct world *w = shared;

@@ -23,12 +23,12 @@
 #define STEPS 8
 #define RHO 0.5
 
-/* What all three servers answer to one request. */
+/* The answer of all three servers to one request. */
 struct step {
     enum err status;
     const char *text;
     struct bytes payload;
-    bool same; /* of all three; else servers 1 and 2 give its digest */
+    bool same; /* from all three; otherwise servers 1 and 2 give its digest */
 };
 
 struct scene {
@@ -92,7 +92,7 @@ static void expect_refused(struct scene *c, enum err expected, const char *words
     support_says(c->words, words);
 }
 
-/* What the file of a run holds that has asked for its first round. */
+/* The content of a run's file after it has asked for its first round. */
 static void state_of_one_round(struct scene *c, char path[SUPPORT_PATH], struct bytes *whole)
 {
     support_study_file(&c->s, "out/run.state", path);
@@ -123,7 +123,7 @@ TEST(a_state_that_was_cut_or_altered_is_refused)
     run_state_close(&c.state);
 }
 
-/* The first n bytes of a file, with a digest that is right. */
+/* The first n bytes of a file, with a correct digest. */
 static void write_state(const char *path, const struct bytes *from, size_t n)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
@@ -132,7 +132,7 @@ static void write_state(const char *path, const struct bytes *from, size_t n)
     assert_int_equal(file_write(path, 0600, out.data, out.size, NULL), ERR_OK);
 }
 
-/* Of another version of the program, say: whole, and yet not to be read. */
+/* From another version of the program, say: whole, but not readable. */
 TEST(a_state_of_another_form_is_refused)
 {
     struct scene c CLEAN(scene_free);
@@ -150,7 +150,7 @@ TEST(a_state_of_another_form_is_refused)
     write_state(path, &whole, n);
     expect_refused(&c, ERR_FORMAT, "its format is trefoil-run-4, and this one");
     whole.data[12]--;
-    whole.data[14 + 32 + 16 + 2 * 4 + 4]++; /* the version of the request, which no longer is one */
+    whole.data[14 + 32 + 16 + 2 * 4 + 4]++; /* the version of the request, which is then invalid */
     write_state(path, &whole, n);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_MISMATCH);
@@ -158,7 +158,7 @@ TEST(a_state_of_another_form_is_refused)
     run_state_close(&c.state);
 }
 
-/* Without what it opened a run would take another look, in the place of the round it asked for. */
+/* Without what it opened, a run would take another look instead of the round it asked for. */
 TEST(a_run_keeps_its_look)
 {
     const struct bytes *bytes = NULL;
@@ -191,12 +191,12 @@ TEST(a_folder_has_one_run_of_one_study)
     support_says(c.words, "another trefoil run works in");
     ask_for(&c, 0, 1000, ERR_OK);
     ask_for(&c, 0, 1000, ERR_OK);
-    ask_for(&c, 0, 1001, ERR_MISMATCH); /* the same round, and something else */
+    ask_for(&c, 0, 1001, ERR_MISMATCH); /* the same round, with another request */
     support_says(c.words, "round 0 was asked before for other marginals");
     ask_for(&c, 1, 1000, ERR_OK);
     run_state_close(&c.state);
 
-    /* what is asked again is the last request, or the one before, whose answer may be lost */
+    /* only the last request may be repeated, or the one before, whose answer may be lost */
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_OK);
     ask_for(&c, 1, 1001, ERR_MISMATCH);
@@ -206,7 +206,7 @@ TEST(a_folder_has_one_run_of_one_study)
     support_says(c.words, "loop.state is older than");
     run_state_close(&c.state);
 
-    /* what the loop has kept is gone, and then the other way round */
+    /* the loop's state is gone, and then the other way round */
     expect_refused(&c, ERR_DATA, "loop.state is gone, so this run cannot go on; what it spent");
     assert_int_equal(rename(file(&c, "out/run.state"), file(&c, "out/loop.state")), 0);
     expect_refused(&c, ERR_DATA, "run.state is gone: this run cannot go on; use another --out");
@@ -221,7 +221,7 @@ TEST(a_folder_has_one_run_of_one_study)
     support_says(c.words, "belongs to a run of another study; use another --out");
     study_free(&other);
 
-    /* a lock that is none */
+    /* a lock that is not one */
     assert_int_equal(unlink(file(&c, "out/run.lock")), 0);
     assert_int_equal(mkdir(file(&c, "out/run.lock"), 0700), 0);
     expect_refused(&c, ERR_SYSTEM, "run.lock: Is a directory");
@@ -387,7 +387,7 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
     support_says(c.words, "it is asked anew, at the same price");
     assert_int_equal(select_of_two(&c), ERR_MISMATCH); /* as the same round */
     support_says(c.words, "round 0 was asked before for other marginals");
-    /* also by the program that goes on after a crash */
+    /* also with the program that goes on after a crash */
     run_state_close(&c.state);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     assert_int_equal(run_state_skipped(c.state), 2);
@@ -395,8 +395,8 @@ TEST(a_round_that_is_lost_is_asked_until_it_is_not)
 }
 
 /*
- * A server that breaks every round must not take the whole budget: the run stops, and goes on when
- * it is told to.
+ * A server that breaks every round must not use up the whole budget: the run stops, and goes on
+ * when it is told to.
  */
 TEST(a_run_that_loses_round_after_round_stops)
 {
@@ -421,7 +421,10 @@ TEST(a_run_that_loses_round_after_round_stops)
     end(&c);
 }
 
-/* A server left as the run began. Once it is back rows are missing, which no wait may mend. */
+/*
+ * A server left as it was when the run began. Once it is back rows are missing, and waiting cannot
+ * help.
+ */
 TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 {
     struct scene c;
@@ -429,7 +432,7 @@ TEST(a_run_that_lacks_rows_does_not_wait_for_long)
     begin(&c, NULL);
     c.remote.wait_ms = 3600 * 1000;
     add_step(&c, ERR_PEER, "server 1 closed its connection");
-    for (unsigned i = 0; i < 4; i++) /* of which two seconds see three at most */
+    for (unsigned i = 0; i < 4; i++) /* two seconds see at most three of these */
         add_step(&c, ERR_AGAIN, "0 of 1 owners' rows are here");
     add_opened(&c, RHO, 0);
     add_values(&c, NULL, c.s.study->workload->query[0].cells);
@@ -473,7 +476,7 @@ TEST(replies_are_kept_and_had_again)
         assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                          ERR_OK);
         c.remote.replies = replies;
-        if (k < 2) { /* one that does not fit, then one that is lost before it comes */
+        if (k < 2) { /* one that does not fit, then one that is lost before it arrives */
             add_opened(&c, RHO, 0);
             if (k == 1) {
                 add_step(&c, ERR_LOST, "the noise is gone");
@@ -489,7 +492,7 @@ TEST(replies_are_kept_and_had_again)
         if (k < 2)
             replies_free(&replies);
     }
-    /* the forms are lost once: what is left of the budget is gone with them */
+    /* the forms are lost once: the rest of the budget is gone with them */
     add_opened(&c, RHO, 0);
     add_step(&c, ERR_LOST, "the noise is gone");
     assert_int_equal(open_forms(&c, 5), ERR_LOST);
@@ -528,7 +531,7 @@ TEST(replies_are_kept_and_had_again)
     end(&c);
 }
 
-/* Answers on which the servers agree, and that are none. */
+/* Answers on which the servers agree, but that do not fit. */
 TEST(answers_that_do_not_fit_are_refused)
 {
     const uint64_t third = 2, second = 1;
@@ -567,8 +570,8 @@ TEST(answers_that_do_not_fit_are_refused)
 }
 
 /*
- * A run without the whole budget leaves the servers to others, and says why, also where they do not
- * see it off.
+ * A run without the whole budget leaves the servers to others and says why, even if closing its
+ * session fails.
  */
 TEST(a_run_that_cannot_begin_says_why)
 {
@@ -604,7 +607,7 @@ static enum err close_run(struct scene *c)
     return remote_close(&c->remote, stats);
 }
 
-/* The servers are told once that a run has ended, by whichever program goes on with it. */
+/* The servers are told once that a run has ended, by whichever program continues it. */
 TEST(a_run_is_ended_once)
 {
     struct scene c;
@@ -647,7 +650,7 @@ TEST(a_lost_run_is_asked_for_as_it_was)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A folder stands where each file should, in the order in which they are written. */
+/* A folder takes the place of each file, in the order in which they are written. */
 TEST(results_that_cannot_be_written_are_told)
 {
     static const char *const names[] = {"measurements.json", "model", "synthetic.csv"};
@@ -670,7 +673,7 @@ TEST(results_that_cannot_be_written_are_told)
     }
     assert_int_equal(release_write(folder, c.s.study, result, RHO, 0, 1, &c.log), ERR_OK);
     memset(longer, 'x', sizeof longer);
-    for (size_t room = 5; room < 12; room += 6) { /* for no name; for the shortest alone */
+    for (size_t room = 5; room < 12; room += 6) { /* no name fits; only the shortest one does */
         longer[FILE_PATH - room] = '\0';
         c.words[0] = '\0';
         assert_int_equal(release_write(longer, c.s.study, result, RHO, 10, 1, &c.log), ERR_SYSTEM);

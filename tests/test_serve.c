@@ -25,7 +25,7 @@
 struct house {
     struct support_study s;
     pid_t server[STUDY_SERVERS];
-    uint16_t status; /* server i shows its status at this port + i */
+    uint16_t status; /* server i shows its status on this port + i */
 };
 
 static void start_with(struct house *h, unsigned i, const char *study, const char *listen)
@@ -147,7 +147,7 @@ static void wait_for_metric(const struct house *h, unsigned server, const char *
             fail_msg("%s of server %u is not %g", name, server, v);
 }
 
-/* Its upload is named once it is here, a second later at most. */
+/* Its upload is named once it has arrived, at most a second later. */
 static void wait_for_page(const struct house *h, unsigned server, const char *words)
 {
     struct bytes answer CLEAN(bytes_clear) = {0};
@@ -195,7 +195,7 @@ TEST(the_operator_sees_how_it_goes)
         assert_true(metric(&h, i, "trefoil_requests_total") >= 5);
         assert_true(metric(&h, i, "trefoil_peer_bytes_total{direction=\"sent\"}") > 10000);
     }
-    /* the page says so too, and needs nothing else */
+    /* the page also says so, and needs nothing else */
     text = ask(&h, 1, "GET /", &answer);
     expect(text, "Server 1, s1");
     expect(text, "3 of 3 owners");
@@ -205,7 +205,7 @@ TEST(the_operator_sees_how_it_goes)
     expect_not(text, "src=");
     expect_not(text, "href=");
     expect_not(text, "://");
-    /* a neighbour that leaves is missed, and seen when it is back */
+    /* a neighbour that leaves is reported missing, and reported back when it returns */
     wait_for_page(&h, 0, "<p class=\"state good\"><b>&#10003;</b> healthy</p>");
     assert_int_equal(support_stop(&h.server[2]), 0);
     for (unsigned i = 0; i < 2; i++) {
@@ -233,7 +233,7 @@ TEST(the_status_port_bears_what_comes)
     expect(ask(&h, 0, "HEAD /metrics", &answer), "HTTP/1.1 200");
     expect_not((const char *)answer.data, "trefoil_owners");
     expect(ask(&h, 0, "GET /../server0/audit.log", &answer), "HTTP/1.1 404");
-    /* a line that is too long, and no HTTP at all */
+    /* a line that is too long, and something that is not HTTP */
     memset(long_line, 'x', sizeof long_line);
     for (unsigned k = 0; k < 2; k++) {
         int fd = support_connect("127.0.0.1", h.status);
@@ -244,7 +244,7 @@ TEST(the_status_port_bears_what_comes)
         (void)support_answer(fd, &answer);
         expect_not((const char *)answer.data, "HTTP/1.1 200");
     }
-    /* more silent connections than it takes: it lives, and serves again when they are gone */
+    /* more silent connections than it takes: it stays up, and serves again when they are gone */
     for (unsigned k = 0; k < 40; k++)
         idle[k] = support_connect("127.0.0.1", h.status);
     assert_int_equal(share(&h, 0), 0);
@@ -303,7 +303,7 @@ TEST(a_server_may_listen_elsewhere)
     start_with(&h, 0, h.s.path, listen);
     start(&h, 1);
     start(&h, 2);
-    /* nobody is at the endpoint; who knows the other address gets in */
+    /* nobody listens at the endpoint; those who know the other address get in */
     assert_int_equal(support_connect("127.0.0.1", h.s.port), -1);
     snprintf(from, sizeof from, "tcp://127.0.0.1:%u\n", h.s.port);
     snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
@@ -323,7 +323,7 @@ TEST(late_uploads_are_refused)
     assert_true(support_contains(file(&h, "share0.log"), "taken until 2026-01-01T00:00:00Z"));
     assert_true(metric(&h, 0, "trefoil_uploads{state=\"partial\"}") == 0);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= 1);
-    /* the parts of one that began in time are too late as well */
+    /* the parts of one that began in time are also too late */
     support_caller_new(&c, &h.s, "o0.key", 1);
     support_caller_begin(&c, MESSAGE_PART);
     assert_int_equal(support_call(&c), ERR_REFUSED);
@@ -339,8 +339,8 @@ static enum err ask_status(struct support_caller *c)
 }
 
 /*
- * 2000 messages at once and 100 a second after that are any program of ours; the rest is answered
- * with a refusal.
+ * 2000 messages at once and 100 a second after that are allowed to any program of ours; the rest is
+ * refused.
  */
 TEST(a_key_that_floods_is_slowed_and_others_are_served)
 {
@@ -365,7 +365,7 @@ TEST(a_key_that_floods_is_slowed_and_others_are_served)
         refused += ask_status(&c) == ERR_AGAIN;
     assert_true(refused > 20);
     assert_true(metric(&h, 0, "trefoil_messages_refused_total") >= refused);
-    /* it is forgiven with time */
+    /* it is served again after some time */
     for (double end = support_deadline(10); ask_status(&c) != ERR_OK; usleep(20000))
         assert_true(clock_now_s() < end);
     assert_int_equal(share(&h, 0), 0);
@@ -388,7 +388,7 @@ TEST(an_upload_of_another_version_is_told_which_is_taken)
     expect_not(c.reply.text, "terms");
     assert_true(support_contains(file(&h, "server1.log"), "the upload is of version 3"));
     assert_true(metric(&h, 1, "trefoil_uploads{state=\"partial\"}") == 0);
-    /* an answer of another version is not taken for anything */
+    /* an answer of another version is not accepted */
     assert_int_equal(ask_status(&c), ERR_OK);
     c.message.data[0]++;
     assert_int_equal(reply_read(&c.reply, &c.message), ERR_MISMATCH);
@@ -427,13 +427,13 @@ TEST(a_backup_of_a_running_server_comes_back)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(two(&h, "backup", file(&h, "server%u", i), file(&h, "backup%u", i)), 0);
     assert_true(support_contains(file(&h, "two.log"), "holds 2 uploads and 0 debits"));
-    /* nothing is replaced, and no part of a file is left */
+    /* nothing is replaced, and no part of a file remains */
     assert_int_equal(two(&h, "backup", file(&h, "server0"), file(&h, "backup0")), 1);
     assert_true(support_contains(file(&h, "two.log"), "there already"));
     assert_int_equal(access(file(&h, "backup0.partial"), F_OK), -1);
     assert_int_equal(two(&h, "backup", file(&h, "nowhere"), file(&h, "backup9")), 1);
     assert_int_equal(access(file(&h, "backup9"), F_OK), -1);
-    /* the server goes on meanwhile; what came later is not in it */
+    /* the server keeps running meanwhile; later data are not in it */
     assert_int_equal(share(&h, 2), 0);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(support_stop(&h.server[i]), 0);
@@ -456,7 +456,7 @@ TEST(a_backup_of_a_running_server_comes_back)
 }
 
 /*
- * A server whose neighbours have gone on since its backup takes no part before it has been brought
+ * A server whose neighbours have gone on since its backup takes no part until it has been brought
  * up to date.
  */
 TEST(a_server_that_is_behind_is_refused)
@@ -499,8 +499,8 @@ static int recover(struct house *h, unsigned i)
 }
 
 /*
- * Rewrites the last entry of a stopped server's ledger as one who knows the format would: its chain
- * holds.
+ * Rewrites the last entry of a stopped server's ledger like somebody who knows the format: its
+ * chain holds.
  */
 static void forge_last_debit(const char *folder)
 {
@@ -550,7 +550,7 @@ static void exchange_folder(struct house *h, unsigned i, const char *away, const
     assert_int_equal(two(h, "restore", file(h, "%s", by), file(h, "server%u", i)), 0);
 }
 
-/* Only what both neighbours say alike is taken over, and where they do not, nothing is. */
+/* Only what both neighbours say is taken over; if they disagree, nothing is. */
 TEST(neighbours_that_disagree_recover_nobody)
 {
     const struct support_options o = {.owners = 1, .round_s = 5, .connect_s = 1};
@@ -569,14 +569,14 @@ TEST(neighbours_that_disagree_recover_nobody)
     assert_int_equal(recover(&h, 1), 3);
     assert_true(support_contains(file(&h, "recover.log"),
                                  "servers 0 and 2 disagree on debit 4, which is not"));
-    /* or is an old one as well */
+    /* or it is also an old one */
     exchange_folder(&h, 2, "forged2", "old2");
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 3);
     assert_true(
         support_contains(file(&h, "recover.log"),
                          "server 0 has 4 debits and server 2 only 0: that one was restored"));
-    /* or does not come up, since its log was altered */
+    /* or does not start, since its log was altered */
     exchange_folder(&h, 2, "old2now", "new2");
     flip_byte(file(&h, "server2/audit.log"), 900);
     {
@@ -594,7 +594,7 @@ TEST(neighbours_that_disagree_recover_nobody)
     start(&h, 2);
     assert_int_equal(recover(&h, 1), 0);
     assert_true(support_contains(file(&h, "recover.log"), "took over debits 1 to 4"));
-    /* without a backup, in an empty folder; one that is mistyped is not made */
+    /* without a backup, in an empty folder; a mistyped folder is not created */
     assert_int_equal(rename(file(&h, "server1"), file(&h, "recovered1")), 0);
     assert_int_equal(recover(&h, 1), 1);
     assert_true(
@@ -654,7 +654,7 @@ TEST(what_is_purged_is_gone_and_signed_for)
     for (size_t at = 0; at + 32 <= before.size; at += 32)
         assert_null(memmem(after.data, after.size, before.data + at, 32));
     assert_int_equal(access(file(&h, "server1/store.sqlite-wal"), F_OK), -1);
-    /* again is the same statement; the study is over here */
+    /* doing it again gives the same statement; the study is over here */
     assert_int_equal(rename(file(&h, "server1/purge.txt"), file(&h, "first.txt")), 0);
     assert_int_equal(serve_purge(&h, 1), 0);
     assert_int_equal(file_read(file(&h, "first.txt"), 1 << 20, &before, &quiet), ERR_OK);
@@ -667,7 +667,7 @@ TEST(what_is_purged_is_gone_and_signed_for)
         assert_int_equal(support_run(file(&h, "serve.log"), 30, a), 5);
         assert_true(support_contains(file(&h, "serve.log"), "have been purged"));
     }
-    /* an owner checks it, and notices whatever was changed in it */
+    /* an owner checks it, and notices any change */
     assert_int_equal(check_statement(&h, h.s.path, file(&h, "first.txt")), 0);
     assert_true(support_contains(file(&h, "check.log"), "Server 1 (s1) states"));
     assert_true(support_contains(file(&h, "check.log"), "  o1\n"));

@@ -67,7 +67,7 @@ static void edit(const char *from, const char *to, const char *find, const char 
     assert_true(support_edit(from, to, (const char *const[]){find, by, NULL}));
 }
 
-/* trefoil share STUDY, and the words that are given; what it says is in share.log. */
+/* trefoil share STUDY with the given arguments; its output is in share.log. */
 static int share_with(struct scene *c, const char *study, const char *const *words)
 {
     const char *a[24] = {"share", study};
@@ -128,7 +128,7 @@ static void receipts_are_verified(struct scene *c)
     edit(c->s.path, file(c, "other.yaml"), "rounds: 3", "rounds: 4");
     assert_int_equal(check_receipt(c, file(c, "other.yaml"), path), 3);
     assert_true(support_contains(file(c, "check.log"), "with other terms"));
-    /* any digit of what was signed, or when */
+    /* any digit of what was signed, or of the time */
     assert_int_equal(file_read(path, 1 << 16, &text, NULL), ERR_OK);
     for (size_t i = 0; i < text.size; i++) {
         uint8_t was = text.data[i];
@@ -224,7 +224,7 @@ static int list_book(struct scene *c, const char *key)
     return support_run(file(c, "share.log"), 10, a);
 }
 
-/* An entry of a study that other servers had. */
+/* An entry of a study with other servers. */
 static void another_study(struct scene *c, const char *book)
 {
     char line[512];
@@ -254,7 +254,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_int_equal(SHARE(&c, csv, "--key", key, "--dry-run"), 0);
     assert_true(said(&c, "No other study was sent data with this key"));
     assert_int_equal(access(book, F_OK), -1);
-    /* what no server took is told, and does not count */
+    /* what no server accepted is reported, and does not count */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_int_equal(list_book(&c, key), 0);
     assert_true(said(&c, "refused by the servers; does not count"));
@@ -280,7 +280,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
     assert_true(said(&c, "Z, withdrawn; does not count\n    epsilon 1 with"));
     assert_true(said(&c, "1 study counts. "));
 
-    /* a book that is damaged stops an upload before it begins */
+    /* a damaged book stops an upload before it begins */
     assert_int_equal(file_append(book, "what is this\n", &c.log), ERR_OK);
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     assert_true(said(&c, "o0.book:"));
@@ -301,7 +301,7 @@ TEST(the_budget_book_says_what_a_key_has_sent)
 
 /* --- the owner's secret ----------------------------------------------------------------------- */
 
-/* What `upload` says in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
+/* The value of `upload` in a receipt (after "\nupload "), or in share.log ("\nupload: "). */
 static void upload_named_in(struct scene *c, const char *path, const char *word, char name[65])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -315,8 +315,8 @@ static void upload_named_in(struct scene *c, const char *path, const char *word,
 }
 
 /*
- * Whoever stole a key, and guesses the table rightly, does not learn from servers or receipts that
- * it is the right one.
+ * Whoever has stolen a key, and guesses the table correctly, cannot learn from servers or receipts
+ * that it is the correct one.
  */
 static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
 {
@@ -333,7 +333,7 @@ static void a_stolen_key_confirms_no_guess(struct scene *c, const char *csv)
     assert_true(said(c, "holds another upload of this owner"));
     upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
     assert_string_not_equal(uploaded, guessed);
-    /* with the secret it is found out: that is what the secret keeps */
+    /* with the secret they would: that is what the secret prevents */
     assert_int_equal(
         SHARE(c, csv, "--key", key, "--dry-run", "--secret", file(c, "o0.test.secret")), 0);
     upload_named_in(c, file(c, "share.log"), "\nupload: ", guessed);
@@ -365,7 +365,7 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
     assert_int_equal(SHARE(&c, csv, "--key", key), 3);
     assert_true(said(&c, "is cut or altered"));
 
-    /* lost: another upload, which takes the place of the first, and can be sent again */
+    /* lost: another upload, which replaces the first, and can be sent again */
     assert_int_equal(unlink(secret), 0);
     assert_int_equal(SHARE(&c, csv, "--key", key), 5);
     assert_true(said(&c, "made with another secret"));
@@ -374,7 +374,7 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 }
 
-/* What only some of the servers hold waits, and is named. */
+/* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
     const struct support_options o = {.owners = 2, .round_s = 3};
@@ -407,7 +407,7 @@ TEST(what_only_some_hold_waits)
 
 /* --- terms ------------------------------------------------------------------------------------ */
 
-/* The study with comments and other line ends: another file of the same terms. */
+/* The study with comments and other line ends: another file with the same terms. */
 static void write_otherwise(struct scene *c, const char *altered)
 {
     struct study *study CLEAN(study_free) = NULL;
@@ -437,7 +437,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     support_study_file(&c.s, "o0.csv", csv);
     support_study_file(&c.s, "altered.yaml", altered);
 
-    /* other than the servers': named by the key that differs, and not worth remembering */
+    /* different from the servers': reported with the key that differs, and not remembered */
     edit(c.s.path, altered, "epsilon: 1", "epsilon: 1.5");
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_true(
@@ -449,7 +449,7 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
     print = study_fingerprint(c.s.study);
     assert_true(support_contains(file(&c, "o0.pins"), print.text));
-    /* now others are refused before anything is read or sent, unless they are given */
+    /* now other terms are refused before anything is read or sent, unless they are given */
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 3);
     assert_true(said(&c, "this key knows the study test by other terms"));
     assert_int_equal(study_load(&study, altered, NULL), ERR_OK);
@@ -462,11 +462,11 @@ TEST(terms_are_pinned_and_their_difference_named)
     assert_true(said(&c, "refused: budget, person;"));
     assert_int_equal(SHARE(&c, csv, "--key", key), 0);
 
-    /* comments and line ends are no terms */
+    /* comments and line ends are not terms */
     write_otherwise(&c, altered);
     assert_int_equal(share_with(&c, altered, (const char *const[]){csv, "--key", key, NULL}), 0);
 
-    /* a form that the bounds do not carry never leaves the owner; one that they do is taken */
+    /* a form that exceeds the bounds never leaves the owner; one within the bounds is accepted */
     assert_false(c.s.study->owner[0].records);
     assert_int_equal(SHARE(&c, csv, "--key", key, "--as", "records", "--replace"), 0);
     assert_true(said(&c, "sent as records"));
@@ -484,7 +484,7 @@ TEST(terms_are_pinned_and_their_difference_named)
 /* --- cut and killed --------------------------------------------------------------------------- */
 
 /*
- * Stands between a client and a server; after so many bytes from the client it cuts the line once,
+ * A proxy between a client and a server; after so many bytes from the client it cuts the line once,
  * or holds it.
  */
 struct proxy {
@@ -594,7 +594,7 @@ static void proxy_stop(struct proxy *p)
     bytes_clear(&p->said);
 }
 
-/* From now on: cut (or hold) after so many bytes more. */
+/* From now on: cuts (or holds) after so many more bytes. */
 static void proxy_set(struct proxy *p, size_t limit, bool hold)
 {
     atomic_store(&p->limit, SIZE_MAX);
@@ -605,7 +605,7 @@ static void proxy_set(struct proxy *p, size_t limit, bool hold)
 }
 
 /*
- * A study whose second owner sends records of some 600 kB: three parts. Its servers are dialled
+ * A study whose second owner sends records of some 600 kB, in three parts. Its servers are reached
  * through proxies.
  */
 struct lossy {
@@ -618,7 +618,7 @@ struct lossy {
 
 static void lossy_new(struct lossy *l)
 {
-    /* a handshake that is cut is waited for as long as a round */
+    /* a cut handshake is waited for as long as a round */
     const struct support_options o = {.owners = 2, .round_s = 3};
     uint16_t port = support_ports(STUDY_SERVERS * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
@@ -654,7 +654,7 @@ static void lossy_free(struct lossy *l)
 }
 
 /*
- * After how many bytes a line is cut: in the handshake, in the head of the upload, in each of its
+ * Cuts a line after this many bytes: in the handshake, in the head of the upload, in each of its
  * parts.
  */
 static const size_t cuts[] = {100, 700, 200000, 400000, 540000};
@@ -679,7 +679,7 @@ TEST(a_cut_client_goes_on_where_it_was)
                             study_upload_bytes(l.c.s.study, 1) + MESSAGE_PART_MAX + 8000);
             if (server == 1 && cuts[k] > 300000)
                 assert_true(said(&l.c, "% of it already"));
-            /* to begin anew */
+            /* to start again */
             assert_int_equal(SHARE(&l.c, "--key", l.key, "--withdraw"), 0);
         }
 }
@@ -719,7 +719,7 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
 }
 
 /*
- * A server that is told to end between two parts takes its leave; what it has stays, and the client
+ * A server that is told to end between two parts says goodbye; what it has stays, and the client
  * goes on.
  */
 TEST(a_server_may_end_in_the_middle_of_an_upload)
@@ -744,7 +744,7 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
 
 /* --- the hostile ------------------------------------------------------------------------------ */
 
-/* Says to a port what was said there before; true if anything comes back but the greeting. */
+/* Sends to a port what was sent there before; true if anything comes back except the greeting. */
 static bool replay(uint16_t port, const struct bytes *said)
 {
     char block[4096];
@@ -758,12 +758,12 @@ static bool replay(uint16_t port, const struct bytes *said)
     while ((n = recv(fd, block, sizeof block, 0)) > 0)
         got += (size_t)n;
     close(fd);
-    return got > 64 + 170; /* and WELCOME, which anybody gets */
+    return got > 64 + 170; /* and WELCOME, which everybody gets */
 }
 
 /*
- * Bytes of a whole upload, as they were on the wire, are nothing to a server without the keys of
- * that connection.
+ * The recorded bytes of a whole upload mean nothing to a server without the keys of that
+ * connection.
  */
 TEST(a_replayed_upload_is_nothing)
 {
@@ -793,8 +793,8 @@ TEST(a_replayed_upload_is_nothing)
 }
 
 /*
- * Servers know who uploads by the key alone: whoever says to be another is taken for who they are,
- * and told so.
+ * Servers know uploaders by their key alone: those who claim to be another are treated as
+ * themselves, and told so.
  */
 TEST(an_upload_under_anothers_name_is_the_senders)
 {
@@ -810,7 +810,7 @@ TEST(an_upload_under_anothers_name_is_the_senders)
     edit(c.s.path, swapped, keys[0], "HERE");
     edit(swapped, swapped, keys[1], keys[0]);
     edit(swapped, swapped, "HERE", keys[1]);
-    /* o0's holder says to be o1: the same terms, another roster */
+    /* o0's holder claims to be o1: the same terms, another roster */
     assert_int_not_equal(
         share_with(&c, swapped,
                    (const char *const[]){file(&c, "o0.csv"), "--key", file(&c, "o0.key"), NULL}),
@@ -827,7 +827,7 @@ TEST(an_upload_under_anothers_name_is_the_senders)
 
 /* --- what people see -------------------------------------------------------------------------- */
 
-/* The longest line; paths, which may be as long as they are, aside. */
+/* The longest line, not counting paths, which may have any length. */
 static size_t widest(const char *text)
 {
     size_t most = 0;
@@ -875,7 +875,7 @@ TEST(lines_fit_a_terminal_and_a_pipe_has_no_control_characters)
     assert_in_range(widest((const char *)piped.data), 40, 80);
 }
 
-/* No server is there: what is refused never meets one. */
+/* No server is there: what is refused never reaches one. */
 TEST(a_batch_has_the_number_of_rows_that_was_agreed)
 {
     static const char *const part[] = {

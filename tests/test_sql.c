@@ -63,7 +63,7 @@ static const char domain[] =
     "  - {name: fee, kind: numeric, edges: [0, 1.5, 9], missing: \"\"}\n"
     "  - {name: code, kind: integer, min: 0, max: 5, missing: \"\"}\n";
 
-/* A column, and what its values are drawn from. */
+/* A column, and the values that it is drawn from. */
 struct column {
     const char *name, *type;
     const char *values[20];
@@ -279,7 +279,10 @@ static void upload_of(struct scene *c, char digest[65])
     assert_null(strchr(digest, ' '));
 }
 
-/* Lines of the columns are alike, but least and largest may be unknown to the database. */
+/*
+ * The lines about columns are the same, except that the database may not know the least and
+ * largest.
+ */
 static void same_columns(const char *from_sql, const char *from_csv)
 {
     const char *a = strstr(from_sql, "\ncolumn "), *b = strstr(from_csv, "\ncolumn ");
@@ -369,7 +372,7 @@ static const char strict[] =
     "  - {name: sex, kind: categorical, values: [f, m], outside: error}\n"
     "  - {name: bmi, kind: numeric, edges: [0, 1, 2], missing: \"\", outside: error}\n";
 
-/* Rows that fit, but for what the test changes. */
+/* Rows that fit, except for what the test changes. */
 static void put_visits(struct bytes *sql, const char *more)
 {
     bytes_put_text(sql, "CREATE TABLE visits (\"AGE\" INTEGER, sex TEXT, bmi FLOAT, who TEXT);\n");
@@ -639,7 +642,7 @@ TEST(connections_are_read)
 
 /* --- one state of the data -------------------------------------------------------------------- */
 
-/* Counts, has somebody write, and counts again. */
+/* Counts, lets somebody write, and counts again. */
 static void count_twice(struct scene *c, const char *connection, void (*write)(struct scene *c))
 {
     const struct database_source source = {.connection = connection, .table = "visits"};
@@ -696,7 +699,7 @@ TEST(all_counts_are_of_one_state_of_the_data)
     }
 }
 
-/* A cursor brings ten thousand rows at a time, and they stay in order. */
+/* A cursor fetches ten thousand rows at a time, and they stay in order. */
 TEST(many_rows_come_in_order)
 {
     static const char columns[] = "domain:\n"

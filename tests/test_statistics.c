@@ -15,7 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-/* As many as `make test` takes of each kind; what fails here fails with a million all the more. */
+/*
+ * The number that `make test` takes of each kind; what fails here fails even more with a million.
+ */
 #define SAMPLES ((size_t)1 << 18)
 
 static double *samples(int64_t (*sample)(struct random *r), int bits, uint64_t seed)
@@ -94,7 +96,7 @@ static void narrower(double *x)
         x[i] *= 0.99;
 }
 
-/* No sample beyond 4 deviations, as where a table or a width is too short. */
+/* No sample beyond 4 deviations, as if a table or a width were too small. */
 static void cut(double *x)
 {
     for (size_t i = 0; i < SAMPLES; i++)
@@ -119,7 +121,7 @@ static void use_one_sample_for_both(double *x)
         x[i] = x[i - 1];
 }
 
-/* Both of a pair of the same quadrant: one sign bit for two. */
+/* Both of a pair in the same quadrant: one sign bit for two. */
 static void share_signs(double *x)
 {
     for (size_t i = 0; i < SAMPLES; i += 2)
@@ -200,8 +202,8 @@ TEST(wrong_gumbels_fail)
 /* --- coins with a wrong constant -------------------------------------------------------------- */
 
 /*
- * Coins as protocols/coin.c flips them, but in the clear; and what their frequencies say of the
- * right constants.
+ * Coins as protocols/coin.c flips them, but in the clear; and how likely their frequencies are with
+ * the correct constants.
  */
 static struct verdict flip(const uint64_t *constant, const uint64_t *right, size_t coins)
 {
@@ -219,7 +221,7 @@ static struct verdict flip(const uint64_t *constant, const uint64_t *right, size
 }
 
 /*
- * A constant in its neighbour's place: every one that differs enough for so many samples to tell.
+ * A constant replaced by its neighbour: each one that differs enough for this many samples to tell.
  */
 TEST(wrong_constants_fail)
 {

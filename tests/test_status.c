@@ -104,7 +104,7 @@ TEST(the_page_has_what_is_going_on)
     atomic_store(&r.status.uploads_partial, 2);
     atomic_store(&r.status.session, true);
     atomic_store(&r.status.round, 7);
-    atomic_store(&r.status.rho_spent, 9); /* more than there is: the bar ends all the same */
+    atomic_store(&r.status.rho_spent, 9); /* more than there is: the bar still ends */
     atomic_store(&r.status.rho_limit, 3);
     r.study.uploads_until = 4102444800; /* 2100 */
     atomic_store(&r.status.purge_due, date_now() + 100);
@@ -115,7 +115,7 @@ TEST(the_page_has_what_is_going_on)
     expect((char *)r.text.data, "style=\"width:60.0%\"");
     expect((char *)r.text.data, "style=\"width:100.0%\"");
     date = date_text(date_now() + 100);
-    date.text[16] = '\0'; /* but for the seconds */
+    date.text[16] = '\0'; /* without the seconds */
     snprintf(words, sizeof words, "due to be purged on %s", date.text);
     expect((char *)r.text.data, words);
     atomic_store(&r.status.purge_due, 1700000000);
@@ -126,7 +126,7 @@ TEST(the_page_has_what_is_going_on)
     bytes_clear(&r.text);
 }
 
-/* Whoever is missing comes first; a state is a word and a sign, not a colour alone. */
+/* Missing owners come first; a state is a word and a sign, not only a colour. */
 TEST(owners_are_named_with_what_is_here)
 {
     static const struct {
@@ -158,7 +158,7 @@ TEST(owners_are_named_with_what_is_here)
         if (at == NULL)
             fail_msg("%s is not in its place in:\n%s", words, (char *)r.text.data);
     }
-    /* one that is left out, until there is another */
+    /* one that is left out, until another arrives */
     atomic_store(&r.status.owner[4].left_out, true);
     for (unsigned again = 0; again < 2; again++) {
         static const char *const number[] = {"trefoil_uploads_left_out 1\n",
@@ -199,7 +199,7 @@ TEST(neighbours_are_told_and_missed)
     expect((char *)r.text.data, "\ntrefoil_healthy 1");
     atomic_store(&r.status.neighbour[NET_NEXT].connected, false);
     expect(made(&r, status_page), "not connected to north and west: runs wait</p>");
-    atomic_store(&r.status.store_fails, true); /* what is wrong here comes first */
+    atomic_store(&r.status.store_fails, true); /* problems here come first */
     expect(made(&r, status_page), "<p class=\"state bad\">");
     bytes_clear(&r.text);
 }
@@ -225,7 +225,7 @@ static const struct {
     {"18446744073709560716", ERR_USAGE, "write PORT"},
     {LONG ":9100", ERR_USAGE, "write PORT"},
     {"here:9100", ERR_USAGE, "write PORT"},
-    /* an address of nobody's, for documents */
+    /* an address reserved for documentation */
     {"192.0.2.1:9100", ERR_SYSTEM, "have no password; 192.0.2.1:9100 may be reached by others"},
     {"192.0.2.1:9100", ERR_SYSTEM, "cannot show the status on 192.0.2.1:9100: is the port in use"},
     {"[2001:db8::1]:9100", ERR_SYSTEM, "have no password; [2001:db8::1]:9100 may be reached"},

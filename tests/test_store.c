@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What server 1 passes on to server 2. */
+/* Server 1's message to server 2. */
 static enum err pass_on(struct store *s, const struct upload *u, size_t first, const void *p,
                         size_t n, bool complete)
 {
@@ -50,7 +50,7 @@ TEST(uploads_come_back)
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
             assert_false(has[1]);
             assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 0, false), ERR_FORMAT);
-            first.vector.size--; /* says that there are less */
+            first.vector.size--; /* claims that there are fewer */
             assert_int_equal(pass_on(b.store[i], &first, 0, wrong.data, 3, false), ERR_FORMAT);
             first.vector.size++;
             wrong.data[0] ^= 1;
@@ -61,7 +61,7 @@ TEST(uploads_come_back)
             assert_int_equal(store_owners(b.store[i], has), ERR_OK);
             assert_true(has[1]);
         }
-        /* over a restart */
+        /* after a restart */
         store_close(&b.store[i]);
         assert_int_equal(open_store(&b, i), ERR_OK);
         assert_int_equal(store_owners(b.store[i], has), ERR_OK);
@@ -90,7 +90,7 @@ TEST(one_upload_an_owner_and_no_other_words)
     other.id[0] ^= 1;
     assert_int_equal(store_put(b.store[0], &other, false, &complete), ERR_REFUSED);
     other.id[0] ^= 1;
-    /* the id of another owner's */
+    /* the id of another owner's upload */
     other.owner = 0;
     assert_int_equal(store_put(b.store[0], &other, true, &complete), ERR_DATA);
     other.owner = 1;
@@ -132,7 +132,10 @@ static struct upload_entry entry_of(struct bench *b, unsigned server)
     return entries[1];
 }
 
-/* A long vector comes in parts, in order; a restart forgets none; what does not fit begins anew. */
+/*
+ * A long vector arrives in parts, in order; a restart forgets none; one that does not fit starts
+ * again.
+ */
 TEST(a_vector_may_come_in_parts)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -153,7 +156,7 @@ TEST(a_vector_may_come_in_parts)
         struct bytes wrong = {0};
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete), ERR_OK);
         assert_true(held == 5 && !complete);
-        /* again, with a gap, another's, too long, empty */
+        /* the same again, with a gap, another upload's, too long, empty */
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 0, p, 5, &held, &complete),
                          ERR_AGAIN);
         assert_int_equal(store_put_part(b.store[1], 1, head.id, 6, p, 5, &held, &complete),
@@ -193,7 +196,7 @@ TEST(a_vector_may_come_in_parts)
     upload_clear(&back);
 }
 
-/* A look at each upload, in the place of indices. */
+/* Looks at each upload instead of using indices. */
 static void expect_counts(struct store *s, const uint8_t *has, unsigned first, unsigned owners,
                           enum err (*ask)(struct store *s, uint64_t *whole, uint64_t *part))
 {
@@ -237,7 +240,7 @@ TEST(uploads_are_counted_as_if_one_looked_at_each)
     }
 }
 
-/* Of server 0's write-ahead log, where what was deleted could go on standing. */
+/* The size of server 0's write-ahead log, where deleted data could remain. */
 static off_t log_size(struct bench *b)
 {
     struct stat st;
@@ -294,7 +297,7 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     assert_int_equal(store_uploads(b.store[0], &list, &count), ERR_OK);
     assert_int_equal(count, 0);
     memory_free(&list);
-    /* and it may come again, until there is a debit */
+    /* and it may be sent again, until there is a debit */
     assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_COMPLETE);
     debit_times(&b, 0, 0, 1);
@@ -304,7 +307,10 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
         upload_clear(&other[i]);
 }
 
-/* Of a look, which takes one sample, owners may mend their tables; not of a run that goes on. */
+/*
+ * After a look, which takes one sample, owners may correct their tables; not after a run that goes
+ * on.
+ */
 TEST(an_upload_may_be_changed_after_looks_alone)
 {
     static const char *const part[] = {"    max_rows: 9\n    batch: x\n    columns: [a]\n",
@@ -329,7 +335,7 @@ TEST(an_upload_may_be_changed_after_looks_alone)
             continue;
         assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
         round = round_of(1, 1);
-        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK); /* far from what looks may take */
+        assert_int_equal(debit(b.store[0], &round, 3), ERR_OK); /* far more than looks may cost */
         assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
     }
 }
@@ -344,7 +350,7 @@ TEST(a_folder_belongs_to_one_server_and_study)
     store_close(&b.store[0]);
     assert_int_equal(store_open(&store, path, b.s.study, b.server[1], 1, &quiet), ERR_MISMATCH);
     assert_null(store);
-    /* terms are frozen with the first upload; tokens are of their terms, and so are numbers */
+    /* terms are frozen with the first upload; tokens belong to their terms, and so do numbers */
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){1}), ERR_OK);
     assert_int_equal(store_seat(b.store[0], 3, (const uint8_t[32]){2}), ERR_REFUSED);
@@ -361,7 +367,7 @@ TEST(a_folder_belongs_to_one_server_and_study)
     assert_int_equal(open_store(&b, 0), ERR_MISMATCH);
     b.s.study->terms.digest[5] ^= 1;
     assert_int_equal(open_store(&b, 0), ERR_OK);
-    /* and to one process at a time */
+    /* and by one process at a time */
     assert_int_equal(store_open(&store, path, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
 }
 
@@ -377,7 +383,7 @@ static const char before_versions[] =
     "  head BLOB NOT NULL) STRICT;"
     "PRAGMA user_version = 0";
 
-/* What opening server 0's store says. */
+/* The messages when server 0's store is opened. */
 static const char *words_of_opening(struct bench *b, enum err expected)
 {
     static char words[2048];
@@ -416,7 +422,7 @@ TEST(a_store_of_a_later_program_is_refused_and_an_older_one_migrated)
     assert_non_null(strstr(words, "writes 11) and could not be brought up to date"));
 }
 
-/* A program of another time stored it: what is sealed says which version it is of. */
+/* Stored by a program of another version: sealed data say which version they are of. */
 TEST(an_upload_of_another_version_is_not_read)
 {
     struct bench b CLEAN(bench_free) = bench_new();

@@ -226,7 +226,8 @@ TEST(what_is_damaged_is_noticed_where_it_is_read)
 }
 
 /*
- * What came of a long vector cannot be read any more: its owner sends it again, from the beginning.
+ * The stored part of a long vector cannot be read any more: its owner sends it again, from the
+ * beginning.
  */
 TEST(parts_that_are_damaged_come_again)
 {
@@ -253,7 +254,7 @@ TEST(parts_that_are_damaged_come_again)
     assert_true(held == n && complete);
 }
 
-/* The chain is not keyed: who can write the file can make one that holds. */
+/* The chain is not keyed: whoever can write the file can make one that holds. */
 TEST(a_ledger_of_other_words_is_none)
 {
     static const char entry_hex[] = "UPDATE ledger SET entry = x'0102', head = x'";
@@ -276,7 +277,7 @@ TEST(a_ledger_of_other_words_is_none)
         "entry 1 of the privacy ledger on disk is not one that trefoil wrote; restore a backup");
 }
 
-/* What follows by its hash, but is no debit at all. */
+/* Its hash continues the chain, but it is not a debit at all. */
 TEST(a_neighbours_debit_has_to_be_one)
 {
     const struct store_head head = {0};
@@ -312,7 +313,7 @@ TEST(folders_that_cannot_be_had)
     listen_from_here();
     assert_int_equal(store_open(&store, far, b.s.study, b.server[0], 0, &quiet), ERR_SYSTEM);
     expect_words("this path is too long: xxx");
-    /* a folder stands where the database should, or its lock */
+    /* a folder is in the place of the database, or of its lock */
     support_study_file(&b.s, "other", path);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(name, sizeof name, "%s/store.sqlite", path);
@@ -348,7 +349,7 @@ static bool there(const struct bench *b, const char *name)
     return access(support_path(&b->s, "%s", name), F_OK) == 0;
 }
 
-/* A backup of server 0 that is no other's, and what restoring it says. */
+/* A backup of server 0 alone; returns the error when restoring it. */
 static enum err restore(struct bench *b, const char *file, const char *folder)
 {
     struct store_contents contents;
@@ -372,7 +373,7 @@ static void write_log(struct bench *b, const char *text)
         ERR_OK);
 }
 
-/* Nothing is left behind by one that fails, so that the next may go well. */
+/* A failed attempt leaves nothing behind, so that the next one can succeed. */
 TEST(a_backup_that_is_none_is_not_restored)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -401,7 +402,7 @@ TEST(a_backup_that_is_none_is_not_restored)
     assert_int_equal(file_read(support_path(&b.s, "again/audit.log"), 100, &text, &quiet), ERR_OK);
     assert_int_equal(text.size, 7); /* a line that was being written is not in it */
     assert_memory_equal(text.data, "a line\n", 7);
-    /* an audit log is not replaced either */
+    /* nor is an audit log replaced */
     assert_int_equal(unlink(support_path(&b.s, "again/store.sqlite")), 0);
     assert_int_equal(restore(&b, "backup", "again"), ERR_SYSTEM);
     expect_words("audit.log is there already");
@@ -432,7 +433,7 @@ TEST(a_backup_needs_places)
     expect_words("odd/store.sqlite: unable to open database file");
     assert_int_equal(restore(&b, "odd", "again"), ERR_SYSTEM);
     expect_words("cannot open");
-    /* what is no database is not copied */
+    /* a file that is not a database is not copied */
     assert_int_equal(mkdir(support_path(&b.s, "text"), 0700), 0);
     memset(far, 'x', sizeof far);
     assert_int_equal(
@@ -440,7 +441,7 @@ TEST(a_backup_needs_places)
     assert_int_equal(backup(&b, "text", "b"), ERR_SYSTEM);
     expect_words("file is not a database");
     assert_false(there(&b, "b") || there(&b, "b.partial"));
-    /* an audit log that is none */
+    /* a file that is not an audit log */
     assert_int_equal(mkdir(support_path(&b.s, "server0/audit.log"), 0700), 0);
     assert_int_equal(backup(&b, "server0", "b"), ERR_SYSTEM);
     assert_false(there(&b, "b") || there(&b, "b.partial"));

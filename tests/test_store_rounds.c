@@ -16,7 +16,7 @@
 
 /* --- the ledger ------------------------------------------------------------------------------- */
 
-static const uint8_t asked[32] = {0}; /* digest of what each was asked */
+static const uint8_t asked[32] = {0}; /* digest of each server's request */
 
 struct meeting {
     struct bench *b;
@@ -54,7 +54,7 @@ static enum err meet(struct party *p, void *shared)
 }
 
 /*
- * What a server that lacks the third debit has staged: the same, at another price, of another
+ * What a server that lacks the third debit has staged: the same, one with another price or another
  * request, or nothing.
  */
 enum staged { SAME, OTHER_PRICE, OTHER_REQUEST, NOTHING, STAGED };
@@ -67,13 +67,10 @@ static void stage_third(struct store *store, enum staged staged)
         assert_int_equal(stage_at(store, &third, staged == OTHER_PRICE ? 2 : 3), ERR_OK);
 }
 
-/*
- * A neighbour's debit is taken over where it is, byte for byte, the one that was staged for; else
- * not at all.
- */
+/* A neighbour's debit is taken over only if it is, byte for byte, the staged one. */
 TEST(a_debit_is_taken_over_by_who_has_staged_it)
 {
-    for (unsigned have = 1; have < 8; have++) /* who has the third debit, as bits */
+    for (unsigned have = 1; have < 8; have++) /* those with the third debit, as bits */
         for (enum staged staged = 0; staged < STAGED; staged++) {
             const struct store_round third = round_of(1, 2);
             struct store_found found;
@@ -101,7 +98,7 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
         }
 }
 
-/* Stages a round with a ledger of the harness's own making. */
+/* Stages a round with a ledger that the test makes itself. */
 static void stage_forged(struct store *store, const struct store_round *r,
                          const struct ledger_limits *with, unsigned spent)
 {
@@ -142,7 +139,7 @@ TEST(ledgers_that_differ_by_more_are_refused)
 }
 
 /*
- * A debit which resets the others' budget, or widens it, is taken over nowhere: in a session, or by
+ * A debit that resets or widens the others' budget is never taken over: neither in a session nor by
  * trefoil recover.
  */
 TEST(a_neighbour_cannot_give_budget_back)
@@ -215,7 +212,7 @@ TEST(a_bound_range_is_refused_for_any_other_request)
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     other.range.from[TAPE_GAUSS] = 10;
     assert_int_equal(stage(b.store[0], &other), ERR_OK);
-    /* not even after a restart, and what is bound has to be what was staged */
+    /* not even after a restart; only what was staged can be bound */
     store_close(&b.store[0]);
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(standing_of(b.store[0], &other), STANDING_STAGED);
@@ -243,7 +240,7 @@ static bool on_disk(struct bench *b, const char *name, const void *p, size_t n)
     return found;
 }
 
-/* Noise is sealed with its round, and gone from the disk when the run's next round is bound. */
+/* Noise is sealed with its round, and deleted from disk when the run's next round is bound. */
 TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
 {
     const struct store_round first = round_of(1, 0), second = round_of(1, 1);
@@ -261,7 +258,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     wrong.uploads[0] ^= 1;
     assert_int_equal(store_noise(b.store[0], &wrong, &noise), ERR_AUTH);
     assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
-    /* in clear it is nowhere; sealed it is there, until the next round is bound */
+    /* it is nowhere in the clear; sealed, it is there until the next round is bound */
     store_close(&b.store[0]);
     assert_int_equal(sqlite3_open(support_path(&b.s, "server0/store.sqlite"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT sealed FROM noise", -1, &row, NULL), SQLITE_OK);
@@ -282,7 +279,7 @@ TEST(noise_is_sealed_and_wiped_once_the_next_is_bound)
     assert_int_equal(store_end_run(b.store[0], second.run), ERR_OK);
     bytes_clear(&noise);
     assert_int_equal(store_noise(b.store[0], &second, &noise), ERR_LOST);
-    /* what a round opened stays, and cannot become anything else */
+    /* what a round opened stays, and cannot change */
     bytes_put_u64(&values, 17);
     assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
     assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
@@ -327,7 +324,7 @@ static const char to_version_6[] =
     "DROP INDEX incomplete; CREATE INDEX complete ON uploads(owner) WHERE complete;"
     "PRAGMA user_version = 6";
 
-/* Of a store of 0.1 what is staged has no entry, so that nobody's debit can be taken for it. */
+/* A round staged by a store of 0.1 has no entry, so that nobody's debit can be mistaken for it. */
 TEST(what_an_older_store_has_staged_has_no_entry)
 {
     struct store_round staged;
@@ -343,7 +340,7 @@ TEST(what_an_older_store_has_staged_has_no_entry)
     assert_int_equal(entry.size, 0);
 }
 
-/* A run of 0.1 goes on with 0.1: until none can, its store stays as it is. */
+/* A run of 0.1 continues with 0.1: until none can, its store stays as it is. */
 TEST(an_older_store_waits_for_its_run)
 {
     static const struct {
@@ -370,7 +367,7 @@ TEST(an_older_store_waits_for_its_run)
     }
 }
 
-/* A run is whose last bound round it is; a ledger that is taken over has that in it. */
+/* A run belongs to whoever has its last bound round; a ledger that is taken over includes that. */
 TEST(a_run_is_of_the_analyst_who_paid_last)
 {
     struct bench b CLEAN(bench_free) = bench_new();
@@ -395,7 +392,7 @@ TEST(a_run_is_of_the_analyst_who_paid_last)
         memset(own, 5 + (int)k, sizeof own);
         assert_memory_equal(analyst, own, sizeof own);
     }
-    /* nobody's, as rounds of before are */
+    /* nobody's, as in earlier rounds */
     assert_int_equal(debit(b.store[0], &before, 1), ERR_OK);
     assert_int_equal(store_analyst(b.store[0], before.run, analyst, &known), ERR_OK);
     assert_true(known && sodium_is_zero(analyst, sizeof analyst));
@@ -432,7 +429,7 @@ TEST(what_is_staged_can_be_dropped)
     assert_int_equal(standing_of(b.store[0], &first), STANDING_BOUND);
 }
 
-/* A million ids are 16 MB: one list for all rounds of the same uploads. */
+/* A million ids take 16 MB: one list serves all rounds with the same uploads. */
 TEST(a_list_of_uploads_is_stored_once)
 {
     struct store_round round[4];
@@ -441,7 +438,7 @@ TEST(a_list_of_uploads_is_stored_once)
     uint32_t rounds;
     for (unsigned i = 0; i < 4; i++) {
         round[i] = round_of(1, i);
-        round[i].uploads[0] = i == 2; /* one that came late, and then is lost */
+        round[i].uploads[0] = i == 2; /* one that came late, and is then lost */
         assert_int_equal(debit(b.store[0], &round[i], 1), ERR_OK);
     }
     assert_int_equal(store_run(b.store[0], round[0].run, &rounds, &ids), ERR_OK);
@@ -460,7 +457,7 @@ struct saying {
     struct round_statement by[3];
     enum err result[3];
     struct round_agreement agreement[3];
-    uint8_t topic[3][SESSION_ID_SIZE], later[3][SESSION_ID_SIZE]; /* later: of the same, again */
+    uint8_t topic[3][SESSION_ID_SIZE], later[3][SESSION_ID_SIZE]; /* later: about the same, again */
 };
 
 static enum err say(struct party *p, void *shared)
@@ -475,7 +472,7 @@ static enum err say(struct party *p, void *shared)
     return ERR_OK;
 }
 
-/* All say the same thing, with noise whose digests fit. */
+/* All say the same, with noise whose digests match. */
 static void all_alike(struct saying *s, enum standing standing)
 {
     memset(s, 0, sizeof *s);
@@ -497,14 +494,15 @@ static void expect_agreement(struct saying *s, enum err expected)
 }
 
 /*
- * One server that refuses, or sees something else, is enough: no two others can go on without it.
+ * One server that refuses, or sees something else, is enough: the two others cannot go on without
+ * it.
  */
 TEST(one_server_can_refuse)
 {
     struct saying s;
     all_alike(&s, STANDING_NONE);
     expect_agreement(&s, ERR_OK);
-    for (unsigned i = 0; i < 3; i++) /* a topic comes once */
+    for (unsigned i = 0; i < 3; i++) /* no topic is used twice */
         assert_memory_not_equal(s.topic[i], s.later[i], sizeof s.topic[i]);
     for (unsigned i = 0; i < 3; i++) {
         uint8_t *const differs[] = {s.by[i].request,          s.by[i].step,    s.by[i].uploads,
@@ -519,17 +517,17 @@ TEST(one_server_can_refuse)
             all_alike(&s, STANDING_NONE);
             *differs[k] ^= 1;
             assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
-            /* the streams of masks are others where what is computed on may be */
+            /* the streams of masks differ if what is computed on may differ */
             assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 7);
             for (unsigned j = 0; j < 3; j++)
                 notice += s.result[j] == ERR_MISMATCH;
-            /* a component of noise has two holders; anything else all three see */
+            /* a component of noise has two holders; everything else is seen by all three */
             assert_int_equal(notice, k == 9 ? 2 : 3);
         }
     }
 }
 
-/* What a server says that does not follow the protocol, in place of its part of three. */
+/* A server's message that breaks the protocol, instead of its part of three. */
 struct oddity {
     enum { VERDICT, CAUGHT, CONFIRM, LEDGER, LIST } kind;
     enum err result[3];
@@ -607,7 +605,7 @@ TEST(what_a_server_says_has_bounds)
     }
 }
 
-/* Server 0 says that it has a debit, and leaves before it gives it. */
+/* Server 0 says that it has a debit, and leaves before it sends it. */
 static enum err leave(struct party *p, void *shared)
 {
     struct meeting *m = shared;
@@ -662,7 +660,7 @@ static enum round_course course_of(const unsigned standing[3])
 }
 
 /*
- * From every three standings: what two have is taken over, and only what two lack is opened again.
+ * With every three standings: what two have is taken over, and only what two lack is opened again.
  */
 TEST(what_two_have_opened_is_opened_no_more)
 {
@@ -694,8 +692,8 @@ TEST(what_two_have_opened_is_opened_no_more)
 }
 
 /*
- * One that has opened something else, or says so, is believed by nobody: nor by who has nothing
- * itself.
+ * Nobody believes a server that has opened something else, or says so: not even one that has
+ * nothing itself.
  */
 TEST(two_who_opened_different_things_end_it)
 {
@@ -720,7 +718,7 @@ TEST(two_who_opened_different_things_end_it)
     s.by[0].obstacle = 77;
     expect_agreement(&s, ERR_FORMAT);
     all_alike(&s, STANDING_NONE);
-    s.by[0].obstacle = ROUND_TRIED; /* what is new was not tried */
+    s.by[0].obstacle = ROUND_TRIED; /* a new round has not been tried */
     assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
     assert_int_equal(s.result[1], ERR_FORMAT);
 }
@@ -737,7 +735,7 @@ struct trickery {
     char words[3][1024];
 };
 
-/* What is sent to each neighbour, and what comes back from each. */
+/* Sends to each neighbour, and receives from each. */
 static enum err swap(struct net *net, const void *const send[2], size_t n, void *receive[2])
 {
     const struct net_round r = {.send = {send[0], send[1]},
@@ -748,7 +746,7 @@ static enum err swap(struct net *net, const void *const send[2], size_t n, void 
 }
 
 /*
- * round_agree() and round_confirm() as a server plays them that wants to choose the seed, or what
+ * round_agree() and round_confirm() as played by a server that wants to choose the seed, or what
  * others believe.
  */
 static enum err play_tricks(struct party *p, enum trick trick)
@@ -855,7 +853,7 @@ static enum err hand_over(struct party *p, void *shared)
     if (i == h->lacks || (h->wrong && i == (h->lacks + 2) % 3))
         values.data[0] ^= 1;
     if (h->wrong && i == (h->lacks + 2) % 3)
-        request_digest(values.data, values.size, agreement.values); /* and does not mind */
+        request_digest(values.data, values.size, agreement.values); /* and does not care */
     h->result[i] = round_values(p->net, &agreement, &values, &log);
     memcpy(&h->got[i], values.data, sizeof h->got[i]);
     return ERR_OK;

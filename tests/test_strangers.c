@@ -53,7 +53,7 @@ static void serve(struct scene *c, unsigned i)
     assert_true(support_wait_for(file(c, "server%u.log", i), "is ready", 60));
 }
 
-/* Server 0 may have so many files open; 0: as many as this process. */
+/* Server 0 may have this many files open; 0: as many as this process. */
 static void scene_new(struct scene *c, const struct support_options *o, unsigned descriptors)
 {
     struct rlimit before, limit;
@@ -159,14 +159,14 @@ TEST(strangers_fill_no_memory)
     assert_true(resident(&c) < before + 32 * MIB);
     assert_int_equal(support_wait(run, 60), 0);
     assert_false(support_contains(file(&c, "run.log"), "trying again"));
-    /* what never had a name leaves no line for each */
+    /* those that never had a name do not leave a line each */
     assert_false(support_contains(file(&c, "server0.log"), "turned away"));
     netio_free(&netio);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
 
-/* From another address of this machine than the servers', as a stranger's would be. */
+/* From a different address of this machine than the servers', like a stranger. */
 static int connect_from_afar(unsigned port)
 {
     struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)},
@@ -200,8 +200,8 @@ TEST(who_only_connects_takes_no_descriptors)
 }
 
 /*
- * Who has stayed for long has proved what it must, and is not crowded out by neighbours of the same
- * address.
+ * A client that has stayed for long has proved what it must, and cannot be crowded out by
+ * neighbours at the same address.
  */
 TEST(who_is_settled_stays)
 {

@@ -68,9 +68,9 @@ TEST(questions_make_the_workload)
     assert_true(WEIGHT(study, 0, 1) == 1);    /* COUNT of the first */
     assert_true(WEIGHT(study, 0, 1, 3) == 2); /* AVG of both */
     assert_true(WEIGHT(study, 4) == 1);
-    assert_true(WEIGHT(study, 2) == 1); /* of which nobody asks */
+    assert_true(WEIGHT(study, 2) == 1); /* nobody asks about it */
     support_study_free(&s);
-    /* 9 * 2 * 4 = 72 cells are too many: pairs, which 9 * 4 are not */
+    /* 9 * 2 * 4 = 72 cells are too many: takes pairs; 9 * 4 are not too many */
     assert_int_equal(
         load(&s, "{queries: q.sql, max_cells: 36}", questions, said, sizeof said, &other), ERR_OK);
     assert_true(WEIGHT(other, 0, 1) == 3);
@@ -80,7 +80,7 @@ TEST(questions_make_the_workload)
     support_study_free(&s);
 }
 
-/* Of the questions only columns and how often they are asked are terms. */
+/* The terms contain only the questions' columns and how often they are asked. */
 TEST(the_terms_are_the_marginals)
 {
     static const char *const texts[] = {
@@ -137,7 +137,7 @@ TEST(mistakes_have_their_place)
 
 /* --- what to expect --------------------------------------------------------------------------- */
 
-/* The part of a cell of all five columns that the second question takes in. */
+/* The part of a cell of all five columns that the second question selects. */
 static double part(const struct densities *even, const struct study *s, const uint16_t *code)
 {
     const struct domain_attribute *ages = &s->domain->attribute[0];

@@ -13,7 +13,7 @@
 #include "tests/support_three.h"
 
 #define GUESTS 150
-#define FEW 3 /* rows at most: places of 64 lanes that they do not fill evenly */
+#define FEW 3 /* at most this many rows: they do not fill places of 64 lanes evenly */
 
 struct scene {
     struct support_study s;
@@ -83,7 +83,7 @@ static enum err count(struct party *p, void *shared)
         held[k] = c->parts[k][p->index];
     TRY(tally_new(&t, c->study, c->bounds));
     TRY(tally_add(p, &t, held, 7));
-    TRY(tally_add(p, &t, held, GUESTS)); /* those that are new */
+    TRY(tally_add(p, &t, held, GUESTS)); /* only the new ones */
     TRY(tally_finish(p, &t));
     if (t.owners != GUESTS)
         return ERR_DATA;
@@ -113,7 +113,7 @@ static void expect_counts(struct scene *c)
 
 TEST(few_rows_of_many_owners_are_counted)
 {
-    static const unsigned rows[] = {1, FEW, 63, 64}; /* the last are not packed */
+    static const unsigned rows[] = {1, FEW, 63, 64}; /* the last ones are not packed */
     for (unsigned k = 0; k < 4; k++) {
         struct scene c CLEAN(scene_free) = {0};
         scene_new(&c, rows[k], NULL);

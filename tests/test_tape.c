@@ -15,10 +15,10 @@
 
 static const uint8_t id[TAPE_ID_SIZE] = {7};
 
-/* What a party does in turn: reserve so many, of which it takes so many. */
+/* The steps of a party: it reserves this many, and takes this many of them. */
 struct step {
     size_t reserve, take;
-    size_t made;      /* expected then */
+    size_t made;      /* expected by then */
     uint64_t batches; /* that this reservation takes */
 };
 
@@ -68,7 +68,7 @@ TEST(a_plan_is_made_in_batches)
         .steps = 5,
         .step = {{10, 10, 1024, 1},
                  {500, 500, 1024, 0},
-                 {514, 512, 1024, 0}, /* to the end of the tape, two are left */
+                 {514, 512, 1024, 0}, /* to the end of the tape; two are left */
                  {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
                  {300, 300, 1408, 1}}};
     struct script none = {.noise = TAPE_BOX_MULLER,
@@ -110,7 +110,7 @@ struct proved {
     double bytes[3];    /* a sample */
 };
 
-/* A batch by servers that prove it. */
+/* A batch made by servers that prove it. */
 static enum err make_proved(struct party *p, void *shared)
 {
     static const struct check_limits limits;
@@ -149,7 +149,7 @@ TEST(a_batch_that_is_proved_costs_what_is_stated)
 
 struct cuts {
     struct three_result all;  /* the tape as it was made */
-    struct three_result used; /* what was used of it, in order */
+    struct three_result used; /* the used part of it, in order */
     size_t made, batches[3], held[3];
 };
 

@@ -93,7 +93,7 @@ static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
                      ERR_OK);
 }
 
-/* What server `lost` should hear does not reach it. */
+/* The message to server `lost` does not reach it. */
 static void ask_without(struct analyst *a, enum request_kind kind, unsigned lost)
 {
     struct request r = {.kind = kind};
@@ -136,8 +136,8 @@ static int withdraw(struct scene *c, unsigned owner)
 /* --- tests ------------------------------------------------------------------------------------ */
 
 /*
- * Server 2 hangs while one opens, and is back for the next, whose request has waited at server 1
- * meanwhile.
+ * Server 2 hangs while one analyst opens, and is back for the next one, whose request has meanwhile
+ * waited at server 1.
  */
 TEST(a_failure_is_told_to_whom_it_concerns)
 {
@@ -174,9 +174,9 @@ TEST(a_request_has_to_be_of_the_session)
         assert_int_equal(answer_of(&first, i), ERR_OK);
     ask(&other, REQUEST_CLOSE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&other, i), ERR_REFUSED); /* the first one's place */
+        assert_int_equal(answer_of(&other, i), ERR_REFUSED); /* the first one has the place */
     sleep_ms(1500);
-    ask(&other, REQUEST_CLOSE); /* its place is free, but not a session of another's */
+    ask(&other, REQUEST_CLOSE); /* the place is free, but it cannot have another's session */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(answer_of(&other, i), ERR_MISUSE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -187,8 +187,8 @@ TEST(a_request_has_to_be_of_the_session)
 }
 
 /*
- * An analyst who tells some servers alone, or each of another run: nobody is served, and nobody
- * else waits for long.
+ * An analyst who tells only some servers, or names a different run to each: nobody is served, and
+ * nobody else waits for long.
  */
 TEST(a_request_that_not_all_have_is_not_answered)
 {
@@ -224,8 +224,8 @@ TEST(a_request_that_not_all_have_is_not_answered)
 }
 
 /*
- * A connection to one server breaks under a request. What the analyst asks next ends the waiting
- * for it, at all three.
+ * A connection to one server breaks during a request. The analyst's next request ends the wait for
+ * it at all three.
  */
 TEST(a_request_that_was_lost_is_not_waited_for)
 {
@@ -272,13 +272,13 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     scene_new(&c, NULL);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
-    sleep_ms(CONNECT_S * 2000); /* it asks for nothing, as one whose estimator takes long */
+    sleep_ms(CONNECT_S * 2000); /* it asks for nothing, like one whose estimator takes long */
     assert_int_equal(run_into(&c, "second"), 5);
     assert_true(support_contains(file(&c, "second.log"),
                                  "another run, of analyst a, is in progress since 20"));
     assert_true(support_contains(file(&c, "second.log"), "or continue that run"));
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
-    assert_int_equal(client_open(client, &opened), ERR_OK); /* nothing was taken from it */
+    assert_int_equal(client_open(client, &opened), ERR_OK); /* it has lost nothing */
     client_free(&client);
     begin = clock_now_s();
     while ((code = run_into(&c, "second")) == 5 && clock_now_s() < begin + 30)
@@ -287,8 +287,8 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
 }
 
 /*
- * One whose program is dead holds a session for a few seconds, not more: then owners can withdraw
- * what they sent.
+ * An analyst whose program is dead holds a session for a few seconds, not more: then owners can
+ * withdraw what they sent.
  */
 TEST(a_run_that_is_not_heard_of_ends)
 {
@@ -308,8 +308,8 @@ TEST(a_run_that_is_not_heard_of_ends)
 }
 
 /*
- * One that came meanwhile, and cannot have the budget, is not in the way of the one that has begun
- * to spend it.
+ * One that came meanwhile, and cannot have the budget, does not block the one that has begun to
+ * spend it.
  */
 TEST(a_run_that_has_paid_goes_on_before_others)
 {
@@ -324,7 +324,7 @@ TEST(a_run_that_has_paid_goes_on_before_others)
     assert_int_equal(run_into(&c, "first"), 0);
 }
 
-/* A server whose disk is damaged says so to the analyst, and names whose rows they are. */
+/* A server with a damaged disk says so to the analyst, and names the owners of the rows. */
 TEST(an_upload_that_is_damaged_is_told)
 {
     struct scene c CLEAN(scene_free);
@@ -346,8 +346,8 @@ static void start_again(struct scene *c)
 }
 
 /*
- * A server that lacks the last debit alone, since it was restored from a backup and not since it
- * crashed, takes it over by trefoil recover and not from a neighbour in a session.
+ * A server that only lacks the last debit, because it was restored from a backup and did not crash,
+ * takes it over with trefoil recover and not from a neighbour in a session.
  */
 TEST(a_debit_that_was_not_staged_needs_a_recovery)
 {
@@ -385,7 +385,7 @@ TEST(a_debit_that_was_not_staged_needs_a_recovery)
     assert_int_equal(run_into(&c, "third"), 5);
 }
 
-/* It comes in pieces: 40000 estimates of 8 bytes. */
+/* It is sent in pieces: 40000 estimates of 8 bytes. */
 TEST(a_request_may_be_long)
 {
     struct scene c CLEAN(scene_free);

@@ -36,7 +36,7 @@ struct stage {
     pid_t server[STUDY_SERVERS];
     char done[SUPPORT_PATH], full[SUPPORT_PATH];
     size_t rows;
-    bool mounts; /* those of this process are seen by nobody else, and go with it */
+    bool mounts; /* those of this process are seen by nobody else, and vanish with it */
 };
 
 static bool is_long(void)
@@ -87,7 +87,7 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* An exit code, or what the program said. */
+/* Checks an exit code; if it is wrong, prints what the program said. */
 static void expect_code(struct stage *c, int code, int expected, const char *log)
 {
     struct bytes b = {0};
@@ -100,7 +100,7 @@ static void expect_code(struct stage *c, int code, int expected, const char *log
     assert_int_equal(code, expected);
 }
 
-/* Until it listens; where it is dead already, it said why. */
+/* Waits until it listens; if it is already dead, it has said why. */
 static void wait_ready(struct stage *c, unsigned i)
 {
     char log[32];
@@ -145,7 +145,7 @@ static pid_t start_run(struct stage *c)
     return support_start(file(c, "run.log"), a);
 }
 
-/* What a command of three words and a file says, and that it succeeds. */
+/* Runs a command of three words and a file; checks its output, and that it succeeds. */
 static void tell(struct stage *c, const char *const *arguments, const char *expected)
 {
     unlink(file(c, "tell.log"));
@@ -185,7 +185,7 @@ static void has_receipt(struct stage *c, unsigned owner)
          "on their disks, whole");
 }
 
-/* All that was acknowledged is on all three disks, alike; to send it again changes nothing. */
+/* Everything acknowledged is on all three disks, and the same; sending it again changes nothing. */
 static void is_held(struct stage *c, unsigned owner)
 {
     char held[64];
@@ -203,7 +203,7 @@ static void is_held(struct stage *c, unsigned owner)
     has_receipt(c, owner);
 }
 
-/* Each released one-way adds up to all rows, each once, but for its noise. */
+/* Each released one-way adds up to all rows, each counted once, apart from its noise. */
 static void are_counted_once(struct stage *c)
 {
     json_t *doc = json_load_file(file(c, "out/measurements.json"), 0, NULL), *m, *v;
@@ -233,7 +233,7 @@ static void run_counts_them_once(struct stage *c)
 
 static const char *const kinds[] = {"kill-send", "kill-write", "kill-before", "kill-after"};
 
-/* Whoever was killed is started again, until a client has ended: its exit code. */
+/* Restarts whatever was killed, until a client has ended; returns its exit code. */
 static int tend(struct stage *c, pid_t client)
 {
     for (double end = support_deadline(120); !has_ended(client); usleep(3000)) {
@@ -248,7 +248,7 @@ static int tend(struct stage *c, pid_t client)
     return support_wait(client, 1);
 }
 
-/* How many such calls a server has made so far. */
+/* How many calls of this kind a server has made so far. */
 static long tally(struct stage *c, char kind)
 {
     struct bytes b CLEAN(bytes_clear) = {0};
@@ -263,7 +263,7 @@ struct range {
     long from, to;
 };
 
-/* From which call on those of an undisturbed upload come, and to which. */
+/* The first and the last of the calls of an undisturbed upload. */
 static void measure(struct stage *c, unsigned victim, const char letters[4], struct range steps[4])
 {
     clear_servers(c);
@@ -300,7 +300,7 @@ static void one_kill(struct stage *c, unsigned victim, const char *kind, long at
     is_held(c, BIG);
 }
 
-/* Of each kind one step, at each server another; or up to 40 of them. */
+/* One step of each kind, a different one at each server; or up to 40 of them. */
 static unsigned kill_at(struct stage *c, unsigned victim, const char *kind, struct range steps)
 {
     long all = steps.to - steps.from + 1, skip = is_long() ? 0 : all * (victim + 1) / 4;
@@ -324,14 +324,14 @@ TEST(a_server_is_killed_at_each_step)
         for (unsigned k = 0; k < 4; k++)
             killed += kill_at(c, victim, kinds[k], steps[k]);
         printf("# server %u was killed at %u steps of an upload\n", victim, killed);
-        assert_true(killed >= 3); /* what is sent is not always the same */
+        assert_true(killed >= 3); /* the number of messages varies */
         start_all(c);
         run_counts_them_once(c);
         assert_true(support_stop_all(c->server));
     }
 }
 
-/* The same at what is sent while they agree and add up, as a run begins. */
+/* The same for messages while they agree and add up, as a run begins. */
 TEST(a_server_is_killed_while_they_agree)
 {
     struct stage *c = *state;
@@ -362,7 +362,7 @@ TEST(a_server_is_killed_while_they_agree)
 
 /* --- a full disk ------------------------------------------------------------------------------ */
 
-/* Fills what is left of the disk that server 0 has its folder on; or says that it is full. */
+/* Fills the rest of the disk that holds server 0's folder; or pretends that it is full. */
 static void fill(struct stage *c, bool real)
 {
     static const char block[65536];
@@ -418,7 +418,7 @@ TEST(a_full_disk_is_told_and_passes)
     }
     make_room(c, real);
     share(c, BIG);
-    /* over a crash in the middle of a full disk, too */
+    /* even after a crash in the middle of a full disk */
     fill(c, real);
     support_kill(&c->server[0]);
     make_room(c, real);
@@ -440,7 +440,7 @@ static void end_well(struct stage *c, unsigned i)
 }
 
 /*
- * Server 1 has a vector that server 2 does not take; then server 0 and 2 are told to end while
+ * Server 1 has a vector that server 2 does not accept; then servers 0 and 2 are told to end while
  * server 1 is silent.
  */
 TEST(servers_are_told_to_end_in_the_middle_of_an_upload)

@@ -94,7 +94,7 @@ static void spent(struct scene *c, int64_t expected)
         assert_int_equal(debits(c, i), expected);
 }
 
-/* The number of the run in server 0's audit log, as anybody reads it. */
+/* The run's number in server 0's audit log, which anybody can read. */
 static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 {
     struct bytes text CLEAN(bytes_clear) = {0};
@@ -129,8 +129,8 @@ static void refused(struct scene *c, enum err e)
 }
 
 /*
- * Before anything is paid it is whose session it is; then whose round it is, also without a
- * session.
+ * Before anything is paid, what matters is whose session it is; afterwards whose round it is, even
+ * without a session.
  */
 TEST(another_cannot_ask_for_it_or_end_it)
 {
@@ -166,9 +166,7 @@ TEST(another_cannot_ask_for_it_or_end_it)
     client_free(&a);
 }
 
-/*
- * b says all the time that a's run lives, whose program has died: its place is free all the same.
- */
+/* b keeps saying that a's run lives, although its program has died: its place is still free. */
 TEST(another_cannot_keep_its_place)
 {
     struct scene c CLEAN(scene_free);
@@ -199,7 +197,7 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
                    "--continue", number, "--wait", "0");
 }
 
-/* Once the roster lists a no more. */
+/* Once the roster no longer lists a. */
 TEST(a_run_is_handed_over_by_the_roster)
 {
     struct scene c CLEAN(scene_free);

@@ -27,7 +27,7 @@ static const struct recorded recorded[] = {
 #include "tests/wire_digests.inc"
 };
 
-/* Compares with what is recorded, or prints. */
+/* Compares with the recorded digest, or prints it. */
 static void check(const char *name, size_t n, const uint32_t digest[3])
 {
     if (getenv("TREFOIL_RECORD") != NULL) {
@@ -64,7 +64,7 @@ static enum err run_one(struct party *p, void *shared)
     return e;
 }
 
-/* One word and a bit of another, no multiple of 64 or 3, and more than one tile. */
+/* One word and part of another, no multiple of 64 or 3, and more than one tile. */
 static const size_t sizes[] = {61, 65, 130, 1001, 70003};
 
 TEST(protocols_of_mpc_send_what_they_sent)
@@ -134,7 +134,7 @@ TEST(openings_and_noise_send_what_they_sent)
  * ---------------------------------------------------------------------------------------
  */
 
-/* The uploads anew, with seeds that do not depend on the owners' keys. */
+/* The uploads again, with seeds that do not depend on the owners' keys. */
 static void fix_uploads(struct whole *w)
 {
     for (unsigned o = 0; o < OWNERS; o++) {

@@ -127,7 +127,7 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
     if (lexer_is(&p->lexer, "!="))
         relation = UNEQUAL;
     if (lexer_is(&p->lexer, "=="))
-        return lexer_fail(&p->lexer, at, "to be equal is written with one =");
+        return lexer_fail(&p->lexer, at, "equality is written with a single =");
     if (relation > AT_LEAST)
         return lexer_fail(&p->lexer, at,
                           "a comparison should stand here: =, <>, <, <=, >, >=, BETWEEN, IN, IS "
@@ -239,8 +239,7 @@ static enum err read_factor(struct parser *p, bool negated, struct cases *c)
         return read_term(p, negated, c);
     if (++p->depth > DEPTH_MAX)
         return lexer_fail(&p->lexer, p->lexer.token.at,
-                          "parentheses and NOT stand inside each other more than %d deep",
-                          DEPTH_MAX);
+                          "parentheses and NOT are nested more than %d deep", DEPTH_MAX);
     TRY(lexer_next(&p->lexer));
     e = inside ? read_or(p, negated, c) : read_factor(p, !negated, c);
     p->depth--;
@@ -254,7 +253,7 @@ static enum err check(struct parser *p, size_t at)
         return lexer_fail(&p->lexer, at, "this condition has too many values");
     if (p->work.too_many)
         return lexer_fail(&p->lexer, at,
-                          "this condition falls apart into too many cases, or names more than %d "
+                          "this condition splits into too many cases, or names more than %d "
                           "columns; ask it in parts",
                           CASE_COLUMNS_MAX);
     return ERR_OK;
@@ -295,8 +294,8 @@ enum err parser_condition(struct parser *p, struct cases *c)
     TRY(check(p, at));
     if (c->n > CASES_MAX)
         return lexer_fail(&p->lexer, at,
-                          "this condition falls apart into %u cases of which no two overlap, and "
-                          "at most %d are allowed; ask it in parts and add up",
+                          "this condition splits into %u cases that do not overlap, and at most %d "
+                          "are allowed; ask it in parts and add up",
                           c->n, CASES_MAX);
     return ERR_OK;
 }

@@ -101,7 +101,7 @@ static enum err read_argument(struct parser *p, struct question_item *item)
     TRY(parser_no_arithmetic(p));
     if (p->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL &&
         item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
-        return lexer_fail(&p->lexer, at, "%s has labels: COUNT and MODE are all it has",
+        return lexer_fail(&p->lexer, at, "%s has labels: only COUNT and MODE apply to it",
                           p->domain->attribute[item->column].name);
     item->p = 0.5;
     if (item->aggregate != AGGREGATE_PERCENTILE)
@@ -143,7 +143,7 @@ static enum err read_item(struct parser *p, struct question *q, struct select *s
         TRY(find_aggregate(p, before.token.text, before.token.at, &item->aggregate));
         TRY(lexer_next(&p->lexer));
         TRY(read_argument(p, item));
-        TRY(parser_pass(p, ")", "after what the aggregate is of"));
+        TRY(parser_pass(p, ")", "to close the aggregate"));
         q->items++;
     } else {
         p->lexer = before;
@@ -165,7 +165,7 @@ static enum err read_groups(struct parser *p, struct question *q)
                               QUESTION_GROUPS_MAX);
         TRY(parser_column(p, &q->group[q->groups]));
         if (q->groups == 1 && q->group[0] == q->group[1])
-            return lexer_fail(&p->lexer, at, "this column is there twice");
+            return lexer_fail(&p->lexer, at, "this column occurs twice");
         q->groups++;
         more = lexer_is(&p->lexer, ",");
         if (more)

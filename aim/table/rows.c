@@ -47,7 +47,7 @@ static bool problem(struct rows *r)
 static void stands_twice(struct rows *r, const char *name)
 {
     if (problem(r))
-        log_error(r->log, "%s:%zu:%zu: column %s stands twice in the header; remove one",
+        log_error(r->log, "%s:%zu:%zu: column %s is in the header twice; remove one",
                   r->source->name, place(r), r->field + 1, name);
 }
 
