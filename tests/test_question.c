@@ -64,7 +64,7 @@ static const struct wrong {
     {"SELECT COUNT(*) FROM t !ORDER BY sex", "ORDER is not answered here"},
     {"SELECT COUNT(*) FROM t!, u", "the question should end here"},
     {"SELECT COUNT(*) FROM t GROUP !sex", "BY should stand here"},
-    {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "there twice"},
+    {"SELECT COUNT(*) FROM t GROUP BY sex, !sex", "occurs twice"},
     {"SELECT COUNT(*) FROM t GROUP BY sex, Age, !code", "at most 2 columns"},
     {"SELECT COUNT(*) FROM t WHERE sex = !'femal'", "did you mean 'female'?"},
     {"SELECT COUNT(*) FROM t WHERE sex = !'NA'", "write sex IS NULL"},
