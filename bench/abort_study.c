@@ -86,15 +86,15 @@ static bool run_studies(const char *as, size_t pairs, bool smoke, struct studies
     return true;
 }
 
-bool abort_study_answers(json_t *out, size_t pairs, bool smoke)
+bool abort_study_counts(json_t *out, size_t pairs, bool smoke)
 {
     struct studies s = {0};
     if (data_absent("adult"))
         return true;
     if (!run_studies("counts", pairs, smoke, &s))
         return false;
-    put(out, "adult_answers_ratio", s.cpu);
-    put(out, "adult_answers_seconds_ratio", s.seconds);
+    put(out, "adult_counts_ratio", s.cpu);
+    put(out, "adult_counts_seconds_ratio", s.seconds);
     put(out, "bytes_ratio", s.cost[1].bytes / s.cost[0].bytes);
     put(out, "selection_rounds_extra", s.cost[1].select_rounds - s.cost[0].select_rounds);
     put(out, "measure_rounds_extra", s.cost[1].measure_rounds - s.cost[0].measure_rounds);

@@ -239,13 +239,13 @@ static bool bench_figures(struct board *b, json_t *out)
 static bool bench(struct board *b, json_t *out)
 {
     const struct options *o = &b->options;
-    const bool answers = is_asked(o, "study"), records = is_asked(o, "records"),
+    const bool counts = is_asked(o, "study"), records = is_asked(o, "records"),
                wan = is_asked(o, "wan");
     bool right = true;
-    if (o->only == NULL || (!answers && !records && !wan))
+    if (o->only == NULL || (!counts && !records && !wan))
         right = bench_figures(b, out);
-    if (answers)
-        right = abort_study_answers(out, o->pairs, o->smoke) && right;
+    if (counts)
+        right = abort_study_counts(out, o->pairs, o->smoke) && right;
     if (records)
         right = abort_study_records(out, o->pairs, o->smoke) && right;
     if (wan)

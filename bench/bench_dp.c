@@ -122,8 +122,8 @@ static bool bench_noise(const struct options *o, json_t *root)
 
 static const struct bench_table {
     const char *name, *key, *as; /* the table, its name in the JSON, what owners send */
-} tables[] = {{"adult", "adult", "auto"},         {"adult", "adult_answers", "counts"},
-              {"adult_pgm", "adult_pgm", "auto"}, {"adult_pgm", "adult_pgm_answers", "counts"},
+} tables[] = {{"adult", "adult", "auto"},         {"adult", "adult_counts", "counts"},
+              {"adult_pgm", "adult_pgm", "auto"}, {"adult_pgm", "adult_pgm_counts", "counts"},
               {"nursery", "nursery", "auto"},     {"mushroom", "mushroom", "auto"}};
 
 static double number(const json_t *phase, const char *key)

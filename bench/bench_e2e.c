@@ -11,7 +11,7 @@
  *   upload_bytes_records_adult     every byte that `trefoil share` sends for 488 records of Adult,
  *                                  counted on the wire by a proxy, and so with greetings,
  *                                  handshakes and sealing
- *   upload_bytes_answers_adult_pgm the same as counts in the 64 marginals of adult_pgm
+ *   upload_bytes_counts_adult_pgm  the same as counts in the 64 marginals of adult_pgm
  *
  *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
  *
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
     cast_begin();
     cast_done(e2e_adult(f.out, &cast_log), "a run on Adult");
     bench_bytes(f.out, "adult", "records", "upload_bytes_records_adult");
-    bench_bytes(f.out, "adult_pgm", "counts", "upload_bytes_answers_adult_pgm");
+    bench_bytes(f.out, "adult_pgm", "counts", "upload_bytes_counts_adult_pgm");
     bench_uploads(f.out, 1000, f.smoke);
     bench_uploads(f.out, 10000, f.smoke);
     return figures_end(&f, false);

@@ -17,8 +17,7 @@ void costs_servers_name(const struct trial *t, char name[TRIAL_NAME])
     one.seed = 1;
     one.method = "distaim";
     trial_name(&one, rest);
-    if (snprintf(name, TRIAL_NAME, "servers%s %s", t->answers ? " answers" : "", rest) >=
-        TRIAL_NAME)
+    if (snprintf(name, TRIAL_NAME, "servers%s %s", t->counts ? " counts" : "", rest) >= TRIAL_NAME)
         name[0] = '\0';
 }
 

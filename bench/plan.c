@@ -173,7 +173,7 @@ enum err plan_servers(struct plan *p, const struct plan_options *o)
         }
     for (size_t k = 0; k < 2; k++) {
         struct trial t = plan_trial(plan_tables[k], "file", "distaim");
-        t.answers = true;
+        t.counts = true;
         if (wanted(o, "servers", plan_tables[k]))
             TRY(add(p, &t, 1));
     }

@@ -220,7 +220,7 @@ static void servers_table(const struct results *r)
             servers_row(r, &t);
         }
         t.rounds = PLAN_ROUNDS;
-        t.answers = true;
+        t.counts = true;
         servers_row(r, &t);
     }
 }
@@ -329,9 +329,9 @@ void report_json(const struct results *r, json_t *root)
             const json_t *o;
             char name[64];
             t.rounds = plan_server_rounds[i / 2];
-            t.answers = i % 2 == 1;
+            t.counts = i % 2 == 1;
             o = costs_servers(r, &t);
-            snprintf(name, sizeof name, "%u%s", t.rounds, t.answers ? "-answers" : "");
+            snprintf(name, sizeof name, "%u%s", t.rounds, t.counts ? "-counts" : "");
             if (o != NULL)
                 json_object_set_new(figures_object(servers, t.table), name, json_deep_copy(o));
         }

@@ -33,7 +33,7 @@ static unsigned invite(struct scene *s, char (*lines)[PART], const char **part)
         if (!s->terms->here[k])
             continue;
         snprintf(lines[owners], PART, "    max_rows: %zu\n    as: %s\n", split->client[k]->rows,
-                 s->terms->answers ? "counts" : "auto");
+                 s->terms->counts ? "counts" : "auto");
         part[owners] = lines[owners];
         s->client[owners++] = k;
     }

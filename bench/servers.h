@@ -19,7 +19,7 @@ struct servers_terms {
     double epsilon, delta;
     unsigned rounds;
     unsigned model_mib;
-    bool answers; /* clients send counts, not records: more for them, less for servers */
+    bool counts; /* clients send counts, not records: more for them, less for servers */
 };
 
 struct servers_figures {

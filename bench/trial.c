@@ -268,7 +268,7 @@ enum err trial_servers(const struct trial *t, struct servers_figures *f, struct 
                                   .delta = DELTA,
                                   .rounds = t->rounds,
                                   .model_mib = MODEL_BYTES >> 20,
-                                  .answers = t->answers};
+                                  .counts = t->counts};
     enum err e;
     TRY(scene_new(&scene, t, log));
     terms.workload = scene.data.workload;

@@ -27,9 +27,9 @@ struct trial {
     unsigned steps;  /* s of FLAIM */
     unsigned seed;
     /* No part of the name: they add a figure, or a check. */
-    bool auc;     /* also train trees */
-    bool real;    /* FLAIM's messages for real, sums checked */
-    bool answers; /* of trial_servers(): see bench/servers.h */
+    bool auc;    /* also train trees */
+    bool real;   /* FLAIM's messages for real, sums checked */
+    bool counts; /* of trial_servers(): see bench/servers.h */
 };
 
 struct trial_figures {

@@ -110,7 +110,7 @@ const struct crew_far *crew_far(const struct party *p);
 /*
  * Work that every lane of the session does once, wherever it is: it reads bytes, and writes bytes.
  * `number` names `work` to processes that share no memory (parties/server/rank_lanes_mpi.c), where
- * `self` is another object. So servers need the same number of lanes in all, not of machines.
+ * `self` is another object. So servers need the same number of lanes in all, not of processes.
  */
 enum crew_job_number { CREW_GREET, CREW_COUNT, CREW_NOISE };
 struct crew_job {
@@ -145,10 +145,10 @@ enum err crew_each_here(struct party *p, enum err (*work)(void *self, struct par
  */
 size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least);
 /*
- * The same for jobs. They take crew_machines() times as much at once: that is at most the number of
- * processes of any server, so that the memory of each is bounded.
+ * The same for jobs. They take crew_processes() times as much at once: that is at most the number
+ * of processes of any server, so that the memory of each is bounded.
  */
 size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least);
-size_t crew_machines(const struct party *p);
+size_t crew_processes(const struct party *p);
 
 #endif

@@ -37,10 +37,10 @@ size_t crew_tile(const struct party *p, size_t n, size_t most, size_t least)
 
 size_t crew_deal_tile(const struct party *p, size_t n, size_t most, size_t least)
 {
-    return tile_of(crew_all(p), n, crew_machines(p) * most, least);
+    return tile_of(crew_all(p), n, crew_processes(p) * most, least);
 }
 
-size_t crew_machines(const struct party *p)
+size_t crew_processes(const struct party *p)
 {
     return crew_all(p) / crew_most(p);
 }

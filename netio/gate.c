@@ -58,7 +58,7 @@ static bool queue_enter(struct queue *q, uint32_t user)
     pthread_mutex_lock(&q->mutex);
     for (size_t i = 0; i < q->count; i++)
         mine += q->user[i] == user;
-    room = mine < GATE_SHARE && q->count < GATE_BACKLOG;
+    room = mine < GATE_WAITING_OF_A_KEY && q->count < GATE_BACKLOG;
     if (room)
         q->user[q->count++] = user;
     pthread_mutex_unlock(&q->mutex);

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 
 #define GATE_ROUTE_SIZE 32
-#define GATE_BACKLOG 64 /* messages that wait for the worker */
-#define GATE_SHARE 2    /* of those, from one key */
+#define GATE_BACKLOG 64         /* messages that wait for the worker */
+#define GATE_WAITING_OF_A_KEY 2 /* of those, from one key */
 /* Unless gate_options says otherwise. Anything longer than a message goes in parts. */
 #define GATE_MESSAGE ((size_t)264 << 10)
 #define GATE_CONNECTIONS 1000          /* at a time, if the process may open as many */
@@ -81,8 +81,9 @@ enum err gate_reply(struct gate *gate, const struct gate_client *to, const void 
 /* Front: ends the connection that a message came on; whatever else it has sent is dropped. */
 void gate_cut(struct gate *gate, const struct gate_client *who);
 /*
- * Front: hands a client's message to the worker. ERR_AGAIN: GATE_SHARE messages of this key wait
- * already, or GATE_BACKLOG of all, or there is no worker; the client should be told to try later.
+ * Front: hands a client's message to the worker. ERR_AGAIN: GATE_WAITING_OF_A_KEY messages of this
+ * key wait already, or GATE_BACKLOG of all, or there is no worker; the client should be told to try
+ * later.
  */
 enum err gate_pass(struct gate *gate, const struct gate_client *from, const void *p,
                    size_t n) MUST_CHECK;

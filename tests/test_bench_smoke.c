@@ -25,8 +25,8 @@ static const struct smoke {
 } smokes[] = {
     {"abort",
      "and_ratio and_checked_cpu_ns mul64_ratio l1_ratio l1_checked_per_s noise_ratio "
-     "noise_gauss_ratio noise_discrete_ratio noise_gumbel_ratio adult_answers_ratio "
-     "adult_answers_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra "
+     "noise_gauss_ratio noise_discrete_ratio noise_gumbel_ratio adult_counts_ratio "
+     "adult_counts_seconds_ratio bytes_ratio selection_rounds_extra measure_rounds_extra "
      "records_count_ratio adult_records_ratio adult_records_seconds_ratio records_bytes_ratio",
      "wan_ratio wan_selection_ratio"},
     {"copula",
@@ -43,11 +43,11 @@ static const struct smoke {
      "noise_peak_rss_mib rounds_per_iteration tables.adult.collect_s tables.adult.compute_s "
      "tables.adult.noise_s tables.adult.select_s tables.adult.measure_s tables.adult.total_s "
      "tables.adult.iteration_s tables.adult.bytes_per_server tables.adult.rounds_per_iteration "
-     "tables.adult.count_cpu_s tables.adult.count_bytes tables.adult_answers.total_s",
+     "tables.adult.count_cpu_s tables.adult.count_bytes tables.adult_counts.total_s",
      ""},
     {"e2e",
      "mpc_s network_s estimate_s l1 l1_central l1_central_sd upload_bytes_records_adult "
-     "upload_bytes_answers_adult_pgm uploads_1000_s count_1000_s server_stored_mib_1000 "
+     "upload_bytes_counts_adult_pgm uploads_1000_s count_1000_s server_stored_mib_1000 "
      "server_rss_mib_1000 server_rss_mib_before_1000 server_rss_mib_1000_counted "
      "uploads_10000_s count_10000_s server_stored_mib_10000 server_rss_mib_10000 "
      "server_rss_mib_before_10000 server_rss_mib_10000_counted",

@@ -575,7 +575,8 @@ TEST(what_fails_leaves_nothing_behind)
 }
 
 /*
- * GATE_SHARE messages of one key wait, so that others find room; GATE_BACKLOG of all keys together.
+ * GATE_WAITING_OF_A_KEY messages of one key wait, so that others find room; GATE_BACKLOG of all
+ * keys together.
  */
 TEST(the_worker_may_be_busy_or_gone)
 {
@@ -590,7 +591,7 @@ TEST(the_worker_may_be_busy_or_gone)
     for (unsigned round = 0; round < 3; round++) {
         size_t passed = 0;
         for (from.user = 1; passed < GATE_BACKLOG; from.user++) {
-            for (unsigned i = 0; i < GATE_SHARE; i++, passed++)
+            for (unsigned i = 0; i < GATE_WAITING_OF_A_KEY; i++, passed++)
                 assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_OK);
             assert_int_equal(gate_pass(h.gate, &from, "x", 1), ERR_AGAIN);
         }
