@@ -521,11 +521,11 @@ TEST(replies_are_kept_and_had_again)
     assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
     assert_int_equal(replies_open(&replies, path, c.s.study, (const uint8_t[16]){9}, &c.log),
                      ERR_DATA); /* of another run */
-    text.data[sizeof "trefoil-answers-" - 1] = '9';
+    text.data[sizeof "trefoil-replies-" - 1] = '9';
     assert_int_equal(file_write(path, 0600, text.data, text.size, &c.log), ERR_OK);
     assert_int_equal(replies_open(&replies, path, c.s.study, run_state_run(c.state), &c.log),
                      ERR_FORMAT);
-    support_says(c.words, "its format is trefoil-answers-9, and this one, " TREFOIL_VERSION);
+    support_says(c.words, "its format is trefoil-replies-9, and this one, " TREFOIL_VERSION);
     unlink(path);
     c.remote.replies = NULL;
     end(&c);

@@ -10,7 +10,7 @@
 #define REPLIES_MAX 16 /* rounds */
 #define FILE_MOST ((size_t)1 << 32)
 
-static const char magic[] = "trefoil-answers-1\n";
+static const char magic[] = "trefoil-replies-1\n";
 
 struct replies {
     const char *path; /* borrowed, as are the other pointers */

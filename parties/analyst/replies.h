@@ -4,7 +4,7 @@
  * This is for a run whose requests follow from earlier replies and from nothing else: when it goes
  * on, it plays its rounds again from what is here, and asks for the first that is not.
  *
- *   "trefoil-answers-1\n"; terms digest (32); run (16); u32 how many; for each, in the order of
+ *   "trefoil-replies-1\n"; terms digest (32); run (16); u32 how many; for each, in the order of
  *   rounds: u32 how often the servers lost it, block request, without run and sequence, block
  *   answer; 32 bytes, BLAKE2b-256 of all before
  */
