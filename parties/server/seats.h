@@ -7,9 +7,9 @@
  * memory holds the last SEATS keys, however many there are. A guest that was forgotten shows its
  * token again, as after a cut. So does a key whose last day has passed, and is then refused.
  *
- * Checking a token costs two signatures, and its sender nothing. So a key whose token is not taken
- * yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and SEATS_PER_SECOND in
- * the long run.
+ * Checking a token takes two verifications, and costs its sender nothing. So a key whose token is
+ * not taken yet, or that shows another, is heard only SEATS_AT_ONCE times at once, and
+ * SEATS_PER_SECOND in the long run.
  */
 #ifndef TREFOIL_PARTIES_SERVER_SEATS_H
 #define TREFOIL_PARTIES_SERVER_SEATS_H
