@@ -1309,7 +1309,7 @@ static unsigned count_descriptors(void)
  */
 TEST(descriptors_may_run_out)
 {
-    unsigned at_first;
+    unsigned at_first, ms;
     enum err e = ERR_SYSTEM;
     unsigned failures = 0;
     struct rlimit limit, before;
@@ -1333,9 +1333,10 @@ TEST(descriptors_may_run_out)
             e = dial_watch(d);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         dial_free(&d);
-        for (unsigned ms = 0; count_descriptors() > at_first && ms < 20000; ms++)
+        /* counted once: the gate may still take, for a moment, a connection that was given up */
+        for (ms = 0; count_descriptors() > at_first && ms < 20000; ms++)
             clock_pause(1);
-        assert_in_range(count_descriptors(), 0, at_first);
+        assert_in_range(ms, 0, 19999);
         failures += e == ERR_SYSTEM;
         if (e != ERR_OK && strstr(h.outside_sink, "Too many open files") == NULL)
             fail_msg("with %u: %s\n%s", (unsigned)more, error_text(e), h.outside_sink);
