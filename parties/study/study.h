@@ -218,6 +218,9 @@ enum err study_person_rule(const struct study *study, char *names, struct person
  */
 bool study_of_persons(const struct study *study);
 
+/* How many marginals a selection may choose among: a study of method: aim has no larger closure. */
+size_t study_candidates_most(const struct study *study);
+
 /* The name of a part of the terms in the study file, for messages. */
 const char *study_part_words(const char *part);
 /* The terms in six groups of five characters, for people to compare. */
