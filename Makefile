@@ -347,6 +347,9 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 # One of its servers says other things to one neighbour than to the other, or alters what it opens.
 $(OUT)/tests/test_round_sorted: WRAP := -Wl,--wrap=round_broadcast,--wrap=move_open
 
+# One of its servers names a false place for a lane.
+$(OUT)/tests/test_lanes: WRAP := -Wl,--wrap=ranks_lanes,--wrap=ranks_place
+
 # One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 
