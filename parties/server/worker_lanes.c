@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "base/text.h"
 #include "parties/server/ranks.h"
 #include "parties/study/study_ports.h"
 
@@ -128,7 +127,6 @@ static enum err check_place(struct worker *w, unsigned server, size_t lane,
     place->host[sizeof place->host - 1] = '\0';
     if (study_has_host(w->site->study, server, place->host))
         return ERR_OK;
-    text_tame(place->host);
     return log_fail(&w->log, ERR_MISMATCH,
                     "server %u says that its lane %zu listens on %s, a host that the study does "
                     "not have for it: nobody connects there. If that is a machine of its, it "
