@@ -344,6 +344,12 @@ $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new conver
 	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
 	measure_open round_agree round_ledger net_stream play_round usleep)
 
+# One of its servers says other things to one neighbour than to the other, or alters what it opens.
+$(OUT)/tests/test_round_sorted: WRAP := -Wl,--wrap=round_broadcast,--wrap=move_open
+
+# One of its servers names a false place for a lane.
+$(OUT)/tests/test_lanes: WRAP := -Wl,--wrap=ranks_lanes,--wrap=ranks_place
+
 # One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new
 

@@ -16,6 +16,14 @@ enum err secret_start(void) MUST_CHECK;
 /* For programs that hold shares: no core dumps, no ptrace by other processes of the user. */
 enum err secret_harden_process(struct log *log) MUST_CHECK;
 
+/*
+ * For servers: locks all memory of the process against swapping, as it comes into use, since
+ * libraries copy keys to memory of their own. It uses no more memory than before, but all of it is
+ * RAM. Where the limit of locked memory is too low for that, or would stop later allocations, logs
+ * a warning instead.
+ */
+void secret_lock_process(struct log *log);
+
 /* Zeroed, or NULL. If the lock limit (ulimit -l) is too low, only the lock is skipped. */
 void *secret_new(size_t bytes) __attribute__((warn_unused_result));
 #define secret_free(address_of_pointer) secret_release((void *)(address_of_pointer))

@@ -210,12 +210,14 @@ enum err work_prepare_many_owners(struct party *p, struct work *w)
 enum err work_run_link(struct party *p, struct work *w)
 {
     bool sorted[2];
+    TRY(link_sorted(p, w->table, 2, NULL, NULL, sorted));
     return link_join(p, &w->planes, w->table, 2, SIZE_MAX, sorted);
 }
 
 enum err work_run_bound(struct party *p, struct work *w)
 {
     bool sorted[MANY_OWNERS];
+    TRY(link_sorted(p, w->table, MANY_OWNERS, NULL, NULL, sorted));
     return link_bound(p, &w->planes, w->table, MANY_OWNERS, 1, sorted);
 }
 

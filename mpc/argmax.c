@@ -140,7 +140,8 @@ enum err argmax_open(struct party *p, struct share64 values, unsigned width,
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct draw draw CLEAN(draw_clear) = {.seed = seed};
     struct share64 w;
-    if (values.n == 0 || values.n > 65536 || width < 2 || width > 64)
+    if (values.n == 0 || values.n > (p->check != NULL ? ARGMAX_MOST_CHECKED : ARGMAX_MOST) ||
+        width < 2 || width > 64)
         return ERR_RANGE;
     TRY(party_share64(p, &w, values.n));
     memset(w.a, 0, w.n * sizeof *w.a);

@@ -57,7 +57,8 @@ static void free_blocks(struct scratch *s)
         ASAN_UNPOISON_MEMORY_REGION(s->block[i].memory, s->block[i].size);
         secret_wipe(s->block[i].memory, s->block[i].most);
         /* the allocator keeps what a thread frees: its pages go back, and the next are small */
-        madvise(s->block[i].memory, s->block[i].size, MADV_DONTNEED);
+        if (madvise(s->block[i].memory, s->block[i].size, MADV_DONTNEED) != 0)
+            madvise(s->block[i].memory, s->block[i].size, MADV_DONTNEED_LOCKED);
         madvise(s->block[i].memory, s->block[i].size, MADV_NOHUGEPAGE);
         memory_free(&s->block[i].memory);
     }

@@ -80,7 +80,7 @@ static enum err bound_tile(struct party *p, const void *self, size_t from, size_
 }
 
 enum err link_bound(struct party *p, const struct planes *out, const struct planes *tables,
-                    size_t owners, size_t most, bool *sorted)
+                    size_t owners, size_t most, const bool *sorted)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     const size_t rows = link_rows(tables, owners);
@@ -96,7 +96,7 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
     }
     place = linked_bits(64 * longest);
     TRY(linked_load(p, &l, tables, owners, place + owner, out->width - 1));
-    TRY(linked_sorted(p, &l, sorted));
+    linked_leave_out(p, &l, sorted);
     number_places(p, &l, place);
     number_owners(p, &l, place, owner, number);
     TRY(linked_merge(p, &l));
@@ -326,7 +326,7 @@ static void number_columns(struct joining *j, size_t keep)
 }
 
 enum err link_join(struct party *p, const struct planes *out, const struct planes *tables,
-                   size_t owners, size_t keep, bool *sorted)
+                   size_t owners, size_t keep, const bool *sorted)
 {
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct joining j = {.out = out, .owner = linked_bits(owners), .keep = keep < owners};
@@ -342,7 +342,7 @@ enum err link_join(struct party *p, const struct planes *out, const struct plane
     if (out->width != all)
         return ERR_RANGE;
     TRY(linked_load(p, &j.l, tables, owners, j.owner + 1, widest - LINK_FRONT));
-    TRY(linked_sorted(p, &j.l, sorted));
+    linked_leave_out(p, &j.l, sorted);
     TRY(scratch_array(p->scratch, &j.rank, owners));
     TRY(scratch_array(p->scratch, &j.first, owners));
     number_columns(&j, keep);

@@ -4,7 +4,8 @@
  *
  * The rows of an owner's table have a validity bit, a key of 64 bits and columns, and are sorted by
  * (invalid, key). Whether they are is opened, one bit an owner, which is true for every honest
- * owner; an owner that did not sort is left out: none of its rows is valid. The tables become one
+ * owner: once, since it stays so. An owner that did not sort is left out: none of its rows is
+ * valid. The tables become one
  * list (protocols/bitonic.h), in which the rows of a key are neighbours, so that a row is compared
  * with the one so many places before or after it:
  *
@@ -37,12 +38,18 @@
 size_t link_rows(const struct planes *tables, size_t owners);
 
 /*
- * Tables have planes of validity, of the key from its lowest bit up, and of columns, the same
- * number in each. `out` gets validity and columns; sorted[k] tells whether owner k is in. `most` is
- * at least 1.
+ * Opens which tables are sorted. before(self) is called before anything is sent to open them, or is
+ * NULL. A table has planes of validity, of the key from its lowest bit up, and of columns.
+ */
+enum err link_sorted(struct party *p, const struct planes *tables, size_t owners,
+                     enum err (*before)(void *self), void *self, bool *sorted) MUST_CHECK;
+
+/*
+ * Tables have the same number of columns. `out` gets validity and columns; sorted[k] says whether
+ * owner k is in. `most` is at least 1.
  */
 enum err link_bound(struct party *p, const struct planes *out, const struct planes *tables,
-                    size_t owners, size_t most, bool *sorted) MUST_CHECK;
+                    size_t owners, size_t most, const bool *sorted) MUST_CHECK;
 
 /*
  * The same for owners with columns of their own: `out` gets validity, then the columns of all
@@ -50,11 +57,11 @@ enum err link_bound(struct party *p, const struct planes *out, const struct plan
  * each owner follows: whether it has the row. Its columns are 0 where it does not.
  */
 enum err link_join(struct party *p, const struct planes *out, const struct planes *tables,
-                   size_t owners, size_t keep, bool *sorted) MUST_CHECK;
+                   size_t owners, size_t keep, const bool *sorted) MUST_CHECK;
 
 /*
- * What they take for tables of so many rows and columns, on one lane without a check: words of 8
- * bytes that each server sends, and rounds.
+ * What they take with link_sorted(), for tables of so many rows and columns, on one lane without a
+ * check: words of 8 bytes that each server sends, and rounds.
  */
 struct link_cost {
     uint64_t words, rounds;

@@ -31,8 +31,8 @@ static inline unsigned linked_bits(size_t count)
 enum err linked_load(struct party *p, struct linked *l, const struct planes *tables, size_t owners,
                      unsigned low, unsigned columns) MUST_CHECK;
 
-/* Opens which tables are sorted. The others' rows become invalid. */
-enum err linked_sorted(struct party *p, const struct linked *l, bool *sorted) MUST_CHECK;
+/* Makes the rows of tables that are not sorted invalid. */
+void linked_leave_out(const struct party *p, const struct linked *l, const bool *sorted);
 
 /* Merges all tables by the planes up to `invalid`. */
 enum err linked_merge(struct party *p, const struct linked *l) MUST_CHECK;

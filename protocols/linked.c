@@ -177,7 +177,7 @@ static enum err fold_lanes(struct party *p, struct bits x)
 }
 
 static enum err open_sorted(struct party *p, const struct linked *l, struct bits right,
-                            bool *sorted)
+                            enum err (*before)(void *self), void *self, bool *sorted)
 {
     struct bits word, bit;
     uint64_t *opened;
@@ -194,25 +194,47 @@ static enum err open_sorted(struct party *p, const struct linked *l, struct bits
         bit.a[k / 64] |= (word.a[k] & 1) << k % 64;
         bit.b[k / 64] |= (word.b[k] & 1) << k % 64;
     }
+    if (before != NULL)
+        TRY(before(self));
     TRY(open_bits(p, OPEN_SORTED, bit, opened));
     for (size_t k = 0; k < l->owners; k++)
         sorted[k] = opened[k / 64] >> k % 64 & 1;
     return ERR_OK;
 }
 
-enum err linked_sorted(struct party *p, const struct linked *l, bool *sorted)
+/* The first planes of the tables, which order rows. */
+static enum err load_front(struct party *p, struct linked *l, const struct planes *tables,
+                           size_t owners)
 {
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    struct sorting s = {l, {NULL, NULL, 0}};
-    TRY(party_bits(p, &s.right, l->rows.n));
-    TRY(linked_tiles(p, l, LINK_TILE, compare_rows, &s));
-    for (size_t k = 0; k < l->owners; k++) /* a table's last row has none behind it */
-        if (l->words[k] > 0)
-            fill_up(p, linked_words(s.right, l->from[k], l->words[k]), 64 * l->words[k] - 1);
-    TRY(fold_words(p, l, s.right));
-    TRY(open_sorted(p, l, s.right, sorted));
+    struct planes *front;
+    TRY(scratch_array(p->scratch, &front, owners));
+    for (size_t k = 0; k < owners; k++) {
+        if (tables[k].width < LINK_FRONT)
+            return ERR_RANGE;
+        front[k] = planes_view(&tables[k], 0, LINK_FRONT);
+    }
+    return linked_load(p, l, front, owners, 0, 0);
+}
+
+enum err link_sorted(struct party *p, const struct planes *tables, size_t owners,
+                     enum err (*before)(void *self), void *self, bool *sorted)
+{
+    const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
+    struct linked l;
+    struct sorting s = {&l, {NULL, NULL, 0}};
+    TRY(load_front(p, &l, tables, owners));
+    TRY(party_bits(p, &s.right, l.rows.n));
+    TRY(linked_tiles(p, &l, LINK_TILE, compare_rows, &s));
+    for (size_t k = 0; k < l.owners; k++) /* a table's last row has none behind it */
+        if (l.words[k] > 0)
+            fill_up(p, linked_words(s.right, l.from[k], l.words[k]), 64 * l.words[k] - 1);
+    TRY(fold_words(p, &l, s.right));
+    return open_sorted(p, &l, s.right, before, self, sorted);
+}
+
+void linked_leave_out(const struct party *p, const struct linked *l, const bool *sorted)
+{
     for (size_t o = 0; o < l->owners; o++)
         for (unsigned k = l->low; k < l->low + LINK_FRONT && !sorted[o]; k++)
             linked_public(p, planes_plane(&l->rows, k), l->from[o], l->words[o], ~(uint64_t)0);
-    return ERR_OK;
 }

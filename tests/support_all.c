@@ -262,8 +262,10 @@ static enum err all_link(struct party *p, struct secrets *s)
     for (size_t o = 0; o < 3; o++)
         TRY(all_table(p, s, &table[o]));
     TRY(party_planes(p, &out, 1 + 3 * (ALL_BITS / 2 + 1), link_rows(table, 3)));
+    TRY(link_sorted(p, table, 3, NULL, NULL, sorted));
     TRY(link_join(p, &out, table, 3, 1, sorted));
     out.width = 1 + ALL_BITS / 2;
+    TRY(link_sorted(p, table, 3, NULL, NULL, sorted));
     TRY(link_bound(p, &out, table, 3, 1, sorted));
     to.n = out.n < to.n ? out.n : to.n;
     bits_copy(to, planes_plane(&out, 1));

@@ -624,7 +624,7 @@ TEST(sums_of_products_are_not_opened_where_a_check_fails)
 
 /*
  * A lie where all owners' rows are merged, which would make other rows of a person count: only
- * which uploads are sorted is opened, and again when the servers may go on.
+ * which uploads are sorted is opened, and not again when the servers may go on.
  */
 TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
 {
@@ -640,7 +640,7 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
     expect_lines(&c, 0, NET_COMPUTE, 1, 1, true);
     resume_all(&c, 0);
     expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
-    expect_lines(&c, 0, NET_COMPUTE, 2 + ALL, 2 + ALL, true);
+    expect_lines(&c, 0, NET_COMPUTE, 1 + ALL, 1 + ALL, true);
     scene_bound(&c, OWNERS);
     expect_right(&c);
     scene_end(&c, 0);

@@ -194,6 +194,30 @@ TEST(shares_of_noise_can_be_compared)
         assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
 }
 
+/* As many candidates as a selection takes, then one more: nobody must pay for what cannot be opened. */
+static bool refuses_a_candidate_too_many(struct engine *g, const struct study *study)
+{
+    const size_t most = study_candidates_most(study);
+    const uint64_t cells = study->workload->query[5].cells;
+    uint32_t *query CLEAN(memory_release) = memory_array(most + 1, sizeof *query);
+    uint64_t *estimate CLEAN(memory_release) = memory_array((most + 1) * cells, sizeof *estimate);
+    struct engine_step step;
+    struct request r = {.kind = REQUEST_SELECT,
+                        .queries = (uint32_t)most,
+                        .query = query,
+                        .estimate = estimate,
+                        .epsilon = 0.1,
+                        .sigma = 10,
+                        .multiplier = 1000};
+    for (size_t k = 0; k <= most; k++)
+        query[k] = 5;
+    if (engine_prepare(g, &r, &step) != ERR_OK)
+        return false;
+    engine_step_clear(&step);
+    r.queries++;
+    return engine_prepare(g, &r, &step) == ERR_REFUSED;
+}
+
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -230,6 +254,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     estimate[0] = 0;
     r.epsilon = -1;
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && refuses_a_candidate_too_many(g, w->s.study);
     r.epsilon = 1e-9; /* the multiplier would round to nothing */
     right = right && engine_prepare(g, &r, &step) == ERR_RANGE;
     return right ? ERR_OK : ERR_MISUSE;

@@ -1,4 +1,5 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
+#include "parties/server/ranks.h"
 #include "parties/study/study_ports.h"
 #include "tests/support_scene.h"
 
@@ -132,6 +133,79 @@ TEST(a_lane_that_a_firewall_stops_is_named)
     assert_true(support_contains(file(&c, "run0.log"), words));
     kill(firewall, SIGKILL);
     support_wait(firewall, 10);
+}
+
+/* --- a false place ---------------------------------------------------------------------------- */
+
+#define ELSEWHERE "127.0.0.9"
+#define LIAR 1
+
+static struct ranks_place place = {.host = ELSEWHERE}; /* with a port in the process that lies */
+
+/* A server that has a rank there, though its own program may look before that. */
+static bool looks = true;
+__typeof__(ranks_lanes) __real_ranks_lanes, __wrap_ranks_lanes;
+size_t __wrap_ranks_lanes(const struct ranks *ranks)
+{
+    static atomic_uint calls;
+    const bool first = atomic_fetch_add(&calls, 1) == 0;
+    return place.port[0] == 0 || (first && !looks) ? __real_ranks_lanes(ranks) : 1;
+}
+
+__typeof__(ranks_place) __wrap_ranks_place;
+const struct ranks_place *__wrap_ranks_place(const struct ranks *ranks, size_t j)
+{
+    (void)ranks;
+    (void)j;
+    return &place;
+}
+
+static void serve_elsewhere(struct scene *c, uint16_t port, bool lies)
+{
+    unlink(file(c, "server%u.log", LIAR));
+    c->server[LIAR] = fork();
+    if (c->server[LIAR] != 0)
+        return;
+    place.port[NET_PREV] = place.port[NET_NEXT] = port;
+    looks = !lies;
+    support_serve_here(&c->s, LIAR);
+}
+
+/* A port that nobody has, and that listens. */
+static uint16_t listen_elsewhere(int *fd)
+{
+    struct sockaddr_in a;
+    socklen_t n = sizeof a;
+    *fd = loopback(ELSEWHERE, 0, true);
+    assert_true(*fd >= 0 && getsockname(*fd, (struct sockaddr *)&a, &n) == 0);
+    return ntohs(a.sin_port);
+}
+
+TEST(nobody_connects_to_a_host_that_is_not_in_the_study)
+{
+    const struct support_options o = {.owners = OWNERS, .round_s = 5, .lanes = 2};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    struct pollfd trap = {.events = POLLIN};
+    const uint16_t port = listen_elsewhere(&trap.fd);
+    unsigned told = 0;
+    share_everything(&c);
+    assert_int_equal(support_stop(&c.server[LIAR]), 0);
+    c.s.lanes[LIAR] = 1;
+    serve_elsewhere(&c, port, false);
+    assert_int_equal(support_wait(c.server[LIAR], 10), 1);
+    assert_true(support_contains(file(&c, "server%u.log", LIAR),
+                                 "--ranks has the host " ELSEWHERE ", which the study does not"));
+    serve_elsewhere(&c, port, true);
+    assert_true(support_wait_for(file(&c, "server%u.log", LIAR), "is ready", 60));
+    expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
+    assert_int_equal(poll(&trap, 1, 0), 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        told += support_contains(file(&c, "server%u.log", i),
+                                 "server 1 says that its lane 1 listens on " ELSEWHERE ", a host "
+                                 "that the study does not have for it");
+    assert_in_range(told, 1, 2);
+    close(trap.fd);
+    support_kill(&c.server[LIAR]);
 }
 
 TEST(lanes_without_ports_are_refused)

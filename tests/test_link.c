@@ -40,6 +40,8 @@ static enum err run(struct party *p, void *shared)
         e = tables_share(p, &l->t, o, &table[o]);
     if (e == ERR_OK)
         e = planes_new(&out, width_of(l), link_rows(table, l->t.owners));
+    if (e == ERR_OK)
+        e = link_sorted(p, table, l->t.owners, NULL, NULL, sorted);
     if (e == ERR_OK && l->most > 0)
         e = link_bound(p, &out, table, l->t.owners, l->most, sorted);
     else if (e == ERR_OK)
@@ -379,6 +381,8 @@ static enum err bound_two(struct party *p, struct play *play)
         e = tables_share(p, &t, o, &table[o]);
     if (e == ERR_OK)
         e = planes_new(&out, 3, link_rows(table, 2));
+    if (e == ERR_OK)
+        e = link_sorted(p, table, 2, NULL, NULL, sorted);
     if (e == ERR_OK)
         e = link_bound(p, &out, table, 2, 1, sorted);
     if (e == ERR_OK)

@@ -73,6 +73,7 @@ static const struct {
     {"key: @0", "key: @9", "servers roster"},
     {"tcp://here:7100", "tcp://there:7100", "roster"},
     {"tcp://here:7100", "tcp://here:7090", "roster"},
+    {"key: @0", "key: @0, ranks: [calc1, calc2]", "roster"},
     {"name: o0", "name: ox", "bounds"},
     {"max_rows: 500", "max_rows: 501", "bounds"},
     {"max_rows: 500", "max_rows: 500, min_rows: 1", "bounds"},

@@ -265,6 +265,11 @@ static const struct mistake mistakes[] = {
     {"tcp://here:7110", "^tcp://:7110", "tcp://host:port"},
     {"tcp://here:7110", "^tcp://-here:7110", "tcp://host:port"},
     {"tcp://here:7110", "^tcp://.here:7110", "tcp://host:port"},
+    {"tcp://here:7100", "tcp://here:7100, ranks: ^here",
+     "ranks is a single value; it should be a list"},
+    {"tcp://here:7100", "tcp://here:7100, ranks: ^[]", "ranks has 0 items"},
+    {"tcp://here:7100", "tcp://here:7100, ranks: [a, ^'b:7100']",
+     "ranks has \"b:7100\"; it should be a host"},
     {"tcp://here:7110", "^\"tcp://[::1:7110\"", "tcp://host:port"},
     {"tcp://here:7110", "^\"tcp://[]:7110\"", "tcp://host:port"},
     {"tcp://here:7110", "^\"tcp://[here]:7110\"", "tcp://host:port"},
@@ -509,6 +514,44 @@ TEST(all_of_too_many_attributes_is_refused_before_it_is_built)
     bytes_put(&b, line, strlen(line) + 1);
     assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
     assert_true(message_is(f->sink, "2:17", "more than 100000"));
+}
+
+/* A study of all triples of so many columns, with nothing wrong before its budget. */
+static void triples(struct bytes *b, const char *security, int columns)
+{
+    char line[128];
+    int n = snprintf(line, sizeof line, "study: x\nsecurity: %s\nworkload: {all: 3}\ndomain:\n",
+                     security);
+    bytes_put(b, line, (size_t)n);
+    for (int i = 0; i < columns; i++) {
+        n = snprintf(line, sizeof line, "  - {name: a%d, kind: integer, min: 0, max: 1}\n", i);
+        bytes_put(b, line, (size_t)n);
+    }
+    n = snprintf(line, sizeof line, "budget: 0\nrounds: 1\nservers: 0\nowners: 0\nanalysts: 0\n");
+    bytes_put(b, line, (size_t)n + 1);
+}
+
+TEST(more_marginals_than_a_selection_takes_are_refused)
+{
+    static const struct {
+        const char *security;
+        int columns; /* the least that are too many */
+        const char *place, *words;
+    } cases[] = {{"semi-honest", 74, "3:11",
+                  "has 67599 marginals with the smaller ones they contain; with security: "
+                  "semi-honest a round selects from at most 65536. List fewer"},
+                 {"abort", 47, "3:11",
+                  "has 17343 marginals with the smaller ones they contain; with security: abort a "
+                  "round selects from at most 16384. List fewer"}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int more = 0; more < 2; more++) {
+            struct bytes b CLEAN(bytes_clear) = {0};
+            struct study *s;
+            triples(&b, cases[i].security, cases[i].columns - 1 + more);
+            assert_int_equal(parse_text(f, (const char *)b.data, &s), ERR_STUDY);
+            assert_int_equal(message_is(f->sink, cases[i].place, cases[i].words), more);
+        }
 }
 
 TEST(a_file_that_is_too_large_or_absent_is_refused)

@@ -112,8 +112,21 @@ TEST(what_may_be_said_besides)
     assert_non_null(strstr(text, "the one with the largest sum of squared errors"));
     assert_non_null(
         strstr(text, "(security: abort). If one departs\n  from the protocol, the run"));
+    assert_null(strstr(text, "ranks"));
     assert_non_null(
         strstr(text, "Rows that come while a run is on are counted from its next round"));
+    free(text);
+}
+
+TEST(a_servers_other_machines_are_described)
+{
+    struct study *s CLEAN(study_free) = NULL;
+    char *text;
+    assert_int_equal(
+        parse_edit(*state, "tcp://here:7100", "tcp://here:7100, ranks: [calc1, calc2]", &s),
+        ERR_OK);
+    text = description(s, NULL);
+    assert_non_null(strstr(text, "ranks calc1, calc2\n"));
     free(text);
 }
 

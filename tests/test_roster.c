@@ -296,7 +296,7 @@ TEST(every_change_is_told)
     struct scene c CLEAN(scene_free);
     struct study *study CLEAN(study_free) = NULL;
     char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
-        added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][64];
+        added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][96];
     scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
@@ -309,7 +309,8 @@ TEST(every_change_is_told)
     key_text(file(&c, "new.key"), key);
     snprintf(added, sizeof added, "analysts:\n  - name: b\n    key: %s\n", key);
     for (unsigned i = 0; i < 2; i++)
-        snprintf(endpoint[i], sizeof endpoint[i], "127.0.0.%u:%u\n", 1 + i, c.s.port);
+        snprintf(endpoint[i], sizeof endpoint[i], "127.0.0.%u:%u\n%s", 1 + i, c.s.port,
+                 i == 1 ? "    ranks: [calc1, calc2]\n" : "");
     amend(c.s.path, a,
           (const char *const[]){"study: test\n", revoked, "analysts:\n", added, endpoint[0],
                                 endpoint[1], "round: 4", "round: 4, uploads: 2030-01-01T00:00:00Z",
@@ -326,6 +327,7 @@ TEST(every_change_is_told)
     compare(&c, c.s.path, a, words);
     assert_non_null(strstr(words, "server s0: tcp://127.0.0.1:"));
     assert_non_null(strstr(words, "-> tcp://127.0.0.2:"));
+    assert_non_null(strstr(words, "server s0, ranks: none -> calc1, calc2\n"));
     assert_non_null(strstr(words, "  analyst b: new\n"));
     assert_non_null(strstr(words, "  revoked: a key of "));
     assert_non_null(strstr(words, "deadlines.uploads: none -> 2030-01-01T00:00:00Z\n"));

@@ -13,10 +13,14 @@
 #include "tests/support_process.h"
 #include "tests/support_socket.h"
 
+#include <linux/capability.h>
+#include <signal.h>
 #include <sodium.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -309,6 +313,65 @@ TEST(a_server_may_listen_elsewhere)
     snprintf(to, sizeof to, "tcp://127.0.0.1:%u\n", elsewhere);
     assert_int_equal(share_with(&h, 0, altered(&h, from, to)), 0);
 }
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* A line of /proc/PID/status, in kB. */
+static unsigned long kilobytes(pid_t pid, const char *word)
+{
+    char path[64], line[128];
+    unsigned long kb = 0;
+    size_t n = strlen(word);
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, word, n) == 0 && line[n] == ':')
+            kb = strtoul(line + n + 1, NULL, 10);
+    fclose(f);
+    return kb;
+}
+
+static bool is_warned(struct house *h, unsigned i)
+{
+    return support_contains(file(h, "server%u.log", i),
+                            "copies of its keys could be written to swap");
+}
+
+/* In a process of its own, which a low limit binds, though root may otherwise pass it. */
+static pid_t start_limited(struct house *h, unsigned i)
+{
+    const struct rlimit limit = {65536, 65536};
+    const pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(1);
+    start(h, i);
+    _exit(support_wait(h->server[i], 60));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
+    !defined(__SANITIZE_THREAD__) /* there mlockall() does nothing */
+TEST(keys_are_locked_or_the_operator_is_warned)
+{
+    const bool may = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_IPC_LOCK, 0, 0, 0) == 1;
+    const struct support_options o = {.owners = 1, .round_s = 1};
+    struct house h CLEAN(house_free) = house_new(&o);
+    pid_t limited;
+    start(&h, 0);
+    assert_int_equal(kilobytes(h.server[0], "VmLck") >= kilobytes(h.server[0], "VmRSS"),
+                     !is_warned(&h, 0));
+    assert_true(!may || !is_warned(&h, 0));
+    limited = start_limited(&h, 1);
+    assert_true(support_wait_for(file(&h, "server1.log"), "is ready", 60));
+    assert_true(is_warned(&h, 1));
+    kill(limited, SIGKILL);
+    support_wait(limited, 10);
+}
+#endif
 
 TEST(late_uploads_are_refused)
 {

@@ -156,6 +156,7 @@ static enum err serve_or_follow(const struct arguments *a, struct log *log)
         .places = a->ranks, .lanes = (unsigned)a->lanes, .log = log};
     struct ranks *ranks CLEAN(ranks_stop) = NULL;
     TRY(secret_harden_process(log));
+    secret_lock_process(log);
     TRY(ranks_start(&ranks, &options));
     if (ranks_is_first(ranks))
         return serve(a, ranks, log);

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "mpc/crew.h"
+#include "parties/server/round_sorted.h"
 #include "parties/server/round_uploads.h"
 #include "parties/study/study_uploads.h"
 
@@ -303,6 +304,19 @@ static enum err enough_are_sorted(const struct play *p)
                     p->study->min_owners);
 }
 
+/* Rows are made from uploads that are sorted by person: opens what is not known of that. */
+static enum err add_keyed(struct play *p, const struct round_uploads *u)
+{
+    struct round_sorted r CLEAN(round_sorted_clear) = {.study = p->study,
+                                                       .store = p->store,
+                                                       .net = p->net,
+                                                       .proved = p->engine->party->check != NULL,
+                                                       .log = p->log};
+    TRY(round_sorted(&r, u->upload, u->kept, p->uploads, &p->engine->tally.keyed));
+    TRY(add_all(p, u));
+    return enough_are_sorted(p);
+}
+
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
 {
     struct round_uploads u CLEAN(clear) = {.study = p->study};
@@ -322,6 +336,5 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     if (!late)
         TRY(enough_have_uploaded(p, &u));
     TRY(count_alike(p));
-    TRY(add_all(p, &u));
-    return keyed_in(p->study) ? enough_are_sorted(p) : ERR_OK;
+    return keyed_in(p->study) ? add_keyed(p, &u) : add_all(p, &u);
 }

@@ -239,6 +239,11 @@ static enum err prepare_select(const struct engine *g, struct engine_step *s)
         .score = g->study->score,
     };
     struct select_plan plan;
+    if (r->queries > study_candidates_most(g->study))
+        return log_fail(g->log, ERR_REFUSED,
+                        "select: the request has %u candidates; with security: %s %zu are allowed",
+                        r->queries, study_security_word(g->study->security),
+                        study_candidates_most(g->study));
     TRY(price_selection(g, s));
     TRY(take_candidates(g, s));
     TRY(memory_new(&s->select.multiplier, r->queries));

@@ -23,6 +23,7 @@ enum err keyed_new(struct keyed *x, const struct study *study)
     if (!keyed_in(study))
         return ERR_OK;
     TRY(memory_new(&x->table, study->owners));
+    TRY(memory_new(&x->known, study->owners));
     return memory_new(&x->left_out, study->owners);
 }
 
@@ -51,6 +52,7 @@ void keyed_free(struct keyed *x)
     free_tables(x);
     keyed_forget(x);
     memory_free(&x->table);
+    memory_free(&x->known);
     memory_free(&x->left_out);
     memory_free(&x->rows);
 }
@@ -102,9 +104,9 @@ struct source {
     size_t count;
     size_t *owner;
     struct planes *table; /* borrowed */
-    bool *sorted;         /* once rows are made */
-    size_t attributes;    /* of all tables */
-    unsigned codes;       /* planes of codes, of all tables */
+    bool *sorted;
+    size_t attributes; /* of all tables */
+    unsigned codes;    /* planes of codes, of all tables */
 };
 
 static void source_clear(struct source *s)
@@ -114,29 +116,72 @@ static void source_clear(struct source *s)
     memory_free(&s->sorted);
 }
 
+/* Adds owner i's table, if it is here. */
+static void add_table(const struct keyed *x, size_t i, struct source *s)
+{
+    if (x->table[i].width == 0)
+        return;
+    s->owner[s->count] = i;
+    s->table[s->count] = x->table[i];
+    s->sorted[s->count++] = !x->left_out[i];
+    s->attributes += x->study->owner[i].columns;
+    s->codes += x->table[i].width - LINK_FRONT;
+}
+
+static enum err source_new(const struct keyed *x, struct source *s)
+{
+    TRY(memory_new(&s->owner, x->study->owners));
+    TRY(memory_new(&s->table, x->study->owners));
+    return memory_new(&s->sorted, x->study->owners);
+}
+
 /* The tables of a batch or, if `first` is the number of owners, all tables. */
 static enum err gather(const struct keyed *x, size_t first, struct source *s)
 {
     const struct study *study = x->study;
-    TRY(memory_new(&s->owner, study->owners));
-    TRY(memory_new(&s->table, study->owners));
-    TRY(memory_new(&s->sorted, study->owners));
-    for (size_t i = 0; i < study->owners; i++) {
-        if (x->table[i].width == 0 || (first < study->owners && study->owner[i].batch != first))
-            continue;
-        s->owner[s->count] = i;
-        s->table[s->count++] = x->table[i];
-        s->attributes += study->owner[i].columns;
-        s->codes += x->table[i].width - LINK_FRONT;
+    TRY(source_new(x, s));
+    for (size_t i = 0; i < study->owners; i++)
+        if (first == study->owners || study->owner[i].batch == first)
+            add_table(x, i, s);
+    return ERR_OK;
+}
+
+/* --- are they sorted? ------------------------------------------------------------------------- */
+
+struct asking {
+    const struct keyed_watch *watch;
+    const struct source *source;
+};
+
+static enum err opening(void *self)
+{
+    const struct asking *a = self;
+    return a->watch->opening(a->watch->self, a->source->owner, a->source->count);
+}
+
+/* Opens whether tables are sorted, where that is not known. */
+static enum err find_sorted(struct party *p, struct keyed *x)
+{
+    const struct keyed_watch *w = &x->watch;
+    struct source s CLEAN(source_clear) = {0};
+    struct asking asking = {w, &s};
+    TRY(source_new(x, &s));
+    for (size_t i = 0; i < x->study->owners; i++)
+        if (!x->known[i])
+            add_table(x, i, &s);
+    if (s.count == 0)
+        return ERR_OK;
+    TRY(link_sorted(p, s.table, s.count, w->opening != NULL ? opening : NULL, &asking, s.sorted));
+    if (w->opened != NULL)
+        TRY(w->opened(w->self, s.owner, s.sorted, s.count));
+    for (size_t k = 0; k < s.count; k++) {
+        x->known[s.owner[k]] = true;
+        x->left_out[s.owner[k]] = !s.sorted[k];
     }
     return ERR_OK;
 }
 
-static void note_sorted(struct keyed *x, const struct source *s)
-{
-    for (size_t k = 0; k < s->count; k++)
-        x->left_out[s->owner[k]] = !s->sorted[k];
-}
+/* --- lists ------------------------------------------------------------------------------------ */
 
 /* Which attributes the first `count` tables have, side by side. */
 static enum err name_attributes(const struct keyed *x, const struct source *s, size_t count,
@@ -164,9 +209,7 @@ static enum err bound(struct party *p, struct keyed *x)
     TRY(name_attributes(x, &s, 1, rows));
     TRY(planes_new(&rows->whole, 1 + s.table[0].width - LINK_FRONT, link_rows(s.table, s.count)));
     rows->planes = rows->whole;
-    TRY(link_bound(p, &rows->whole, s.table, s.count, x->study->rows_per_person, s.sorted));
-    note_sorted(x, &s);
-    return ERR_OK;
+    return link_bound(p, &rows->whole, s.table, s.count, x->study->rows_per_person, s.sorted);
 }
 
 /* --- joins ------------------------------------------------------------------------------------ */
@@ -230,7 +273,7 @@ static enum err join(struct party *p, struct keyed *x, size_t first)
     struct planes has;
     size_t keep = 0;
     TRY(gather(x, first, &s));
-    if (s.count == 0)
+    if (s.count == 0 || !all_sorted(&s))
         return ERR_OK;
     x->lists++;
     while (keep < s.count && s.owner[keep] != study->link.keep)
@@ -241,11 +284,6 @@ static enum err join(struct party *p, struct keyed *x, size_t first)
     rows->planes = planes_view(&rows->whole, 0, 1 + s.codes);
     has = planes_view(&rows->whole, 1 + s.codes, rows->whole.width - 1 - s.codes);
     TRY(link_join(p, &rows->whole, s.table, s.count, keep, s.sorted));
-    note_sorted(x, &s);
-    if (!all_sorted(&s)) {
-        free_rows(&x->rows[--x->lists]);
-        return ERR_OK;
-    }
     if (keep < s.count)
         TRY(finish_kept(p, study, &s, keep, rows, &has));
     return study->link.min_linked > 0 ? find_linked(p, rows, &has) : ERR_OK;
@@ -263,6 +301,7 @@ enum err keyed_make(struct party *p, struct keyed *x)
 {
     TRY(memory_new(&x->rows, x->study->owners));
     x->made = true;
+    TRY(find_sorted(p, x));
     TRY(x->study->link.on ? join_all(p, x) : bound(p, x));
     free_tables(x);
     return ERR_OK;

@@ -5,6 +5,8 @@
  * tell each other on lane 0 where these are, in this process or another rank's:
  *
  *   all -> all   places   host and two ports of each of these lanes
+ *
+ * and believe that only of hosts that the study has for the server that says so.
  */
 #include "parties/server/worker_private.h"
 
@@ -118,6 +120,20 @@ static void own_places(const struct worker *w, struct ranks_place *own)
     }
 }
 
+/* A server may send others only to hosts that the study lists for it. */
+static enum err check_place(struct worker *w, unsigned server, size_t lane,
+                            struct ranks_place *place)
+{
+    place->host[sizeof place->host - 1] = '\0';
+    if (study_has_host(w->site->study, server, place->host))
+        return ERR_OK;
+    return log_fail(&w->log, ERR_MISMATCH,
+                    "server %u says that its lane %zu listens on %s, a host that the study does "
+                    "not have for it: nobody connects there. If that is a machine of its, it "
+                    "belongs among the server's ranks in the study",
+                    server, lane, place->host);
+}
+
 static enum err tell_places(struct worker *w, struct places *x)
 {
     const size_t count = w->all - w->lanes, bytes = count * sizeof *x->own;
@@ -131,10 +147,8 @@ static enum err tell_places(struct worker *w, struct places *x)
                                                  .receive_size = {bytes, bytes}}));
     for (size_t i = 0; i < count; i++)
         for (unsigned p = 0; p < 2; p++)
-            if (memchr(x->of[p][i].host, '\0', sizeof x->of[p][i].host) == NULL)
-                return log_fail(&w->log, ERR_FORMAT,
-                                "server %u did not say where its lane %zu listens",
-                                net_index_of(w->site->index, (enum net_peer)p), w->lanes + i);
+            TRY(check_place(w, net_index_of(w->site->index, (enum net_peer)p), w->lanes + i,
+                            &x->of[p][i]));
     return ERR_OK;
 }
 

@@ -71,6 +71,9 @@ static const char *const migrations[] = {
     "CREATE TABLE seats(number INTEGER PRIMARY KEY, sign BLOB NOT NULL) STRICT;",
     /* few uploads are incomplete: SQLite can count those, and all, without looking at each */
     "DROP INDEX complete; CREATE INDEX incomplete ON uploads(owner) WHERE NOT complete;",
+    /* whether an upload is sorted by person, by its digest; NULL until that is opened */
+    "CREATE TABLE sorted(digest BLOB PRIMARY KEY, attempts INTEGER NOT NULL, sorted INTEGER)"
+    "  STRICT;",
 };
 #define VERSION (sizeof migrations / sizeof *migrations)
 #define VERSION_OF_ROUNDS 3 /* the first whose entries name rounds */

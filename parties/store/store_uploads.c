@@ -113,12 +113,15 @@ static enum err execute_for(struct store *s, const char *sql, uint32_t owner)
     return query_run(&q, NULL);
 }
 
-/* Deletes an owner's upload, with its parts. */
+/* Deletes an owner's upload, with its parts, and what is known of it. */
 static enum err delete_of(struct store *s, uint32_t owner)
 {
     s->erased = true;
     TRY(execute_for(s, "DELETE FROM parts WHERE id IN (SELECT id FROM uploads WHERE owner = ?)",
                     owner));
+    TRY(execute_for(
+        s, "DELETE FROM sorted WHERE digest IN (SELECT digest FROM uploads WHERE owner = ?)",
+        owner));
     return execute_for(s, "DELETE FROM uploads WHERE owner = ?", owner);
 }
 

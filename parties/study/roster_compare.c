@@ -26,6 +26,26 @@ static void compare_key(FILE *out, const char *role, const char *name,
             date_day_text(now->last_day).text);
 }
 
+static void list_ranks(FILE *out, const struct study_server *s)
+{
+    for (size_t k = 0; k < s->ranks; k++)
+        fprintf(out, "%s%s", k > 0 ? ", " : "", s->rank[k]);
+    if (s->ranks == 0)
+        fputs("none", out);
+}
+
+static void compare_ranks(FILE *out, const struct study_server *a, const struct study_server *b)
+{
+    if (a->ranks == b->ranks &&
+        (a->ranks == 0 || memcmp(a->rank, b->rank, a->ranks * sizeof *a->rank) == 0))
+        return;
+    fprintf(out, "  server %s, ranks: ", b->name);
+    list_ranks(out, a);
+    fputs(" -> ", out);
+    list_ranks(out, b);
+    fputc('\n', out);
+}
+
 static void compare_servers(FILE *out, const struct study *a, const struct study *b)
 {
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
@@ -34,6 +54,7 @@ static void compare_servers(FILE *out, const struct study *a, const struct study
         if (strcmp(x->host, y->host) != 0 || x->port != y->port)
             fprintf(out, "  server %s: tcp://%s:%u -> tcp://%s:%u\n", y->name, x->host, x->port,
                     y->host, y->port);
+        compare_ranks(out, x, y);
     }
 }
 

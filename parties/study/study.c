@@ -5,6 +5,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "mpc/argmax.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_terms.h"
 
@@ -131,6 +132,32 @@ static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const ya
     return ERR_OK;
 }
 
+size_t study_candidates_most(const struct study *study)
+{
+    switch (study->security) {
+    case STUDY_SEMI_HONEST:
+        return ARGMAX_MOST;
+    case STUDY_ABORT:
+        break;
+    }
+    return ARGMAX_MOST_CHECKED;
+}
+
+/* Every marginal of the closure may be a candidate, and what a selection costs is paid before it. */
+static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
+{
+    const struct study *s = r->study;
+    const size_t most = study_candidates_most(s);
+    if (s->method != STUDY_AIM || s->workload->queries <= most)
+        return ERR_OK;
+    return yaml_error(
+        r->file, workload,
+        "the workload has %zu marginals with the smaller ones they contain; with "
+        "security: %s a round selects from at most %zu. List fewer marginals, or ones "
+        "of fewer attributes",
+        s->workload->queries, study_security_word(s->security), most);
+}
+
 static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
@@ -236,6 +263,7 @@ static enum err read_study(struct reading *r)
     TRY(study_read_impossible(r, impossible));
     TRY(read_method(r, method, workload));
     TRY(read_kinds(r, noise, score, security, late));
+    TRY(check_candidates(r, workload));
     TRY(study_read_link(r, link, late));
     TRY(read_budget(r, budget, person, link));
     TRY(read_course(r, rounds, copula, score, late, impossible));
@@ -301,6 +329,8 @@ void study_free(struct study **study)
         memory_free(&s->owner[i].column);
     for (size_t k = 0; k < s->zeros; k++)
         memory_free(&s->zero[k].cell);
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        memory_free(&s->server[i].rank);
     memory_free(&s->zero);
     memory_free(&s->questions);
     if (s->asked != s->workload)

@@ -36,6 +36,7 @@
 #define STUDY_ANALYSTS_MAX 1000
 #define STUDY_LINKED_MAX 64 /* owners of a batch whose rows are linked */
 #define STUDY_REVOKED_MAX 10000
+#define STUDY_RANKS_MAX 1023  /* machines of a server besides the first */
 #define STUDY_COLUMN_SIZE 128 /* of the name of a column that says whose a row is */
 #define STUDY_EPSILON_MAX 100 /* noise circuits may allow less: price_epsilon_limit() */
 #define STUDY_ROUNDS_MAX 1000
@@ -63,6 +64,8 @@ struct study_server {
     struct public_identity key;
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
+    size_t ranks;
+    char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (parties/server/ranks.h) */
 };
 
 struct study_owner {
@@ -217,6 +220,9 @@ enum err study_person_rule(const struct study *study, char *names, struct person
  * cannot be the unit.
  */
 bool study_of_persons(const struct study *study);
+
+/* How many marginals a selection may choose among: a study of method: aim has no larger closure. */
+size_t study_candidates_most(const struct study *study);
 
 /* The name of a part of the terms in the study file, for messages. */
 const char *study_part_words(const char *part);

@@ -56,19 +56,43 @@ static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t
     return ERR_OK;
 }
 
+/* Hosts of a server's other machines. */
+static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct study_server *server)
+{
+    size_t count;
+    if (node == NULL)
+        return ERR_OK;
+    TRY(yaml_list(r->file, node, "ranks", 1, STUDY_RANKS_MAX, &count));
+    TRY(memory_new(&server->rank, count));
+    for (; server->ranks < count; server->ranks++) {
+        const yaml_node_t *item = yaml_item(r->file, node, server->ranks);
+        const char *text;
+        TRY(yaml_text(r->file, item, "ranks", &text));
+        if (!good_host(text) || strlen(text) >= STUDY_HOST_SIZE)
+            return yaml_error(r->file, item,
+                              "ranks has \"%.64s\"; it should be a host, without tcp:// and port",
+                              text);
+        memcpy(server->rank[server->ranks], text, strlen(text) + 1);
+    }
+    return ERR_OK;
+}
+
 static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
 {
-    const yaml_node_t *name, *endpoint, *key;
-    const struct yaml_key keys[] = {
-        {"name", true, &name}, {"endpoint", true, &endpoint}, {"key", true, &key}};
+    const yaml_node_t *name, *endpoint, *key, *ranks;
+    const struct yaml_key keys[] = {{"name", true, &name},
+                                    {"endpoint", true, &endpoint},
+                                    {"key", true, &key},
+                                    {"ranks", false, &ranks}};
     size_t count;
     TRY(yaml_list(r->file, node, "servers", STUDY_SERVERS, STUDY_SERVERS, &count));
     for (size_t i = 0; i < count; i++) {
         struct study_server *s = &r->study->server[i];
-        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 3));
+        TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "a server", keys, 4));
         TRY(study_read_name(r, name, "name", s->name));
         TRY(read_endpoint(r, endpoint, i));
         TRY(study_read_key(r, key, &s->key));
+        TRY(read_ranks(r, ranks, s));
         people->person[people->count++] = (struct person){
             .name = s->name, .key = &s->key, .name_node = name, .key_node = key};
     }

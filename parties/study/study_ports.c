@@ -16,6 +16,15 @@ void study_endpoint(const struct study *study, size_t server, unsigned port,
     study_listen(study, server, port, study->server[server].host, 0, text);
 }
 
+bool study_has_host(const struct study *study, size_t server, const char *host)
+{
+    const struct study_server *s = &study->server[server];
+    bool has = strcmp(s->host, host) == 0;
+    for (size_t k = 0; k < s->ranks; k++)
+        has = has || strcmp(s->rank[k], host) == 0;
+    return has;
+}
+
 /* How many lanes have their ports from `base` on and before `end`. */
 static unsigned room(unsigned base, unsigned end)
 {

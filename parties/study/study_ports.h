@@ -29,6 +29,8 @@ static inline unsigned study_bulk(enum study_port port, unsigned lane)
  */
 void study_endpoint(const struct study *study, size_t server, unsigned port,
                     char text[STUDY_ENDPOINT_SIZE]);
+/* Whether this is the host of the server's endpoint, or of one of its ranks, as it is written. */
+bool study_has_host(const struct study *study, size_t server, const char *host);
 /*
  * Where the server itself listens, which differs if a router forwards ports: from port `first` on,
  * or its endpoint's if 0; on `host`, or on all addresses if NULL.

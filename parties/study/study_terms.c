@@ -236,6 +236,12 @@ static void put_roster(const struct study *s, struct bytes *b)
             bytes_put_u64(b, i);
             bytes_put_u32(b, s->owner[i].rows);
         }
+    for (size_t i = 0; i < STUDY_SERVERS; i++)
+        for (size_t k = 0; k < s->server[i].ranks; k++) {
+            bytes_put_string(b, "rank");
+            bytes_put_u64(b, i);
+            bytes_put_string(b, s->server[i].rank[k]);
+        }
     if (s->aparts > 0)
         bytes_put_string(b, "apart");
     for (size_t i = 0; i < s->aparts; i++)

@@ -326,9 +326,15 @@ static void describe_servers(FILE *out, const struct study *s)
           "the noisy results.\n",
           out);
     for (size_t i = 0; i < STUDY_SERVERS; i++) {
+        const struct study_server *server = &s->server[i];
+        size_t at = 28;
         fprintf(out, "  %zu %-18s tcp://%s, ports %u to %u\n  %-20s key %s\n", i, s->server[i].name,
                 s->server[i].host, s->server[i].port, s->server[i].port + STUDY_PORTS - 1u, "",
                 public_identity_fingerprint(&s->server[i].key).text);
+        if (server->ranks > 0)
+            fprintf(out, "  %-20s ranks", "");
+        for (size_t k = 0; k < server->ranks; k++)
+            wrap(out, &at, server->rank[k], k + 1 < server->ranks ? "," : "\n");
     }
     if (study_lanes_most(s, 0) > 1)
         fprintf(out,
