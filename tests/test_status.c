@@ -326,6 +326,9 @@ TEST(pages_on_this_machine_are_for_its_own_names)
             const bool shown = strstr(text, "Server 1, east") != NULL;
             const bool refused = strstr(text, " 421 ") != NULL &&
                                  strstr(text, "ask for localhost, 127.0.0.1 or [::1]") != NULL;
+            expect(text,
+                   "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+                   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n");
             if (shown != (anywhere || hosts[k].local) || refused == shown)
                 fail_msg("%s%s", hosts[k].header, text);
         }

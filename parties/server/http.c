@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "parties/display/html.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
@@ -71,9 +72,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
         MHD_add_response_header(r, "Connection", "close") == MHD_YES &&
         MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
         MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-        MHD_add_response_header(
-            r, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'") == MHD_YES)
+        MHD_add_response_header(r, "Content-Security-Policy",
+                                HTML_POLICY "; frame-ancestors 'none'") == MHD_YES)
         result = MHD_queue_response(connection, code, r);
     if (r != NULL)
         MHD_destroy_response(r);
