@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +33,35 @@ static enum err too_large(const char *path, size_t limit, struct log *log)
     return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);
 }
 
+/* The descriptor of a file: neither this nor the first byte is waited for. */
+static int open_now(const char *path, bool *is_pipe)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat s;
+    *is_pipe = fd >= 0 && fstat(fd, &s) == 0 && S_ISFIFO(s.st_mode);
+    return fd;
+}
+
+enum err file_open(FILE **f, const char *path, struct log *log)
+{
+    bool is_pipe;
+    uint8_t first;
+    const int fd = open_now(path, &is_pipe);
+    const ssize_t n = is_pipe ? read(fd, &first, 1) : -1;
+    const bool silent = n == 0; /* no byte, and nobody who could write one */
+    *f = !silent && fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
+    if (*f != NULL && (n != 1 || ungetc(first, *f) == first))
+        return ERR_OK;
+    log_error(log, "cannot open %s: %s", path,
+              silent ? "it is a pipe that nobody writes to" : strerror(errno));
+    if (*f != NULL)
+        fclose(*f);
+    else if (fd >= 0)
+        close(fd);
+    *f = NULL;
+    return ERR_SYSTEM;
+}
+
 /* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
 static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
 {
@@ -48,11 +76,10 @@ static enum err check_size(FILE *f, const char *path, size_t *limit, struct log 
 
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f;
     enum err e;
     bytes_clear(out);
-    if (f == NULL)
-        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
+    TRY(file_open(&f, path, log));
     e = check_size(f, path, &limit, log);
     while (e == ERR_OK) {
         uint8_t block[16384];

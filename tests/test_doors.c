@@ -129,7 +129,7 @@ TEST(nobody_fills_the_log)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* A file that never ends is not read whole before it is judged. */
+/* A file that never ends is not read whole before it is judged; one that never begins is refused. */
 TEST(what_never_ends_is_not_read_whole)
 {
     const struct support_options o = {.owners = 1};
@@ -137,7 +137,7 @@ TEST(what_never_ends_is_not_read_whole)
     scene_new(&c, &o);
     {
         const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
-        const char *const check[] = {"check", "/dev/zero", NULL};
+        const char *check[] = {"check", "/dev/zero", NULL};
         const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
                                      "--key", file(&c, "o0.key"), NULL};
         uint8_t block[4096];
@@ -153,6 +153,13 @@ TEST(what_never_ends_is_not_read_whole)
         assert_true(support_contains(file(&c, "check.log"), "larger than the"));
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
         assert_true(support_contains(file(&c, "share.log"), "a field has more than 1048576 bytes"));
+        assert_int_equal(unlink(share[2]), 0);
+        assert_int_equal(mkfifo(share[2], 0600), 0);
+        assert_int_equal(support_run(file(&c, "share.log"), 60, share), 1);
+        assert_true(support_contains(file(&c, "share.log"), "it is a pipe that nobody writes to"));
+        check[1] = share[2];
+        assert_int_equal(support_run(file(&c, "check.log"), 60, check), 1);
+        assert_true(support_contains(file(&c, "check.log"), "it is a pipe that nobody writes to"));
     }
 }
 
