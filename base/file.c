@@ -33,32 +33,15 @@ static enum err too_large(const char *path, size_t limit, struct log *log)
     return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);
 }
 
-/* The descriptor of a file: neither this nor the first byte is waited for. */
-static int open_now(const char *path, bool *is_pipe)
-{
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat s;
-    *is_pipe = fd >= 0 && fstat(fd, &s) == 0 && S_ISFIFO(s.st_mode);
-    return fd;
-}
-
 enum err file_open(FILE **f, const char *path, struct log *log)
 {
-    bool is_pipe;
-    uint8_t first;
-    const int fd = open_now(path, &is_pipe);
-    const ssize_t n = is_pipe ? read(fd, &first, 1) : -1;
-    const bool silent = n == 0; /* no byte, and nobody who could write one */
-    *f = !silent && fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
-    if (*f != NULL && (n != 1 || ungetc(first, *f) == first))
-        return ERR_OK;
-    log_error(log, "cannot open %s: %s", path,
-              silent ? "it is a pipe that nobody writes to" : strerror(errno));
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    *f = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL; /* reading may wait */
     if (*f != NULL)
-        fclose(*f);
-    else if (fd >= 0)
+        return ERR_OK;
+    log_error(log, "cannot open %s: %s", path, strerror(errno));
+    if (fd >= 0)
         close(fd);
-    *f = NULL;
     return ERR_SYSTEM;
 }
 

@@ -19,8 +19,8 @@ enum err file_in(char path[FILE_PATH], const char *given, const char *name,
                  struct log *log) MUST_CHECK;
 
 /*
- * Opens a file to be read; the caller closes it. A pipe is fine, such as <(..) of a shell, but one
- * that nobody writes to is ERR_SYSTEM, logged: it would be waited for without end.
+ * Opens a file to be read; the caller closes it. Unlike fopen() it never waits: a pipe that nobody
+ * writes to is an empty file. One that somebody writes to, such as <(..) of a shell, is read whole.
  */
 enum err file_open(FILE **f, const char *path, struct log *log) MUST_CHECK;
 

@@ -248,7 +248,7 @@ TEST(an_id_is_taken_from_its_owner_alone)
         assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
         say_upload(&thief, c, i);
         assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
-        assert_non_null(strstr(thief.at[i].reply.text, "or its id is not of this owner"));
+        assert_non_null(strstr(thief.at[i].reply.text, "or is made for another owner"));
         say_upload(&w, c, i);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {

@@ -115,8 +115,9 @@ static const char *upload_words(enum err e)
     case ERR_FORMAT:
         return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
-        return "the upload does not fit its commitments, or its id is not of this owner; share "
-               "with the version that the servers run";
+        return "the upload does not fit its commitments, or is made for another owner; compare "
+               "study "
+               "files, and share with the version that the servers run";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
