@@ -334,6 +334,14 @@ static enum err answer_all(struct answer *a, struct model_sums *m, const struct 
     return ERR_OK;
 }
 
+size_t answer_lines(const struct question *q)
+{
+    size_t lines = 1;
+    for (size_t i = 0; i < q->groups; i++)
+        lines *= q->domain->attribute[q->group[i]].size;
+    return lines;
+}
+
 enum err answer_make(struct answer **out, struct model_sums *m, const struct densities *inside,
                      const struct question *q, const struct answer_draw *draw,
                      const struct answer_ends *ends, struct log *log)
@@ -344,9 +352,7 @@ enum err answer_make(struct answer **out, struct model_sums *m, const struct den
     *out = NULL;
     TRY(memory_new(&a, 1));
     a->question = q;
-    a->lines = 1;
-    for (size_t i = 0; i < q->groups; i++)
-        a->lines *= q->domain->attribute[q->group[i]].size;
+    a->lines = answer_lines(q);
     if (a->lines * q->items > MODEL_WEIGH_CELLS)
         return log_fail(log, ERR_RANGE,
                         "the answer has %zu groups of %zu items, and at most %llu items are "

@@ -43,6 +43,9 @@ struct answer {
     struct answer_value *value; /* of each line, its items */
 };
 
+/* How many an answer has. */
+size_t answer_lines(const struct question *q);
+
 /* Without intervals. */
 enum err answer_new(struct answer **a, struct model_sums *m, const struct densities *inside,
                     const struct question *q, struct log *log) MUST_CHECK;

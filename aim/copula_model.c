@@ -182,8 +182,9 @@ enum err copula_load(struct copula **c, struct domain **d, const char *path, str
 bool copula_is_file(const char *path)
 {
     char start[sizeof magic - 1];
-    FILE *f = fopen(path, "rb");
-    const bool is = f != NULL && fread(start, 1, sizeof start, f) == sizeof start &&
+    FILE *f;
+    const bool is = file_open(&f, path, NULL) == ERR_OK &&
+                    fread(start, 1, sizeof start, f) == sizeof start &&
                     version_of(start, sizeof start, magic) > 0;
     if (f != NULL)
         (void)fclose(f);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +33,18 @@ static enum err too_large(const char *path, size_t limit, struct log *log)
     return log_fail(log, ERR_RANGE, "%s is larger than the %zu bytes allowed here", path, limit);
 }
 
+enum err file_open(FILE **f, const char *path, struct log *log)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    *f = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL; /* reading may wait */
+    if (*f != NULL)
+        return ERR_OK;
+    log_error(log, "cannot open %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return ERR_SYSTEM;
+}
+
 /* Before anything is read. A pipe or a device does not say how much will come: it may give less. */
 static enum err check_size(FILE *f, const char *path, size_t *limit, struct log *log)
 {
@@ -48,11 +59,10 @@ static enum err check_size(FILE *f, const char *path, size_t *limit, struct log 
 
 enum err file_read(const char *path, size_t limit, struct bytes *out, struct log *log)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f;
     enum err e;
     bytes_clear(out);
-    if (f == NULL)
-        return log_fail(log, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
+    TRY(file_open(&f, path, log));
     e = check_size(f, path, &limit, log);
     while (e == ERR_OK) {
         uint8_t block[16384];

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <stdio.h>
+
 #define FILE_PATH 4096
 
 /* The name of a file, such as "%s/model"; ERR_SYSTEM, logged, if it is too long for a path. */
@@ -15,6 +17,12 @@ enum err file_path(char path[FILE_PATH], struct log *log, const char *format, ..
 /* `given` is a file, or a folder that has a file `name`. `path` becomes that file's path. */
 enum err file_in(char path[FILE_PATH], const char *given, const char *name,
                  struct log *log) MUST_CHECK;
+
+/*
+ * Opens a file to be read; the caller closes it. Unlike fopen() it never waits: a pipe that nobody
+ * writes to is an empty file. One that somebody writes to, such as <(..) of a shell, is read whole.
+ */
+enum err file_open(FILE **f, const char *path, struct log *log) MUST_CHECK;
 
 /*
  * Reads all of `path` into `out` (cleared first). A file above `limit` bytes is ERR_RANGE before

@@ -168,7 +168,7 @@ static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY
     uint8_t *at = bytes_extend(&packed, (size_t)study_upload_bytes(study, owner));
     cast_must(at != NULL, "memory");
     at[0] = (uint8_t)owner;
-    cast_done(upload_make(parts, &c->owner[owner], (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    cast_done(upload_make(parts, &c->owner[owner], owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                           study->terms.digest, study_upload_form(study, owner), &packed),
               "an upload");
     bytes_clear(&packed);

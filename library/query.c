@@ -24,6 +24,7 @@ struct asking {
     struct trefoil *model;
     double level; /* 0: no intervals */
     size_t count, room;
+    uint64_t values; /* of all answers */
     struct asked *one;
     struct result *result;
     struct log *log;
@@ -169,9 +170,8 @@ static enum err make_answer(struct asking *k, size_t i)
 /* --- all of them ------------------------------------------------------------------------------ */
 
 /* Takes over the question. */
-static enum err answer_one(struct asking *k, struct questions_next *next)
+static enum err take_one(struct asking *k, struct questions_next *next)
 {
-    struct released *r = &k->model->released;
     struct asked *one;
     TRY(memory_room(&k->one, &k->room, k->count + 1));
     one = &k->one[k->count++];
@@ -181,26 +181,36 @@ static enum err answer_one(struct asking *k, struct questions_next *next)
     TRY(keep_new(&k->result->keep, &one->made, 1));
     k->result->list[k->count - 1] = one->made;
     TRY(keep_string(&k->result->keep, &one->made->question, next->text, next->size));
-    return answer_new(&one->answer, r->sums, &r->inside, one->question, k->log);
+    k->values += (uint64_t)answer_lines(one->question) * one->question->items;
+    if (k->values <= TREFOIL_VALUES_MAX)
+        return ERR_OK;
+    return log_fail(k->log, ERR_RANGE,
+                    "the answers to these questions have more than %llu values; ask in parts, "
+                    "group by columns of fewer values, or ask for fewer items",
+                    (unsigned long long)TREFOIL_VALUES_MAX);
 }
 
+/* All are read before any is answered: what is too much is refused at once. */
 static enum err answer_all(struct asking *k, const char *sql)
 {
+    struct released *r = &k->model->released;
     struct questions q CLEAN(questions_clear) = {.domain = k->model->released.domain,
                                                  .log = k->log};
-    if (strlen(sql) > QUESTION_TEXT_MAX)
+    if (strlen(sql) > TREFOIL_QUESTIONS_MAX)
         return log_fail(k->log, ERR_RANGE, "more than %zu bytes of questions; ask in parts",
-                        QUESTION_TEXT_MAX);
+                        TREFOIL_QUESTIONS_MAX);
     TRY(questions_text(&q, sql));
     for (;;) {
         struct questions_next next CLEAN(questions_next_clear) = {0};
         TRY(questions_next(&q, &next));
         if (next.question == NULL)
             break;
-        TRY(answer_one(k, &next));
+        TRY(take_one(k, &next));
     }
     if (k->count == 0)
         return log_fail(k->log, ERR_QUESTION, "there is no question");
+    for (size_t i = 0; i < k->count; i++)
+        TRY(answer_new(&k->one[i].answer, r->sums, &r->inside, k->one[i].question, k->log));
     return ERR_OK;
 }
 

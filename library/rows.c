@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "library/private.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -67,6 +68,22 @@ static enum err give(struct drawn *d, struct table *t, const struct densities *i
     return ERR_OK;
 }
 
+/* Before any memory is taken; 0 rows are as many as the model stands for. */
+static enum err check_rows(const struct trefoil *model, size_t rows, struct log *log)
+{
+    const uint64_t most = TREFOIL_DRAWN_MAX / model->released.domain->attributes;
+    if (rows > most)
+        return log_fail(log, ERR_RANGE,
+                        "%zu rows are too many; ask for fewer, at most %" PRIu64 " of this model",
+                        rows, most);
+    if (rows > 0 || released_total(&model->released) < (double)most)
+        return ERR_OK;
+    return log_fail(log, ERR_RANGE,
+                    "the model stands for %.0f rows, which are too many at once; say how many, at "
+                    "most %" PRIu64,
+                    released_total(&model->released), most);
+}
+
 static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
                        enum trefoil_sampling sampling, struct trefoil_rows **out, struct log *log)
 {
@@ -78,8 +95,7 @@ static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
     struct drawn *d;
     if ((unsigned)sampling > TREFOIL_INDEPENDENT)
         return log_fail(log, ERR_USAGE, "there is no way %d of sampling", (int)sampling);
-    if (rows > TABLE_ROWS_MAX)
-        return log_fail(log, ERR_RANGE, "%zu rows are too many; ask for fewer", rows);
+    TRY(check_rows(model, rows, log));
     TRY(memory_new(&d, 1));
     made = &d->given;
     TRY(released_rows(&t, &model->released, rows, seed, how[sampling], log));
@@ -97,8 +113,6 @@ enum trefoil_status trefoil_sample(const struct trefoil *model, size_t rows, uin
 }
 
 /* --- marginals -------------------------------------------------------------------------------- */
-
-#define CELLS_MAX (UINT64_C(1) << 26)
 
 struct counted {
     struct trefoil_counts given;
@@ -181,10 +195,10 @@ static enum err marginal(struct trefoil *model, const char *const *names, uint32
     struct counted *k;
     double *counts;
     TRY(find_columns(d, names, n, &asked, &c, log));
-    if (clique_cells(&c, d) > CELLS_MAX)
+    if (clique_cells(&c, d) > TREFOIL_CELLS_MAX)
         return log_fail(log, ERR_RANGE,
                         "the marginal of %s has more than %llu cells; name fewer columns",
-                        clique_name(&c, d).text, (unsigned long long)CELLS_MAX);
+                        clique_name(&c, d).text, (unsigned long long)TREFOIL_CELLS_MAX);
     TRY(memory_new(&k, 1));
     made = &k->given;
     TRY(describe(k, d, &asked));

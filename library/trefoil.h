@@ -215,6 +215,21 @@ enum trefoil_status trefoil_measurements(const struct trefoil *model,
 void trefoil_measurements_free(struct trefoil_measurements **measurements);
 
 /*
+ * # HOW MUCH AT ONCE
+ *
+ * What one call may ask is bounded, so that a slip ends in TREFOIL_RANGE and not in a machine
+ * without memory: rows times columns of trefoil_sample() by TREFOIL_DRAWN_MAX, the cells of a
+ * trefoil_marginal() by TREFOIL_CELLS_MAX; of a trefoil_query() the text by TREFOIL_QUESTIONS_MAX
+ * bytes, and the lines times items of all answers, with lines that are left out, by
+ * TREFOIL_VALUES_MAX. Each takes up to some GB. Below these, memory may still run out:
+ * TREFOIL_MEMORY.
+ */
+#define TREFOIL_DRAWN_MAX (UINT64_C(1) << 28)
+#define TREFOIL_CELLS_MAX (UINT64_C(1) << 26)
+#define TREFOIL_VALUES_MAX (UINT64_C(1) << 23)
+#define TREFOIL_QUESTIONS_MAX ((size_t)1 << 20)
+
+/*
  * # THREADS
  *
  * The library has no state of its own, prints nothing and never ends the program. Threads may use

@@ -46,7 +46,7 @@ void fuzz_seeds(fuzz_put put, void *self)
     for (unsigned k = 0; k < 12; k++) {
         unsigned index = k % 3, form = k / 3 % 2 == 0 ? BITS : UPLOAD_RECORDS;
         struct upload part[3] = {{.form = 0}};
-        if (upload_make(part, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms, form,
+        if (upload_make(part, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1}, terms, form,
                         &packed) != ERR_OK)
             abort();
         b.size = 0;

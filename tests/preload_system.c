@@ -185,6 +185,7 @@ STAND_IN(CALL, -1, int, fork, (void), ())
 STAND_IN(CALL, -1, int, setrlimit, (__rlimit_resource_t what, const struct rlimit *to), (what, to))
 STAND_IN(CALL, NULL, FILE *, fopen, (const char *restrict path, const char *restrict how),
          (path, how))
+STAND_IN(CALL, NULL, FILE *, fdopen, (int fd, const char *how), (fd, how))
 
 /* The system call takes four more arguments, whatever the caller gives. */
 int prctl(int what, ...)

@@ -26,11 +26,9 @@ struct bench bench_of(const struct support_options *o)
     assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
-    assert_int_equal(upload_make(b.parts, b.owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(b.parts, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
-    for (unsigned i = 0; i < 3; i++)
-        b.parts[i].owner = 1;
     bytes_clear(&packed);
     return b;
 }

@@ -66,12 +66,11 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
     marks_secret(secret, sizeof secret);
     marks_secret(packed.data, packed.size);
     if (e == ERR_OK)
-        e = upload_make(parts, me, secret, w->s.study->terms.digest,
+        e = upload_make(parts, me, o, secret, w->s.study->terms.digest,
                         study_upload_form(w->s.study, o), &packed);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
         marks_public(parts[i].vector.data, parts[i].vector.size); /* until the engine gets it */
         marks_public(&parts[i], sizeof parts[i]);
-        parts[i].owner = o;
     }
     /* whole rows count once; in a batch, only those that its last owner has too */
     if (e == ERR_OK && w->s.study->link.on) {

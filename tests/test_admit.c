@@ -60,6 +60,24 @@ TEST(a_token_is_of_one_study_key_and_number)
     assert_int_equal(token_check(&again, s), ERR_AUTH);
 }
 
+/* Nor does a server take such a token, which an issuer can sign by other means. */
+TEST(an_issuer_admits_not_itself)
+{
+    struct fixture *f = *state;
+    struct study *s CLEAN(study_free) = open_study(f, OPEN);
+    struct study *other CLEAN(study_free) = open_study(
+        f, "rounds: 4\nmin_owners: 1\nopen_owners: {issuer: @8, max: 5, max_rows: 2}");
+    struct token t;
+    assert_int_equal(token_make(&t, s, f->identity[7], 4, f->identity[7]->public.sign), ERR_DATA);
+    /* the issuer is no term: what is signed is the same */
+    assert_int_equal(token_make(&t, other, f->identity[7], 4, f->identity[7]->public.sign), ERR_OK);
+    assert_int_equal(token_check(&t, s), ERR_DATA);
+    assert_string_equal(token_hint(ERR_DATA),
+                        "the token is for the issuer's own key; an owner needs another key");
+    assert_int_equal(token_make(&t, other, f->identity[7], 4, f->identity[6]->public.sign), ERR_OK);
+    assert_int_equal(token_check(&t, s), ERR_OK);
+}
+
 TEST(a_roster_revokes_tokens)
 {
     struct fixture *f = *state;
@@ -264,6 +282,8 @@ TEST(the_register_gives_each_key_one_number)
     assert_int_equal(strlen(then), 3 * TOKEN_TEXT_SIZE);
     assert_int_not_equal(admit(&w, "4"), 0);
     support_says(w.o.err, "keys:3: the key of o1, whom the study lists");
+    assert_int_equal(admit(&w, "87"), 6);
+    support_says(w.o.err, "keys:4: the key of the issuer, whom the study lists; leave it out");
     support_text(w.path[TOKENS], first, sizeof first);
     assert_string_equal(first, then);
     for (unsigned i = 0; i < 3; i++) { /* in order, of these keys */

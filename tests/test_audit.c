@@ -357,10 +357,8 @@ static enum err share_rows(struct audit *a, bool with_person)
         TRY(rows_of(a, o, with_person, &t));
         TRY(identity_load(&me, support_path(&a->s, "o%u.key", o), NULL));
         TRY(pack_table(a->s.study, o, UPLOAD_RECORDS, t, &packed));
-        TRY(upload_make(a->parts[o], me, secret, a->s.study->terms.digest, UPLOAD_RECORDS,
+        TRY(upload_make(a->parts[o], me, o, secret, a->s.study->terms.digest, UPLOAD_RECORDS,
                         &packed));
-        for (unsigned i = 0; i < 3; i++)
-            a->parts[o][i].owner = o;
     }
     return ERR_OK;
 }

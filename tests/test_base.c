@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(every_error_has_words)
@@ -203,6 +204,43 @@ TEST(files_are_whole_or_untouched)
     assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
     assert_int_equal(file_write(path, 0600, "x", 1, &log), ERR_SYSTEM);
     assert_int_equal(file_write_new(path, 0600, "x", 1, &log), ERR_SYSTEM);
+}
+
+/* Shells make pipes for <(..); one that nobody writes to is not waited for. */
+TEST(pipes_are_read_as_long_as_somebody_writes)
+{
+    char folder[] = "/tmp/trefoil-test-XXXXXX", path[64], sink[256] = "";
+    struct log log = {.buffer = sink, .buffer_size = sizeof sink, .level = LOG_ERROR};
+    struct bytes b CLEAN(bytes_clear) = {0};
+    for (unsigned waits = 0; waits < 2; waits++) {
+        int ends[2], ended;
+        pid_t child;
+        assert_int_equal(pipe(ends), 0);
+        child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            clock_pause(waits ? 100 : 0);
+            _exit(write(ends[1], "some rows", 9) == 9 ? 0 : 1);
+        }
+        close(ends[1]);
+        if (!waits)
+            assert_int_equal(waitpid(child, &ended, 0), child);
+        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+        assert_int_equal(file_read(path, 100, &b, &log), ERR_OK);
+        assert_int_equal(b.size, 9);
+        assert_memory_equal(b.data, "some rows", 9);
+        if (waits)
+            assert_int_equal(waitpid(child, &ended, 0), child);
+        close(ends[0]);
+    }
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(file_read(path, 100, &b, &log), ERR_OK);
+    assert_int_equal(b.size, 0);
+    assert_string_equal(sink, "");
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 TEST(text_is_put_whole)

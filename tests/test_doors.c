@@ -8,11 +8,9 @@
 #include "parties/study/study_ports.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
-#include "tests/support_socket.h"
 #include "tests/support_withhold.h"
 
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,7 +129,7 @@ TEST(nobody_fills_the_log)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* A file that never ends is not read whole before it is judged. */
+/* A file that never ends is not read whole before it is judged; one that never begins is empty. */
 TEST(what_never_ends_is_not_read_whole)
 {
     const struct support_options o = {.owners = 1};
@@ -139,7 +137,7 @@ TEST(what_never_ends_is_not_read_whole)
     scene_new(&c, &o);
     {
         const char *const synth[] = {"synth", "/dev/zero", "--out", file(&c, "rows.csv"), NULL};
-        const char *const check[] = {"check", "/dev/zero", NULL};
+        const char *check[] = {"check", "/dev/zero", NULL};
         const char *const share[] = {"share", c.s.path,           file(&c, "endless.csv"),
                                      "--key", file(&c, "o0.key"), NULL};
         uint8_t block[4096];
@@ -155,6 +153,13 @@ TEST(what_never_ends_is_not_read_whole)
         assert_true(support_contains(file(&c, "check.log"), "larger than the"));
         assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
         assert_true(support_contains(file(&c, "share.log"), "a field has more than 1048576 bytes"));
+        assert_int_equal(unlink(share[2]), 0);
+        assert_int_equal(mkfifo(share[2], 0600), 0);
+        assert_int_equal(support_run(file(&c, "share.log"), 60, share), 6);
+        assert_true(support_contains(file(&c, "share.log"), "is empty; it needs a header line"));
+        check[1] = share[2];
+        assert_int_equal(support_run(file(&c, "check.log"), 60, check), 3);
+        assert_true(support_contains(file(&c, "check.log"), "is empty"));
     }
 }
 
@@ -176,55 +181,6 @@ TEST(a_folder_of_all_is_refused)
     assert_true(support_contains(file(&c, "server0.log"), "(mode 720)"));
     assert_int_equal(chmod(file(&c, "server0"), 0755), 0);
     serve(&c, 0);
-}
-
-/* --- the status pages ------------------------------------------------------------------------- */
-
-/*
- * More clients than the pages take, who send a byte now and then: each is cut off, others are
- * served.
- */
-TEST(slow_readers_do_not_hold_the_status_pages)
-{
-    enum { SLOW = 16 };
-    const struct support_options o = {.owners = 1};
-    struct scene c CLEAN(scene_free);
-    uint16_t port;
-    char text[16];
-    int slow[SLOW];
-    bool served = false;
-    scene_new(&c, &o);
-    port = support_ports(1);
-    snprintf(text, sizeof text, "%u", port);
-    {
-        const char *const a[] = {
-            "serve",    c.s.path, "--key", file(&c, "s0.key"), "--folder", file(&c, "server0"),
-            "--status", text,     NULL};
-        c.server[0] = support_start(file(&c, "server0.log"), a);
-    }
-    assert_true(support_wait_for(file(&c, "server0.log"), "is ready", 60));
-    for (unsigned i = 0; i < SLOW; i++) {
-        slow[i] = support_connect("127.0.0.1", port);
-        assert_true(slow[i] >= 0);
-        assert_int_equal(write(slow[i], "GET / HTTP/1.1\r\n", 16), 16);
-    }
-    for (int64_t end = clock_now_ms() + 40000; !served && clock_now_ms() < end;) {
-        int fd = support_connect("127.0.0.1", port);
-        for (unsigned i = 0; i < SLOW; i++)
-            (void)!send(slow[i], "x", 1, MSG_NOSIGNAL);
-        clock_pause(1000);
-        assert_true(fd >= 0);
-        if (send(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25, MSG_NOSIGNAL) == 25) {
-            struct timeval t = {.tv_sec = 1};
-            char first[8];
-            (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-            served = recv(fd, first, sizeof first, 0) > 0;
-        }
-        close(fd);
-    }
-    assert_true(served);
-    for (unsigned i = 0; i < SLOW; i++)
-        close(slow[i]);
 }
 
 /* --- long requests ---------------------------------------------------------------------------- */

@@ -48,14 +48,12 @@ static void replace_upload(struct whole *w, unsigned o, bool noise)
     assert_int_equal(identity_load(&me, support_path(&w->s, "o%u.key", o), &log), ERR_OK);
     for (unsigned i = 0; i < 3; i++)
         upload_clear(&w->parts[o][i]);
-    assert_int_equal(upload_make(w->parts[o], me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(w->parts[o], me, o, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  w->s.study->terms.digest, study_upload_form(w->s.study, o),
                                  &packed),
                      ERR_OK);
-    for (unsigned i = 0; i < 3; i++) {
-        w->parts[o][i].owner = o;
+    for (unsigned i = 0; i < 3; i++)
         assert_int_equal(upload_check(&w->parts[o][i], i, w->s.study->terms.digest), ERR_OK);
-    }
 }
 
 /* The counts of the owners of other batches in a marginal. */

@@ -48,7 +48,7 @@ static void make_part(struct lists *l, unsigned owner)
     assert_int_equal(identity_load(&me, path, &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
-    assert_int_equal(upload_make(l->parts[owner], me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(l->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  l->b.s.study->terms.digest, study_upload_form(l->b.s.study, owner),
                                  &packed),
                      ERR_OK);

@@ -304,6 +304,38 @@ TEST(what_is_wrong_is_said)
     trefoil_close(&t);
 }
 
+/* Before memory is taken or time spent. */
+TEST(what_is_too_much_at_once_is_refused)
+{
+    static const char question[] =
+        "SELECT COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),"
+        "COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*),COUNT(*)FROM t GROUP BY age,bmi;";
+    struct trefoil *t = opened("tree");
+    const size_t size = strlen(question),
+                 lines = trefoil_column(t, 0)->codes * trefoil_column(t, 3)->codes;
+    size_t n = TREFOIL_VALUES_MAX / (16 * lines) + 1;
+    char *text = calloc(TREFOIL_QUESTIONS_MAX + 2, 1);
+    struct trefoil_error e;
+    struct trefoil_answers *a;
+    struct trefoil_rows *r;
+    assert_non_null(text);
+    assert_true(n * size < TREFOIL_QUESTIONS_MAX);
+    for (size_t i = 0; i < n; i++)
+        memcpy(text + i * size, question, size);
+    refused(trefoil_query(t, text, 0, &a, &e), TREFOIL_RANGE, &e,
+            "have more than 8388608 values; ask in parts");
+    assert_null(a);
+    memset(text, ' ', TREFOIL_QUESTIONS_MAX + 1);
+    refused(trefoil_query(t, text, 0, &a, &e), TREFOIL_RANGE, &e, "more than 1048576 bytes");
+    free(text);
+    refused(trefoil_sample(t, (size_t)1 << 40, 1, TREFOIL_USUAL, &r, &e), TREFOIL_RANGE, &e,
+            "1099511627776 rows are too many; ask for fewer, at most 67108864 of this model");
+    refused(trefoil_sample(t, TREFOIL_DRAWN_MAX / 4 + 1, 1, TREFOIL_USUAL, &r, &e), TREFOIL_RANGE,
+            &e, "fewer");
+    assert_null(r);
+    trefoil_close(&t);
+}
+
 TEST(a_copula_has_no_rounded_rows_and_no_file_that_is_not_there)
 {
     struct trefoil *t = opened("copula");

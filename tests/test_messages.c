@@ -164,7 +164,8 @@ struct owner {
     struct upload part[3];
 };
 
-static void owner_new(struct owner *w, struct scene *c, unsigned owner)
+/* Its upload says that it is of the owner `of`. */
+static void owner_new(struct owner *w, struct scene *c, unsigned owner, unsigned of)
 {
     const struct study *study = c->s.study;
     struct bytes packed CLEAN(bytes_clear) = {0};
@@ -174,7 +175,7 @@ static void owner_new(struct owner *w, struct scene *c, unsigned owner)
         support_caller_new(&w->at[i], &c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
-    assert_int_equal(upload_make(w->part, w->at[0].me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(w->part, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  study->terms.digest, study_upload_form(study, owner), &packed),
                      ERR_OK);
 }
@@ -212,7 +213,7 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
     struct scene *c = *state;
     for (unsigned kind = 0; kind < 2; kind++) {
         struct owner w CLEAN(owner_free);
-        owner_new(&w, c, kind);
+        owner_new(&w, c, kind, kind);
         if (kind == 0)
             w.part[2].commitment[2][5] ^= 1;
         else
@@ -231,6 +232,33 @@ TEST(a_vector_that_does_not_fit_is_refused_for_good)
         for (unsigned i = 1; i < STUDY_SERVERS; i++)
             assert_int_equal(withdraw(&w, c, i), ERR_OK);
     }
+}
+
+/*
+ * Who learned from a server the id of another's upload cannot have it taken at the other servers
+ * first, however well the rest fits: the id has its owner in it.
+ */
+TEST(an_id_is_taken_from_its_owner_alone)
+{
+    struct scene *c = *state;
+    struct owner w, thief;
+    owner_new(&w, c, 0, 0);
+    owner_new(&thief, c, 1, 0);
+    for (unsigned i = STUDY_SERVERS; i-- > 0;) { /* server 2 knows of it when the vector comes */
+        assert_int_equal(upload_check(&thief.part[i], i, c->s.study->terms.digest), ERR_OK);
+        say_upload(&thief, c, i);
+        assert_int_equal(support_caller_hear(&thief.at[i]), ERR_DATA);
+        assert_non_null(strstr(thief.at[i].reply.text, "or is made for another owner"));
+        say_upload(&w, c, i);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(support_caller_hear(&w.at[i]), ERR_OK);
+        assert_string_equal(w.at[i].reply.text, "stored");
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(withdraw(&w, c, i), ERR_OK);
+    owner_free(&w);
+    owner_free(&thief);
 }
 
 static enum err say_part(struct owner *w, uint64_t first, const uint8_t *p, size_t n)
@@ -256,7 +284,7 @@ TEST(parts_that_do_not_fit_begin_anew)
     struct owner w CLEAN(owner_free);
     const uint8_t *p;
     size_t n;
-    owner_new(&w, c, 0);
+    owner_new(&w, c, 0, 0);
     p = w.part[1].vector.data;
     n = w.part[1].vector.size;
     w.part[1].has[1] = false;
@@ -290,7 +318,7 @@ TEST(a_damaged_vector_keeps_no_other_from_server_2)
     unsigned first;
     char sql[96];
     for (unsigned i = 0; i < OWNERS; i++) {
-        owner_new(&w[i], c, i);
+        owner_new(&w[i], c, i, i);
         say_upload(&w[i], c, 1);
         assert_int_equal(support_caller_hear(&w[i].at[1]), ERR_OK);
     }

@@ -40,9 +40,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    static const char *const made[] = {
-        "out",  "err",        "study.yaml", "other.yaml", "my.key",  "north", "east",
-        "west", "hospital-a", "hospital-b", "office",     "renewed", "a",     "-b"};
+    static const char *const made[] = {"out",        "err",        "study.yaml", "other.yaml",
+                                       "my.key",     "north",      "east",       "west",
+                                       "hospital-a", "hospital-b", "office",     "renewed",
+                                       "a",          "-b",         "unwise.yaml"};
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
         unlink(made[i]);
@@ -494,6 +495,43 @@ TEST(a_process_that_does_not_end_is_ended)
     }
 }
 
+/* What check says of study.yaml with other words in the place of some of its own. */
+static void check_warns(const char *words, const char *others, const char *warning)
+{
+    struct outcome o;
+    struct bytes text CLEAN(bytes_clear) = {0}, changed CLEAN(bytes_clear) = {0};
+    const char *at;
+    assert_int_equal(file_read("study.yaml", 1 << 20, &text, NULL), ERR_OK);
+    bytes_put_u8(&text, 0);
+    at = strstr((const char *)text.data, words);
+    assert_non_null(at);
+    bytes_put(&changed, text.data, (size_t)(at - (const char *)text.data));
+    bytes_put_text(&changed, others);
+    bytes_put_text(&changed, at + strlen(words));
+    assert_int_equal(file_write("unwise.yaml", 0644, changed.data, changed.size, NULL), ERR_OK);
+    TREFOIL(&o, "check", "unwise.yaml");
+    if (o.code != EXIT_OK)
+        fail_msg("%s: %s", others, o.err);
+    if (warning != NULL)
+        support_says(o.err, warning);
+    else
+        assert_string_equal(o.err, "");
+}
+
+static void check_choices(void)
+{
+    check_warns("epsilon: 1\n", "epsilon: 10\n", NULL);
+    check_warns(
+        "epsilon: 1\n", "epsilon: 40\n",
+        "warning: epsilon is 40: what is opened may change odds by a factor of 2.4e+17, so");
+    check_warns("delta: 1e-6\n", "delta: 1e-4\n",
+                "warning: delta is 0.0001, above one in the 12286 rows that owners may bring");
+    check_warns("delta: 1e-6\n", "delta: 5e-5\n", NULL);
+    check_warns("deadlines:\n", "deadlines:\n  uploads: 2020-02-03T04:05:06Z\n",
+                "warning: deadlines.uploads is over since 2020-02-03T");
+    check_warns("deadlines:\n", "deadlines:\n  uploads: 9999-12-31T00:00:00Z\n", NULL);
+}
+
 /* init, a key for everybody, keys put in, check: as the example tells people to do. */
 TEST(from_nothing_to_a_checked_study)
 {
@@ -555,6 +593,7 @@ TEST(from_nothing_to_a_checked_study)
     TREFOIL(&o, "check", "--fingerprint", "study.yaml");
     assert_int_equal(o.code, EXIT_OK);
     assert_int_equal(strlen(o.out), 36);
+    check_choices();
 }
 
 TEST(init_replaces_nothing)

@@ -227,6 +227,9 @@ TEST(a_run_in_words_and_pictures)
     expect_not(&g, "src=");
     expect_not(&g, "url(");
     expect_not(&g, "@import");
+    /* a browser would not do it either: said before anything that could */
+    expect(&g, "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+               "content=\"default-src 'none'; style-src 'unsafe-inline'; ");
     expect_not(&g, "truth\"");
     expect_not(&g, "Demo only");
 }

@@ -127,7 +127,7 @@ static void make_upload(struct stage *c)
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
-    assert_int_equal(upload_make(c->parts, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(c->parts, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  c->s.study->terms.digest, study_upload_form(c->s.study, 0),
                                  &packed),
                      ERR_OK);

@@ -793,10 +793,10 @@ TEST(a_replayed_upload_is_nothing)
 }
 
 /*
- * Servers know uploaders by their key alone: those who claim to be another are treated as
- * themselves, and told so.
+ * Servers know uploaders by their key alone: those who claim to be another are refused, and told
+ * why.
  */
-TEST(an_upload_under_anothers_name_is_the_senders)
+TEST(an_upload_under_anothers_name_is_refused)
 {
     static const char *const part[] = {"    max_rows: 1000\n", "    max_rows: 1000\n"};
     const struct support_options o = {.owners = 2, .part = part};
@@ -816,12 +816,12 @@ TEST(an_upload_under_anothers_name_is_the_senders)
                    (const char *const[]){file(&c, "o0.csv"), "--key", file(&c, "o0.key"), NULL}),
         0);
     assert_true(said(&c, "server 0 (s0)"));
-    assert_true(said(&c, "has not signed"));
+    assert_true(said(&c, "is made for another owner; compare study files"));
     assert_int_equal(access(file(&c, "o0.test.receipt"), F_OK), -1);
     assert_int_equal(SHARE(&c, "--key", file(&c, "o1.key"), "--status"), 0);
     assert_true(said(&c, "  o1                   nothing yet"));
     assert_int_equal(SHARE(&c, file(&c, "o1.csv"), "--key", file(&c, "o1.key")), 0);
-    assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key"), "--replace"), 0);
+    assert_int_equal(SHARE(&c, file(&c, "o0.csv"), "--key", file(&c, "o0.key")), 0);
     assert_int_equal(run_study(&c), 0);
 }
 

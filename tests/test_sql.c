@@ -583,6 +583,10 @@ TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
     support_says(c.o.err, "--sql holds a password");
     assert_null(strstr(c.o.err, "hunter2"));
     assert_int_equal(c.o.code, 2);
+    SHARE(&c, 0, "--sql", "DSN=clinic;ApiKey=hunter2", "--table", "visits");
+    support_says(c.o.err, "--sql holds a password or another secret");
+    assert_null(strstr(c.o.err, "hunter2"));
+    assert_int_equal(c.o.code, 2);
     SHARE(&c, 0, "--sql", "postgresql://me:hunter2@clinic/db?sslmode=require", "--table", "visits");
     support_says(c.o.err, "--sql takes no URL");
     assert_null(strstr(c.o.err, "hunter2"));
@@ -594,7 +598,9 @@ TEST(a_password_is_not_taken_from_arguments_nor_from_open_files)
     assert_int_equal(c.o.code, 0);
     assert_int_equal(chmod(path, 0640), 0);
     SHARE(&c, 0, "--sql", path, "--table", "visits");
-    support_says(c.o.err, "holds a password and may be read by others (mode 0640); run: chmod 600");
+    support_says(c.o.err,
+                 "holds a password or another secret and may be read by others (mode 0640); "
+                 "run: chmod 600");
     assert_int_equal(c.o.code, 5);
     write_text(path, "Driver=SQLite3\nnonsense\n");
     SHARE(&c, 0, "--sql", path, "--table", "visits");
@@ -617,6 +623,20 @@ TEST(connections_are_read)
         {"\xef\xbb\xbf# x\nDSN=a", "DSN=a", false},
         {"pqopt={sslmode=require password=x}", "pqopt={sslmode=require password=x}", true},
         {"set=Password=x", "set=Password=x", true},
+        {"ApiKey=x", "ApiKey=x", true},
+        {"api_key=x", "api_key=x", true},
+        {"a={api-key=x}", "a={api-key=x}", true},
+        {"Account Key=x", "Account Key=x", true},
+        {"Credential=x", "Credential=x", true},
+        {"AwsCredentials=x", "AwsCredentials=x", true},
+        {"Bearer=x", "Bearer=x", true},
+        {"header={X-Api-Key: x}", "header={X-Api-Key: x}", true},
+        {"a=Basic Bearer x", "a=Basic Bearer x", true},
+        {"Database=/a/bearer", "Database=/a/bearer", false},
+        {"sslkey=/a/client.key", "sslkey=/a/client.key", false},
+        {"Server=tcp:db;Primary Key=a", "Server=tcp:db;Primary Key=a", false},
+        {"a1234567890123456789012345678901234567890123456789012345678901234567890pwd=x",
+         "a1234567890123456789012345678901234567890123456789012345678901234567890pwd=x", true},
         {"Database=/a/passenger/b=c", "Database=/a/passenger/b=c", false},
         {"", NULL, false},
         {"#a=b", NULL, false},

@@ -11,6 +11,7 @@
 #include "tests/support_study.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 struct room {
@@ -267,6 +268,97 @@ TEST(the_pages_may_be_on_ipv6)
     assert_int_equal(write(fd, "POST /healthz HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi", 47), 47);
     expect(support_answer(fd, &r.text), " 405 ");
     expect((char *)r.text.data, "only GET and HEAD");
+    bytes_clear(&r.text);
+    http_stop(&http);
+}
+
+/* --- whoever asks ----------------------------------------------------------------------------- */
+
+/* Pages on an IPv4 address; the port. */
+static uint16_t pages_start(struct http **http, struct room *r, const char *address)
+{
+    struct log log = {.level = LOG_ERROR};
+    uint16_t port = support_ports(1);
+    char where[32];
+    room_new(r);
+    snprintf(where, sizeof where, "%s:%u", address, port);
+    assert_int_equal(http_start(http, where, &r->status, &log), ERR_OK);
+    return port;
+}
+
+static const char *ask_for(uint16_t port, const char *host, struct bytes *answer)
+{
+    int fd = support_connect("127.0.0.1", port);
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "GET / HTTP/1.1\r\n%s\r\n", host) > 0);
+    return support_answer(fd, answer);
+}
+
+static const struct {
+    const char *header;
+    bool local;
+} hosts[] = {
+    {"Host: localhost\r\n", true},
+    {"Host: LocalHost:9100\r\n", true},
+    {"Host: 127.0.0.1\r\n", true},
+    {"Host: 127.0.0.1:9100\r\n", true},
+    {"Host: 127.0.0.2:9100\r\n", true},
+    {"Host: [::1]\r\n", true},
+    {"host: [::1]:9100\r\n", true},
+    {"Host: evil.example\r\n", false},
+    {"Host: evil.example:9100\r\n", false},
+    {"Host: localhost.evil.example\r\n", false},
+    {"Host: localhost:9100.evil.example\r\n", false},
+    {"Host: 127.0.0.1.evil.example\r\n", false},
+    {"Host: [::1].evil.example\r\n", false},
+    {"Host: 192.0.2.1\r\n", false},
+    {"Host: \r\n", false},
+};
+
+TEST(pages_on_this_machine_are_for_its_own_names)
+{
+    for (unsigned anywhere = 0; anywhere < 2; anywhere++) {
+        struct room r;
+        struct http *http = NULL;
+        const uint16_t port = pages_start(&http, &r, anywhere ? "0.0.0.0" : "127.0.0.1");
+        for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++) {
+            const char *text = ask_for(port, hosts[k].header, &r.text);
+            const bool shown = strstr(text, "Server 1, east") != NULL;
+            const bool refused = strstr(text, " 421 ") != NULL &&
+                                 strstr(text, "ask for localhost, 127.0.0.1 or [::1]") != NULL;
+            expect(text,
+                   "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+                   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n");
+            if (shown != (anywhere || hosts[k].local) || refused == shown)
+                fail_msg("%s%s", hosts[k].header, text);
+        }
+        bytes_clear(&r.text);
+        http_stop(&http);
+    }
+}
+
+/* Those who say nothing, or half of a request, give way in the order in which they came. */
+TEST(who_dawdles_keeps_nobody_out)
+{
+    enum { SLOW = 40, KEPT = 12 };
+    struct room r;
+    struct http *http = NULL;
+    const uint16_t port = pages_start(&http, &r, "127.0.0.1");
+    int slow[SLOW];
+    for (unsigned i = 0; i < SLOW; i++) {
+        slow[i] = support_connect("127.0.0.1", port);
+        assert_true(slow[i] >= 0);
+        if (i % 2 == 0)
+            assert_int_equal(write(slow[i], "GET / HTTP/1.1\r\n", 16), 16);
+    }
+    for (unsigned again = 0; again < SLOW; again++)
+        expect(support_ask(port, "GET /healthz", &r.text), " 200 OK");
+    for (unsigned i = SLOW - KEPT; i < SLOW; i++) { /* the last are not cut off */
+        char byte;
+        assert_int_equal(recv(slow[i], &byte, 1, MSG_DONTWAIT), -1);
+    }
+    for (unsigned i = 0; i < SLOW; i++)
+        close(slow[i]);
     bytes_clear(&r.text);
     http_stop(&http);
 }

@@ -259,10 +259,9 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
     bool complete;
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[4] = 9;
-    assert_int_equal(upload_make(other, b.owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(other, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
-    other[0].owner = 1;
     assert_int_equal(store_withdraw(b.store[0], 1), ERR_OK); /* nothing is there: fine */
     assert_int_equal(entry_of(&b, 0).state, UPLOAD_NOTHING);
     assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK);

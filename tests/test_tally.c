@@ -33,11 +33,10 @@ static void share(struct scene *c, const struct identity *me, unsigned guest, un
     assert_int_equal(support_table(&t, c->study->domain, rows, guest), ERR_OK);
     assert_int_equal(pack_table(c->study, owner, form, t, &packed), ERR_OK);
     assert_int_equal(form, UPLOAD_RECORDS);
-    assert_int_equal(upload_make(c->parts[guest], me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->study->terms.digest, form, &packed),
+    assert_int_equal(upload_make(c->parts[guest], me, (uint32_t)owner,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->study->terms.digest,
+                                 form, &packed),
                      ERR_OK);
-    for (unsigned i = 0; i < 3; i++)
-        c->parts[guest][i].owner = (uint32_t)owner;
     assert_int_equal(central_append(c->all, t), ERR_OK);
 }
 

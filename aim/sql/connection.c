@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#define KEY_MAX 63 /* letters and digits of a key */
+
 struct parser {
     const char *p, *end;
     size_t line;
@@ -44,25 +46,40 @@ static void skip_between(struct parser *s)
     }
 }
 
-/* Whether a key's value is a secret. */
+/*
+ * Whether a key's value is a secret. Only letters and digits are looked at: ApiKey, api_key and API
+ * Key are one. A path to a key, as in sslkey=.. or PRIV_KEY_FILE=.., is none.
+ */
 static bool is_secret(const char *key, size_t n)
 {
-    static const char *const words[] = {"pwd", "pass", "secret", "token"};
+    static const char *const words[] = {"pwd",       "pass",       "secret",     "token",
+                                        "apikey",    "accesskey",  "accountkey", "privatekey",
+                                        "sharedkey", "credential", "bearer",     "authorization"};
+    char bare[KEY_MAX + 1] = "";
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isalnum((unsigned char)key[i])) {
+            if (m == KEY_MAX)
+                return true; /* no driver has such a key */
+            bare[m++] = (char)tolower((unsigned char)key[i]);
+        }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (size_t at = 0, m = strlen(words[i]); at + m <= n; at++)
-            if (strncasecmp(key + at, words[i], m) == 0)
-                return true;
+        if (strstr(bare, words[i]) != NULL)
+            return true;
     return false;
 }
 
-/* Whether a value contains such a key, as in pqopt={password=..}. */
+/* Whether a value has such a key, as in pqopt={password=..} or header={Authorization: Bearer ..}. */
 static bool holds_secret(const char *value, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         size_t word = i;
-        while (word > 0 && (isalnum((unsigned char)value[word - 1]) || value[word - 1] == '_'))
+        while (word > 0 &&
+               (isalnum((unsigned char)value[word - 1]) || strchr("_-", value[word - 1]) != NULL))
             word--;
-        if (value[i] == '=' && is_secret(value + word, i - word))
+        if (value[i] == ' ' && i - word == 6 && strncasecmp(value + word, "bearer", 6) == 0)
+            return true;
+        if ((value[i] == '=' || value[i] == ':') && is_secret(value + word, i - word))
             return true;
     }
     return false;
@@ -170,8 +187,8 @@ static enum err from_file(const char *path, struct bytes *out, struct log *log)
                          &secret, log));
     if (secret && stat(path, &st) == 0 && (st.st_mode & 077) != 0)
         return log_fail(log, ERR_REFUSED,
-                        "%s holds a password and may be read by others (mode %04o); run: "
-                        "chmod 600 %s, and change the password if somebody did",
+                        "%s holds a password or another secret and may be read by others (mode "
+                        "%04o); run: chmod 600 %s, and change the secret if somebody did",
                         path, (unsigned)st.st_mode & 07777U, path);
     return ERR_OK;
 }
@@ -184,8 +201,9 @@ static enum err from_argument(const char *given, struct bytes *out, struct log *
         return ERR_OK;
     bytes_clear(out);
     return log_fail(log, ERR_USAGE,
-                    "--sql holds a password, which everybody on this machine can see while the "
-                    "program runs; put the connection into a file that only you may read and name "
+                    "--sql holds a password or another secret, which everybody on this machine can "
+                    "see while the program runs; put the connection into a file that only you may "
+                    "read and name "
                     "the file, or name a data source of odbc.ini");
 }
 

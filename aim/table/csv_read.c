@@ -1,5 +1,6 @@
 #include "aim/table/csv.h"
 #include "base/encoding.h"
+#include "base/file.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -187,9 +188,7 @@ static enum err read_file(struct csv_reading *r, const char *path)
     enum err e;
     if (is_input(path))
         return read_open(r, stdin);
-    f = fopen(path, "rb");
-    if (f == NULL)
-        return log_fail(r->log, ERR_SYSTEM, "cannot open %s: %s", r->path, strerror(errno));
+    TRY(file_open(&f, path, r->log));
     e = read_open(r, f);
     fclose(f);
     return e;

@@ -208,22 +208,29 @@ static enum err load_register(struct admit *a)
     return check_register(a);
 }
 
+static enum err check_asks_not(const struct admit *a, const struct public_identity *key,
+                               const char *name)
+{
+    for (size_t low = 0, high = a->askers; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = memcmp(key->sign, a->asker[middle].sign, sizeof key->sign);
+        if (order == 0)
+            return log_fail(a->log, ERR_DATA,
+                            "%s:%zu: the key of %s, whom the study lists; leave it out", a->keys,
+                            a->asker[middle].line, name);
+        high = order < 0 ? middle : high;
+        low = order > 0 ? middle + 1 : low;
+    }
+    return ERR_OK;
+}
+
 /* A key has one role. */
 static enum err check_roles(const struct admit *a)
 {
     struct roster_person p = {0};
     while (roster_next(a->study, &p))
-        for (size_t low = 0, high = a->askers; low < high;) {
-            const size_t middle = low + (high - low) / 2;
-            const int order = memcmp(p.key->sign, a->asker[middle].sign, sizeof p.key->sign);
-            if (order == 0)
-                return log_fail(a->log, ERR_DATA,
-                                "%s:%zu: the key of %s, whom the study lists; leave it out",
-                                a->keys, a->asker[middle].line, p.name);
-            high = order < 0 ? middle : high;
-            low = order > 0 ? middle + 1 : low;
-        }
-    return ERR_OK;
+        TRY(check_asks_not(a, p.key, p.name));
+    return check_asks_not(a, &a->study->open.issuer, "the issuer");
 }
 
 static enum err load_keys(struct admit *a)

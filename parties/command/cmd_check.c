@@ -13,9 +13,12 @@
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define STATEMENT_MAX ((size_t)256 << 20)
+#define UNWISE_EPSILON 10
 
 static const char help[] =
     "usage: trefoil check STUDY [--key FILE] [--fingerprint]\n"
@@ -24,8 +27,9 @@ static const char help[] =
     "\n"
     "Explains a study file in words: who takes part and who sees what, what is\n"
     "guaranteed and what is not, what it costs, which of its questions it will answer\n"
-    "well, and where its bins could be better. Everybody should run it before sending\n"
-    "anything, and compare the fingerprint of the terms.\n"
+    "well, and where its bins could be better. It warns of an epsilon above 10, a\n"
+    "delta above one in the number of rows, and a deadline that is over. Everybody\n"
+    "should run it before sending anything, and compare the fingerprint of the terms.\n"
     "\n"
     "  --key FILE      also say what part the holder of this private key plays\n"
     "  --fingerprint   print only the fingerprint of the terms\n"
@@ -75,6 +79,42 @@ static void warn_of_key(const struct study *study, const struct public_identity 
             return;
 }
 
+/* The most that the study admits; owners of a batch have the same rows. */
+static uint64_t most_rows(const struct study *study)
+{
+    uint64_t rows = (uint64_t)study->open.most * study->open.each.max_rows;
+    for (size_t i = 0; i < study->owners; i++)
+        if (study->owner[i].batch == i)
+            rows += study_batch_most(study, i);
+    return rows;
+}
+
+/*
+ * What a study may say, and should not. Whoever held even odds that a row is there may be sure to e
+ * to the epsilon to one: beyond 10, that is 22,000 to one, and protects hardly anybody. A program
+ * that published each row with a probability of delta would keep the promise, too.
+ */
+static void warn_of_choices(const struct study *study, struct log *log)
+{
+    const uint64_t rows = most_rows(study);
+    if (study->epsilon > UNWISE_EPSILON)
+        log_warn(
+            log,
+            "epsilon is %g: what is opened may change odds by a factor of %.2g, so it protects "
+            "hardly anybody; %d is much already",
+            study->epsilon, exp(study->epsilon), UNWISE_EPSILON);
+    if (study->delta * (double)rows > 1)
+        log_warn(log,
+                 "delta is %g, above one in the %" PRIu64 " rows that owners may bring: it would "
+                 "allow that some row is published as it is; choose %.1g or less",
+                 study->delta, rows, 0.1 / (double)rows);
+    if (study->uploads_until != 0 && date_now() > study->uploads_until)
+        log_warn(log,
+                 "deadlines.uploads is over since %s: servers take no uploads any more; whoever "
+                 "keeps the study file may set another",
+                 date_text(study->uploads_until).text);
+}
+
 /* Prints how well the study will answer the questions that it is made for. */
 static enum err print_questions(const struct study *study, struct log *log)
 {
@@ -109,6 +149,7 @@ static enum err explain(const struct study *study, const char *key, struct log *
     roster_describe(stdout, study);
     if (me != NULL)
         warn_of_key(study, &me->public, log);
+    warn_of_choices(study, log);
     return roster_servers_current(study, log);
 }
 

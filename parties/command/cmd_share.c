@@ -151,10 +151,8 @@ static enum err make_parts(struct share *s)
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    TRY(upload_make(s->parts, s->me, secret, s->study->terms.digest, s->form, &s->packed));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        s->parts[i].owner = (uint32_t)s->self.owner;
-    return ERR_OK;
+    return upload_make(s->parts, s->me, (uint32_t)s->self.owner, secret, s->study->terms.digest,
+                       s->form, &s->packed);
 }
 
 static void announce(const struct share *s)

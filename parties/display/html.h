@@ -9,6 +9,13 @@
 
 #include "base/bytes.h"
 
+/*
+ * What a browser may do with our pages: draw them, with the styles that are inside. Nothing is
+ * fetched, run or sent, even if somebody's name became markup.
+ */
+#define HTML_POLICY                                                                                \
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
 /* Writes text escaped, for use between tags and in attributes in double quotes. */
 void html_text(struct bytes *out, const char *text);
 /* The same, cut to so many characters, with ".." where it was cut. */

@@ -407,6 +407,7 @@ EMBED_TEXT(report_style, "parties/display/report.css");
 static enum err page(const struct report *r)
 {
     text_put(r->out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"" HTML_POLICY "\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Study ");
     html_text(r->out, r->study->name);

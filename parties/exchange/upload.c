@@ -70,15 +70,16 @@ static void digest_packed(unsigned form, const struct bytes *packed, uint8_t out
     secret_wipe(&s, sizeof s);
 }
 
-static void take_origin(struct origin *from, const struct identity *owner,
+static void take_origin(struct origin *from, const struct identity *me, uint32_t owner,
                         const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                         unsigned form, const struct bytes *packed)
 {
-    memcpy(from->key, owner->sign_secret, 32);
+    memcpy(from->key, me->sign_secret, 32);
     memcpy(from->key + 32, secret, UPLOAD_SECRET_SIZE);
     memcpy(from->terms, terms, sizeof from->terms);
     digest_packed(form, packed, from->data);
     derive(from, "id", 0, from->id);
+    integer_put(from->id + UPLOAD_ID_OWNER, owner, 4);
     for (unsigned c = 0; c < 3; c++)
         derive(from, "salt", c, from->salt[c]);
     for (unsigned c = 0; c < 2; c++) {
@@ -107,7 +108,7 @@ static enum err make_part(struct upload *part, unsigned i, const struct origin *
     return bytes_ok(&part->vector);
 }
 
-enum err upload_make(struct upload parts[3], const struct identity *owner,
+enum err upload_make(struct upload parts[3], const struct identity *me, uint32_t owner,
                      const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed)
 {
@@ -116,7 +117,7 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
     struct bytes vector CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     memset(parts, 0, 3 * sizeof *parts);
-    take_origin(&from, owner, secret, terms, form, packed);
+    take_origin(&from, me, owner, secret, terms, form, packed);
     bytes_put(&vector, packed->data, packed->size);
     TRY(bytes_ok(&vector));
     TRY(mask_vector((const uint8_t(*)[MASK_SEED_SIZE])from.seed, vector.data, vector.size));
@@ -124,6 +125,7 @@ enum err upload_make(struct upload parts[3], const struct identity *owner,
         commit(terms, from.id, c, from.salt[c], c < 2 ? from.seed[c] : vector.data,
                c < 2 ? MASK_SEED_SIZE : vector.size, commitment[c]);
     for (unsigned i = 0; e == ERR_OK && i < 3; i++) {
+        parts[i].owner = owner;
         memcpy(parts[i].commitment, commitment, sizeof commitment);
         e = make_part(&parts[i], i, &from, form, &vector);
     }
@@ -218,6 +220,11 @@ enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t byt
     if (e != ERR_OK)
         upload_clear(u);
     return e;
+}
+
+bool upload_id_fits(const struct upload *u)
+{
+    return integer_get(u->id + UPLOAD_ID_OWNER, 4) == u->owner;
 }
 
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32])

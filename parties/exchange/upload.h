@@ -14,7 +14,11 @@
  * its two components against the commitments, and the servers compare commitments before they
  * compute. So a client that sent different words to two servers is found and named.
  *
- * Seeds, salts and id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
+ * An id ends with its owner's index, and servers take an upload from that owner alone. So nobody who
+ * has heard an id, from a server that lies, can have it taken elsewhere first: ids name uploads
+ * between the servers.
+ *
+ * Seeds, salts and the rest of the id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
  * owner's signing key and its random secret for the study). Sharing the same table again gives the
  * same upload, which is how a cut upload is resumed; other counts give other masks. Servers tell
  * everybody whom they admit an upload's digest. Somebody who guesses the table can check the guess
@@ -28,6 +32,7 @@
 #include "protocols/mask.h"
 
 #define UPLOAD_ID_SIZE 16
+#define UPLOAD_ID_OWNER 12 /* where the owner's index is in it */
 #define UPLOAD_SALT_SIZE 32
 #define UPLOAD_COMMITMENT_SIZE 32
 #define UPLOAD_VERSION 2u
@@ -35,7 +40,7 @@
 
 struct upload {
     uint8_t id[UPLOAD_ID_SIZE];
-    uint32_t owner; /* index in the study; set by the server from the key that sent it */
+    uint32_t owner; /* index in the study; a server sets it from the key that sent it */
     uint8_t form;   /* parties/study/study_uploads.h */
     uint8_t commitment[3][UPLOAD_COMMITMENT_SIZE];
     uint8_t salt[2][UPLOAD_SALT_SIZE]; /* of components index and index + 1 */
@@ -53,9 +58,9 @@ struct upload_name {
 
 /*
  * The owner's side: masks what counts_pack() or records_pack() made, and splits it into the three
- * servers' parts. `secret`: parties/owner/owner_secret.h.
+ * servers' parts. `me` is the study's `owner`; `secret`: parties/owner/owner_secret.h.
  */
-enum err upload_make(struct upload parts[3], const struct identity *owner,
+enum err upload_make(struct upload parts[3], const struct identity *me, uint32_t owner,
                      const uint8_t secret[UPLOAD_SECRET_SIZE], const uint8_t terms[32],
                      unsigned form, const struct bytes *packed) MUST_CHECK;
 void upload_clear(struct upload *u);
@@ -71,6 +76,8 @@ unsigned upload_form(const void *p, size_t n);
 enum err upload_read(struct upload *u, unsigned index, unsigned form, size_t bytes, const void *p,
                      size_t n) MUST_CHECK;
 
+/* Whether its id is one of its owner's: u->owner must say who sent it. */
+bool upload_id_fits(const struct upload *u);
 /* ERR_DATA if a component that is present does not match its commitment. */
 enum err upload_check(const struct upload *u, unsigned index, const uint8_t terms[32]) MUST_CHECK;
 

@@ -1,74 +1,63 @@
 #include "parties/server/http.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/thread.h"
+#include "parties/display/html.h"
 
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netdb.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS 16
+/*
+ * A connection is for one request. If there are more than AT_EASE, the one that came first is cut
+ * off for each that comes; the daemon takes no more while there are CONNECTIONS. So who dawdles
+ * never keeps others out, and needs no deadline.
+ */
+#define AT_EASE 16
+#define CONNECTIONS (2 * AT_EASE)
 #define CONNECTION_MEMORY ((size_t)16 << 10)
-#define SILENT_S 10
-/* A connection is for one request, which has this long, however slowly its bytes come and go. */
-#define REQUEST_MS 5000
-#define LOOK_MS 100
-
-struct visit {
-    int fd; /* -1: none */
-    int64_t since_ms;
-};
 
 struct http {
     struct MHD_Daemon *daemon;
     const struct status *status;
-    struct thread clock;
-    atomic_bool stop;
-    pthread_mutex_t mutex;
-    struct visit visit[CONNECTIONS];
+    bool local;          /* on the loopback address */
+    int fd[CONNECTIONS]; /* in the order in which they came; only the daemon's thread uses them */
+    size_t connections;
 };
 
-/* --- how long --------------------------------------------------------------------------------- */
+/* --- how many --------------------------------------------------------------------------------- */
+
+static void come(struct http *h, int fd)
+{
+    if (h->connections == CONNECTIONS)
+        return;
+    h->fd[h->connections++] = fd;
+    if (h->connections > AT_EASE) /* those before it were cut off when others came */
+        (void)shutdown(h->fd[h->connections - AT_EASE - 1], SHUT_RDWR);
+}
+
+static void go(struct http *h, int fd)
+{
+    size_t i = 0;
+    while (i < h->connections && h->fd[i] != fd)
+        i++;
+    if (i < h->connections)
+        memmove(h->fd + i, h->fd + i + 1, (--h->connections - i) * sizeof *h->fd);
+}
 
 /* Called before a connection's first byte is read, and before its descriptor is closed. */
 static void on_connection(void *self, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct http *h = self;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(
         connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    bool comes = code == MHD_CONNECTION_NOTIFY_STARTED;
-    int fd = info != NULL ? info->connect_fd : -1;
     (void)context;
-    if (fd < 0)
-        return;
-    pthread_mutex_lock(&h->mutex);
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        if (h->visit[i].fd == (comes ? -1 : fd)) {
-            h->visit[i] = (struct visit){.fd = comes ? fd : -1, .since_ms = clock_now_ms()};
-            break;
-        }
-    pthread_mutex_unlock(&h->mutex);
-}
-
-static void *end_visits(void *self)
-{
-    struct http *h = self;
-    while (!atomic_load(&h->stop)) {
-        clock_pause(LOOK_MS);
-        pthread_mutex_lock(&h->mutex);
-        for (size_t i = 0; i < CONNECTIONS; i++)
-            if (h->visit[i].fd >= 0 && clock_now_ms() - h->visit[i].since_ms > REQUEST_MS)
-                (void)shutdown(h->visit[i].fd, SHUT_RDWR);
-        pthread_mutex_unlock(&h->mutex);
-    }
-    return NULL;
+    if (info != NULL)
+        (code == MHD_CONNECTION_NOTIFY_STARTED ? come : go)(self, info->connect_fd);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -83,9 +72,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, 
         MHD_add_response_header(r, "Connection", "close") == MHD_YES &&
         MHD_add_response_header(r, "Cache-Control", "no-store") == MHD_YES &&
         MHD_add_response_header(r, "X-Content-Type-Options", "nosniff") == MHD_YES &&
-        MHD_add_response_header(
-            r, "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'") == MHD_YES)
+        MHD_add_response_header(r, "Content-Security-Policy",
+                                HTML_POLICY "; frame-ancestors 'none'") == MHD_YES)
         result = MHD_queue_response(connection, code, r);
     if (r != NULL)
         MHD_destroy_response(r);
@@ -111,17 +99,40 @@ static enum MHD_Result page(struct MHD_Connection *connection, const struct stat
     return answer(connection, MHD_HTTP_OK, type, &body);
 }
 
+/*
+ * Whether a request is for this machine by a name that no other can give it. A page from elsewhere
+ * whose name was made to point here (DNS rebinding) has a browser ask for that name.
+ */
+static bool is_local_name(const char *host)
+{
+    static const char digits[] = "0123456789";
+    size_t n = 0;
+    if (strncmp(host, "127.", 4) == 0)
+        n = strspn(host, "0123456789.");
+    else if (strncmp(host, "[::1]", 5) == 0)
+        n = 5;
+    else if (strncasecmp(host, "localhost", 9) == 0)
+        n = 9;
+    if (n > 0 && host[n] == ':')
+        n += 1 + strspn(host + n + 1, digits);
+    return n > 0 && host[n] == '\0';
+}
+
 static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **connection_state)
 {
     const struct http *h = self;
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
     char why[STATUS_WHY_SIZE];
     bool healthy;
     (void)version;
     (void)upload;
     (void)upload_size;
     (void)connection_state;
+    if (h->local && host != NULL && !is_local_name(host))
+        return say(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+                   "these pages are for this machine alone: ask for localhost, 127.0.0.1 or [::1]");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     if (strcmp(url, "/metrics") == 0)
@@ -196,26 +207,23 @@ enum err http_start(struct http **http, const char *where, const struct status *
     struct http *h CLEAN(http_stop) = NULL;
     *http = NULL;
     TRY(parse(where, &address, log));
-    if (!is_loopback(&address))
-        log_warn(log, "the status pages have no password; %s may be reached by others", where);
     TRY(memory_new(&h, 1));
     h->status = status;
-    pthread_mutex_init(&h->mutex, NULL);
-    for (size_t i = 0; i < CONNECTIONS; i++)
-        h->visit[i].fd = -1;
+    h->local = is_loopback(&address);
+    if (!h->local)
+        log_warn(log, "the status pages have no password; %s may be reached by others", where);
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
-    h->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL,
-        MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
+    h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER,
+                                 ignore, NULL, MHD_OPTION_SOCK_ADDR, &address,
+                                 MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
+                                 MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
     if (h->daemon == NULL)
         return log_fail(
             log, ERR_SYSTEM,
             "cannot show the status on %s: is the port in use, or the address another machine's?",
             where);
-    TRY(thread_start(&h->clock, end_visits, h, log));
     return memory_hand_over(http, &h);
 }
 
@@ -224,10 +232,7 @@ void http_stop(struct http **http)
     struct http *h = *http;
     if (h == NULL)
         return;
-    atomic_store(&h->stop, true);
-    thread_join(&h->clock);
     if (h->daemon != NULL)
         MHD_stop_daemon(h->daemon);
-    pthread_mutex_destroy(&h->mutex);
     memory_free(http);
 }

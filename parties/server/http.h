@@ -1,6 +1,7 @@
 /*
  * parties/server/http.h - the status pages /, /metrics and /healthz over HTTP, if asked for. They
- * have no password, so they are on the loopback address unless another is named.
+ * have no password, so they are on the loopback address unless another is named. There they answer
+ * only requests for this machine (Host: localhost, 127.0.0.1, [::1]); elsewhere for any name.
  */
 #ifndef TREFOIL_PARTIES_SERVER_HTTP_H
 #define TREFOIL_PARTIES_SERVER_HTTP_H

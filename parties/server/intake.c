@@ -115,7 +115,9 @@ static const char *upload_words(enum err e)
     case ERR_FORMAT:
         return "the upload does not have a form that the study takes; compare study files";
     case ERR_DATA:
-        return "the upload does not fit its commitments";
+        return "the upload does not fit its commitments, or is made for another owner; compare "
+               "study "
+               "files, and share with the version that the servers run";
     case ERR_REFUSED:
         return "this server holds another upload of this owner: of other data, or made with "
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
@@ -139,7 +141,7 @@ static enum err tell_version(const struct intake *in, const struct intake_messag
     return refuse(in, m, ERR_MISMATCH, text);
 }
 
-/* The study's bounds must permit its form, and it must fit its commitments. */
+/* The study's bounds must permit its form, its id be of this owner, and it fit its commitments. */
 static enum err read_upload(const struct intake *in, uint32_t owner, const uint8_t *p, size_t n,
                             struct upload *u)
 {
@@ -149,6 +151,8 @@ static enum err read_upload(const struct intake *in, uint32_t owner, const uint8
         return ERR_FORMAT;
     TRY(upload_read(u, in->site->index, form, (size_t)bytes, p, n));
     u->owner = owner;
+    if (!upload_id_fits(u))
+        return ERR_DATA;
     return upload_check(u, in->site->index, in->site->study->terms.digest);
 }
 

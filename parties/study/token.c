@@ -26,12 +26,19 @@ static struct statement statement_of(const struct token *t, const struct study *
     return s;
 }
 
+/* The issuer is no owner: a key has one role. */
+static enum err check_key(const struct token *t, const struct study *study)
+{
+    return memcmp(t->sign, study->open.issuer.sign, sizeof t->sign) == 0 ? ERR_DATA : ERR_OK;
+}
+
 enum err token_make(struct token *t, const struct study *study, const struct identity *issuer,
                     uint32_t number, const uint8_t sign[32])
 {
     struct statement s;
     t->number = number;
     memcpy(t->sign, sign, sizeof t->sign);
+    TRY(check_key(t, study));
     s = statement_of(t, study);
     return identity_sign(issuer, label, s.bytes, sizeof s.bytes, t->signature);
 }
@@ -41,6 +48,7 @@ enum err token_check(const struct token *t, const struct study *study)
     const struct statement s = statement_of(t, study);
     if (t->number >= study->open.most)
         return ERR_RANGE;
+    TRY(check_key(t, study));
     TRY(public_identity_verify(&study->open.issuer, label, s.bytes, sizeof s.bytes, t->signature));
     return study_token_revoked(study, t->number) ? ERR_REFUSED : ERR_OK;
 }
@@ -57,6 +65,8 @@ const char *token_hint(enum err e)
     case ERR_RANGE:
         return "the token has a number that the study's open_owners.max does not allow; ask the "
                "issuer for another";
+    case ERR_DATA:
+        return "the token is for the issuer's own key; an owner needs another key";
     case ERR_REFUSED:
         return "the token is revoked by the study's roster; ask the issuer why";
     default:

@@ -24,11 +24,13 @@ struct token {
     uint8_t signature[KEYS_SIGNATURE_SIZE];
 };
 
+/* ERR_DATA for the study's issuer's own key. */
 enum err token_make(struct token *t, const struct study *study, const struct identity *issuer,
                     uint32_t number, const uint8_t sign[32]) MUST_CHECK;
 /*
  * ERR_AUTH if the issuer has not signed it for this study, ERR_RANGE if the study has no such
- * number, ERR_REFUSED if the number exists but is revoked. Not logged: token_hint() has the words.
+ * number, ERR_DATA if the key is the issuer's, ERR_REFUSED if the number exists but is revoked. Not
+ * logged: token_hint() has the words.
  */
 enum err token_check(const struct token *t, const struct study *study) MUST_CHECK;
 const char *token_hint(enum err e);
