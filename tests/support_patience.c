@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #define PATIENCE 10
-#define MOMENT_MS 30
 
 static double slow(void)
 {
@@ -42,9 +41,9 @@ unsigned support_slow(unsigned seconds)
     return (unsigned)ceil(slow() * seconds);
 }
 
-int64_t support_moment(void)
+int64_t support_moment(int64_t ms)
 {
-    return clock_now_ms() + MOMENT_MS;
+    return clock_now_ms() + ms;
 }
 
 void support_pause_ms(int64_t ms)

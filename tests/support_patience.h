@@ -23,9 +23,9 @@ bool support_again(double end);
 /* A deadline of a study that no machine misses which is slower by TREFOIL_SLOW. */
 unsigned support_slow(unsigned seconds);
 
-/* The end of a moment in which nothing may come, from now, by clock_now_ms(). */
-int64_t support_moment(void);
-/* Lets time pass that the outcome must not depend on: it makes what a test is about likely. */
+/* The end of a moment in which nothing may come, by clock_now_ms(). */
+int64_t support_moment(int64_t ms);
+/* Lets time pass that no outcome depends on: it makes what a test is about likely. */
 void support_pause_ms(int64_t ms);
 
 #endif
