@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PATIENCE 10
-
 static double slow(void)
 {
     const char *factor = getenv("TREFOIL_SLOW");

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PATIENCE 10 /* also of shell scripts: tests/patience.sh */
+
 /* How long what takes less than `seconds` on an idle machine is waited for. */
 int64_t support_patience_ms(double seconds);
 /* The end of that, from now: by clock_now_ms() and by clock_now_s(). */

@@ -9,6 +9,7 @@
 #include "netio/watch.h"
 #include "tests/support_netio.h"
 #include "tests/support_patience.h"
+#include "tests/support_socket.h"
 #include "tests/support_withhold.h"
 
 #include <dirent.h>
@@ -751,15 +752,6 @@ static int stranger_from(struct house *h, const char *address, size_t words)
     return fd;
 }
 
-static bool is_cut(int fd)
-{
-    uint8_t b[256];
-    ssize_t n;
-    while ((n = recv(fd, b, sizeof b, MSG_DONTWAIT)) > 0)
-        ;
-    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
-}
-
 #define CROWD 40
 
 /*
@@ -797,7 +789,7 @@ static void crowd_at(const char *host, const char *crowded, bool apart, unsigned
     for (double end = support_deadline(10); cut < CROWD - most && support_again(end);) {
         cut = 0;
         for (size_t i = 0; i < CROWD; i++)
-            cut += is_cut(crowd[i]);
+            cut += support_is_cut(crowd[i]);
     }
     assert_true(cut >= CROWD - most);
     snprintf(words, sizeof words, "more than %zu connections at a time", most);
@@ -972,7 +964,7 @@ TEST(a_message_has_a_time_to_arrive)
     }
     fd = stranger_from(&h, "127.0.0.1", 0);
     send_the_head_of_a_message(fd, MAX_MESSAGE, MAX_MESSAGE - 16);
-    for (double end = support_deadline(10); !is_cut(fd);) {
+    for (double end = support_deadline(10); !support_is_cut(fd);) {
         assert_true(support_again(end));
         hear_nothing(&h, 20);
     }
