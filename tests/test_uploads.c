@@ -498,7 +498,7 @@ static int stage_new(void **state)
         .owners = OWNERS,
         .rounds = 12,
         .epsilon = 8,
-        .round_s = 5,
+        .round_s = support_slow(20),
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 7}\n"
                   "  - {name: sex, kind: categorical, values: [f, m]}\n"
