@@ -56,7 +56,7 @@ security: $security" "$rows" "$owners" || return
         study_share "$k" || { cat "$study/o$k.log"; return 1; }
     done
     for k in 0 1 2; do
-        [ "$study_ahead" = off ] || study_wait_for "$study/s$k.log" 'all that a run may take' 1 600 || return
+        [ "$study_ahead" = off ] || study_wait_for "$study/s$k.log" 'all that a run may take' 1 60 || return
     done
     k=$(date +%s.%N)
     study_run result || { cat "$study/result.log"; return 1; }

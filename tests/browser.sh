@@ -19,7 +19,7 @@ rm -rf "$out" && mkdir -p "$out"
 result $? "the demo runs"
 page=$PWD/$out/demo/result/report.html
 profile=$folder/profile
-browser=(timeout 120 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage
+browser=(timeout "$(patience 12)" chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage
     --hide-scrollbars --allow-file-access-from-files --user-data-dir="$profile")
 
 # No page scrolls sideways.
@@ -60,7 +60,7 @@ result $? "on paper: $pages pages"
     --listen 127.0.0.1 --status "$port" >"$out/serve.log" 2>&1 &
 server=$!
 trap 'kill "$server" 2>/dev/null; rm -rf "$folder"' EXIT
-for _ in $(seq 100); do grep -q 'is ready' "$out/serve.log" && break; sleep 0.1; done
+within 6 grep -q 'is ready' "$out/serve.log"
 "${browser[@]}" --dump-dom "http://127.0.0.1:$port/" >"$out/status.html" 2>/dev/null
 metric() { # name
     (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3) |

@@ -10,7 +10,7 @@ cd "$folder" || exit 1
 fails() {
     local code=$1 words=$2 status
     shift 2
-    timeout 300 "$@" >said 2>&1
+    timeout "$(patience 30)" "$@" >said 2>&1
     status=$?
     [ "$status" -eq "$code" ] && grep -qF -- "$words" said || { sed 's/^/# /' said; false; }
     result $? "$words"

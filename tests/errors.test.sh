@@ -17,7 +17,7 @@ cd "$folder" || exit 1
 says() {
     local code=$1 words=$2 status
     shift 2
-    timeout 300 "$trefoil" "$@" >said 2>&1 </dev/null
+    timeout "$(patience 30)" "$trefoil" "$@" >said 2>&1 </dev/null
     status=$?
     number=$((number + 1))
     if [ "$status" -eq "$code" ] && { [ "$words" = - ] || grep -qF -- "$words" said; }; then
@@ -40,7 +40,7 @@ for name in $names; do
 done
 sed -i -e "s|north.example.org:7100|127.0.0.1:$port|" -e "s|east.example.org:7100|127.0.0.1:$((port + 5))|" \
     -e "s|west.example.org:7100|127.0.0.1:$((port + 10))|" -e 's/^rounds: 10/rounds: 2/' \
-    -e 's/rows_per_person: 1/rows_per_person: 2/' -e 's/^    missing: "?"$/&\n    outside: error/' -e 's/connect: 30/connect: 2/' -e 's/round: 120/round: 10/' study.yaml
+    -e 's/rows_per_person: 1/rows_per_person: 2/' -e 's/^    missing: "?"$/&\n    outside: error/' -e 's/connect: 30/connect: 5/' -e 's/round: 120/round: 20/' study.yaml
 sed 's/epsilon: 1$/epsilon: 2/' study.yaml >other.yaml
 cmp -s study.yaml other.yaml && echo "not ok 0 - the other study is the same"
 rows() { # how many
@@ -355,7 +355,7 @@ for name in north east west; do
     servers+=($!)
 done
 for name in north east west; do
-    for ((k = 0; k < 1200; k++)); do grep -q 'is ready' $name.log && break || sleep 0.05; done
+    within 6 grep -q 'is ready' $name.log
 done
 says 1 'another trefoil serve uses this folder' serve study.yaml --key north.key --folder north --listen 127.0.0.1
 says 1 'uses this folder: stop it first' recover study.yaml --key north.key --folder north
@@ -402,7 +402,7 @@ if [ "$(./newer --version 2>/dev/null | awk 'NR == 1 { print $2 }')" = "9${versi
     wait "${servers[2]}"
     ./newer serve study.yaml --key west.key --folder west --listen 127.0.0.1 >newer.log 2>&1 &
     servers[2]=$!
-    for ((k = 0; k < 1200; k++)); do grep -q 'is ready' newer.log && break || sleep 0.05; done
+    within 6 grep -q 'is ready' newer.log
     says 3 "server 2 runs trefoil 9${version:1} (protocol 5), we run $version (protocol 5): all three need the same version; ours is the older one, upgrade it" \
         run study.yaml --key office.key --out again
 else

@@ -112,7 +112,7 @@ scene_lossy_wan() {
 }
 
 # Waits until the run is under way: something was opened.
-under_way() { study_wait_for "$study/server0/audit.log" NOISY_MARGINAL 1 60; }
+under_way() { study_wait_for "$study/server0/audit.log" NOISY_MARGINAL 1 20; }
 
 # One server is gone for 30 s in the middle of a run. TCP tries again in growing steps, so it may take
 # longer to be heard; the deadline of 120 s is longer than that.

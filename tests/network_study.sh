@@ -10,6 +10,8 @@
 #   study_kill N         SIGKILL; study_stop: SIGTERM to all
 #   study_ledgers        fails unless the three servers' audit logs hold and say the same
 
+# shellcheck source=tests/patience.sh
+. tests/patience.sh
 study_server_pid=()
 
 study_key() { # name; prints the public half
@@ -34,13 +36,13 @@ study_file() {
     "$OUT/trefoil" check "$study/study.yaml" >"$study/check.log" 2>&1 || { cat "$study/check.log"; return 1; }
 }
 
+study_has() { # file words count
+    [ -e "$1" ] && [ "$(grep -c "$2" "$1")" -ge "$3" ]
+}
+
 study_wait_for() { # file words count seconds
-    local i
-    for ((i = 0; i < $4 * 20; i++)); do
-        [ -e "$1" ] && [ "$(grep -c "$2" "$1")" -ge "$3" ] && return
-        sleep 0.05
-    done
-    echo "no \"$2\" in $1 after $4 s" >&2
+    within "$4" study_has "$1" "$2" "$3" && return
+    echo "no \"$2\" in $1 after $(patience "$4") s" >&2
     return 1
 }
 
@@ -77,7 +79,9 @@ study_stop() {
         kill "${study_server_pid[$k]}"
         wait "${study_server_pid[$k]}" || status=1
     done
-    study_server_pid=()
+    # shellcheck source=tests/patience.sh
+. tests/patience.sh
+study_server_pid=()
     return $status
 }
 

@@ -12,7 +12,7 @@ tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
         -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
 result $? "README has a study's commands"
-timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
+timeout "$(patience 30)" bash -e "$folder/commands" >"$folder/output" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
 result $status "they run, one after another"
@@ -65,7 +65,7 @@ assert doc["epsilon"] == 1 and doc["delta"] == 1e-6 and doc["rows_per_person"] =
 X
     result $? "measurements.json is as documented"
     if python3 -c 'import mbi' 2>/dev/null; then
-        (cd result && timeout 200 python3 ../pgm.py)
+        (cd result && timeout "$(patience 20)" python3 ../pgm.py)
         result $? "private-pgm reads it by the lines in docs/formats.md"
     else
         skip 'private-pgm reads it' 'private-pgm is not installed'

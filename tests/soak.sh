@@ -9,6 +9,9 @@
 set -u
 OUT=${1:?usage: tests/soak.sh OUT, such as build/gcc}
 seconds=${SOAK_SECONDS:-600} owners=${SOAK_OWNERS:-300}
+# shellcheck source=tests/patience.sh
+. tests/patience.sh
+client_s=$(patience 6)
 work=build/soak
 workers=3
 trefoil=$OUT/trefoil
@@ -98,9 +101,9 @@ act() { # worker: until the folder has `stop`; a line for each thing done
         k=$((RANDOM * 32768 % owners + RANDOM % owners))
         k=$((k % owners))
         case $((RANDOM % 20)) in
-        0) what=other; timeout 60 "$trefoil" share "$work/study.yaml" "$work/other.csv" --key "$work/o$k.key" ;;
-        1) what=run; timeout 60 "$trefoil" run "$work/study.yaml" --key "$work/a.key" --out "$work/early" ;;
-        *) what=share; timeout 60 "$trefoil" share "$work/study.yaml" "$work/o$k.csv" --key "$work/o$k.key" ;;
+        0) what=other; timeout "$client_s" "$trefoil" share "$work/study.yaml" "$work/other.csv" --key "$work/o$k.key" ;;
+        1) what=run; timeout "$client_s" "$trefoil" run "$work/study.yaml" --key "$work/a.key" --out "$work/early" ;;
+        *) what=share; timeout "$client_s" "$trefoil" share "$work/study.yaml" "$work/o$k.csv" --key "$work/o$k.key" ;;
         esac >"$work/act$1.log" 2>&1
         code=$?
         echo "$what $code"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # What the shell tests share: TAP, an empty folder that is removed at the end, free ports. To be sourced in
 # the tree; `end_test` is the last command of a test.
+. tests/patience.sh
 number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
 
@@ -38,7 +39,7 @@ page() { # FILE DIR WORDS
             -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
             -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
     echo wait >>"$folder/commands" # for servers that end: the next page takes their ports
-    timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
+    timeout "$(patience 30)" bash -e "$folder/commands" >"$folder/output" 2>&1
     status=$?
     [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
     result $status "$3"

@@ -1,6 +1,6 @@
 #include "tests/support_caller.h"
+#include "tests/support_patience.h"
 
-#include "base/clock.h"
 #include "tests/support_cmocka.h"
 
 void support_caller_new(struct support_caller *c, const struct support_study *s, const char *key,
@@ -28,13 +28,13 @@ void support_caller_begin(struct support_caller *c, uint8_t kind)
 
 void support_caller_send(struct support_caller *c)
 {
-    assert_int_equal(dial_send(c->dial, c->message.data, c->message.size, clock_now_ms() + 10000),
+    assert_int_equal(dial_send(c->dial, c->message.data, c->message.size, support_end_ms(10)),
                      ERR_OK);
 }
 
 enum err support_caller_hear(struct support_caller *c)
 {
-    assert_int_equal(dial_receive(c->dial, &c->message, clock_now_ms() + 10000), ERR_OK);
+    assert_int_equal(dial_receive(c->dial, &c->message, support_end_ms(10)), ERR_OK);
     assert_int_equal(reply_read(&c->reply, &c->message), ERR_OK);
     return c->reply.status;
 }

@@ -26,11 +26,12 @@ static long faults_stride(long step)
 static int faults_new(void **state)
 {
     static struct scene c;
-    static const struct support_options small = {.owners = 1,
-                                                 .rounds = 1,
-                                                 .epsilon = 1,
-                                                 .round_s = 5,
-                                                 .more = "impossible: [{age: 8, ward: d}]\n"};
+    static const struct support_options small = {
+        .owners = 1,
+        .rounds = 1,
+        .epsilon = 1,
+        .round_s = 5, /* what a fault takes away is waited for so long */
+        .more = "impossible: [{age: 8, ward: d}]\n"};
     const struct support_options *o = *state != NULL ? *state : &small;
     struct table *t;
     memset(&c, 0, sizeof c);

@@ -1,7 +1,7 @@
 #include "tests/support_gates.h"
 #include "tests/support_cmocka.h"
+#include "tests/support_patience.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/head.h"
@@ -34,7 +34,7 @@ static void *serve(void *arg)
     struct bytes message CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     while ((e == ERR_OK || e == ERR_TIMEOUT) && !atomic_load(&s->all->stop)) {
-        e = gate_receive(s->gate, &from, &message, clock_now_ms() + 20);
+        e = gate_receive(s->gate, &from, &message, support_moment(20));
         if (e != ERR_OK)
             continue;
         out.size = 0;

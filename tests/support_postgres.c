@@ -81,12 +81,11 @@ static bool find_programs(struct support_postgres *p)
 static bool answers(const struct support_postgres *p)
 {
     const char *const ready[] = {"pg_isready", "-q", "-h", p->folder, "-U", "trefoil", NULL};
-    for (int i = 0; i < 600; i++) {
+    for (double end = support_deadline(10); support_again(end);) {
         if (run(p, ready, "/dev/null"))
             return true;
         if (waitpid(p->pid, NULL, WNOHANG) != 0)
             return false;
-        usleep(50000);
     }
     return false;
 }

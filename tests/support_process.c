@@ -1,6 +1,5 @@
 #include "tests/support_process.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -13,10 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define PATIENCE 6
 
 pid_t support_start(const char *output, const char *const *arguments)
 {
@@ -58,29 +54,17 @@ pid_t support_serve(const struct support_study *s, unsigned i, const char *study
     return support_start(support_path(s, "server%u.log", i), arguments);
 }
 
-double support_deadline(double seconds)
-{
-    return clock_now_s() + PATIENCE * seconds;
-}
-
-static void pause_briefly(void)
-{
-    const struct timespec t = {.tv_nsec = 5000000};
-    nanosleep(&t, NULL);
-}
-
 int support_wait_peak(pid_t pid, double seconds, size_t *peak_bytes)
 {
     double end = support_deadline(seconds);
     struct rusage usage;
     int status;
     while (wait4(pid, &status, WNOHANG, &usage) != pid) {
-        if (clock_now_s() > end) {
+        if (!support_again(end)) {
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
             return -2;
         }
-        pause_briefly();
     }
     *peak_bytes = (size_t)usage.ru_maxrss << 10;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -233,11 +217,10 @@ bool support_wait_for(const char *path, const char *text, double seconds)
 {
     double end = support_deadline(seconds);
     while (!support_contains(path, text)) {
-        if (clock_now_s() > end) {
+        if (!support_again(end)) {
             show_end(path, text);
             return false;
         }
-        pause_briefly();
     }
     return true;
 }

@@ -2,6 +2,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_PROCESS_H
 #define TREFOIL_TESTS_SUPPORT_PROCESS_H
 
+#include "tests/support_patience.h"
 #include "tests/support_study.h"
 
 #include <stdbool.h>
@@ -10,13 +11,8 @@
 /* Starts it with NULL-ended arguments; output and errors are appended to `output`. */
 pid_t support_start(const char *output, const char *const *arguments);
 /*
- * The time by which something that takes less than `seconds` here must have happened: several times
- * as much from now, since a machine may be slow and busy, and only failures take so long. All that
- * waits below waits until then.
- */
-double support_deadline(double seconds);
-/*
- * Its exit code; -1 if it died of a signal, -2 if it does not end in `seconds` (it is then killed).
+ * Its exit code; -1 if it died of a signal, -2 if it has not ended by support_deadline(seconds) (it
+ * is then killed). All that waits below waits until then.
  */
 int support_wait(pid_t pid, double seconds);
 /* The same; and the most memory that it had at any time. */

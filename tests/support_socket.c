@@ -1,12 +1,12 @@
 #include "tests/support_socket.h"
+#include "tests/support_patience.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#define SILENT_MS 15000
 
 int support_connect(const char *address, uint16_t port)
 {
@@ -26,13 +26,23 @@ int support_connect(const char *address, uint16_t port)
     return -1;
 }
 
+bool support_is_cut(int fd)
+{
+    uint8_t b[256];
+    ssize_t n;
+    while ((n = recv(fd, b, sizeof b, MSG_DONTWAIT)) > 0)
+        ;
+    return n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
 const char *support_answer(int fd, struct bytes *answer)
 {
     struct pollfd w = {.fd = fd, .events = POLLIN};
     char buffer[4096];
     ssize_t n;
     answer->size = 0;
-    while (poll(&w, 1, SILENT_MS) == 1 && (n = read(fd, buffer, sizeof buffer)) > 0)
+    while (poll(&w, 1, (int)support_patience_ms(3)) == 1 &&
+           (n = read(fd, buffer, sizeof buffer)) > 0)
         bytes_put(answer, buffer, (size_t)n);
     bytes_put_u8(answer, 0);
     close(fd);

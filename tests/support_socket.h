@@ -6,6 +6,8 @@
 
 /* Connects to an IPv4 or IPv6 address; -1 if nobody is there. */
 int support_connect(const char *address, uint16_t port);
+/* Whether the other side has closed it; what it sent before is dropped. */
+bool support_is_cut(int fd);
 /* What comes until the other side closes, or is silent for long, as a string; then closes. */
 const char *support_answer(int fd, struct bytes *answer);
 /*

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/study/study_ports.h"
+#include "tests/support_patience.h"
 #include "tests/support_three.h"
 
 #include <arpa/inet.h>
@@ -150,8 +151,9 @@ static enum err write_study(struct support_study *s, const struct support_option
         fprintf(f, "rounds: %u\n", o->rounds > 0 ? o->rounds : 3);
     if (o->more != NULL)
         fprintf(f, "%s", o->more);
-    fprintf(f, "deadlines: {connect: %u, round: %u}\n", o->connect_s > 0 ? o->connect_s : 30,
-            o->round_s > 0 ? o->round_s : 60);
+    fprintf(f, "deadlines: {connect: %u, round: %u}\n",
+            o->connect_s > 0 ? o->connect_s : support_slow(30),
+            o->round_s > 0 ? o->round_s : support_slow(60));
     fprintf(f, "servers:\n");
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         char name[16];

@@ -1,4 +1,5 @@
 #include "tests/support_three.h"
+#include "tests/support_patience.h"
 
 #include "base/memory.h"
 #include "base/secret.h"
@@ -99,7 +100,7 @@ static enum err open_nets(const struct seat *s, const struct session *session, a
                                             .session = session,
                                             .lane = (uint32_t)k,
                                             .ended = ended,
-                                            .deadline_ms = 20000,
+                                            .deadline_ms = support_patience_ms(10),
                                             .log = log};
         TRY(net_new(&nets[k], &options));
     }

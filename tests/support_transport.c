@@ -30,6 +30,7 @@ struct end {
     struct transport transport;
     struct hub *hub;
     unsigned index;
+    bool hurry;
 };
 
 struct hub {
@@ -130,7 +131,7 @@ static enum err memory_wait(void *self, unsigned readable, unsigned writable, in
     int code = 0;
 
     pthread_mutex_lock(&hub->mutex);
-    while (!(is_ready = ready(end, readable, writable)) && code == 0)
+    while (!(is_ready = ready(end, readable, writable)) && code == 0 && !end->hurry)
         code = pthread_cond_timedwait(&hub->changed, &hub->mutex, &until);
     pthread_mutex_unlock(&hub->mutex);
     return is_ready ? ERR_OK : ERR_TIMEOUT;
@@ -213,6 +214,12 @@ enum err transport_memory_new(struct transport *three[3], size_t depth)
         three[i] = &end->transport;
     }
     return ERR_OK;
+}
+
+void transport_memory_hurry(struct transport *t)
+{
+    struct end *end = t->self;
+    end->hurry = true;
 }
 
 enum err transport_receive_by(struct transport *t, enum net_peer from, struct bytes *message,

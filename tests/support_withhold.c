@@ -1,20 +1,18 @@
 #include "tests/support_withhold.h"
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
-
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
-
-#define ATTACK_MS 2000
 
 static int reach(const char *endpoint)
 {
@@ -59,9 +57,7 @@ static void relay(int listener, const struct withheld *w)
         at[2 * i] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
         at[2 * i + 1] = (struct pollfd){.fd = reach(w->endpoint), .events = POLLIN};
     }
-    for (int64_t end = clock_now_ms() + ATTACK_MS; clock_now_ms() < end;) {
-        if (poll(at, 2 * w->connections, 100) <= 0)
-            continue;
+    while (poll(at, 2 * w->connections, -1) >= 0) {
         for (unsigned i = 0; i < 2 * w->connections; i++) {
             /* the handshake and what seals the frames are more than this leaves out */
             size_t most = i % 2 == 0 ? w->frames * w->frame : SIZE_MAX;
@@ -99,7 +95,7 @@ static void attack(const struct withheld *w)
             zmq_send(s, frame, w->frame, k < w->frames ? ZMQ_SNDMORE : 0);
     }
     relay(listener, w);
-    _exit(0);
+    _exit(1);
 }
 
 pid_t support_withhold(const struct withheld *w)
@@ -110,9 +106,16 @@ pid_t support_withhold(const struct withheld *w)
     fflush(stderr);
     child = fork();
     assert_true(child >= 0);
-    if (child == 0)
+    if (child == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
         attack(w);
     return child;
+}
+
+bool support_withhold_end(pid_t child)
+{
+    int status;
+    kill(child, SIGKILL);
+    return waitpid(child, &status, 0) == child && WIFSIGNALED(status);
 }
 
 uint64_t support_resident(pid_t pid)

@@ -2,11 +2,13 @@
 #ifndef TREFOIL_TESTS_SUPPORT_WITHHOLD_H
 #define TREFOIL_TESTS_SUPPORT_WITHHOLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define WITHHOLD_CONNECTIONS 64
+#define WITHHOLD_MS 2000 /* in which all of it is sent, on an idle machine */
 
 struct withheld {
     const char *endpoint; /* of a gate: tcp://127.0.0.1:PORT */
@@ -27,10 +29,12 @@ struct withheld {
 #endif
 
 /*
- * In a process of its own, which ends with 0 after two seconds. ZeroMQ sends a message only once it
- * is whole, so a relay between its sockets and the gate holds back the end of it.
+ * In a process of its own. ZeroMQ sends a message only once it is whole, so a relay between its
+ * sockets and the gate holds back the end of it.
  */
 pid_t support_withhold(const struct withheld *w);
+/* Ends it; false if it has ended by itself, and so did not attack. */
+bool support_withhold_end(pid_t child);
 
 /* Bytes of a process that are in memory. */
 uint64_t support_resident(pid_t pid);

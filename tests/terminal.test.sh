@@ -17,7 +17,7 @@ echo "trefoil demo --folder demo" >>"$folder/commands"
 
 mkdir -p "$folder/piped/demo/result" # as from an earlier demo, which is replaced
 touch "$folder/piped/demo/.trefoil-demo" "$folder/piped/demo/result/earlier"
-timeout 300 bash -e "$folder/commands" "$folder/piped" >"$folder/plain" 2>&1
+timeout "$(patience 30)" bash -e "$folder/commands" "$folder/piped" >"$folder/plain" 2>&1
 result $? "piped: README's study and a demo run"
 [ ! -e "$folder/piped/demo/result/earlier" ] && [ -s "$folder/piped/demo/result/report.html" ]
 result $? "piped: an earlier demo is replaced"
@@ -37,12 +37,12 @@ if ! have tmux tmux; then
     end_test
 fi
 # tmux of our own: no configuration, a server that ends with its only window
-tmux=(timeout 300 env TERM=xterm tmux -L "trefoil-$$" -f "$folder/tmux.conf")
+tmux=(timeout "$(patience 30)" env TERM=xterm tmux -L "trefoil-$$" -f "$folder/tmux.conf")
 echo "set -g history-limit 10000" >"$folder/tmux.conf"
 mkdir "$folder/terminal"
 cat >"$folder/window" <<X
 tmux -L trefoil-$$ wait-for begin
-timeout 300 bash -e $folder/commands $folder/terminal
+timeout $(patience 30) bash -e $folder/commands $folder/terminal
 echo \$? >$folder/status
 tmux -L trefoil-$$ wait-for -S finished
 tmux -L trefoil-$$ wait-for end

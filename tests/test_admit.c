@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "parties/study/study_uploads.h"
 #include "parties/study/token.h"
+#include "tests/support_patience.h"
 #include "tests/support_study.h"
 
 #include <fcntl.h>
@@ -345,7 +346,7 @@ static _Noreturn void admit_slowly(const struct office *w, const char *text, int
 {
     const int lock = open(w->path[LOCK], O_RDWR | O_CREAT, 0600);
     const bool mine = lock >= 0 && flock(lock, LOCK_EX) == 0 && write(begun, "", 1) == 1;
-    usleep(100000);
+    support_pause_ms(100);
     _exit(mine && file_write(w->path[TOKENS], 0600, text, strlen(text), &quiet) == ERR_OK ? 0 : 1);
 }
 

@@ -6,6 +6,7 @@
  * has some of the attacks, TREFOIL_LONG=1 all of them.
  */
 #include "tests/support_cmocka.h"
+#include "tests/support_patience.h"
 #include "tests/support_scene.h"
 #include "tests/support_store.h"
 
@@ -26,7 +27,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum place {
@@ -173,7 +173,7 @@ enum err __wrap_net_stream(struct net *net, const struct net_flow *flows, size_t
 {
     const bool waits = villain.lie.place == OTHER_LANE && apart.now && net == villain.first;
     if (waits)
-        nanosleep(&(const struct timespec){.tv_nsec = 200000000}, NULL);
+        support_pause_ms(200);
     return __real_net_stream(net, flows, count);
 }
 

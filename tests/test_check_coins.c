@@ -6,9 +6,9 @@
 
 #include "mpc/bits.h"
 #include "tests/support_check.h"
+#include "tests/support_patience.h"
 
 #include <string.h>
-#include <time.h>
 
 static const struct check_limits limits;
 
@@ -113,13 +113,12 @@ struct holding {
 static enum err hold(struct play *play, const struct party_sent *at, void *p, size_t n)
 {
     struct holding *h = play->self;
-    const struct timespec while_others_go_on = {0, 30000000};
     const unsigned before = (play->cheat + 2) % 3;
     (void)p;
     (void)n;
     if (at->round != h->round || at->to != NET_PREV)
         return ERR_OK;
-    nanosleep(&while_others_go_on, NULL);
+    support_pause_ms(30); /* the others go on */
     h->before_came = play_has_sent(play, before, h->coin, NET_NEXT);
     play->altered++;
     return ERR_OK;

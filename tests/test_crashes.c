@@ -10,7 +10,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "tests/support_process.h"
@@ -23,7 +22,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OWNERS 3
@@ -110,12 +108,6 @@ static void start_with(struct stage *c, unsigned who, const struct fault *fault,
     disarm();
 }
 
-static void pause_briefly(void)
-{
-    const struct timespec t = {.tv_nsec = 3000000};
-    nanosleep(&t, NULL);
-}
-
 /* Whether a process has ended; its exit code, or -1 for a signal. */
 static bool has_ended(struct stage *c, unsigned who, int *code)
 {
@@ -131,13 +123,12 @@ static bool has_ended(struct stage *c, unsigned who, int *code)
 static void wait_ready(struct stage *c, unsigned who)
 {
     double end = support_deadline(20);
-    while (clock_now_s() < end && kill(c->pid[who], 0) == 0 &&
+    while (support_again(end) && kill(c->pid[who], 0) == 0 &&
            !support_contains(file(c, "server%u.log", who), "is ready")) {
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)c->pid[who], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             info.si_pid == c->pid[who])
             return;
-        pause_briefly();
     }
 }
 
@@ -227,10 +218,8 @@ static void play(struct stage *c, const struct fault faults[PEOPLE], bool downwa
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         wait_ready(c, i);
     start_with(c, ANALYST, &faults[ANALYST], NULL);
-    while (tend(c, downwards, &runs)) {
-        assert_true(clock_now_s() < end);
-        pause_briefly();
-    }
+    while (tend(c, downwards, &runs))
+        assert_true(support_again(end));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         support_stop(&c->pid[i]);
         if (support_contains(file(c, "server%u.log", i), "start the server again")) {
@@ -396,6 +385,7 @@ static void share(struct stage *c, unsigned owner)
 static void take_count(struct stage *c)
 {
     const struct fault none = {.at = -1};
+    double end = support_deadline(60);
     int code = 1;
     restore(c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -404,7 +394,7 @@ static void take_count(struct stage *c)
     }
     start_with(c, ANALYST, &none, file(c, "tally%u", ANALYST));
     while (!has_ended(c, ANALYST, &code))
-        pause_briefly();
+        assert_true(support_again(end));
     assert_int_equal(code, 0);
     for (unsigned i = 0; i < PEOPLE; i++) {
         struct bytes b = {0};

@@ -5,12 +5,12 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "parties/exchange/request.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_faults.h"
+#include "tests/support_patience.h"
 #include "tests/support_socket.h"
 
 #include <signal.h>
@@ -53,8 +53,8 @@ static bool has_ended(pid_t pid)
 static bool ends(const struct scene *c, unsigned i)
 {
     double end = support_deadline(2);
-    while (!has_ended(c->server[i]) && clock_now_s() < end)
-        usleep(2000);
+    while (!has_ended(c->server[i]) && support_again(end))
+        ;
     return has_ended(c->server[i]);
 }
 
@@ -62,12 +62,11 @@ static bool ends(const struct scene *c, unsigned i)
 static bool comes_up(const struct scene *c, unsigned i)
 {
     double end = support_deadline(20);
-    while (clock_now_s() < end) {
+    while (support_again(end)) {
         if (support_contains(file(c, "server%u.log", i), "is ready"))
             return true;
         if (has_ended(c->server[i]))
             return false;
-        usleep(2000);
     }
     fail_msg("server %u neither got ready nor ended with %s", i, faults_last());
     return false;

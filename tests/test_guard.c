@@ -164,7 +164,7 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
         pthread_t thread;
         guard_expects(&w.guard[k], &ended);
         assert_int_equal(pthread_create(&thread, NULL, begin_elsewhere, &lane), 0);
-        usleep(20000);
+        support_pause_ms(20);
         expect(&w, k, 0, 0, false);
         lane.guard.failed(lane.guard.self);
         expect(&w, k, 0, 0, false);

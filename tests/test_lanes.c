@@ -1,6 +1,7 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
 #include "parties/server/ranks.h"
 #include "parties/study/study_ports.h"
+#include "tests/support_patience.h"
 #include "tests/support_scene.h"
 
 #include <arpa/inet.h>
@@ -112,7 +113,7 @@ TEST(a_lane_that_a_firewall_stops_is_named)
 {
     static const char words[] = "lane 1 does not get through: open the ports + 5 and + 6 of each "
                                 "server to the other two, or start one of them with --lanes 1";
-    const struct support_options o = {.owners = OWNERS, .round_s = 1, .lanes = 2};
+    const struct support_options o = {.owners = OWNERS, .round_s = support_slow(4), .lanes = 2};
     struct scene c CLEAN(scene_free) = scene_new(&o);
     pid_t firewall;
     share_everything(&c);

@@ -1,12 +1,12 @@
 /* mpc/crew.h: many lanes compute what one does, at any speed; one that fails ends all of them. */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "mpc/crew.h"
 #include "mpc/open.h"
 #include "mpc/ring.h"
+#include "tests/support_patience.h"
 #include "tests/support_session.h"
 #include "tests/support_three.h"
 #include "tests/support_withhold.h"
@@ -40,7 +40,7 @@ struct seat {
 static void dawdle(const struct party *p, size_t tile)
 {
     if ((p->index + p->lane + tile) % 3 == 0)
-        clock_pause(3);
+        support_pause_ms(3);
 }
 
 static enum err multiply(void *self, struct party *lane, size_t tile)

@@ -1,5 +1,6 @@
 /* netio/net_ride.c: statements that ride ahead of what a round moves. */
 #include "tests/support_cmocka.h"
+#include "tests/support_patience.h"
 #include "tests/support_three.h"
 
 #include "base/memory.h"
@@ -186,7 +187,7 @@ static enum err speak(void *self, size_t offset, uint8_t *out, size_t n)
 {
     const bool *late = self;
     if (*late)
-        usleep(100000);
+        support_pause_ms(100);
     memset(out, 0, n);
     return ERR_OK;
 }

@@ -5,10 +5,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "netio/net_private.h"
 #include "netio/pool.h"
 #include "tests/support_netio.h"
+#include "tests/support_patience.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"
 
@@ -30,7 +30,7 @@ struct plan {
     enum shape shape;
     size_t rounds, tile;
     size_t (*size)(size_t round, unsigned from, enum net_peer to);
-    int64_t deadline_ms;
+    int64_t deadline_ms; /* 0: longer than any test should need */
 };
 
 struct party {
@@ -43,7 +43,7 @@ struct party {
     bool whole;          /* net_exchange() instead of net_stream() */
     size_t fail_at;      /* the tile, counted from 1, at which a callback fails; 0: never */
     bool fail_consuming; /* and which callback */
-    unsigned pause_ms;   /* for which each callback computes */
+    int64_t pause_ms;    /* each callback computes until the next tile is here, and then so long */
     size_t stop_at;      /* the round, counted from 1, before which it leaves; 0: never */
     /* results */
     enum err e;
@@ -65,12 +65,23 @@ static bool is_tile(const struct pipe *s, size_t offset, size_t n, size_t size)
     return n == (size - offset < s->tile ? size - offset : s->tile);
 }
 
+static void compute(const struct pipe *s, size_t received)
+{
+    struct party *p = s->party;
+    if (p->pause_ms == 0)
+        return;
+    if (received < s->receive_size &&
+        transport_wait(p->transport, 1u << NET_PREV, 0, support_end_ms(10)) != ERR_OK)
+        p->intact = false;
+    support_pause_ms(p->pause_ms);
+}
+
 static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
 {
     struct pipe *s = self;
     if (offset != s->sent || !is_tile(s, offset, n, s->send_size) || (uintptr_t)out % 64 != 0)
         s->party->intact = false;
-    usleep(s->party->pause_ms * 1000);
+    compute(s, s->received);
     if (++s->calls == s->party->fail_at && !s->party->fail_consuming)
         return ERR_DATA;
     memcpy(out, s->out + offset, n);
@@ -83,7 +94,7 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
     struct pipe *s = self;
     if (offset != s->received || !is_tile(s, offset, n, s->receive_size) || (uintptr_t)in % 64 != 0)
         s->party->intact = false;
-    usleep(s->party->pause_ms * 1000);
+    compute(s, s->received + n);
     if (s->party->fail_consuming && offset / s->tile + 1 == s->party->fail_at)
         return ERR_DATA;
     memcpy(s->in + offset, in, n);
@@ -155,7 +166,9 @@ static void *run_party(void *argument)
         p->e = net_new(&net, &(struct net_options){.transport = p->transport,
                                                    .session = session,
                                                    .lane = p->lane,
-                                                   .deadline_ms = p->plan->deadline_ms,
+                                                   .deadline_ms = p->plan->deadline_ms > 0
+                                                                      ? p->plan->deadline_ms
+                                                                      : support_patience_ms(10),
                                                    .log = &log});
     session_free(&session);
     for (size_t r = 0; p->e == ERR_OK && r < p->plan->rounds && r + 1 != p->stop_at; r++)
@@ -200,7 +213,7 @@ static size_t hundred(size_t round, unsigned from, enum net_peer to)
 }
 
 static const struct plan first_plan = {BOTH, 6, TILE, hundred, 400};
-static const struct plan second_plan = {BOTH, 6, TILE, hundred, 10000};
+static const struct plan second_plan = {BOTH, 6, TILE, hundred, 0};
 
 static void expect_end(const struct party *p)
 {
@@ -226,7 +239,7 @@ static void serve(unsigned index, char (*endpoint)[ENDPOINT_SIZE], struct board 
         .depth = 4};
     struct transport *t = NULL;
 
-    alarm(30);
+    alarm((unsigned)(support_patience_ms(30) / 1000));
     if (netio_new(&o.netio, NULL) != ERR_OK || transport_zmq_new(&t, &o) != ERR_OK ||
         open_bare(t, index) != ERR_OK)
         _exit(1);
@@ -264,7 +277,7 @@ TEST(a_killed_process_is_noticed_and_replaced)
     assert_true(board != MAP_FAILED);
     for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
         char endpoint[6][ENDPOINT_SIZE];
-        int64_t deadline = clock_now_ms() + 5000;
+        double end = support_deadline(10);
         pid_t child[3];
         int status;
 
@@ -280,8 +293,8 @@ TEST(a_killed_process_is_noticed_and_replaced)
         assert_int_equal(waitpid(child[2], &status, 0), child[2]);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
         /* like the handshake: the next session begins when the last one has ended */
-        while (atomic_load(&board->over) < 2 && clock_now_ms() < deadline)
-            usleep(1000);
+        while (atomic_load(&board->over) < 2)
+            assert_true(support_again(end));
         child[2] = start_process(2, endpoint, board, 0, true);
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(waitpid(child[i], &status, 0), child[i]);
@@ -294,35 +307,47 @@ TEST(a_killed_process_is_noticed_and_replaced)
     munmap(board, sizeof *board);
 }
 
+/* False if the others' patience ended before server 2 stalled in round k, on a busy machine. */
+static bool stall(struct netio *netio, size_t k, int64_t patience_ms)
+{
+    const struct plan plan = {BOTH, 6, TILE, hundred, patience_ms};
+    struct log log = {.file = stderr, .level = LOG_WARN};
+    struct transport *t[3];
+    struct party p[3];
+    bool in_time;
+    assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
+    start(p, t, &plan);
+    p[2].stop_at = k + 1;
+    run_three(run_party, p, sizeof *p);
+    expect_end(&p[0]);
+    expect_end(&p[1]);
+    in_time = p[0].rounds == k && p[1].rounds == k;
+    start(p, t, &second_plan);
+    for (unsigned i = 0; i < 3; i++)
+        p[i].seed = 22;
+    run_three(run_party, p, sizeof *p);
+    expect_fine(p, &second_plan);
+    /*
+     * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that was
+     * ahead of it. 0 and 1 also told each other, and may have heard it in time.
+     */
+    if (in_time) {
+        assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
+        assert_true(p[0].strangers + p[1].strangers <= 2);
+    }
+    free_three(t);
+    return in_time;
+}
+
 TEST(a_new_session_follows_a_stalled_one)
 {
     struct log log = {.file = stderr, .level = LOG_WARN};
-    struct transport *t[3];
     struct netio *netio CLEAN(netio_free) = NULL;
-    struct party p[3];
+    int64_t patience = 100;
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
-    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3) {
-        assert_int_equal(three_zmq(t, netio, 4, NULL, NULL, &log), ERR_OK);
-        start(p, t, &first_plan);
-        p[2].stop_at = k + 1;
-        run_three(run_party, p, sizeof *p);
-        expect_end(&p[0]);
-        expect_end(&p[1]);
-        assert_int_equal(p[0].rounds, k);
-        assert_int_equal(p[1].rounds, k);
-        start(p, t, &second_plan);
-        for (unsigned i = 0; i < 3; i++)
-            p[i].seed = 22;
-        run_three(run_party, p, sizeof *p);
-        expect_fine(p, &second_plan);
-        /*
-         * the data of round k and the ABORT of both; but 2 may have held data of a neighbour that
-         * was ahead of it. 0 and 1 also told each other, and may have heard it in time.
-         */
-        assert_in_range(p[2].strangers, k == 0 ? 4 : 2, 4);
-        assert_true(p[0].strangers + p[1].strangers <= 2);
-        free_three(t);
-    }
+    for (size_t k = 0; k < 6; k += k < 2 ? 1 : 3)
+        for (; !stall(netio, k, patience); patience *= 2)
+            assert_true(patience < support_patience_ms(10));
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -340,7 +365,7 @@ TEST(streams_of_all_sizes_go_through_one_slot)
     struct transport *t[3];
     struct party p[3];
     for (enum shape shape = RING; shape <= BOTH; shape++) {
-        struct plan plan = {shape, SIZES, TILE, varied, 10000};
+        struct plan plan = {shape, SIZES, TILE, varied, 0};
         assert_int_equal(transport_memory_new(t, 1), ERR_OK);
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
@@ -373,7 +398,7 @@ TEST(streams_go_over_zeromq)
     struct party p[3];
     assert_int_equal(netio_new(&netio, &log), ERR_OK);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        struct plan plan = {BOTH, 3, tiles[i], big, 20000};
+        struct plan plan = {BOTH, 3, tiles[i], big, 0};
         assert_int_equal(three_zmq(t, netio, i == 0 ? 1 : 4, NULL, NULL, &log), ERR_OK);
         start(p, t, &plan);
         run_three(run_party, p, sizeof *p);
@@ -385,7 +410,7 @@ TEST(streams_go_over_zeromq)
 /* The same bytes on the wire, whichever function sent them. */
 TEST(a_stream_meets_an_exchange)
 {
-    static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 10000};
+    static const struct plan plan = {BOTH, 3, NET_FRAME_BODY, big, 0};
     struct transport *t[3];
     struct party p[3];
     assert_int_equal(transport_memory_new(t, 2), ERR_OK);
@@ -398,7 +423,7 @@ TEST(a_stream_meets_an_exchange)
 
 TEST(other_tiles_are_a_mismatch)
 {
-    static const struct plan plan = {RING, 2, TILE, big, 60000};
+    static const struct plan plan = {RING, 2, TILE, big, 0};
     struct transport *t[3];
     struct party p[3];
     assert_int_equal(transport_memory_new(t, 4), ERR_OK);
@@ -416,7 +441,7 @@ TEST(other_tiles_are_a_mismatch)
 
 TEST(a_callback_that_fails_ends_the_session)
 {
-    static const struct plan plan = {RING, 2, TILE, big, 60000};
+    static const struct plan plan = {RING, 2, TILE, big, 0};
     struct transport *t[3];
     struct party p[3];
     for (int consuming = 0; consuming < 2; consuming++) {
@@ -433,8 +458,8 @@ TEST(a_callback_that_fails_ends_the_session)
 }
 
 /*
- * A server that computes for longer than the deadline must not think that its neighbours are
- * silent.
+ * A server that computes for longer than its deadline must not think that its neighbours were
+ * silent: what they sent has come meanwhile.
  */
 static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 {
@@ -444,13 +469,14 @@ static size_t few_tiles(size_t round, unsigned from, enum net_peer to)
 
 TEST(computing_is_not_silence)
 {
-    static const struct plan plan = {RING, 1, TILE, few_tiles, 1000};
+    static const struct plan plan = {RING, 1, TILE, few_tiles, 0};
+    static const struct plan hasty = {RING, 1, TILE, few_tiles, 60};
     struct transport *t[3];
     struct party p[3];
     assert_int_equal(transport_memory_new(t, 8), ERR_OK);
     start(p, t, &plan);
-    for (unsigned i = 0; i < 3; i++)
-        p[i].pause_ms = 600; /* a pass makes one tile and uses one: 1200 ms */
+    p[1].plan = &hasty;
+    p[1].pause_ms = 100;
     run_three(run_party, p, sizeof *p);
     expect_fine(p, &plan);
     free_three(t);
@@ -497,7 +523,7 @@ static void run_lanes(struct transport *t[LANES][3])
     struct party p[LANES][3];
     pthread_t thread[LANES][3];
     for (uint32_t lane = 0; lane < LANES; lane++) {
-        plan[lane] = (struct plan){lane == 2 ? BOTH : RING, 12, TILE << lane, varied, 20000};
+        plan[lane] = (struct plan){lane == 2 ? BOTH : RING, 12, TILE << lane, varied, 0};
         start(p[lane], t[lane], &plan[lane]);
         for (unsigned i = 0; i < 3; i++)
             p[lane][i].lane = lane;
@@ -660,7 +686,7 @@ static void *act(void *argument)
     if (session_for_test(&session, a->index, 5) != ERR_OK ||
         net_new(&net, &(struct net_options){.transport = a->transport,
                                             .session = session,
-                                            .deadline_ms = 60000}) != ERR_OK)
+                                            .deadline_ms = support_patience_ms(60)}) != ERR_OK)
         abort();
     memset(r, 0, sizeof r);
     r[0].send[NET_PREV] = r[1].send[NET_NEXT] = &word;
@@ -672,10 +698,8 @@ static void *act(void *argument)
     r[1].receive_size[NET_PREV] = a->index == 1;
     if (a->index == 0 && a->conduct == GIVES_UP_AT_ONCE) {
         net_abort(net);
-    } else if (a->index == 2 && a->conduct == GIVES_UP_AT_ONCE) {
-        usleep(10); /* silent for ever */
-    } else {
-        usleep(a->index == 2 ? 200000 : 0);
+    } else if (a->index != 2 || a->conduct != GIVES_UP_AT_ONCE) { /* then 2 is silent for ever */
+        support_pause_ms(a->index == 2 ? 200 : 0);
         a->e[0] = net_exchange(net, &r[0]);
         if (a->index == 0 && a->conduct == GIVES_UP_LATER)
             net_abort(net);

@@ -4,7 +4,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/exchange/dials.h"
@@ -100,7 +99,7 @@ static void stranger_new(struct stranger *x, const struct scene *c, const struct
 static enum err ask(struct stranger *x, struct bytes *message)
 {
     struct reply reply;
-    const int64_t ms = 1000 * (int64_t)support_deadline(10);
+    const int64_t ms = support_patience_ms(10);
     assert_int_equal(dials_ask(x->dial, message, &reply, ms, ms), ERR_OK);
     bytes_clear(message);
     return reply.status;
@@ -120,7 +119,7 @@ static enum err show_and_ask(struct stranger *x, const struct identity *who,
     struct bytes message CLEAN(bytes_clear) = {0};
     struct token t;
     struct reply reply;
-    const int64_t ms = 1000 * (int64_t)support_deadline(10);
+    const int64_t ms = support_patience_ms(10);
     assert_int_equal(token_make(&t, x->c->study, issuer, 5, who->public.sign), ERR_OK);
     bytes_put_u8(&message, kind);
     assert_int_equal(dials_token(&who->public, &t, &message), ERR_OK);
@@ -191,7 +190,6 @@ static void expect_chatter_cut(const struct scene *c)
     struct stranger x CLEAN(stranger_free) = {0}, y CLEAN(stranger_free) = {0};
     struct identity *noisy CLEAN(identity_free) = NULL;
     struct bytes message CLEAN(bytes_clear) = {0};
-    const int64_t ms = 1000 * (int64_t)support_deadline(10);
     enum err e = ERR_OK;
     assert_int_equal(identity_new(&noisy, NULL), ERR_OK);
     stranger_new(&x, c, noisy);
@@ -200,9 +198,9 @@ static void expect_chatter_cut(const struct scene *c)
         assert_int_equal(token_make(&t, c->study, noisy, k, noisy->public.sign), ERR_OK);
         message.size = 0;
         assert_int_equal(dials_token(&noisy->public, &t, &message), ERR_OK);
-        e = dial_send(x.dial, message.data, message.size, clock_now_ms() + ms);
+        e = dial_send(x.dial, message.data, message.size, support_end_ms(10));
         if (e == ERR_OK)
-            e = dial_receive(x.dial, &message, clock_now_ms() + ms);
+            e = dial_receive(x.dial, &message, support_end_ms(10));
     }
     assert_int_equal(e, ERR_PEER);
     stranger_new(&y, c, c->guest[1]);

@@ -205,7 +205,8 @@ static void answer(void *self, unsigned i, const struct bytes *message, struct b
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 2, .connect_s = 2, .round_s = 2};
+    const struct support_options o = {
+        .owners = 2, .connect_s = support_slow(5), .round_s = support_slow(5)};
     struct bytes packed = {0};
     uint8_t *p = bytes_extend(&packed, VECTOR);
     memset(c, 0, sizeof *c);

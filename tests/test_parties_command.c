@@ -1,9 +1,9 @@
 /* parties/command and the commands keygen, init, check: each as a process of its own. */
 #include "tests/support_cmocka.h"
 #include "tests/support_command.h"
+#include "tests/support_patience.h"
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/command/command.h"
@@ -476,7 +476,7 @@ TEST(a_process_that_does_not_end_is_ended)
     for (unsigned stubborn = 0; stubborn < 2; stubborn++) {
         pid_t pid = sleeper(stubborn == 1), was = pid;
         assert_false(process_ended(&pid));
-        assert_int_equal(process_wait(&pid, "a sleeper", "its.log", clock_now_ms() + 20, &log),
+        assert_int_equal(process_wait(&pid, "a sleeper", "its.log", support_moment(20), &log),
                          ERR_TIMEOUT);
         support_says(said, "a sleeper did not end in time; see its.log");
         assert_int_equal(pid, was);
@@ -488,7 +488,7 @@ TEST(a_process_that_does_not_end_is_ended)
     for (unsigned killed = 0; killed < 2; killed++) {
         pid_t pid = sleeper(false);
         assert_int_equal(kill(pid, killed == 1 ? SIGKILL : SIGTERM), 0);
-        assert_int_equal(process_wait(&pid, "a victim", "its.log", clock_now_ms() + 5000, &log),
+        assert_int_equal(process_wait(&pid, "a victim", "its.log", support_end_ms(5), &log),
                          ERR_SYSTEM);
         support_says(said, "a victim failed; see its.log");
         assert_int_equal(pid, 0);

@@ -301,7 +301,7 @@ TEST(adding_up_is_told_by_tiles)
     static const char part[] = "    max_rows: 4000\n    pad_to: 12000000\n    as: records\n";
     const char *const parts[] = {part};
     const struct support_options o = {
-        .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = 1, .part = parts};
+        .owners = 1, .rounds = 1, .epsilon = 8, .connect_s = support_slow(5), .part = parts};
     static char said[1 << 16];
     unsigned shown = 0, percent = 0;
     struct scene c CLEAN(scene_free) = scene_new(&o);

@@ -2,13 +2,11 @@
  * Noise made ahead by real servers: a run that finds it uses it, and comes out like any other; a
  * request stops its making at once; a server that is killed meanwhile costs nothing.
  */
+#include "tests/support_patience.h"
 #include "tests/support_scene.h"
-
-#include "base/clock.h"
 
 #include <signal.h>
 #include <sqlite3.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ROUNDS 20 /* their noise takes several blocks of either kind */
@@ -106,12 +104,6 @@ TEST(a_run_takes_the_noise_that_it_finds)
     }
 }
 
-static void pause_briefly(void)
-{
-    const struct timespec t = {.tv_nsec = 3000000};
-    nanosleep(&t, NULL);
-}
-
 /* A request in the middle of it; the machine may not let us catch this, so several times. */
 TEST(a_request_does_not_wait_for_it)
 {
@@ -125,9 +117,8 @@ TEST(a_request_does_not_wait_for_it)
         struct scene c CLEAN(scene_free) = scene_new(&o);
         const double end = support_deadline(20);
         share_everything(&c);
-        while (count_blocks(&c, k) <= k && clock_now_s() < end)
-            pause_briefly();
-        assert_true(count_blocks(&c, k) > k);
+        while (count_blocks(&c, k) <= k)
+            assert_true(support_again(end));
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         check_measurements(&c, file(&c, "out0/measurements.json"),
                            c.s.study->workload->one_ways + ROUNDS);
@@ -160,9 +151,8 @@ TEST(a_server_that_is_killed_while_it_is_made_costs_nothing)
         struct scene c CLEAN(scene_free) = scene_new(&o);
         const double end = support_deadline(20);
         share_everything(&c);
-        while (count_blocks(&c, k) <= k && clock_now_s() < end)
-            pause_briefly();
-        assert_true(count_blocks(&c, k) > k);
+        while (count_blocks(&c, k) <= k)
+            assert_true(support_again(end));
         support_kill(&c.server[k]);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             if (i != k)

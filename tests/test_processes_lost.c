@@ -95,7 +95,7 @@ TEST(a_server_that_hangs_for_a_moment_is_waited_for)
     run = start_run(&c, "out", NULL);
     assert_true(support_wait_for(file(&c, "out.log"), "\n5/40 ", 20));
     assert_int_equal(kill(c.server[1], SIGSTOP), 0);
-    sleep(1);
+    support_pause_ms(1000);
     assert_int_equal(kill(c.server[1], SIGCONT), 0);
     expect_code(support_wait(run, 60), 0, file(&c, "out.log"));
     assert_false(support_contains(file(&c, "out.log"), "trying again"));
@@ -195,6 +195,7 @@ TEST(an_interrupted_run_says_how_to_go_on)
 TEST(a_refused_server_leaves_nothing)
 {
     const struct support_options o = {.owners = OWNERS};
+    const int64_t begun = date_now();
     struct scene c CLEAN(scene_free) = scene_new(&o);
     struct bytes said CLEAN(bytes_clear) = {0};
     char date[DATE_SIZE];
@@ -213,7 +214,7 @@ TEST(a_refused_server_leaves_nothing)
     memcpy(date, said.data, DATE_SIZE - 1);
     date[DATE_SIZE - 1] = '\0';
     assert_true(date_parse(date, &when));
-    assert_true(when <= date_now() && when > date_now() - 3600);
+    assert_true(when >= begun && when <= date_now());
     assert_int_equal(said.data[DATE_SIZE - 1], ' ');
 }
 
@@ -234,7 +235,9 @@ TEST(a_run_whose_folder_is_lost_goes_on)
     run = start_run(&c, "lost", "--rounds=5");
     assert_true(support_wait_for(file(&c, "lost.log"), "\n3/9 ", 20));
     support_kill(&run);
-    sleep(c.s.study->connect_s + 1); /* it keeps its place for this long */
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_true(support_wait_for(file(&c, "server%u.log", i),
+                                     "nothing was heard from the run's program for too long", 20));
     /* a number of no run begins nothing */
     run = start_run(&c, "found", "--continue=000102030405060708090a0b0c0d0e0f");
     expect_code(support_wait(run, 30), 5, file(&c, "found.log"));

@@ -2,9 +2,9 @@
  * Servers of two ranks each (parties/server/ranks.h), as mpirun starts them: those of trefoil-mpi,
  * which is beside $TREFOIL where Open MPI is installed. And what an ordinary program says.
  */
+#include "tests/support_patience.h"
 #include "tests/support_scene.h"
 
-#include "base/clock.h"
 #include "mpc/party.h"
 
 #include <errno.h>
@@ -314,7 +314,7 @@ static struct scene scene_befallen(const struct support_options *o, uint16_t por
     share_everything(&c);
     *run = start_study(&c, "a.key", 0);
     assert_true(support_wait_for(file(&c, "run%u.log", 0), "waiting for the servers", 60));
-    clock_pause(after_ms);
+    support_pause_ms(after_ms);
     kill(pid_of_rank(&c, 1), what);
     return c;
 }

@@ -2,9 +2,9 @@
  * parties/server/recover.c against two neighbours, for one or both of which the test answers:
  * nothing is taken over unless both give the same and it follows.
  */
+#include "tests/support_patience.h"
 #include "tests/support_stores.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/price.h"
@@ -165,7 +165,7 @@ static void *serve(void *arg)
     struct bytes message CLEAN(bytes_clear) = {0};
     enum err e = ERR_OK;
     while ((e == ERR_OK || e == ERR_TIMEOUT) && !atomic_load(&n->c->stop)) {
-        e = gate_receive(n->gate, &from, &message, clock_now_ms() + 20);
+        e = gate_receive(n->gate, &from, &message, support_moment(20));
         if (e == ERR_OK)
             e = answer(n, &from, &message);
     }

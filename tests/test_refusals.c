@@ -7,7 +7,6 @@
 
 #include "aim/forms.h"
 #include "aim/score.h"
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/analyst/release.h"
@@ -235,7 +234,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
     struct dial *dial[STUDY_SERVERS] = {NULL};
     struct request r CLEAN(request_clear) = selection(c, 2);
     struct reply reply;
-    int64_t deadline = clock_now_ms() + 20000;
+    int64_t deadline = support_end_ms(20);
     double before = remaining(c);
     memcpy(r.run, c->run, sizeof r.run);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)

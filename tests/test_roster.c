@@ -5,7 +5,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "parties/exchange/dials.h"
@@ -25,7 +24,7 @@ struct scene {
 
 static void scene_new(struct scene *c)
 {
-    const struct support_options o = {.owners = 3, .round_s = 4, .connect_s = 3};
+    const struct support_options o = {.owners = 3, .round_s = 40, .connect_s = 30};
     memset(c, 0, sizeof *c);
     c->log = (struct log){.buffer = c->words, .buffer_size = sizeof c->words, .level = LOG_ERROR};
     assert_int_equal(support_study_new(&c->s, &o, &c->log), ERR_OK);
@@ -254,8 +253,8 @@ TEST(amendments_are_told_in_words)
     snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", o1);
     {
         /* o1's old key last, since it is also in `revoked` */
-        const char *const pairs[] = {o0,         o0_new,          o1,      o1_new, "round: 4",
-                                     "round: 5", "study: test\n", revoked, NULL};
+        const char *const pairs[] = {o0,          o0_new,          o1,      o1_new, "round: 40",
+                                     "round: 50", "study: test\n", revoked, NULL};
         const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
                                     "--since", c.s.path, NULL};
         amend(c.s.path, file(&c, "second.yaml"), pairs);
@@ -267,7 +266,7 @@ TEST(amendments_are_told_in_words)
                                          "2199-12-31"));
     assert_true(support_contains(output, "owner o1: ANOTHER IDENTITY"));
     assert_true(support_contains(output, "revoked: a key of"));
-    assert_true(support_contains(output, "deadlines.round: 4 -> 5"));
+    assert_true(support_contains(output, "deadlines.round: 40 -> 50"));
     assert_true(support_contains(output, "server 0, s0: has not signed"));
     {
         const char *const show[] = {"roster",  "show",   file(&c, "other.yaml"),
@@ -313,11 +312,11 @@ TEST(every_change_is_told)
                  i == 1 ? "    ranks: [calc1, calc2]\n" : "");
     amend(c.s.path, a,
           (const char *const[]){"study: test\n", revoked, "analysts:\n", added, endpoint[0],
-                                endpoint[1], "round: 4", "round: 4, uploads: 2030-01-01T00:00:00Z",
-                                NULL});
+                                endpoint[1], "round: 40",
+                                "round: 40, uploads: 2030-01-01T00:00:00Z", NULL});
     amend(c.s.path, b,
           (const char *const[]){
-              "study: test\n", "study: test\nroster: 2\n", "connect: 3", "connect: 4", "servers:",
+              "study: test\n", "study: test\nroster: 2\n", "connect: 30", "connect: 40", "servers:",
               "model: {max_mib: 7, iterations: 8, final_iterations: 9, "
               "apart: [ward, age]}\nservers:",
               "max_rows: 1000\n",
@@ -336,7 +335,7 @@ TEST(every_change_is_told)
     assert_non_null(strstr(words, "the number is not a later one: give it roster: 3\n"));
     assert_non_null(strstr(words, "  analyst b: no longer\n"));
     assert_non_null(strstr(words, "  NO LONGER REVOKED: a key of "));
-    assert_non_null(strstr(words, "deadlines.connect: 3 -> 4\n"));
+    assert_non_null(strstr(words, "deadlines.connect: 30 -> 40\n"));
     assert_non_null(strstr(words, "deadlines.uploads: 2030-01-01T00:00:00Z -> none\n"));
     assert_non_null(strstr(words, "  rows of the batch of o0 (0: not said): 0 -> 400\n"));
     assert_non_null(strstr(words, "model.max_mib: 80 -> 7\n"));
@@ -360,7 +359,7 @@ static int serve(struct scene *c, unsigned i, const char *study)
     const char *log = file(c, "server%u.log", i);
     unlink(log);
     c->server[i] = support_start(log, a);
-    for (double end = support_deadline(10); clock_now_s() < end; usleep(5000)) {
+    for (double end = support_deadline(10); support_again(end);) {
         if (support_contains(log, "is ready"))
             return 0;
         if (support_contains(log, "server stopped") || support_contains(log, "trefoil: ")) {

@@ -377,7 +377,7 @@ TEST(the_secret_of_a_study_is_kept_beside_the_key)
 /* An upload that only some of the servers hold waits, and is named. */
 TEST(what_only_some_hold_waits)
 {
-    const struct support_options o = {.owners = 2, .round_s = 3};
+    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
     struct scene c CLEAN(scene_free);
     char key[SUPPORT_PATH];
     scene_new(&c, &o);
@@ -586,6 +586,12 @@ static void proxy_start(struct proxy *p, uint16_t port, uint16_t target)
     assert_int_equal(pthread_create(&p->thread, NULL, run_proxy, p), 0);
 }
 
+static void wait_until_reached(struct proxy *p)
+{
+    for (double end = support_deadline(10); !atomic_load(&p->reached);)
+        assert_true(support_again(end));
+}
+
 static void proxy_stop(struct proxy *p)
 {
     atomic_store(&p->stop, true);
@@ -619,7 +625,7 @@ struct lossy {
 static void lossy_new(struct lossy *l)
 {
     /* a cut handshake is waited for as long as a round */
-    const struct support_options o = {.owners = 2, .round_s = 3};
+    const struct support_options o = {.owners = 2, .round_s = support_slow(5)};
     uint16_t port = support_ports(STUDY_SERVERS * STUDY_PORTS);
     char big[SUPPORT_PATH], find[64], replace[64];
     struct study *study = NULL;
@@ -697,13 +703,13 @@ TEST(a_killed_client_is_resumed_by_the_same_command)
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
                 proxy_set(&l.proxy[i], i == server ? cuts[k] : SIZE_MAX, true);
             client = support_start(file(&l.c, "killed.log"), a);
-            for (unsigned i = 0; i < 12000 && !atomic_load(&l.proxy[server].reached); i++)
-                usleep(5000);
-            assert_true(atomic_load(&l.proxy[server].reached));
+            wait_until_reached(&l.proxy[server]);
             if (server == 1 && cuts[k] == 400000) {
-                /* the first part is there: named in the status */
-                usleep(50000);
-                assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
+                /* the first part is there, or will be: named in the status */
+                const double end = support_deadline(10);
+                do
+                    assert_int_equal(SHARE(&l.c, "--key", l.key, "--status"), 0);
+                while (!said(&l.c, "server 1 (s1) has 262.1 kB of it") && support_again(end));
                 assert_true(said(&l.c, "server 1 (s1) has 262.1 kB of it"));
                 assert_true(said(&l.c, "server 0 (s0) has stored its part"));
                 assert_true(
@@ -731,9 +737,7 @@ TEST(a_server_may_end_in_the_middle_of_an_upload)
     a[1] = l.study, a[2] = l.csv, a[3] = "--key", a[4] = l.key;
     proxy_set(&l.proxy[1], 400000, true);
     client = support_start(file(&l.c, "share.log"), a);
-    for (unsigned i = 0; i < 12000 && !atomic_load(&l.proxy[1].reached); i++)
-        usleep(5000);
-    assert_true(atomic_load(&l.proxy[1].reached));
+    wait_until_reached(&l.proxy[1]);
     assert_int_equal(support_stop(&l.c.server[1]), 0);
     start_server(&l.c, 1);
     proxy_set(&l.proxy[1], SIZE_MAX, false);
@@ -778,7 +782,7 @@ TEST(a_replayed_upload_is_nothing)
     for (unsigned k = 0; k < 2; k++)
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             while (!atomic_load(&l.proxy[i].recorded))
-                usleep(1000);
+                support_pause_ms(1);
             assert_true(l.proxy[i].said.size > 500);
             assert_false(replay((uint16_t)(l.c.s.port + i * STUDY_PORTS), &l.proxy[i].said));
         }

@@ -4,7 +4,6 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "base/clock.h"
 #include "base/secret.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
@@ -13,10 +12,11 @@
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CONNECT_S 2
+/* Silent for so long, a run loses its place; whoever asks waits for so long for a session. */
+#define CONNECT_S support_slow(3)
+#define TRIES 20
 
 struct scene {
     struct support_study s;
@@ -29,7 +29,7 @@ static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
 {
     const struct support_options o = {.owners = 1,
                                       .rounds = 2,
-                                      .round_s = connect_s > 5 ? connect_s : 5,
+                                      .round_s = connect_s > 60 ? connect_s : 60,
                                       .connect_s = connect_s,
                                       .domain = domain};
     memset(c, 0, sizeof *c);
@@ -70,7 +70,7 @@ static void connect_all(struct scene *c, struct analyst *a)
     secret_random(a->run, sizeof a->run);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         assert_int_equal(dials_new(&a->dial[i], c->netio, c->s.study, c->me, i, &quiet), ERR_OK);
-        assert_int_equal(dial_reach(a->dial[i], clock_now_ms() + 10000), ERR_OK);
+        assert_int_equal(dial_reach(a->dial[i], support_end_ms(10)), ERR_OK);
     }
 }
 
@@ -89,7 +89,7 @@ static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
     bytes_put(&message, attempt, REQUEST_ATTEMPT_SIZE);
     bytes_put_u64(&message, 0);
     assert_int_equal(request_write(r, &message), ERR_OK);
-    assert_int_equal(dial_send(a->dial[server], message.data, message.size, clock_now_ms() + 5000),
+    assert_int_equal(dial_send(a->dial[server], message.data, message.size, support_end_ms(5)),
                      ERR_OK);
 }
 
@@ -114,16 +114,38 @@ static enum err answer_of(struct analyst *a, unsigned server)
 {
     struct bytes message CLEAN(bytes_clear) = {0};
     struct reply reply;
-    enum err e = dial_receive(a->dial[server], &message, clock_now_ms() + 20000);
+    enum err e = dial_receive(a->dial[server], &message, support_end_ms(20));
     assert_int_equal(e, ERR_OK);
     assert_int_equal(reply_read(&reply, &message), ERR_OK);
     return reply.status;
 }
 
-static void sleep_ms(long ms)
+/* What it has told a server is with the server's worker: the front answers what comes after it. */
+static void wait_until_heard(struct analyst *a, unsigned server)
 {
-    const struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
+    static const uint8_t status = MESSAGE_STATUS;
+    struct bytes message CLEAN(bytes_clear) = {0};
+    struct reply reply;
+    assert_int_equal(dial_send(a->dial[server], &status, 1, support_end_ms(5)), ERR_OK);
+    assert_int_equal(dial_receive(a->dial[server], &message, support_end_ms(20)), ERR_OK);
+    assert_int_equal(reply_read(&reply, &message), ERR_OK);
+    assert_int_equal(reply.kind, MESSAGE_STATUS);
+}
+
+/* Asks for a session until servers 1 and 2 are in one; then server 0 is, too. */
+static void open_at_last(struct analyst *a)
+{
+    enum err one = ERR_TIMEOUT, two = ERR_TIMEOUT;
+    unsigned asked = 0;
+    while (one != ERR_OK || two != ERR_OK) {
+        assert_true(asked++ < TRIES);
+        ask(a, REQUEST_OPEN);
+        one = answer_of(a, 1);
+        two = answer_of(a, 2);
+    }
+    while (--asked > 0)
+        (void)answer_of(a, 0);
+    assert_int_equal(answer_of(a, 0), ERR_OK);
 }
 
 static int withdraw(struct scene *c, unsigned owner)
@@ -148,7 +170,8 @@ TEST(a_failure_is_told_to_whom_it_concerns)
     connect_all(&c, &next);
     assert_int_equal(kill(c.server[2], SIGSTOP), 0);
     ask(&first, REQUEST_OPEN);
-    sleep_ms(CONNECT_S * 500);
+    wait_until_heard(&first, 0);
+    wait_until_heard(&first, 1);
     ask(&next, REQUEST_OPEN);
     assert_int_equal(answer_of(&first, 0), ERR_TIMEOUT);
     assert_int_equal(kill(c.server[2], SIGCONT), 0);
@@ -158,12 +181,27 @@ TEST(a_failure_is_told_to_whom_it_concerns)
     disconnect_all(&next);
 }
 
+/* To a CLOSE, once the run that has the place is not heard of any more. */
+static enum err answer_when_free(struct analyst *a, unsigned server)
+{
+    static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {7};
+    struct request r = {.kind = REQUEST_CLOSE};
+    double end = support_deadline(20);
+    enum err e;
+    memcpy(r.run, a->run, sizeof r.run);
+    do {
+        tell(a, server, attempt, &r);
+        e = answer_of(a, server);
+    } while (e == ERR_REFUSED && support_again(end));
+    return e;
+}
+
 /* A request that opens nothing needs the session of its own run. */
 TEST(a_request_has_to_be_of_the_session)
 {
     struct scene c CLEAN(scene_free);
     struct analyst first, other;
-    scene_with(&c, NULL, 1);
+    scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &other);
     ask(&first, REQUEST_MEASURE);
@@ -175,10 +213,9 @@ TEST(a_request_has_to_be_of_the_session)
     ask(&other, REQUEST_CLOSE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(answer_of(&other, i), ERR_REFUSED); /* the first one has the place */
-    sleep_ms(1500);
-    ask(&other, REQUEST_CLOSE); /* the place is free, but it cannot have another's session */
+    /* then the place is free, but it cannot have another's session */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&other, i), ERR_MISUSE);
+        assert_int_equal(answer_when_free(&other, i), ERR_MISUSE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(
             support_contains(file(&c, "server%u.log", i), "the session is that of another run"));
@@ -187,12 +224,12 @@ TEST(a_request_has_to_be_of_the_session)
 }
 
 /*
- * An analyst who tells only some servers, or names a different run to each: nobody is served, and
- * nobody else waits for long.
+ * An analyst who tells only some servers is not served. One who tells server 0 alone holds up
+ * nobody else, however short the others' wait for a session is.
  */
 TEST(a_request_that_not_all_have_is_not_answered)
 {
-    static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5}, another[REQUEST_ATTEMPT_SIZE] = {6};
+    static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {5};
     struct request r = {.kind = REQUEST_OPEN, .run = {3}};
     struct scene c CLEAN(scene_free);
     struct analyst odd, next;
@@ -202,17 +239,25 @@ TEST(a_request_that_not_all_have_is_not_answered)
     tell(&odd, 1, attempt, &r); /* without server 0 nothing begins */
     assert_int_equal(answer_of(&odd, 1), ERR_TIMEOUT);
     tell(&odd, 0, attempt, &r); /* and without the others nothing goes on */
-    sleep_ms(300);
-    ask(&next, REQUEST_OPEN);
+    wait_until_heard(&odd, 0);
+    open_at_last(&next);
     assert_int_not_equal(answer_of(&odd, 0), ERR_OK);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&next, i), ERR_OK);
-    ask(&next, REQUEST_CLOSE);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&next, i), ERR_OK);
+    disconnect_all(&odd);
+    disconnect_all(&next);
+}
+
+/* An analyst who names a different run to each: nobody is served. */
+TEST(a_request_that_names_other_runs_elsewhere_is_not_answered)
+{
+    static const uint8_t attempt[REQUEST_ATTEMPT_SIZE] = {6};
+    struct request r = {.kind = REQUEST_OPEN, .run = {3}};
+    struct scene c CLEAN(scene_free);
+    struct analyst odd;
+    scene_with(&c, NULL, support_slow(20));
+    connect_all(&c, &odd);
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         r.run[1] = i == 1;
-        tell(&odd, i, another, &r);
+        tell(&odd, i, attempt, &r);
     }
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_not_equal(answer_of(&odd, i), ERR_OK);
@@ -220,7 +265,6 @@ TEST(a_request_that_not_all_have_is_not_answered)
         assert_true(support_contains(file(&c, "server%u.log", i),
                                      "was asked to open another run, or in another way"));
     disconnect_all(&odd);
-    disconnect_all(&next);
 }
 
 /*
@@ -238,7 +282,7 @@ TEST(a_request_that_was_lost_is_not_waited_for)
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             assert_int_equal(answer_of(&a, i), ERR_OK);
         ask_without(&a, REQUEST_CLOSE, lost);
-        sleep_ms(500);
+        support_pause_ms(500); /* the other two wait for it */
         ask(&a, REQUEST_OPEN);
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
             if (i != lost)
@@ -267,12 +311,13 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     struct client *client = NULL;
     uint8_t run[REQUEST_RUN_SIZE] = {7};
     struct client_opened opened;
-    double begin;
+    double end;
     int code;
     scene_new(&c, NULL);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
-    sleep_ms(CONNECT_S * 2000); /* it asks for nothing, like one whose estimator takes long */
+    /* it asks for nothing, like one whose estimator takes long */
+    support_pause_ms((int64_t)c.s.study->connect_s * 2000);
     assert_int_equal(run_into(&c, "second"), 5);
     assert_true(support_contains(file(&c, "second.log"),
                                  "another run, of analyst a, is in progress since 20"));
@@ -280,9 +325,9 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     assert_false(support_contains(file(&c, "second.log"), "did not answer"));
     assert_int_equal(client_open(client, &opened), ERR_OK); /* it has lost nothing */
     client_free(&client);
-    begin = clock_now_s();
-    while ((code = run_into(&c, "second")) == 5 && clock_now_s() < begin + 30)
-        sleep_ms(500);
+    end = support_deadline(30);
+    while ((code = run_into(&c, "second")) == 5 && support_again(end))
+        ;
     assert_int_equal(code, 0);
 }
 
@@ -293,18 +338,18 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
 TEST(a_run_that_is_not_heard_of_ends)
 {
     struct scene c CLEAN(scene_free);
-    struct analyst dead;
-    scene_with(&c, NULL, 1);
-    connect_all(&c, &dead);
-    ask(&dead, REQUEST_OPEN);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&dead, i), ERR_OK);
+    struct client *client CLEAN(client_free) = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    struct client_opened opened;
+    scene_new(&c, NULL);
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
     assert_int_equal(withdraw(&c, 0), 5); /* it may have been counted */
+    client_free(&client);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "nothing was heard from the run's program for too long", 10));
     assert_int_equal(withdraw(&c, 0), 0);
-    disconnect_all(&dead);
 }
 
 /*

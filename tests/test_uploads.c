@@ -10,7 +10,6 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/table/csv.h"
-#include "base/clock.h"
 #include "base/file.h"
 #include "tests/support_process.h"
 
@@ -105,10 +104,10 @@ static void wait_ready(struct stage *c, unsigned i)
 {
     char log[32];
     snprintf(log, sizeof log, "server%u.log", i);
-    for (double end = support_deadline(20); !has_ended(c->server[i]); usleep(2000)) {
+    for (double end = support_deadline(20); !has_ended(c->server[i]);) {
         if (support_contains(file(c, "%s", log), "is ready"))
             return;
-        assert_true(clock_now_s() < end);
+        assert_true(support_again(end));
     }
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)c->server[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -236,8 +235,8 @@ static const char *const kinds[] = {"kill-send", "kill-write", "kill-before", "k
 /* Restarts whatever was killed, until a client has ended; returns its exit code. */
 static int tend(struct stage *c, pid_t client)
 {
-    for (double end = support_deadline(120); !has_ended(client); usleep(3000)) {
-        assert_true(clock_now_s() < end);
+    for (double end = support_deadline(120); !has_ended(client);) {
+        assert_true(support_again(end));
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
             if (has_ended(c->server[i])) {
                 assert_int_equal(support_wait(c->server[i], 1), -1);
@@ -280,7 +279,7 @@ static void measure(struct stage *c, unsigned victim, const char letters[4], str
     for (unsigned k = 0; k < 4; k++)
         steps[k].from = 1 + tally(c, letters[k]);
     share(c, BIG);
-    usleep(200000); /* server 1 notes what it has passed on */
+    support_pause_ms(200); /* server 1 notes what it has passed on */
     for (unsigned k = 0; k < 4; k++)
         steps[k].to = tally(c, letters[k]);
     assert_true(support_stop_all(c->server));
@@ -499,7 +498,7 @@ static int stage_new(void **state)
         .owners = OWNERS,
         .rounds = 12,
         .epsilon = 8,
-        .round_s = 5,
+        .round_s = support_slow(20),
         .domain = "domain:\n"
                   "  - {name: age, kind: integer, min: 0, max: 7}\n"
                   "  - {name: sex, kind: categorical, values: [f, m]}\n"

@@ -12,7 +12,7 @@ cd "$folder/made" || exit 1
 says() {
     local expected=$1 words=$2 status
     shift 2
-    timeout 300 "$trefoil" "$@" >said 2>&1
+    timeout "$(patience 30)" "$trefoil" "$@" >said 2>&1
     status=$?
     [ "$status" -eq "$expected" ] && tr '\n' ' ' <said | grep -qF -- "$words" || { sed 's/^/# /' said; false; }
     result $? "$1: $words"

@@ -149,6 +149,92 @@ senders_are_found() {
     rm -f "$planted"
 }
 
+# No test compares a clock with a number or sleeps by itself, since a busy machine turns such a test red:
+# tests/support_patience.h and tests/patience.sh have what tests wait with. A clock is also what is assigned from one.
+# Files given are looked at too.
+tests_by_the_clock() { # [file.c file.sh]
+    sources tests ${1:+"$1"} | grep -v '^tests/support_patience\.' | xargs -r awk '
+        function look(    n, i, part, term, name) {
+            if (said ~ /(^|[^_[:alnum:]])(usleep|nanosleep|sleep|clock_pause) *\(|(^|[^_[:alnum:]])alarm *\( *[0-9]/)
+                print file ":" line ": sleeps by itself"
+            if (said ~ /assert_[a-z_]*\(.*(clock_now_m?s\(\)|clock_left_ms\()[^,]*,.*[^_[:alnum:]][0-9]/) {
+                print file ":" line ": compares a clock with a number"
+                return
+            }
+            n = split(said, part, /[,?:;]|&&|\|\|/)
+            for (i = 1; i <= n; i++) {
+                term = part[i]
+                gsub(/\[[^]]*\]/, "", term)
+                gsub(/([<>]|[=!<>]=) *0 *\)*$/, "", term)
+                if (term ~ /[_[:alpha:]][_[:alnum:]]* *= *[^=]*clock_now_m?s\(\)/) {
+                    name = term
+                    sub(/ *=.*/, "", name)
+                    sub(/.*[^_[:alnum:]]/, "", name)
+                    clock[name] = 1
+                }
+                if (is_clock(term)) {
+                    gsub(/[_[:alpha:]][_[:alnum:]]*/, "", term)
+                    if (term ~ /[0-9]/ && term ~ /[-+*<>]|[=!]=/) {
+                        print file ":" line ": compares a clock with a number"
+                        return
+                    }
+                }
+            }
+        }
+        function is_clock(term,    n, i, word) {
+            if (term ~ /clock_now_m?s\(\)|clock_left_ms\(|date_now\(\).*[<>]|[<>].*date_now\(\)/) return 1
+            if (term !~ /[<>]|[=!]=/) return 0
+            n = split(term, word, /[^_[:alnum:]]+/)
+            for (i = 1; i <= n; i++) if (word[i] in clock) return 1
+            return 0
+        }
+        FNR == 1 { file = FILENAME; said = ""; split("", clock) }
+        {
+            gsub(/"([^"\\]|\\.)*"|\/\*.*\*\//, "")
+            if (comment || /\/\*/) comment = !/\*\//
+            if (comment || /^ *(\*|#)/) next
+            if (said == "") line = FNR
+            said = said " " $0
+            if (/[;{}] *$/) { look(); said = "" }
+        }'
+    find tests ${2:+"$2"} -name '*.sh' | grep -v '^tests/patience\.sh$' | LC_ALL=C sort | xargs -r grep -nHE \
+        '(^|[^_[:alnum:]])timeout (-k [0-9]+ )?[0-9]|SECONDS.* -[lg][te] [0-9]|(\{1\.\.[0-9]+\}|seq [0-9]|< *[0-9]+; *[a-z]+\+\+).*(^|[^_[:alnum:]])sleep ' |
+        sed -E 's/^([^:]+:[0-9]+):.*/\1: waits for a number of seconds: see tests\/patience.sh/'
+}
+
+# Each of these ways to do it must be found, and none of those that are allowed.
+clocks_are_found() {
+    local planted lines
+    planted=$(mktemp -d)
+    cat >"$planted/a.c" <<'X'
+assert_true(clock_now_ms() - begin < 5000);
+assert_in_range(clock_now_ms() - begin, 400, 1500);
+while (open &&
+       clock_now_s() < begin + 30) {
+usleep(1000);
+for (int64_t end = clock_now_ms() + 5000; !open;) {
+p->seconds = clock_now_s() - begin;
+assert_true(p[1].seconds >= 0.9);
+assert_int_equal(dial_send(d, "x", 1, clock_now_ms() + 200), ERR_OK);
+assert_true(when > date_now() - 3600);
+assert_true(p[1].seconds >= 0 && clock_now_ms() >= deadline);
+assert_int_equal(transport_wait(t[0], 3, 1u << NET_NEXT, clock_now_ms()), ERR_TIMEOUT);
+for (end = support_moment(200); clock_now_ms() < end || served < 10; served++) {
+X
+    cat >"$planted/a.sh" <<'X'
+timeout 300 "$@"
+timeout -k 10 300 "$@"
+[ $SECONDS -lt 20 ]
+for _ in {1..100}; do sleep 1; done
+for ((k = 0; k < 1200; k++)); do grep -q ready log && break || sleep 0.05; done
+timeout "$(patience 30)" "$@"
+until grep -q ready log; do sleep 0.05; done
+X
+    lines=$(tests_by_the_clock "$planted/a.c" "$planted/a.sh" | sed -nE "s|^$planted/a\.([a-z]+:[0-9]+):.*|\1|p" | tr '\n' ' ')
+    [ "$lines" = "c:1 c:2 c:3 c:5 c:6 c:8 c:9 c:10 sh:1 sh:2 sh:3 sh:4 sh:5 " ] || echo "$planted: found are $lines"
+    rm -rf "$planted"
+}
+
 only_main_exits() {
     sources "${folders[@]}" | grep -v '^parties/main\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])(exit|abort|quick_exit)[[:space:]]*\(' |
@@ -400,6 +486,8 @@ check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
 check "only mpc/move_round.c sends" only_moves_send
 check "who else sends is found" senders_are_found
+check "no test goes by the clock" tests_by_the_clock
+check "a test by the clock is found" clocks_are_found
 check "include guards" guards
 check "no space at line ends" white_space
 check "lines fit 100 columns" line_width

@@ -9,8 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session whose OPEN has not come gives way to others after this time. */
+/*
+ * A session whose OPEN has not come gives way to others after this time, or after a part of the
+ * time that those wait for theirs, if that is less.
+ */
 #define HALF_OPEN_MS 1000
+#define HALF_OPEN_PART 4
 
 static void tell(struct worker *w, struct worker_waiting *waiting, enum err e)
 {
@@ -118,18 +122,28 @@ static void join(struct worker *w, const struct bytes *propose)
     begin(w, &waiting->ask);
 }
 
+/* Ends a session that is in the way of an OPEN, so that server 0 takes up the next one. */
+static void give_way(struct worker *w)
+{
+    const int64_t part = worker_connect_ms(w) / HALF_OPEN_PART;
+    if (!is_half_open(w) ||
+        clock_now_ms() - w->joined_ms < (part < HALF_OPEN_MS ? part : HALF_OPEN_MS))
+        return;
+    for (unsigned i = 0; i < WORKER_WAITING; i++) {
+        if (w->waiting[i].used) {
+            worker_close_session(w);
+            return;
+        }
+    }
+}
+
 /* Answers analysts whose OPEN has waited too long for a session. */
 static void tell_waiting(struct worker *w)
 {
-    bool any = false;
     snprintf(w->words, sizeof w->words, "server 0 has not opened a session for the request");
-    for (unsigned i = 0; i < WORKER_WAITING; i++) {
+    for (unsigned i = 0; i < WORKER_WAITING; i++)
         if (w->waiting[i].used && clock_now_ms() - w->waiting[i].since >= worker_connect_ms(w))
             tell(w, &w->waiting[i], ERR_TIMEOUT);
-        any = any || w->waiting[i].used;
-    }
-    if (any && is_half_open(w) && clock_now_ms() - w->joined_ms >= HALF_OPEN_MS)
-        worker_close_session(w);
 }
 
 enum err worker_tend(struct worker *w, struct bytes *message)
@@ -137,6 +151,7 @@ enum err worker_tend(struct worker *w, struct bytes *message)
     enum net_peer leader = w->site->index == 1 ? NET_PREV : NET_NEXT;
     enum err e = transport_receive(w->site->control, leader, message);
     if (e == ERR_AGAIN) {
+        give_way(w);
         tell_waiting(w);
         return ERR_OK;
     }
