@@ -8,8 +8,8 @@ tree=$PWD
 # a folder of our own instead of a new temporary one
 tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
-        -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd $folder|" \
-        -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
+        -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"$folder\"|" \
+        -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
 result $? "README has a study's commands"
 timeout 300 bash -e "$folder/commands" >"$folder/output" 2>&1
