@@ -87,6 +87,7 @@ static enum err sit(struct party *p, void *shared)
     if (e != ERR_OK)
         net_abort(p->net);
     play->result[p->index] = e;
+    p->tamper = NULL;
     return e;
 }
 
