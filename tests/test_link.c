@@ -394,7 +394,7 @@ static enum err bound_two(struct party *p, struct play *play)
 TEST(a_server_that_lies_moves_no_row)
 {
     static const struct check_limits limits;
-    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 97};
+    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 145};
     play_sweep("persons bounded", &model, false);
 }
 
