@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What make install puts into a folder of its own, for all to read: manual pages; a library that programs can be built with, and that
-# contains what it should; a systemd unit that systemd reads without a complaint, and finds hardened. Writes TAP.
+# What make install puts into a folder of its own, for all to read: manual pages; a library that programs can be built
+# with, and that contains what it should; a systemd unit that systemd reads without a complaint, and finds hardened.
+# Writes TAP.
 set -u
 . tests/support.sh
 

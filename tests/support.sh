@@ -5,12 +5,12 @@ number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
 
 # Sets `port`: nobody listens there or on the next 24. And `folder`, by whose name no other script takes them; it has a
-# space in it, as people's folders do.
+# space in it, as people's folders do, or what the caller calls $space.
 claim() {
     local tries k
     for tries in {1..1000}; do
         port=$((18000 + RANDOM % 80 * 25))
-        folder="${TMPDIR:-/tmp}/trefoil test-$port"
+        folder="${TMPDIR:-/tmp}/trefoil${space- }test-$port"
         mkdir -m 700 "$folder" 2>/dev/null || continue
         for k in {0..24}; do
             (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && rmdir "$folder" && continue 2
