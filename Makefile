@@ -9,6 +9,7 @@
 # Each set of flags has its own tree of objects under build/.
 
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 V ?= 0
 # Installs what a target needs; `DEPS=:` leaves that to you.
 DEPS ?= tools/deps.sh
@@ -23,22 +24,24 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
+PKG_CONFIG ?= pkg-config
+
 VERSION := 0.2.0
 # SQL needs unixODBC, and is built in where that is installed; `make ODBC=` leaves it out.
 ifeq ($(origin ODBC),undefined)
-ODBC := $(shell pkg-config --exists odbc && echo odbc)
+ODBC := $(shell $(PKG_CONFIG) --exists odbc 2>/dev/null && echo odbc)
 endif
 # libipsec-mb, where it is installed, seals faster with AVX-512; `make IPSEC=` leaves it out.
 IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
 # utf8proc, where it is installed, allows letters beyond ASCII in keys of persons; `make UTF8PROC=` leaves it out.
 ifeq ($(origin UTF8PROC),undefined)
-UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
+UTF8PROC := $(shell $(PKG_CONFIG) --exists libutf8proc 2>/dev/null && echo libutf8proc)
 endif
 # Servers of several machines need Open MPI: trefoil-mpi has the same objects, except those that know of ranks. MPI=1
 # makes it the program; where Open MPI is installed, the tests use it too. Nothing else depends on it.
 MPI ?=
 export MPI
-RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell pkg-config --exists ompi-c && command -v mpirun >/dev/null && echo 1)))
+RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell $(PKG_CONFIG) --exists ompi-c 2>/dev/null && command -v mpirun >/dev/null && echo 1)))
 PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC) $(UTF8PROC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
@@ -49,10 +52,16 @@ OUT := build/$(MODE)
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wundef -Wformat=2 -Wcast-qual -Wnull-dereference -Werror=format -Werror=unused-result \
 	-Werror=implicit-function-declaration
-CFLAGS ?= -O2 -g
+# _FORTIFY_SOURCE needs -O, and hides some errors from sanitizers.
+CFLAGS ?= -O2 -g $(if $(SANITIZE),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 LDFLAGS ?=
+# Hardened as Debian's packages are, and with the same bytes in any folder.
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 FLAGS := -std=c11 -D_GNU_SOURCE -DTREFOIL_VERSION='"$(VERSION)"' -I. -pthread $(WARNINGS) \
-	-fstack-protector-strong -fno-strict-overflow -ffp-contract=off
+	-fno-strict-overflow -ffp-contract=off -fPIE -fstack-protector-strong -fstack-clash-protection \
+	$(if $(filter x86_64-%,$(MACHINE)),-fcf-protection) $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard) \
+	'-ffile-prefix-map=$(CURDIR)=.'
+HARDENED := -pie -Wl,-z,relro,-z,now
 ifeq ($(WERROR),1)
 FLAGS += -Werror
 endif
@@ -103,12 +112,16 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # GNU gold, where binutils include it, links in half the time; there are more than a hundred tests.
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
-# Evaluated when a recipe runs, so that `make demo` may install the packages first.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
-PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
-TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
+# Asked once, when a recipe first needs the answer, so that `make demo` may install the packages before.
+once = $(eval $1 := $$(shell $2))$($1)
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
+PACKAGE_LIBS = $(call once,PACKAGE_LIBS,$(PKG_CONFIG) --libs $(PACKAGES))
+PKG_LIBS = -Wl,--as-needed $(PACKAGE_LIBS) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
+TEST_LIBS = $(call once,TEST_LIBS,$(PKG_CONFIG) --libs $(TEST_PACKAGES))
+MPI_LIBS = $(call once,MPI_LIBS,$(PKG_CONFIG) --libs ompi-c)
 
 comma := ,
+space := $() $()
 
 ifeq ($(V),1)
 Q :=
@@ -118,7 +131,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps programs man
+.PHONY: all demo test test-changed test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -128,6 +141,7 @@ list:
 	@echo 'all        build $(PROGRAM) and $(SHARED)'
 	@echo 'demo       install what is missing, build, run three servers and six hospitals'
 	@echo 'test       install what is missing, build, run the tests (fixed seeds, under ten minutes)'
+	@echo 'test-changed  the suites that have not passed as they are; ONLY=NAME test: those with NAME in their names'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
@@ -149,13 +163,16 @@ demo: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil
 	@$(OUT)/trefoil demo --folder build/demo
 
-programs: $(OUT)/trefoil $(if $(RANKS),$(OUT)/trefoil-mpi $(OUT)/bench/scale_ranks) $(SHARED_LINK) $(TESTS) $(PRELOAD) $(REPLAYS) $(RELAY) $(BENCHES)
+# What suites start, and what those start that ONLY names, by a part of the name as in tests/run.sh.
+started: $(OUT)/trefoil $(if $(RANKS),$(OUT)/trefoil-mpi) $(SHARED_LINK) $(PRELOAD)
+only: started $(foreach t,$(TESTS) $(REPLAYS),$(if $(findstring $(ONLY),$(notdir $t)),$t))
+programs: started $(TESTS) $(REPLAYS) $(RELAY) $(BENCHES)
 
 # Installs drivers for two databases. Where PostgreSQL is installed, tests start one.
-test:
+test test-changed:
 	@$(DEPS) --nice libsqliteodbc odbc-postgresql
-	@$(MAKE) --no-print-directory $(PARALLEL) programs
-	@TREFOIL=$(OUT)/trefoil CC='$(CC)' tests/run.sh $(OUT)
+	@$(MAKE) --no-print-directory $(PARALLEL) $(if $(ONLY),only,programs)
+	@TREFOIL=$(OUT)/trefoil CC='$(CC)' tests/run.sh $(OUT) $(filter test-changed,$@)
 
 test-long: deps
 	@tests/long.sh
@@ -169,18 +186,18 @@ test-net: deps
 	@tests/net.sh $(OUT)
 
 bench: deps
-	@$(MAKE) --no-print-directory $(PARALLEL) programs
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil $(RELAY) $(BENCHES)
 	@bench/run.sh $(OUT)
 
 # bench-NAME runs bench/bench_NAME.c alone, for as long as it takes.
 bench-%: deps
-	@$(MAKE) --no-print-directory $(PARALLEL) programs
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil $(RELAY) $(filter %/bench_$*,$(BENCHES))
 	@ONLY=$* BENCH_LIMIT=7200 bench/run.sh $(OUT)
 
 # XGBoost trains the trees behind AUC, gnuplot draws; without them both are left out.
 bench-flaim: deps
 	@$(DEPS) libxgboost0 gnuplot-nox || true
-	@$(MAKE) --no-print-directory $(PARALLEL) programs
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil $(RELAY) $(OUT)/bench/bench_flaim
 	@ONLY=flaim FLAIM='$(FLAIM)' BENCH_LIMIT=86400 bench/run.sh $(OUT)
 
 lint: deps
@@ -211,21 +228,22 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 BASH_COMPLETION = $(SHARE)/bash-completion/completions/trefoil
 ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_trefoil
 PC = $(DESTDIR)$(LIBDIR)/pkgconfig/trefoil.pc
-UNIT := $(DESTDIR)$(PREFIX)/lib/systemd/system/trefoil@.service
+UNIT = $(DESTDIR)$(PREFIX)/lib/systemd/system/trefoil@.service
+# Modes do not depend on the umask, and what is piped into `$(PUT) /dev/stdin` has one, too.
+PUT := install -D -m 0644
 
 # The library, its header and what pkg-config reads.
 install-library: $(SHARED_LINK)
-	install -D -m 0644 $(SHARED) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))
-	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(LIBDIR)/$(notdir $(SHARED_LINK))
-	install -D -m 0644 library/trefoil.h $(DESTDIR)$(PREFIX)/include/trefoil.h
-	install -d $(dir $(PC))
-	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' library/trefoil.pc.in >$(PC)
+	$(PUT) $(SHARED) "$(DESTDIR)$(LIBDIR)/$(notdir $(SHARED))"
+	ln -sf $(notdir $(SHARED)) "$(DESTDIR)$(LIBDIR)/$(notdir $(SHARED_LINK))"
+	$(PUT) library/trefoil.h "$(DESTDIR)$(PREFIX)/include/trefoil.h"
+	sed 's|@PREFIX@|$(subst $(space),\\ ,$(PREFIX))|; s|@LIBDIR@|$(subst $(space),\\ ,$(LIBDIR))|; s|@VERSION@|$(VERSION)|' \
+		library/trefoil.pc.in | $(PUT) /dev/stdin "$(PC)"
 
 # The Python module, which loads the library.
 PYTHONDIR ?= $(shell python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 install-python:
-	install -d $(DESTDIR)$(PYTHONDIR)/trefoil
-	install -m 0644 tools/python/trefoil/*.py tools/python/trefoil/py.typed $(DESTDIR)$(PYTHONDIR)/trefoil
+	$(PUT) -t "$(DESTDIR)$(PYTHONDIR)/trefoil" tools/python/trefoil/*.py tools/python/trefoil/py.typed
 
 # Packages of the tree as it is, in build/deb, without files that git does not track.
 deb:
@@ -234,29 +252,23 @@ deb:
 
 # Where scdoc is absent and cannot be installed, the manual is left out, with a message.
 install: all install-library
-	install -D -m 0755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/trefoil
-	install -d $(SHARE)/doc/trefoil $(SHARE)/man/man1 $(SHARE)/man/man3 $(SHARE)/man/man5 $(dir $(BASH_COMPLETION)) \
-		$(dir $(ZSH_COMPLETION))
-	install -m 0644 README.md docs/*.md $(SHARE)/doc/trefoil
-	install -d $(dir $(UNIT))
-	sed 's|@PREFIX@|$(PREFIX)|' tools/trefoil@.service >$(UNIT)
-	$(PROGRAM) complete bash >$(BASH_COMPLETION)
-	$(PROGRAM) complete zsh >$(ZSH_COMPLETION)
+	install -D -m 0755 $(PROGRAM) "$(DESTDIR)$(PREFIX)/bin/trefoil"
+	$(PUT) -t "$(SHARE)/doc/trefoil" README.md docs/*.md
+	sed 's|@PREFIX@|$(subst $(space),\\x20,$(PREFIX))|' tools/trefoil@.service | $(PUT) /dev/stdin "$(UNIT)"
+	$(PROGRAM) complete bash | $(PUT) /dev/stdin "$(BASH_COMPLETION)"
+	$(PROGRAM) complete zsh | $(PUT) /dev/stdin "$(ZSH_COMPLETION)"
 	@if $(MAKE) --no-print-directory man; then \
-		install -m 0644 $(OUT)/man/*.1 $(SHARE)/man/man1 && \
-		install -m 0644 $(OUT)/man/*.3 $(SHARE)/man/man3 && \
-		install -m 0644 $(OUT)/man/*.5 $(SHARE)/man/man5; \
+		for n in 1 3 5; do $(PUT) -t "$(SHARE)/man/man$$n" $(OUT)/man/*.$$n || exit 1; done; \
 	else echo 'no manual pages were installed: install scdoc, then run make install again'; fi
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/trefoil $(BASH_COMPLETION) $(ZSH_COMPLETION)
-	rm -f $(SHARE)/man/man1/trefoil.1 $(SHARE)/man/man1/trefoil-*.1 $(SHARE)/man/man3/libtrefoil.3 $(SHARE)/man/man5/trefoil-study.5
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(SHARED) $(SHARED_LINK))) $(DESTDIR)$(PREFIX)/include/trefoil.h $(PC)
-	rm -f $(UNIT)
-	rm -rf $(SHARE)/doc/trefoil
+	rm -f "$(DESTDIR)$(PREFIX)/bin/trefoil" "$(BASH_COMPLETION)" "$(ZSH_COMPLETION)" "$(UNIT)"
+	rm -f "$(SHARE)/man"/man1/trefoil{,-*}.1 "$(SHARE)/man/man3/libtrefoil.3" "$(SHARE)/man/man5/trefoil-study.5"
+	rm -f "$(DESTDIR)$(LIBDIR)"/{$(notdir $(SHARED)),$(notdir $(SHARED_LINK))} "$(DESTDIR)$(PREFIX)/include/trefoil.h" "$(PC)"
+	rm -rf "$(SHARE)/doc/trefoil"
 
 uninstall-python:
-	$(if $(PYTHONDIR),rm -rf $(DESTDIR)$(PYTHONDIR)/trefoil)
+	$(if $(PYTHONDIR),rm -rf "$(DESTDIR)$(PYTHONDIR)/trefoil")
 
 clean:
 	rm -rf build
@@ -270,7 +282,7 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null))
+$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(if $(RANKS),$(shell $(PKG_CONFIG) --cflags-only-I ompi-c)))
 $(OUT)/mpi/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
@@ -286,19 +298,19 @@ $(TREES:%=%/parties/server/status.o): parties/server/status.css
 
 $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(HARDENED) $(LDFLAGS) $^ -o $@ $(PKG_LIBS)
 
 # The library's objects with the same names are not taken.
 $(OUT)/trefoil-mpi: $(MAIN_OBJECT) $(RANKS_OBJECTS) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(shell pkg-config --libs ompi-c)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(HARDENED) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(MPI_LIBS)
 
 # A sanitizer's functions come with the program, so -z defs is left out then.
 $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
 		-Wl,--gc-sections,-z,relro,-z,now $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(filter %.o %.a,$^) -o $@ \
-		-Wl,--as-needed $(shell pkg-config --libs $(SHARED_PACKAGES)) -lm
+		-Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(SHARED_PACKAGES)) -lm
 
 $(SHARED_LINK): $(SHARED)
 	$(Q)ln -sf $(<F) $@
@@ -318,7 +330,7 @@ $(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 $(TEST_MAIN): $(OUT)/tests/main.o
 $(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(TEST_MAIN):
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What a test loads into the programs that it starts: without sanitizer or coverage, since the programs' come first.
 $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
@@ -331,8 +343,10 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_MAIN) $(TEST_SUPPORT) $(BENCH_LIBRARY) $
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
 		$(PKG_LIBS) $(TEST_LIBS)
 
-# Where there is Open MPI, it starts servers with ranks.
+# What programs start besides trefoil: all of bench/, and where there is Open MPI, servers with ranks.
+$(OUT)/tests/test_bench_smoke: | $(BENCHES)
 $(OUT)/tests/test_ranks: | $(if $(RANKS),$(OUT)/trefoil-mpi)
+$(OUT)/bench/bench_scale: | $(if $(RANKS),$(OUT)/bench/scale_ranks)
 
 # Of the product, it links the shared library alone.
 $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_LINK)
@@ -366,7 +380,7 @@ $(OUT)/bench/scale_ranks: WRAP := $(addprefix -Wl$(comma)--wrap=transport_zmq_,n
 $(OUT)/bench/scale_ranks: $(OUT)/mpi/bench/scale_ranks.o $(RANKS_OBJECTS) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
-		$(PKG_LIBS) $(shell pkg-config --libs ompi-c) $(TEST_LIBS)
+		$(PKG_LIBS) $(MPI_LIBS) $(TEST_LIBS)
 
 # Its servers count rounds, and signal themselves in the middle of one.
 $(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream

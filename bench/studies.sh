@@ -7,7 +7,7 @@
 # analyst's command took. Without root or data ($TREFOIL_DATA or ../shared/data) it says why and ends
 # with exit code 77. NETWORKS and KINDS choose only some; a kind with -abort, such as annealed-abort,
 # has `security: abort`, and one with -ahead, which comes last, finds all noise made ahead: over the
-# WAN both are also played that way. `smoke`: T = 2, and 1 ms everywhere.
+# WAN both are also played that way. `smoke`: T = 2, and 1 ms everywhere, if TREFOIL_LONG is set.
 set -u
 usage='usage: bench/studies.sh OUT FOLDER [smoke]'
 OUT=${1:?$usage} folder=${2:?$usage}
@@ -25,6 +25,7 @@ skip() {
     exit 77
 }
 
+[ -n "${TREFOIL_LONG:-}" ] || [ "${3:-}" != smoke ] || skip "in a smoke run where TREFOIL_LONG is 1"
 [ -r "$data/adult.csv" ] && [ -r "$data/adult.domain.json" ] ||
     skip "no adult.csv and adult.domain.json in $data (TREFOIL_DATA)"
 reason=$(network_possible) || skip "$reason"

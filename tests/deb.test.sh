@@ -3,6 +3,7 @@
 # then installs them in a bare Debian 12, which runs the demonstration and queries its model from Python; then runs
 # their own tests, by autopkgtest. Writes TAP.
 set -u
+space=- # Debian's tools take none
 . tests/support.sh
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 

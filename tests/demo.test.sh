@@ -3,7 +3,8 @@
 # behind. Writes TAP.
 set -u
 . tests/support.sh
-shim=$(readlink -f "${TREFOIL_OUT:-build/gcc}/tests/preload_fault.so")
+shim=./shim.so # LD_PRELOAD takes no name with a space
+ln -s "$(readlink -f "${TREFOIL_OUT:-build/gcc}/tests/preload_fault.so")" "$folder/$shim"
 cd "$folder" || exit 1
 
 # fails CODE WORDS COMMAND...

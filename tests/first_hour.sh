@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A stranger's first two hours in a bare Debian 12 (debootstrap) with make and the tree as it is committed. The first:
+# A stranger's first two hours in a bare Debian (debootstrap) with make and the tree as it is committed. The first:
 # the two commands of the README, its study, and all of docs/operating.md except what needs systemd. The second: each
 # page of docs/examples, in the order of its README, and docs/python.md. It does only what those pages say.
 # Needs root, debootstrap and a mirror; says so where it skips.
-# The folder is removed at the end; FIRST_HOUR=DIR uses an existing one and keeps it.
+# The folder is removed at the end; FIRST_HOUR=DIR uses an existing one and keeps it. DEBIAN_SUITE=trixie takes Debian 13.
 #
 #   tests/first_hour.sh [second]     second: the second hour alone
 set -u
@@ -25,7 +25,7 @@ finish() {
 if [ -z "$root" ]; then
     root=$(mktemp -d) && chmod 755 "$root" && made=yes
     trap finish EXIT
-    debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 ||
+    debootstrap --variant=minbase "${DEBIAN_SUITE:-bookworm}" "$root" "$mirror" >"$root.log" 2>&1 ||
         { tail -n 5 "$root.log"; skip "no Debian from $mirror"; }
 else
     trap finish EXIT

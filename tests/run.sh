@@ -2,12 +2,16 @@
 # Runs every test program under OUT/tests and every tests/*.test.sh script, each with a time limit,
 # and counts their TAP lines. The last line is "N passed, N failed"; the line before it counts skips.
 # Above these it says again what failed, so that the end of a long log is enough.
+#
+#   tests/run.sh OUT                          ONLY=NAME: only suites that have NAME in their names
+#   tests/run.sh OUT test-changed             leaves out suites that passed as they are now
 set -u
-out=$1
+export LC_ALL=C.UTF-8 # programs of the system write a decimal point
+out=$1 changed=${2:-}
 limit=${TEST_LIMIT:-600} # five times what the longest takes if nothing else runs
 only=${ONLY:-}
 jobs=${JOBS:-$((2 * $(nproc)))}
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 unchanged=0
 reasons=()
 failures=() names=() timed=()
 
@@ -21,9 +25,41 @@ if [ -z "${TREFOIL_FOLDERS:-}" ] && [ -w /dev/shm ] && [ "$(df --output=avail /d
 fi
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp ${TSAN_OPTIONS:-}"
 
+# What a suite runs, as a digest: by this `make test-changed` knows that it passed already. A program that starts no
+# other, as its symbols say, has its own bytes and what is in the tree besides C and documents; others have what they
+# may start and the documents too; a script has all of the tree. So do all the variables of ours, and the
+# packages installed. Programs have the same bytes whenever they are made of the same.
+sums=$(mktemp)
+trap 'rm -f "$sums"' EXIT
+tree() {
+    git ls-files -z --cached --others --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -print0
+}
+programs() { # conditions of find...
+    find "$out" -maxdepth 2 -type f -perm -u+x "$@"
+}
+sum_up() { # "KIND DIGEST FILE" each; "alone NAME" of programs that start no other
+    tree | xargs -0 sha256sum 2>/dev/null | sed -E 's/.*\.[ch]$/c &/; s/.*\.md$/document &/; /^[a-z]+ /!s/^/file /'
+    { env | grep -a '^TREFOIL' | LC_ALL=C sort; stat -c %Y /var/lib/dpkg/status; } 2>/dev/null | sha256sum | sed 's/^/file /'
+    programs \( -name "*$only*" -o ! -name 'test_*' ! -name 'fuzz_*' \) -exec sha256sum {} + | LC_ALL=C sort -k 2 |
+        sed -E 's#.*/((test|fuzz)_[^/]*)$#\1 &#; t; s#.*/(bench|scale)_[^/]*$#bench &#; t; s#^#started #'
+    programs -path '*/tests/*_*' -name "*$only*" -exec nm -D -u -A {} + 2>/dev/null | awk '
+        { file = $0; sub(/: +[^ ] [^ ]*$/, "", file); sub(/.*\//, "", file); name[file] }
+        $NF ~ /^(f?exec|posix_spawn|system|popen)/ { starts[file] }
+        END { for (n in name) if (!(n in starts)) print "alone " n }'
+}
+digest_of() { # name
+    local kinds="$1|file"
+    [ ! -f "tests/$1.test.sh" ] || kinds+="|c"
+    grep -qx "alone $1" "$sums" || kinds+="|document|started"
+    [[ $1 != *bench* ]] || kinds+="|bench"
+    grep -E "^($kinds) " "$sums" | sha256sum
+}
+sum_up >"$sums"
+
 # Runs one program to its end. Its counts go to its .count: a line of numbers, and the reasons for skips.
 run() { # name command...
-    local name=$1 log="$out/tests/$1.log" status seconds cpu skips ok not_ok
+    local name=$1 log="$out/tests/$1.log" status seconds cpu skips ok not_ok digest
+    digest=$(digest_of "$name")
     local TIMEFORMAT='%1R %1U %1S'
     shift
     { time timeout -k 10 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>"$log.time"
@@ -43,6 +79,7 @@ run() { # name command...
         not_ok=1
         echo "# no test ran" >>"$log"
     fi
+    [ "$not_ok" -ne 0 ] || echo "$digest" >"$out/tests/$name.passed"
     {
         echo "$ok $not_ok $skips"
         [ "$skips" -gt 0 ] && { grep -a '^# SKIP ' "$log" || grep -aE "$skip_line" "$log"; }
@@ -57,12 +94,16 @@ run() { # name command...
 
 # As many at a time as JOBS says, by default twice the cores: most wait for disks and each other half of their time.
 begin() { # name command...
-    [ -n "$only" ] && [[ $1 != *$only* ]] && return
+    [[ $1 == *"$only"* ]] || return
+    if [ -n "$changed" ] && [ "$(cat "$out/tests/$1.passed" 2>/dev/null)" = "$(digest_of "$1")" ]; then
+        unchanged=$((unchanged + 1))
+        return
+    fi
     while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
         wait -n
     done
     names+=("$1")
-    rm -f "$out/tests/$1.log.count"
+    rm -f "$out/tests/$1.log.count" "$out/tests/$1.passed"
     run "$@" &
 }
 
@@ -125,6 +166,7 @@ if [ ${#failures[@]} -gt 0 ]; then
 fi
 [ ${#names[@]} -lt 2 ] || awk -v n=${#names[@]} -v s=$SECONDS '{ cpu += $2 + $3 }
     END { printf "%d suites in %d s, %.0f s of CPU\n", n, s, cpu }' "${timed[@]}"
+[ "$unchanged" -eq 0 ] || echo "$unchanged suites are as they were when they passed"
 if [ "$skipped" -gt 0 ]; then
     printf '%d skipped:' "$skipped"
     printf ' [%s]' "${reasons[@]}"

@@ -5,12 +5,13 @@
 number=0 failed=0
 trefoil=$(readlink -f "${TREFOIL:-build/gcc/trefoil}")
 
-# Sets `port`: nobody listens there or on the next 24. And `folder`, by whose name no other script takes them.
+# Sets `port`: nobody listens there or on the next 24. And `folder`, by whose name no other script takes them; it has a
+# space in it, as people's folders do, or what the caller calls $space.
 claim() {
     local tries k
     for tries in {1..1000}; do
         port=$((18000 + RANDOM % 80 * 25))
-        folder=${TMPDIR:-/tmp}/trefoil-test-$port
+        folder="${TMPDIR:-/tmp}/trefoil${space- }test-$port"
         mkdir -m 700 "$folder" 2>/dev/null || continue
         for k in {0..24}; do
             (exec 3<>"/dev/tcp/127.0.0.1/$((port + k))") 2>/dev/null && rmdir "$folder" && continue 2
@@ -35,8 +36,8 @@ page() { # FILE DIR WORDS
     tests/commands.sh "$1" |
         sed -e "s|:7100\"|:$port\"|; s|:7105\"|:$((port + 5))\"|; s|:7110\"|:$((port + 10))\"|; s|\<9100\>|$((port + 15))|" \
             -e "s|:7115\"|:$((port + 15))\"|; s|:7117\"|:$((port + 17))\"|; s|:7119\"|:$((port + 19))\"|" \
-            -e "s|^cd \"\$(mktemp -d)\"|mkdir $folder/$2 \&\& cd $folder/$2|" \
-            -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" \
+            -e "s|^cd \"\$(mktemp -d)\"|mkdir \"$folder/$2\" \&\& cd \"$folder/$2\"|" \
+            -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" \
             -e "s|\$tree/build/gcc|$(dirname "$trefoil")|" >"$folder/commands"
     echo wait >>"$folder/commands" # for servers that end: the next page takes their ports
     timeout "$(patience 30)" bash -e "$folder/commands" >"$folder/output" 2>&1

@@ -87,6 +87,7 @@ static enum err sit(struct party *p, void *shared)
     if (e != ERR_OK)
         net_abort(p->net);
     play->result[p->index] = e;
+    p->tamper = NULL;
     return e;
 }
 
@@ -249,8 +250,7 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
     struct play honest = *model;
     uint64_t seed = model->n;
     const bool all = getenv("TREFOIL_LONG") != NULL;
-    const unsigned apart = model->sparse > 0 ? model->sparse : 2; /* each message has three */
-    unsigned tries = 0;
+    const unsigned of = model->sparse > 0 ? model->sparse : 3;
     honest.cheat = NOBODY;
     play_run(&honest);
     for (unsigned k = 0; k < 3 * honest.rounds * 2 * PLAY_MESSAGES; k++) {
@@ -258,10 +258,11 @@ void play_sweep(const char *name, const struct play *model, bool may_go_on)
         const uint64_t round = k / 3 / PLAY_MESSAGES / 2;
         const size_t words = honest.sent[cheat][round][to][m].size / 8;
         const size_t word[3] = {0, words - 1, words > 0 ? three_random(&seed) % words : 0};
+        const unsigned chosen = (unsigned)(three_random(&seed) % of);
         for (unsigned w = 0; words > 0 && w < 3; w++)
             for (unsigned how = 0; how < HOWS; how++) {
                 struct altering a = {round, (enum net_peer)to, m, word[w], how, false, 0};
-                if (!all && (how != (k + w) % HOWS || tries++ % apart != 0))
+                if (!all && (w != chosen || how != (k + w) % HOWS))
                     continue;
                 try_word(name, model, &honest, cheat, a, may_go_on);
                 a.both = to == NET_PREV && goes_to_both(&honest, cheat, round, m, &a.other);

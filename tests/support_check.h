@@ -86,10 +86,10 @@ struct altering {
 enum err play_alter_word(struct play *play, const struct party_sent *at, void *p, size_t n);
 
 /*
- * Runs the model's job with each server as the cheat. Of each message the first word, the last and
- * some other are candidates: every second of them is altered, in one way; in a long job, every
- * `sparse`-th. The long tests alter all of them in all ways. A message that goes to both neighbours
- * is also altered in the same way for both.
+ * Runs the model's job with each server as the cheat. Of each message the first word, the last or
+ * some other is altered, in one way; in a long job, of three messages in `sparse` alone. The long
+ * tests alter all three words in all ways. A message that goes to both neighbours is also altered
+ * in the same way for both.
  */
 void play_sweep(const char *name, const struct play *model, bool may_go_on);
 

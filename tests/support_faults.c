@@ -13,10 +13,9 @@
 #define CODES 6 /* documented exit codes are 0 to 6 */
 #define LOG_SIZE 8192
 
-/* How far apart the failing calls are: in the long tests every call fails once. */
-static long faults_stride(long step)
+static bool tries_all(void)
 {
-    return getenv("TREFOIL_LONG") != NULL ? 1 : step;
+    return getenv("TREFOIL_LONG") != NULL;
 }
 
 /*
@@ -108,24 +107,30 @@ static long wanted(const char *kind)
     return strncmp(only, kind, strlen(kind)) == 0 ? atol(only + strlen(kind)) : -1;
 }
 
+/* Every fault at a server, or only some of what fails from then on. */
+static unsigned sweep_all(struct scene *c, faults_trial survives, unsigned i, const struct sweep *w)
+{
+    bool for_good = w->kind[strlen(w->kind) - 1] == '+';
+    long step = for_good ? (w->step + 31) / 32 : 1;
+    unsigned faults = 0;
+    for (long n = 1 + i; survives(c, i, w->kind, n); n += step)
+        faults++;
+    return faults;
+}
+
 static void sweep(struct scene *c, faults_trial survives, unsigned servers, const struct sweep *w)
 {
-    bool all = getenv("TREFOIL_LONG") != NULL, for_good = w->kind[strlen(w->kind) - 1] == '+';
-    long one = wanted(w->kind), step = faults_stride(w->step);
+    long one = wanted(w->kind), first = 1 + w->victim;
     unsigned faults = 0;
     if (one < 0)
         return;
-    if (all && for_good) /* everything fails from then on, not one place each */
-        step = (w->step + 31) / 32;
     for (unsigned i = 0; i < servers; i++)
         if (one > 0)
             faults += survives(c, i, w->kind, one);
-        else
-            for (long n = 1 + i; all || (i == w->victim && faults < 2); n += step) {
-                if (!survives(c, i, w->kind, n))
-                    break;
-                faults++;
-            }
+        else if (tries_all())
+            faults += sweep_all(c, survives, i, w);
+        else if (i == w->victim)
+            faults += survives(c, i, w->kind, first + w->step) || survives(c, i, w->kind, first);
     printf("# %s %u faults\n", w->kind, faults);
     assert_true(faults > 0);
 }
@@ -156,40 +161,42 @@ static const char *const kinds[] = {"alloc@", "library@", "call@", "sql@",    "w
                                     "short:", "sync:",    "read:", "rename:", "open:"};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/* For frequent calls, such as writes: the first eight, then some others. */
-static long step_of(const struct faults_command *t, const char *kind, long n)
+/* Whether the fault happened; if not, the command has done what it should. */
+static bool try_command(struct scene *c, const struct faults_command *t, const char *kind, long n)
 {
-    if (strcmp(kind, "alloc@") == 0 || strcmp(kind, "read:") == 0)
-        return faults_stride(t->step);
-    return n < 8 ? 1 : faults_stride(7);
+    const char *log = file(c, "command.log");
+    int code;
+    faults_remove(c->folder);
+    assert_int_equal(mkdir(c->folder, 0700), 0);
+    if (t->copy != NULL)
+        faults_copy(t->copy, c->folder);
+    unlink(log);
+    faults_arm(c, kind, n);
+    code = support_run(log, 60, t->arguments);
+    faults_disarm();
+    faults_expect_words(log, code, kind, n);
+    if (code == 0)
+        assert_int_equal(faults_entries(c->folder), t->files);
+    else if (faults_entries(c->folder) > t->files)
+        fail_msg("%s with %s%ld left something half written", t->arguments[0], kind, n);
+    if (!faults_happened(c))
+        assert_int_equal(code, 0);
+    return faults_happened(c);
 }
 
 void faults_command(struct scene *c, const struct faults_command *t)
 {
-    const char *log = file(c, "command.log");
     unsigned faults = 0;
-    for (size_t k = 0; k < KINDS; k++)
-        for (long n = 1;; n += step_of(t, kinds[k], n)) {
-            int code;
-            faults_remove(c->folder);
-            assert_int_equal(mkdir(c->folder, 0700), 0);
-            if (t->copy != NULL)
-                faults_copy(t->copy, c->folder);
-            unlink(log);
-            faults_arm(c, kinds[k], n);
-            code = support_run(log, 60, t->arguments);
-            faults_disarm();
-            faults_expect_words(log, code, kinds[k], n);
-            if (code == 0)
-                assert_int_equal(faults_entries(c->folder), t->files);
-            else if (faults_entries(c->folder) > t->files)
-                fail_msg("%s with %s%ld left something half written", t->arguments[0], kinds[k], n);
-            if (!faults_happened(c)) {
-                assert_int_equal(code, 0);
-                break;
-            }
-            faults++;
-        }
+    for (size_t k = 0; k < KINDS; k++) {
+        bool often = strcmp(kinds[k], "alloc@") == 0 || strcmp(kinds[k], "read:") == 0;
+        long later = often && t->step > 1 ? 1 + t->step : 3;
+        if (tries_all())
+            for (long n = 1; try_command(c, t, kinds[k], n); n++)
+                faults++;
+        else
+            for (long n = 1; n <= later && try_command(c, t, kinds[k], n); n += later - 1)
+                faults++;
+    }
     printf("# %s: %u faults\n", t->arguments[0], faults);
     assert_true(faults > 0);
 }

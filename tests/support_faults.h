@@ -3,8 +3,8 @@
  * (tests/preload_fault.c). A program may do without the call, or end with a documented exit code
  * and a message; it never dies.
  *
- * TREFOIL_LONG=1 tries every fault. TREFOIL_SWEEP may name one kind, or one fault, such as link@87;
- * an argument of the program selects the tests.
+ * TREFOIL_LONG=1 tries every fault, otherwise it is one or two of each kind. TREFOIL_SWEEP may name one
+ * kind, or one fault, such as link@87; an argument of the program selects the tests.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FAULTS_H
 #define TREFOIL_TESTS_SUPPORT_FAULTS_H
@@ -38,8 +38,9 @@ void faults_expect_words(const char *log, int code, const char *kind, long n);
 typedef bool (*faults_trial)(struct scene *c, unsigned victim, const char *kind, long n);
 
 /*
- * Two faults of one kind, at the victim, `step` apart, where `step` is about half of all that there
- * are. The long tests try all of them ("+": only more of them), at each of `servers`.
+ * One fault of a kind, at the victim, `step` after the first, where `step` is about half of all
+ * that there are; or the first. The long tests try all of them ("+": only more of them), at each of
+ * `servers`.
  */
 struct sweep {
     const char *kind;
@@ -56,7 +57,7 @@ void faults_sweep(struct scene *c, faults_trial survives, unsigned servers, cons
 struct faults_command {
     const char *const *arguments;
     unsigned files;
-    long step;        /* of allocations and reads; of other calls the first eight, then some */
+    long step;        /* how far into allocations and reads a second one fails; of others, two */
     const char *copy; /* copied there before, unless NULL */
 };
 

@@ -11,8 +11,8 @@ no_wider() { # file
 
 tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
-        -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \$1|" \
-        -e "s|^export PATH=.*|export PATH=$(dirname "$trefoil"):\$PATH|" >"$folder/commands"
+        -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"\$1\"|" \
+        -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
 echo "trefoil demo --folder demo" >>"$folder/commands"
 
 mkdir -p "$folder/piped/demo/result" # as from an earlier demo, which is replaced
@@ -42,13 +42,13 @@ echo "set -g history-limit 10000" >"$folder/tmux.conf"
 mkdir "$folder/terminal"
 cat >"$folder/window" <<X
 tmux -L trefoil-$$ wait-for begin
-timeout $(patience 30) bash -e $folder/commands $folder/terminal
-echo \$? >$folder/status
+timeout $(patience 30) bash -e "$folder/commands" "$folder/terminal"
+echo \$? >"$folder/status"
 tmux -L trefoil-$$ wait-for -S finished
 tmux -L trefoil-$$ wait-for end
 X
-"${tmux[@]}" new-session -d -x 80 -y 50 "bash $folder/window"
-"${tmux[@]}" pipe-pane "cat >$folder/raw"
+"${tmux[@]}" new-session -d -x 80 -y 50 "bash '$folder/window'"
+"${tmux[@]}" pipe-pane "cat >'$folder/raw'"
 "${tmux[@]}" wait-for -S begin
 "${tmux[@]}" wait-for finished
 "${tmux[@]}" capture-pane -p -S - >"$folder/screen"

@@ -274,18 +274,18 @@ static const struct {
     unsigned sparse; /* the sweep */
     bool same;       /* the same is opened, whatever masks were drawn */
     bool may_go_on;  /* a loser of a selection is another random number */
-} jobs[] = {{"bits as numbers", bits, 70, 6, 2, true, false},
-            {"truncation", truncate, 70, 8, 2, false, true},
-            {"widening", widen, 70, 9, 2, false, true},
-            {"numbers, bits and back", back, 3, 7, 5, true, false},
-            {"choice", choose, 200, 6, 2, true, false},
-            {"circle", circle, 3, 9, 2, false, true},
-            {"distances", distances, 0, 12, 13, true, true},
-            {"squares", squares, 0, 12, 11, true, true},
-            {"forms", linear_forms, 0, 6, 2, true, false},
-            {"Gaussians", gauss, 2, 15, 31, false, true},
-            {"Gumbels", gumbel, 2, 12, 23, false, true},
-            {"discrete Gaussians", discrete, 2, 6, 37, false, false}};
+} jobs[] = {{"bits as numbers", bits, 70, 6, 3, true, false},
+            {"truncation", truncate, 70, 8, 3, false, true},
+            {"widening", widen, 70, 9, 3, false, true},
+            {"numbers, bits and back", back, 3, 7, 7, true, false},
+            {"choice", choose, 200, 6, 3, true, false},
+            {"circle", circle, 3, 9, 3, false, true},
+            {"distances", distances, 0, 12, 19, true, true},
+            {"squares", squares, 0, 12, 17, true, true},
+            {"forms", linear_forms, 0, 6, 3, true, false},
+            {"Gaussians", gauss, 2, 15, 47, false, true},
+            {"Gumbels", gumbel, 2, 12, 35, false, true},
+            {"discrete Gaussians", discrete, 2, 6, 55, false, false}};
 #define JOBS (sizeof jobs / sizeof *jobs)
 
 static struct play model_of(size_t k)

@@ -509,12 +509,12 @@ static void killed_at(struct stage *c, unsigned who, long from, long apart)
 TEST(a_server_is_killed_at_each_step)
 {
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
-        killed_at(*state, who, 1 + 3 * (long)who, 13);
+        killed_at(*state, who, 1 + 3 * (long)who, 26);
 }
 
 TEST(the_analyst_is_killed_at_each_step)
 {
-    killed_at(*state, ANALYST, 1, 9);
+    killed_at(*state, ANALYST, 2, 17);
 }
 
 /* Two at once, at steps in a fixed sequence; restarted in either order. */
@@ -540,7 +540,7 @@ TEST(a_sync_fails_at_each_step)
     struct stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
         for (long at = is_long() ? 1 : 2 + 5 * (long)who; at <= c->syncs[who];
-             at += is_long() ? 1 : 24)
+             at += is_long() ? 1 : 48)
             one(c, who, "sync:", at);
 }
 
@@ -549,7 +549,7 @@ TEST(a_disk_is_full_at_each_write)
     struct stage *c = *state;
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
         for (long at = is_long() ? 1 : 7 + 30 * (long)who; at <= c->writes[who];
-             at += is_long() ? 3 : 110)
+             at += is_long() ? 3 : 220)
             one(c, who, "write+", at);
 }
 
@@ -562,7 +562,7 @@ static void whoever_proves_is_killed_at_each_step(void **state)
     struct stage *c = *state;
     for (unsigned who = 0; who < STUDY_SERVERS; who++)
         for (long at = 1 + (is_long() ? 0 : 4 * (long)who); at <= c->syncs[who];
-             at += is_long() ? 1 : 21)
+             at += is_long() ? 1 : 42)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 
@@ -580,7 +580,7 @@ static void noise_made_ahead_is_used_once_at_each_step(void **state)
 {
     struct stage *c = *state;
     for (unsigned who = 0; who < PEOPLE; who++)
-        for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 17)
+        for (long at = 2 + 3 * (long)who; at <= c->syncs[who]; at += is_long() ? 1 : 34)
             one(c, who, at % 2 == 0 ? "kill-before:" : "kill-after:", at);
 }
 

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,14 +93,15 @@ TEST(long_names_are_taken_or_refused)
     const char *const *const commands[] = {purge, backup, restore, aim, run};
     const char *log = file(c, "long.log"),
                *made[] = {file(c, "store.sqlite"), file(c, "audit.log")};
-    unsigned refused[sizeof commands / sizeof *commands] = {0};
+    unsigned refused[sizeof commands / sizeof *commands] = {0}, tried = 0;
     support_study_file(&c->s, "saved.backup", saved);
     support_study_file(&c->s, "again.backup", again);
     support_study_file(&c->s, "server", server);
     snprintf(folder, sizeof folder, "%s/", c->s.folder);
     assert_int_equal(support_run(log, 60, first), 0);
     assert_int_equal(support_run(log, 60, save), 0);
-    for (size_t n = FILE_PATH - LENGTHS; n < FILE_PATH; n++)
+    for (size_t n = FILE_PATH - LENGTHS; n < FILE_PATH;
+         n += getenv("TREFOIL_LONG") != NULL ? 1 : 5, tried++)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
             int code;
             if (commands[k] == run && n + strlen("/run.lock") < FILE_PATH)
@@ -119,8 +121,8 @@ TEST(long_names_are_taken_or_refused)
             unlink(made[1]);
         }
     for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
-        if (refused[k] == 0 || refused[k] == LENGTHS)
-            fail_msg("%s: %u of %d", commands[k][0], refused[k], LENGTHS);
+        if (refused[k] == 0 || refused[k] == tried)
+            fail_msg("%s: %u of %u", commands[k][0], refused[k], tried);
 }
 
 TEST(a_table_is_read_or_refused)
@@ -213,8 +215,8 @@ static bool demo_survives(struct scene *c, unsigned victim, const char *kind, lo
 TEST(the_demo_survives_faults)
 {
     static const struct sweep of[] = {
-        {"call@", 0, 5},    {"open:", 0, 17},    {"write:", 0, 43},
-        {"alloc@", 0, 211}, {"library@", 0, 97}, {"link@", 0, 41},
+        {"call@", 0, 5},    {"open:", 0, 8},     {"write:", 0, 20},
+        {"alloc@", 0, 211}, {"library@", 0, 40}, {"link@", 0, 20},
     };
     faults_sweep(*state, demo_survives, 1, of, sizeof of / sizeof *of);
 }

@@ -590,7 +590,7 @@ TEST(a_purge_survives_faults)
 TEST(uploads_survive_faults)
 {
     static const struct sweep of[] = {
-        {"sync:", 0, 7},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 41},
+        {"sync:", 0, 7},    {"write:", 1, 41},       {"short:", 2, 61},        {"read:", 0, 20},
         {"sql@", 1, 47},    {"alloc@", 1, 93},       {"call@", 2, 3},          {"library@", 0, 25},
         {"signal@", 1, 17}, {"link@", 2, 61},        {"sql+", 0, 61},          {"write+", 2, 47},
         {"alloc+", 1, 151}, {"alloc+1<sql@", 2, 55}, {"call+1<short:", 1, 61},
@@ -638,7 +638,7 @@ TEST(runs_survive_faults)
         {"sync:", 1, 10},    {"write:", 2, 61},       {"read:", 0, 41},
         {"sql@", 2, 73},     {"alloc@", 0, 227},      {"library@", 1, 61},
         {"signal@", 2, 129}, {"call@", 1, 5},         {"link@", 2, 241},
-        {"sql+", 1, 193},    {"write+", 0, 55},       {"library+", 2, 1501},
+        {"sql+", 1, 193},    {"write+", 0, 55},       {"library+", 2, 700},
         {"alloc+", 0, 397},  {"call+1<sync:", 2, 10}, {"library+1<link@", 0, 227},
     };
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
@@ -661,7 +661,7 @@ static struct support_options other = {.owners = 1,
 /* With records, other noise and another score. */
 TEST_OF(other_runs_survive_faults, &other)
 {
-    static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 151}};
+    static const struct sweep of[] = {{"alloc@", 1, 227}, {"sql@", 2, 70}};
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
@@ -671,7 +671,7 @@ static struct support_options proved = {
 /* With a check, whose begin and end are also on disk. */
 TEST_OF(proved_runs_survive_faults, &proved)
 {
-    static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 601}, {"link@", 1, 801}};
+    static const struct sweep of[] = {{"sync:", 2, 17}, {"alloc@", 0, 300}, {"link@", 1, 400}};
     faults_sweep(*state, run_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);
 }
 
@@ -716,7 +716,7 @@ TEST_OF(long_uploads_survive_faults, &large)
 TEST(an_upload_survives_faults_of_the_owner)
 {
     static const struct sweep of[] = {
-        {"write:", 0, 3},    {"rename:", 0, 1},  {"call@", 0, 6},  {"alloc@", 0, 61},
+        {"write:", 0, 1},    {"rename:", 0, 1},  {"call@", 0, 6},  {"alloc@", 0, 61},
         {"library@", 0, 17}, {"signal@", 0, 11}, {"link@", 0, 31},
     };
     faults_sweep(*state, owner_survives, 1, of, sizeof of / sizeof *of);
@@ -725,7 +725,7 @@ TEST(an_upload_survives_faults_of_the_owner)
 TEST(recovery_survives_faults)
 {
     static const struct sweep of[] = {
-        {"sync:", 0, 5},   {"sql@", 1, 41},     {"call@", 0, 7},
+        {"sync:", 0, 5},   {"sql@", 1, 20},     {"call@", 0, 7},
         {"alloc@", 0, 61}, {"library@", 2, 31}, {"link@", 0, 61},
     };
     faults_sweep(*state, recovery_survives, STUDY_SERVERS, of, sizeof of / sizeof *of);

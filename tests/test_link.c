@@ -147,7 +147,7 @@ static void expect_bounded(const struct linking *l)
     uint64_t *keys CLEAN(memory_release) = NULL;
     const size_t n = all_keys(&l->t, &keys);
     size_t at = 0;
-    word128 got;
+    word128 got = 0;
     for (size_t i = 0; i < n; i++) {
         size_t taken = 0;
         for (size_t o = 0; o < l->t.owners; o++) {
@@ -168,7 +168,7 @@ static void expect_joined(const struct linking *l)
     const size_t n = all_keys(&l->t, &keys);
     const bool keep = l->keep < l->t.owners;
     size_t at = 0;
-    word128 got;
+    word128 got = 0;
     for (size_t i = 0; i < n; i++) {
         word128 row = 0, present = 0;
         unsigned bit = 0, has = 0;
@@ -398,7 +398,7 @@ static enum err bound_two(struct party *p, struct play *play)
 TEST(a_server_that_lies_moves_no_row)
 {
     static const struct check_limits limits;
-    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 97};
+    const struct play model = {.job = bound_two, .limits = &limits, .n = 60, .sparse = 145};
     play_sweep("persons bounded", &model, false);
 }
 

@@ -319,7 +319,8 @@ static void same_uploads(struct scene *c, const char *connection, const char *cs
               "--person", "person");
         upload_of(c, got);
         assert_string_equal(got, expected);
-        SHARE(c, owner, "--sql", connection, "--query", "SELECT * FROM visits WHERE id <> 7");
+        SHARE(c, owner, "--sql", connection, "--query",
+              "SELECT *, '--' AS \"/*\" -- don't\nFROM visits /* it's */ -- all\nWHERE id <> 7");
         upload_of(c, got);
         assert_string_not_equal(got, expected);
     }

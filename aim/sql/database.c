@@ -111,14 +111,49 @@ static size_t query_length(const char *query)
     return n;
 }
 
-/* The line break ends a comment at the query's end. */
+/*
+ * SQLite's driver 0.99991 drops the line break that ends a comment, and so makes the next line a
+ * part of it: each is there twice, also at the query's end.
+ */
+static void put_commented(struct bytes *sql, const char *query, size_t n)
+{
+    char quote = '\0';
+    bool line = false, block = false;
+    for (size_t i = 0; i < n; i++) {
+        const char c = query[i], next = i + 1 < n ? query[i + 1] : '\0';
+        bytes_put_u8(sql, (uint8_t)c);
+        if (line && c == '\n')
+            bytes_put_text(sql, "\n");
+        if (line)
+            line = c != '\n';
+        else if (block)
+            block = c != '*' || next != '/';
+        else if (quote != '\0')
+            quote = c == quote ? '\0' : quote;
+        else if (c == '\'' || c == '"' || c == '`')
+            quote = c;
+        else {
+            line = c == '-' && next == '-';
+            block = c == '/' && next == '*';
+        }
+    }
+    bytes_put_text(sql, "\n");
+}
+
 static enum err put_from(struct database *db)
 {
     const struct database_source *s = &db->source;
     if (s->table != NULL)
         text_put(&db->from, " FROM %s AS q", s->table);
-    else
-        text_put(&db->from, " FROM (%.*s\n) AS q", (int)query_length(s->query), s->query);
+    else {
+        const size_t n = query_length(s->query);
+        bytes_put_text(&db->from, " FROM (");
+        if (db->engine->kind == ENGINE_SQLITE)
+            put_commented(&db->from, s->query, n);
+        else
+            bytes_put(&db->from, s->query, n);
+        bytes_put_text(&db->from, "\n) AS q"); /* ends a comment at the query's end */
+    }
     bytes_put_u8(&db->from, 0);
     return bytes_ok(&db->from);
 }
