@@ -278,6 +278,7 @@ static enum err begin_openings(struct worker *w, const uint8_t open[32])
     struct audit_opening *o = &w->play.openings.common;
     struct store_head head;
     TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
+    w->play.openings.heads = false;
     *o = (struct audit_opening){.spent = ledger_spent(ledger)};
     memcpy(o->run, w->run, sizeof o->run);
     memcpy(o->request, open, sizeof o->request);
@@ -359,9 +360,20 @@ void worker_log_caught(struct worker *w, uint32_t round)
     const struct check_failure failure = check_failure(w->party);
     struct audit_caught caught = {.round = round, .check = failure.check};
     memcpy(caught.run, w->run, sizeof caught.run);
-    snprintf(caught.phase, sizeof caught.phase, "%s", net_phase_name(failure.phase));
+    snprintf(caught.phase, sizeof caught.phase, "%s",
+             failure.failed ? net_phase_name(failure.phase) : AUDIT_STATEMENT);
     if (audit_caught(w->site->audit, &caught) != ERR_OK)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");
+}
+
+/*
+ * Where nothing is proved, what a server states cannot be so either, but any of the three may have
+ * come to it through a lie in what was computed.
+ */
+static void catch (struct worker *w, enum err e)
+{
+    if (e == ERR_CHEAT && w->site->study->security == STUDY_ABORT)
+        guard_catches(&w->guard);
 }
 
 /* A server that no longer takes part does nothing; one that stops during the work says so. */
@@ -373,8 +385,9 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
     e = dispatch(w, ask, result);
     if (e == ERR_OK)
         return ERR_OK;
+    catch (w, e);
     if (guard_allows(&w->guard, &w->log) != ERR_CHEAT)
-        return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed */ : e;
+        return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed, or unproved */ : e;
     worker_log_caught(
         w, ask->request.sequence); /* of whichever lane, and whatever the others ended with */
     return ERR_CHEAT;
@@ -420,7 +433,8 @@ void worker_let_late_join(struct worker *w)
                  w->engine->tally.owners == before + 1 ? "owner" : "owners");
     if (e == ERR_OK && w->play.here > w->engine->tally.owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
-    if (e == ERR_CHEAT)
+    catch (w, e);
+    if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT)
         worker_log_caught(w, (uint32_t)atomic_load(&w->site->status.round));
     if (e != ERR_OK) {
         log_warn(w->site->log, "rows that came during the run could not be counted: %s",
