@@ -542,6 +542,9 @@ static void depart(const struct departure *d, unsigned cheat)
     if (d->least == ALL)
         expect_right(&c);
     if (d->least == ALL && d->code != 0) {
+        assert_true(support_contains(file(&c, "run0.log"), "wrote report.html"));
+        assert_false(support_contains(file(&c, "run0.log"), "between the servers"));
+        assert_false(support_contains(file(&c, "out%u/report.html", 0), "between the servers"));
         resume_all(&c, cheat);
         expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
         expect_right(&c);
@@ -554,6 +557,19 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
     for (unsigned k = 0; k < sizeof departures / sizeof *departures; k++)
         if (!skipped(departures[k].quick))
             depart(&departures[k], k % STUDY_SERVERS);
+}
+
+/* Where nothing is proved, the session ends, and the next one goes on. */
+TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
+{
+    const struct lie lie = {.place = OTHER_BYTES};
+    struct scene c = scene_with(1, &lie, NULL, "security: semi-honest\n");
+    expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
+    assert_true(support_contains(file(&c, "run0.log"), "shows other random bytes"));
+    expect_lines(&c, 1, SAID, 0, 0, false);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+    expect_right(&c);
+    scene_end(&c, 1);
 }
 
 /* --- an analyst that asks the servers for different things ------------------------------------ */

@@ -270,11 +270,13 @@ static void say_cost(const struct run *r)
             bytes += r->stats[i][k].wire_sent;
             rounds += i == 0 ? r->stats[i][k].rounds : 0;
         }
-    printf("took: servers %s, estimator %s\n"
-           "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
-           "      from here %.1f kB, to here %.1f kB\n",
-           words_time(r->remote.seconds).text, words_time(r->total_s - r->remote.seconds).text,
-           (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
+    printf("took: servers %s, estimator %s\n", words_time(r->remote.seconds).text,
+           words_time(r->total_s - r->remote.seconds).text);
+    if (rounds > 0) /* unless the servers could not end the run */
+        printf("      between the servers %.1f MB in %" PRIu64 " exchanges\n", (double)bytes / 1e6,
+               rounds);
+    printf("      from here %.1f kB, to here %.1f kB\n", (double)here.sent / 1e3,
+           (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, study_of_persons(r->study) ? "all rows of one person" : "one row");
