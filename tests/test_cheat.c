@@ -48,6 +48,7 @@ enum place {
     SIGNATURE,
     LAST_SIGNATURE,
     LAST_HEAD,
+    NEW_NOISE,
     NOISE,
     LEDGER,
     OTHER_LANE
@@ -212,6 +213,8 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     if (villain.lie.place == STATEMENT && said.standing == STANDING_INDEX)
         said.selected = said.selected == 0;
     if (villain.lie.place == NOISE && said.standing != STANDING_NONE)
+        said.replica[NET_PREV][0] ^= 1;
+    if (own->intent == ROUND_BIND && departs(NEW_NOISE, talk->log))
         said.replica[NET_PREV][0] ^= 1;
     __real_round_agree(talk, &said);
     if (own->intent == ROUND_BIND && departs(TWO_TONGUES, talk->log))
@@ -519,6 +522,7 @@ static const struct departure {
     {"other bytes", {.place = OTHER_BYTES}, "shows other random bytes", 7, 0, 0, 0, false},
     {"a signature", {.place = SIGNATURE}, "no longer takes part", 7, 0, 0, 0, false},
     {"the last one", {.place = LAST_SIGNATURE}, "no longer takes part", 7, ALL, ALL, 0, true},
+    {"new noise", {.place = NEW_NOISE}, "do not hold the same share", 0, ALL, ALL, 0, false},
     {"other noise", {.place = NOISE}, "do not hold the same share", 0, ALL - 1, ALL, 0, true},
     {"a long log", {.place = LAST_HEAD}, "lines, which does not fit", 3, ALL, ALL, 0, true},
     {"a foreign debit", {.place = LEDGER}, "has not prepared", 3, 0, 0, 0, false},

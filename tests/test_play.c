@@ -971,8 +971,8 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
 
 /*
  * A liar that speaks of other noise to one neighbour alone: that one takes the round for lost, and
- * the other opens nothing without it. Nothing of that is on a disk, so an honest server in its place
- * gets the same answer as before.
+ * the other opens nothing without it. Nothing of that is on a disk, so an honest server in its
+ * place gets the same answer as before.
  */
 TEST(noise_that_one_alone_hears_of_is_not_opened)
 {
