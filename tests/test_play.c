@@ -345,7 +345,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct play play = {.study = &mask->study,
                         .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
-                        .openings.audit = c->audit[i],
+                        .openings = {.audit = c->audit[i], .log = log},
                         .net = p->net,
                         .engine = g,
                         .expect = on_expect,

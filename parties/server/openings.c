@@ -1,8 +1,7 @@
 #include "parties/server/openings.h"
 
-#include "parties/server/round.h"
-
 #include <stdio.h>
+#include <string.h>
 
 enum err openings_audit(void *self, enum open_reason reason, size_t values)
 {
@@ -21,6 +20,35 @@ enum err openings_audit(void *self, enum open_reason reason, size_t values)
         line.what = (const char *)o->what.data;
     }
     return audit_write(o->audit, &line);
+}
+
+enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3])
+{
+    static const struct {
+        const char *word, *text;
+    } why[] = {
+        [ROUND_TRIED] = {"tried",
+                         "has tried it as often as it may, and it was interrupted each time"},
+        [ROUND_NO_NOISE] = {"no-noise",
+                            "no longer has its noise: the run has gone on without the round, or "
+                            "that server was restored from a backup, or its store was altered"},
+        [ROUND_OTHER_UPLOADS] = {"other-uploads",
+                                 "holds other uploads now than those it was bound with"},
+        [ROUND_OTHER_NOISE] = {"other-noise",
+                               "and a neighbour do not hold the same share of its noise"},
+    };
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < 3; i++)
+        if (obstacle[i] != ROUND_READY) {
+            struct audit_lost line = {.round = o->common.round, .server = i};
+            log_error(o->log, "round %u stays without an answer, and its debit stays: server %u %s",
+                      o->common.round, i, why[obstacle[i]].text);
+            memcpy(line.run, o->common.run, sizeof line.run);
+            snprintf(line.why, sizeof line.why, "%s", why[obstacle[i]].word);
+            TRY(audit_lost(o->audit, &line));
+            e = ERR_LOST;
+        }
+    return e;
 }
 
 void openings_price(struct openings *o, double k, const struct engine_step *step)

@@ -10,6 +10,7 @@
 
 #include "parties/audit/audit.h"
 #include "parties/server/engine.h"
+#include "parties/server/round.h"
 
 struct openings {
     struct audit *audit; /* borrowed, as is the log */
@@ -21,6 +22,13 @@ struct openings {
     bool heads;                       /* neighbours' logs were seen in this session, */
     uint64_t ahead[2];                /* and by how many lines they are longer than ours */
 };
+
+/*
+ * If some server cannot open the round in hand, and no two have opened it, the round is lost: paid
+ * for, and never answered. ERR_LOST, logged here and in the audit log. Nothing else of that is
+ * kept: whoever asks again hears it again, or an answer.
+ */
+enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3]) MUST_CHECK;
 
 /* Sets what the openings of a step cost if a person may have k rows. */
 void openings_price(struct openings *o, double k, const struct engine_step *step);

@@ -5,7 +5,6 @@
 #include "mpc/crew.h"
 #include "parties/server/round.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A round in hand. */
@@ -232,41 +231,6 @@ static enum err stage(struct round *r)
 
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
 
-/*
- * If some server cannot open a round, and no two have opened it, the round is lost: paid for, and
- * never answered. Nothing of that is kept: whoever asks again hears it again, or an answer.
- */
-static enum err may_open(const struct round *r)
-{
-    static const struct {
-        const char *word, *text;
-    } why[] = {
-        [ROUND_TRIED] = {"tried",
-                         "has tried it as often as it may, and it was interrupted each time"},
-        [ROUND_NO_NOISE] = {"no-noise",
-                            "no longer has its noise: the run has gone on without the round, or "
-                            "that server was restored from a backup, or its store was altered"},
-        [ROUND_OTHER_UPLOADS] = {"other-uploads",
-                                 "holds other uploads now than those it was bound with"},
-        [ROUND_OTHER_NOISE] = {"other-noise",
-                               "and a neighbour do not hold the same share of its noise"},
-    };
-    const enum round_obstacle *obstacle = r->talk.agreement.obstacle;
-    enum err e = ERR_OK;
-    for (unsigned i = 0; i < 3; i++)
-        if (obstacle[i] != ROUND_READY) {
-            struct audit_lost line = {.round = r->round.sequence, .server = i};
-            log_error(r->p->log,
-                      "round %u stays without an answer, and its debit stays: server %u %s",
-                      r->round.sequence, i, why[obstacle[i]].text);
-            memcpy(line.run, r->round.run, sizeof line.run);
-            snprintf(line.why, sizeof line.why, "%s", why[obstacle[i]].word);
-            TRY(audit_lost(r->p->openings.audit, &line));
-            e = ERR_LOST;
-        }
-    return e;
-}
-
 static void expect(const struct play *p, bool heard)
 {
     if (p->expect != NULL)
@@ -284,7 +248,7 @@ static enum err hear_agreed(void *self)
     r->p->late = r->talk.agreement.late;
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
-    TRY(may_open(r));
+    TRY(openings_may(o, r->talk.agreement.obstacle));
     if (r->standing == STANDING_NONE) {
         e = store_bind(r->p->store, &r->round, &r->head);
         o->common.spent = ledger_spent(r->after);
