@@ -648,6 +648,42 @@ TEST(a_check_that_failed_is_listed)
     bench_free(&b);
 }
 
+/* What a server stated has no phase. */
+TEST(a_statement_that_cannot_be_is_listed)
+{
+    const struct audit_caught caught = {.run = {7}, .round = 4, .phase = AUDIT_STATEMENT};
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(audit_caught(b.audit[1], &caught), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
+    bench_free(&b);
+}
+
+/* A round that is lost, reported once if all say so for the same reason. */
+TEST(a_round_that_was_lost_is_listed)
+{
+    struct audit_lost lost = {.run = {7}, .round = 4, .server = 2, .why = "other-noise"};
+    static const char told[] =
+        "round 4    is lost, paid for without an answer: server 2, other-noi";
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(audit_lost(b.audit[i], &lost), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
+    assert_int_equal(times(words, "says the same"), 2);
+    lost.round = 5;
+    assert_int_equal(audit_lost(b.audit[1], &lost), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, "round 5    is lost"), 1);
+    assert_int_equal(times(words, "says the same"), 1);
+    assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
 /* An owner that did not sort, reported once if all three say so. */
 TEST(an_upload_that_was_left_out_is_listed)
 {

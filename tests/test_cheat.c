@@ -43,6 +43,13 @@ enum place {
     MEASUREMENT,
     COIN_OF_CHECK,
     STATEMENT,
+    TWO_TONGUES,
+    OTHER_BYTES,
+    SIGNATURE,
+    LAST_SIGNATURE,
+    LAST_HEAD,
+    NEW_NOISE,
+    NOISE,
     LEDGER,
     OTHER_LANE
 };
@@ -191,20 +198,61 @@ enum err __wrap_measure_open(struct party *p, const struct counts *counts, struc
                              const uint32_t *queries, size_t n, uint64_t multiplier,
                              int64_t *values)
 {
-    if (net_phase(p->net) == NET_MEASURE && n == 1 && departs(STATEMENT, p->log))
+    if (net_phase(p->net) == NET_MEASURE && n == 1 &&
+        (departs(STATEMENT, p->log) || departs(NOISE, p->log)))
         return ERR_PEER;
     TRY(__real_measure_open(p, counts, tape, queries, n, multiplier, values));
     return departs(MEASUREMENT, p->log) ? ERR_PEER : ERR_OK;
 }
 
-/* States another index than was opened, whenever it has one. */
+/* States another index than was opened, whenever it has one; or other noise. */
 __typeof__(round_agree) __real_round_agree, __wrap_round_agree;
 void __wrap_round_agree(struct round_talk *talk, const struct round_statement *own)
 {
     struct round_statement said = *own;
     if (villain.lie.place == STATEMENT && said.standing == STANDING_INDEX)
         said.selected = said.selected == 0;
+    if (villain.lie.place == NOISE && said.standing != STANDING_NONE)
+        said.replica[NET_PREV][0] ^= 1;
+    if (own->intent == ROUND_BIND && departs(NEW_NOISE, talk->log))
+        said.replica[NET_PREV][0] ^= 1;
     __real_round_agree(talk, &said);
+    if (own->intent == ROUND_BIND && departs(TWO_TONGUES, talk->log))
+        talk->sent[NET_NEXT][4] ^= 1; /* late rows */
+}
+
+/* Shows other bytes than it promised, or signs something else. */
+__typeof__(round_confirm) __real_round_confirm, __wrap_round_confirm;
+void __wrap_round_confirm(struct round_talk *talk, enum err verdict, const uint8_t signature[2][64])
+{
+    uint8_t mine[2][64];
+    memcpy(mine, signature, sizeof mine);
+    if (departs(OTHER_BYTES, talk->log))
+        talk->fresh[net_index(talk->net)][0] ^= 1;
+    if (departs(SIGNATURE, talk->log))
+        mine[0][0] ^= 1, mine[1][0] ^= 1;
+    __real_round_confirm(talk, verdict, mine);
+}
+
+/* The same when a run ends. */
+static struct log *lies_to;
+
+__typeof__(round_signatures) __real_round_signatures, __wrap_round_signatures;
+enum err __wrap_round_signatures(struct net *net, uint8_t signature[2][64])
+{
+    if (departs(LAST_SIGNATURE, lies_to))
+        signature[0][0] ^= 1, signature[1][0] ^= 1;
+    return __real_round_signatures(net, signature);
+}
+
+/* Or shows a longer log than it has. */
+__typeof__(round_heads) __real_round_heads, __wrap_round_heads;
+enum err __wrap_round_heads(struct net *net, const struct audit_head *own,
+                            struct audit_head theirs[2])
+{
+    struct audit_head longer = *own;
+    longer.entries += departs(LAST_HEAD, lies_to) ? (uint64_t)1 << 40 : 0;
+    return __real_round_heads(net, &longer, theirs);
 }
 
 /* Says that it has made a debit that nobody else has prepared. */
@@ -236,6 +284,7 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     uint8_t of[REQUEST_DIGEST_SIZE];
     enum err e;
     memcpy(of, digest, sizeof of);
+    lies_to = play->log;
     apart.now = apart.still && request->sequence == LAST;
     for (size_t k = 0; apart.now && k < crew_lanes(p); k++)
         crew_lane(p, k)->check->limits.log = 1;
@@ -291,10 +340,12 @@ static void scene_end(struct scene *c, unsigned cheat)
 
 /* --- what the others have --------------------------------------------------------------------- */
 
-/* Lines of an audit log: openings, and failed checks, all in this phase. */
+/* Lines of an audit log: openings, why rounds are lost, and failed checks, all in this phase. */
 struct lines {
-    unsigned opened, caught;
+    unsigned opened, lost, caught;
 };
+
+#define SAID NET_PHASES /* in no phase, but in a statement */
 
 static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
 {
@@ -303,11 +354,13 @@ static struct lines lines_of(struct scene *c, unsigned i, enum net_phase phase)
     assert_int_equal(audit_file_read(&log, file(c, "server%u/audit.log", i), &quiet), ERR_OK);
     for (size_t k = 0; k < log->entries; k++) {
         lines.opened += log->entry[k].kind == AUDIT_OPEN;
+        lines.lost += log->entry[k].kind == AUDIT_LOST;
         if (log->entry[k].kind != AUDIT_CAUGHT)
             continue;
         lines.caught++;
         assert_int_equal(log->security, STUDY_ABORT);
-        assert_string_equal(log->entry[k].caught.phase, net_phase_name(phase));
+        assert_string_equal(log->entry[k].caught.phase,
+                            phase == SAID ? AUDIT_STATEMENT : net_phase_name(phase));
     }
     audit_file_free(&log);
     return lines;
@@ -448,7 +501,10 @@ TEST(servers_that_prove_nothing_do_not_notice)
 
 /* --- what is said, and who leaves ------------------------------------------------------------- */
 
-/* What is computed on is correct, and so is what is opened, if the others can go on. */
+/*
+ * What is computed on is correct, and so is what is opened, if the others can go on. What no server
+ * can state counts as a check that fails. What comes after the last round leaves the results.
+ */
 static const struct departure {
     const char *name;
     struct lie lie;
@@ -461,7 +517,14 @@ static const struct departure {
     {"it leaves after a coin", {.place = COIN_OF_CHECK}, "trying again", 0, ALL, ALL, 0, true},
     {"too often", {.place = COIN_OF_CHECK}, "too many checks were broken off", 5, 0, 0, 255, false},
     {"a replayed round", {.place = MEASUREMENT}, "trying again", 0, ALL, ALL + 1, 0, false},
-    {"a false index", {.place = STATEMENT}, "have different indices", 3, 2, 3, 0, true},
+    {"a false index", {.place = STATEMENT}, "have different indices", 7, 2, 3, 0, true},
+    {"two tongues", {.place = TWO_TONGUES}, "something else about this round", 7, 0, 0, 0, false},
+    {"other bytes", {.place = OTHER_BYTES}, "shows other random bytes", 7, 0, 0, 0, false},
+    {"a signature", {.place = SIGNATURE}, "no longer takes part", 7, 0, 0, 0, false},
+    {"the last one", {.place = LAST_SIGNATURE}, "no longer takes part", 7, ALL, ALL, 0, true},
+    {"new noise", {.place = NEW_NOISE}, "do not hold the same share", 0, ALL, ALL, 0, false},
+    {"other noise", {.place = NOISE}, "do not hold the same share", 0, ALL - 1, ALL, 0, true},
+    {"a long log", {.place = LAST_HEAD}, "lines, which does not fit", 3, ALL, ALL, 0, true},
     {"a foreign debit", {.place = LEDGER}, "has not prepared", 3, 0, 0, 0, false},
 };
 
@@ -477,9 +540,19 @@ static void depart(const struct departure *d, unsigned cheat)
     expect_lies(&c, cheat, d->name);
     if (!support_contains(file(&c, "run0.log"), d->heard))
         fail_msg("%s: nobody says so", d->name);
-    expect_lines(&c, cheat, NET_OTHER, d->least, d->most, false);
-    if (d->code == 0)
+    expect_lines(&c, cheat, SAID, d->least, d->most, d->code == 7);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(lines_of(&c, i, SAID).lost, d->lie.place == NOISE ? 2 : 0);
+    if (d->least == ALL)
         expect_right(&c);
+    if (d->least == ALL && d->code != 0) {
+        assert_true(support_contains(file(&c, "run0.log"), "wrote report.html"));
+        assert_false(support_contains(file(&c, "run0.log"), "between the servers"));
+        assert_false(support_contains(file(&c, "out%u/report.html", 0), "between the servers"));
+        resume_all(&c, cheat);
+        expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+        expect_right(&c);
+    }
     scene_end(&c, cheat);
 }
 
@@ -488,6 +561,19 @@ TEST(who_says_what_is_not_so_or_leaves_opens_nothing)
     for (unsigned k = 0; k < sizeof departures / sizeof *departures; k++)
         if (!skipped(departures[k].quick))
             depart(&departures[k], k % STUDY_SERVERS);
+}
+
+/* Where nothing is proved, the session ends, and the next one goes on. */
+TEST(what_no_server_can_state_stops_no_server_that_proves_nothing)
+{
+    const struct lie lie = {.place = OTHER_BYTES};
+    struct scene c = scene_with(1, &lie, NULL, "security: semi-honest\n");
+    expect_code(run_study(&c, "a.key", 0), 3, file(&c, "run0.log"));
+    assert_true(support_contains(file(&c, "run0.log"), "shows other random bytes"));
+    expect_lines(&c, 1, SAID, 0, 0, false);
+    expect_code(run_study(&c, "a.key", 0), 0, file(&c, "run0.log"));
+    expect_right(&c);
+    scene_end(&c, 1);
 }
 
 /* --- an analyst that asks the servers for different things ------------------------------------ */

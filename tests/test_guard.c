@@ -187,6 +187,27 @@ TEST(no_check_of_another_lane_begins_before_all_agree)
     watch_free(&w);
 }
 
+/* What a server stated; but not what follows from something that was no failure. */
+TEST(what_ends_a_session_with_a_catch_is_remembered)
+{
+    struct watch w;
+    atomic_bool ended = false;
+    struct check_guard g;
+    watch_new(&w);
+    g = guard_of(&w.guard[0]);
+    guard_expects(&w.guard[0], &ended);
+    g.failed(g.self);
+    guard_hears(&w.guard[0]);
+    guard_catches(&w.guard[0]);
+    assert_int_equal(guard_verdict(&w.guard[0]), ERR_OK);
+    (void)guard_of(&w.guard[0]); /* the next session */
+    guard_catches(&w.guard[0]);
+    assert_int_equal(guard_verdict(&w.guard[0]), ERR_CHEAT);
+    open_again(&w, 0);
+    assert_int_equal(guard_verdict(&w.guard[0]), ERR_CHEAT);
+    watch_free(&w);
+}
+
 TEST(a_check_that_failed_is_remembered_until_the_operator_says_so)
 {
     char words[1024] = "";

@@ -16,6 +16,7 @@
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
+#include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
 #include "tests/support_store.h"
@@ -55,7 +56,6 @@ static const char *const names[CHEATS] = {
     [OTHER_ROSTER] = "roster",
     [OTHER_ANALYST] = "analyst who asks for this round",
     [OTHER_LEDGER] = "privacy ledger",
-    [OTHER_NOISE] = "share of this round's noise",
 };
 
 struct stage {
@@ -345,7 +345,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct play play = {.study = &mask->study,
                         .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
-                        .openings.audit = c->audit[i],
+                        .openings = {.audit = c->audit[i], .log = log},
                         .net = p->net,
                         .engine = g,
                         .expect = on_expect,
@@ -489,24 +489,33 @@ TEST(who_is_asked_something_else_masks_with_other_streams)
     stage_free(&c);
 }
 
-/*
- * A component has two holders: one of them notices, and the third server gets no further than its
- * debit.
- */
-TEST(noise_that_was_altered_is_not_used)
+/* What the three say if the holders of server `who`'s first component have different ones. */
+static void expect_unlike(const struct stage *c, unsigned who, enum err e)
+{
+    char named[128];
+    snprintf(named, sizeof named, "servers %u and %u do not hold the same share of this round's",
+             (who + 2) % 3, who);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        assert_int_equal(c->result[i], e);
+        assert_int_equal(c->openings[i], 0);
+        assert_non_null(strstr(c->words[i], named));
+    }
+}
+
+/* A component has two holders, and all three servers hear that it differs: nobody binds it. */
+TEST(noise_that_was_altered_is_not_bound)
 {
     for (unsigned who = 0; who < STUDY_SERVERS; who++) {
-        unsigned holder = (who + 2) % 3;
         struct stage c;
-        char named[128];
         stage_new(&c);
         play(&c, OTHER_NOISE, who);
-        snprintf(named, sizeof named, "server %u has another %s", who, names[OTHER_NOISE]);
-        assert_non_null(strstr(c.words[holder], named));
-        assert_int_equal(debits(&c, holder), 0);
+        expect_unlike(&c, who, ERR_AGAIN);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_int_equal(debits(&c, i), 0);
+        play(&c, HONEST, 0); /* with other noise */
         for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-            assert_int_not_equal(c.result[i], ERR_OK);
-            assert_int_equal(c.openings[i], 0);
+            assert_int_equal(c.result[i], ERR_OK);
+            assert_int_equal(debits(&c, i), 1);
         }
         stage_free(&c);
     }
@@ -781,6 +790,75 @@ TEST(nothing_is_kept_while_something_is_to_be_proved)
     }
 }
 
+/* How many lines of an audit log say that round 0 is lost because of a server. */
+static unsigned lost_lines(const struct stage *c, unsigned i, unsigned server, const char *why)
+{
+    struct audit_file *log = NULL;
+    unsigned lines = 0;
+    char name[32], path[SUPPORT_PATH];
+    snprintf(name, sizeof name, "server%u/audit.log", i);
+    support_study_file(&c->s, name, path);
+    assert_int_equal(audit_file_read(&log, path, &quiet), ERR_OK);
+    for (size_t k = 0; k < log->entries; k++)
+        lines += log->entry[k].kind == AUDIT_LOST && log->entry[k].lost.run[0] == 1 &&
+                 log->entry[k].lost.round == 0 && log->entry[k].lost.server == server &&
+                 strcmp(log->entry[k].lost.why, why) == 0;
+    audit_file_free(&log);
+    return lines;
+}
+
+/* One bit of the first component, in memory before it was sealed, say. */
+static void alter_noise(struct stage *c, unsigned i)
+{
+    const struct store_found found = found_of(c, i);
+    struct bytes noise CLEAN(bytes_clear) = {0};
+    assert_int_equal(store_noise(c->store[i], &found.round, &noise), ERR_OK);
+    noise.data[sizeof(uint64_t) + 3] ^= 16;
+    assert_int_equal(store_execute(c->store[i], "DELETE FROM noise"), ERR_OK);
+    assert_int_equal(store_put_noise(c->store[i], &found.round, &noise), ERR_OK);
+}
+
+/*
+ * One bit of bound noise costs the round and nothing else: all three say so, in their audit logs as
+ * well, and the run goes on with the next one. What two have opened is answered nevertheless.
+ */
+TEST(noise_that_was_altered_loses_its_round_alone)
+{
+    struct bytes first = {0};
+    for (unsigned who = 0; who < STUDY_SERVERS; who++) {
+        const unsigned other = (who + 2) % 3;
+        struct stage c;
+        play_and_keep_as(&c, securities[who % 2], &first);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, i == other ? "bound" : "opened");
+        alter_noise(&c, who);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            expect_answer(&c, i, &first);
+            put_back(&c, i, i == who ? "bound" : "index");
+        }
+        alter_noise(&c, who);
+        for (unsigned k = 1; k < 3; k++) {
+            play(&c, HONEST, 0);
+            expect_unlike(&c, who, ERR_LOST);
+            for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+                assert_int_equal(lost_lines(&c, i, who, "other-noise"), k);
+                assert_int_equal(lost_lines(&c, i, other, "other-noise"), k);
+                assert_int_equal(found_of(&c, i).attempts, who % 2 == 0); /* none is new */
+                assert_int_equal(debits(&c, i), 1);
+            }
+        }
+        c.sequence = 1;
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_OK);
+            assert_int_equal(debits(&c, i), 2);
+        }
+        stage_free(&c);
+    }
+    bytes_clear(&first);
+}
+
 static const struct ruin {
     const char *others, *its; /* states of the round */
     const char *sql;          /* run in its store */
@@ -806,10 +884,12 @@ static const struct ruin {
      "round 0 of this run is bound to another request for ever", "refuses", 0},
     {"index", "index", "UPDATE rounds SET selected = 999", ERR_MISMATCH,
      "what round 0 selected is not among its candidates", "refuses", 0},
-    {"opened", "index", "UPDATE rounds SET selected = (selected + 1) % 2", ERR_MISMATCH,
+    {"opened", "index", "UPDATE rounds SET selected = (selected + 1) % 2", ERR_CHEAT,
      "have different indices of this round", "have different indices of this round", 0},
-    {"bound", "bound", "UPDATE noise SET sealed = zeroblob(length(sealed))", ERR_AUTH,
-     "the noise of round 0 does not unseal in this server's store", "refuses", 0},
+    {"bound", "bound", "UPDATE noise SET sealed = zeroblob(length(sealed))", ERR_LOST,
+     "no longer has its noise", NULL, 0},
+    {"bound", "index", "UPDATE noise SET sealed = zeroblob(length(sealed))", ERR_LOST,
+     "no longer has its noise", NULL, 0},
     {"bound", "index", "UPDATE rounds SET sequence = 1", ERR_REFUSED,
      "this run has 2 rounds; round 0 cannot come next", "refuses", 0},
 };
@@ -849,7 +929,11 @@ TEST(a_round_that_cannot_go_on_is_told_why)
 static struct {
     unsigned who; /* who is told so */
     uint64_t selected;
+    bool noise; /* it tells its next neighbour of other noise than the previous one */
 } told;
+
+/* Where a statement has the digest of what is held with the next server. */
+#define REPLICA (5 + 8 + ROUND_DIGESTS * 32 + 40 + 32)
 
 __typeof__(round_agree) __real_round_agree, __wrap_round_agree;
 void __wrap_round_agree(struct round_talk *talk, const struct round_statement *own)
@@ -858,6 +942,8 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     if (told.selected > 0 && net_index(talk->net) != told.who)
         said.selected = told.selected;
     __real_round_agree(talk, &said);
+    if (told.noise && net_index(talk->net) == told.who)
+        talk->sent[NET_NEXT][REPLICA] ^= 1;
 }
 
 /* A server without an index takes the one that two others state, but only a candidate's. */
@@ -880,6 +966,36 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
                              past);
         }
+    stage_free(&c);
+}
+
+/*
+ * A liar that speaks of other noise to one neighbour alone: that one takes the round for lost, and
+ * the other opens nothing without it. Nothing of that is on a disk, so an honest server in its
+ * place gets the same answer as before.
+ */
+TEST(noise_that_one_alone_hears_of_is_not_opened)
+{
+    struct bytes first = {0};
+    struct stage c;
+    play_and_keep(&c, &first);
+    for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            put_back(&c, i, "bound");
+        told.noise = true;
+        play(&c, HONEST, 0);
+        told.noise = false;
+        assert_int_equal(c.result[(told.who + 1) % 3], ERR_LOST);
+        assert_int_not_equal(c.result[(told.who + 2) % 3], ERR_OK);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.openings[i], 0);
+            assert_int_equal(found_of(&c, i).attempts, 1);
+        }
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            expect_answer(&c, i, &first);
+    }
+    bytes_clear(&first);
     stage_free(&c);
 }
 

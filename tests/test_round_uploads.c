@@ -329,7 +329,7 @@ TEST(branches_have_to_add_up)
     l->lies = true;
     assert_int_equal(three_run(1, bring_together, l, NULL), ERR_OK);
     for (unsigned i = 1; i < 3; i++)
-        assert_int_equal(l->result[i], ERR_FORMAT);
+        assert_int_equal(l->result[i], ERR_CHEAT);
 }
 
 /* --- who lists what no server can hold -------------------------------------------------------- */

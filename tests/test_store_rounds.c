@@ -505,25 +505,45 @@ TEST(one_server_can_refuse)
     for (unsigned i = 0; i < 3; i++) /* no topic is used twice */
         assert_memory_not_equal(s.topic[i], s.later[i], sizeof s.topic[i]);
     for (unsigned i = 0; i < 3; i++) {
-        uint8_t *const differs[] = {s.by[i].request,          s.by[i].step,    s.by[i].uploads,
-                                    s.by[i].roster,           s.by[i].range,   s.by[i].ledger,
-                                    s.by[i].analyst,          &s.by[i].intent, &s.by[i].standing,
-                                    s.by[i].replica[NET_PREV]};
+        uint8_t *const differs[] = {s.by[i].request, s.by[i].step,    s.by[i].uploads,
+                                    s.by[i].roster,  s.by[i].range,   s.by[i].ledger,
+                                    s.by[i].analyst, &s.by[i].intent, &s.by[i].standing};
+        const uint8_t changed[] = {1, 1, 1, 1, 1, 1, 1, 1, STANDING_BOUND};
         all_alike(&s, STANDING_NONE);
         s.by[i].verdict = ERR_BUDGET;
         expect_agreement(&s, ERR_BUDGET);
         for (size_t k = 0; k < sizeof differs / sizeof *differs; k++) {
             unsigned notice = 0;
             all_alike(&s, STANDING_NONE);
-            *differs[k] ^= 1;
+            *differs[k] ^= changed[k];
             assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
             /* the streams of masks differ if what is computed on may differ */
             assert_int_equal(memcmp(s.topic[i], s.topic[(i + 1) % 3], 32) != 0, k < 7);
             for (unsigned j = 0; j < 3; j++)
                 notice += s.result[j] == ERR_MISMATCH;
-            /* a component of noise has two holders; everything else is seen by all three */
-            assert_int_equal(notice, k == 9 ? 2 : 3);
+            assert_int_equal(notice, 3);
         }
+    }
+}
+
+/*
+ * A component of noise has two holders, and all three hear of it if theirs differ: a new round is
+ * not bound anywhere, and one that is bound has an obstacle.
+ */
+TEST(all_three_hear_of_noise_that_differs)
+{
+    struct saying s;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned other = (i + 2) % 3;
+        all_alike(&s, STANDING_NONE);
+        s.by[i].replica[NET_PREV][31] ^= 1;
+        expect_agreement(&s, ERR_AGAIN);
+        all_alike(&s, STANDING_BOUND);
+        s.by[i].replica[NET_PREV][31] ^= 1;
+        expect_agreement(&s, ERR_OK);
+        for (unsigned k = 0; k < 9; k++)
+            assert_int_equal(s.agreement[k / 3].obstacle[k % 3],
+                             k % 3 == i || k % 3 == other ? ROUND_OTHER_NOISE : ROUND_READY);
     }
 }
 
@@ -589,11 +609,11 @@ TEST(what_a_server_says_has_bounds)
         enum err e;
         const char *says;
     } expected[] = {
-        [VERDICT] = {ERR_FORMAT, ""},
-        [CAUGHT] = {ERR_FORMAT, ""}, /* the others have not caught anybody */
+        [VERDICT] = {ERR_CHEAT, "server 0 states what no server can have"},
+        [CAUGHT] = {ERR_CHEAT, "server 0 states"}, /* the others have not caught anybody */
         [CONFIRM] = {ERR_SYSTEM, "server 0 refuses: "},
         [LEDGER] = {ERR_FORMAT, "server 0 says that its last debit has 1048576 bytes"},
-        [LIST] = {ERR_FORMAT, ""},
+        [LIST] = {ERR_CHEAT, ""},
     };
     for (unsigned kind = VERDICT; kind <= LIST; kind++) {
         struct oddity o = {.kind = kind};
@@ -708,19 +728,30 @@ TEST(two_who_opened_different_things_end_it)
                 s.by[liar].values[31] = 1;
             else
                 s.by[liar].selected = (uint64_t)1 << 56;
-            expect_agreement(&s, ERR_MISMATCH);
+            expect_agreement(&s, ERR_CHEAT);
         }
-    all_alike(&s, STANDING_BOUND);
-    s.by[0].standing = 77;
-    assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
-    assert_int_equal(s.result[1], ERR_FORMAT);
-    all_alike(&s, STANDING_BOUND);
-    s.by[0].obstacle = 77;
-    expect_agreement(&s, ERR_FORMAT);
+}
+
+TEST(what_no_server_can_have_is_a_lie)
+{
+    struct saying s;
+    for (unsigned k = 0; k < 6; k++) {
+        struct round_statement *liar = &s.by[0];
+        const struct {
+            uint8_t *word, value;
+        } lies[] = {{&liar->standing, 77},           {&liar->standing, STANDING_STAGED},
+                    {&liar->obstacle, 77},           {&liar->obstacle, ROUND_OTHER_NOISE},
+                    {&liar->intent, ROUND_BIND + 1}, {&liar->late, 2}};
+        all_alike(&s, STANDING_BOUND);
+        *lies[k].word = lies[k].value;
+        assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
+        for (unsigned i = 1; i < 3; i++)
+            assert_int_equal(s.result[i], ERR_CHEAT);
+    }
     all_alike(&s, STANDING_NONE);
     s.by[0].obstacle = ROUND_TRIED; /* a new round has not been tried */
     assert_int_equal(three_run(1, say, &s, NULL), ERR_OK);
-    assert_int_equal(s.result[1], ERR_FORMAT);
+    assert_int_equal(s.result[1], ERR_CHEAT);
 }
 
 /* --- a server that says different things ------------------------------------------------------ */
@@ -824,7 +855,7 @@ TEST(who_says_two_things_or_chooses_last_is_named)
                              who);
                 else
                     snprintf(says[k], sizeof says[k], "server %u shows other random bytes", who);
-                assert_int_equal(t.result[i], ERR_MISMATCH);
+                assert_int_equal(t.result[i], ERR_CHEAT);
                 if (strstr(t.words[i], says[k]) == NULL)
                     fail_msg("server %u says: %s", i, t.words[i]);
             }
@@ -866,7 +897,7 @@ TEST(who_lacks_values_takes_what_two_say_they_have)
             struct handing h = {.lacks = lacks, .wrong = wrong != 0};
             char says[64];
             assert_int_equal(three_run(lacks, hand_over, &h, NULL), ERR_OK);
-            assert_int_equal(h.result[lacks], wrong ? ERR_MISMATCH : ERR_OK);
+            assert_int_equal(h.result[lacks], wrong ? ERR_CHEAT : ERR_OK);
             if (!wrong)
                 assert_int_equal(h.got[lacks], 4711);
             snprintf(says, sizeof says, "server %u gives other values", (lacks + 2) % 3);

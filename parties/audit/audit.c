@@ -213,6 +213,16 @@ enum err audit_left_out(struct audit *a, const struct audit_left_out *l)
     return end(a, &line, true);
 }
 
+enum err audit_lost(struct audit *a, const struct audit_lost *l)
+{
+    struct bytes line CLEAN(bytes_clear) = {0};
+    begin(a, &line);
+    text_put(&line, "lost run ");
+    text_put_hex(&line, l->run, sizeof l->run);
+    text_put(&line, " round %" PRIu32 " server %" PRIu32 " why %s", l->round, l->server, l->why);
+    return end(a, &line, true);
+}
+
 enum err audit_caught(struct audit *a, const struct audit_caught *c)
 {
     struct bytes line CLEAN(bytes_clear) = {0};

@@ -26,6 +26,7 @@ void audit_close(struct audit **audit);
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
 enum err audit_left_out(struct audit *audit, const struct audit_left_out *left_out) MUST_CHECK;
+enum err audit_lost(struct audit *audit, const struct audit_lost *lost) MUST_CHECK;
 enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;
 enum err audit_resumed(struct audit *audit, const struct audit_checks *checks) MUST_CHECK;
 

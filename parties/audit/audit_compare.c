@@ -73,12 +73,13 @@ static const struct audit_entry *look_up(const struct audit_file *f, const struc
     return NULL;
 }
 
-static bool tells_left_out(const struct audit_file *f, const struct audit_left_out *l)
+/* Whether a log has this line about an upload that was left out, or a round that was lost. */
+static bool tells(const struct audit_file *f, const struct audit_entry *line)
 {
     for (size_t k = 0; k < f->entries; k++)
-        if (f->entry[k].kind == AUDIT_LEFT_OUT &&
-            memcmp(f->entry[k].left_out.run, l->run, sizeof l->run) == 0 &&
-            strcmp(f->entry[k].left_out.owner, l->owner) == 0)
+        if (f->entry[k].kind == line->kind &&
+            memcmp(&f->entry[k].left_out, &line->left_out, sizeof line->left_out) == 0 &&
+            memcmp(&f->entry[k].lost, &line->lost, sizeof line->lost) == 0)
             return true;
     return false;
 }
@@ -119,6 +120,17 @@ static void describe_resumption(const struct audit_entry *entry, FILE *out)
         fprintf(out, " %" PRIu64 " had been left\n", c->left);
 }
 
+static void describe_catch(const struct audit_entry *entry, FILE *out)
+{
+    const struct audit_caught *c = &entry->caught;
+    fprintf(out, "  %s  round %-4" PRIu32 " ", entry->time, c->round);
+    if (strcmp(c->phase, AUDIT_STATEMENT) == 0)
+        fputs("a server stated what cannot be so: it", out);
+    else
+        fprintf(out, "check %" PRIu64 " failed, of phase %s: a server", c->check, c->phase);
+    fputs(" departed\n      from the protocol, or its memory is faulty\n", out);
+}
+
 /* Lists what a log says that `before` (NULL: none) does not. */
 static void list(const struct audit_file *f, const struct audit_file *before, FILE *out)
 {
@@ -128,16 +140,17 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
             fprintf(out, "  %s  trefoil recover took over debits %" PRIu64 " to %" PRIu64 "\n",
                     e->time, e->from, e->to);
         else if (e->kind == AUDIT_CAUGHT)
-            fprintf(out,
-                    "  %s  round %-4" PRIu32 " check %" PRIu64 " failed, of phase %s: a server "
-                    "departed\n      from the protocol, or its memory is faulty\n",
-                    e->time, e->caught.round, e->caught.check, e->caught.phase);
+            describe_catch(e, out);
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
-        else if (e->kind == AUDIT_LEFT_OUT &&
-                 (before == NULL || !tells_left_out(before, &e->left_out)))
+        else if (e->kind == AUDIT_LEFT_OUT && (before == NULL || !tells(before, e)))
             fprintf(out, "  %s  the upload of %s was left out: it is not sorted by person\n",
                     e->time, e->left_out.owner);
+        else if (e->kind == AUDIT_LOST && (before == NULL || !tells(before, e)))
+            fprintf(out,
+                    "  %s  round %-4" PRIu32 " is lost, paid for without an answer: server %" PRIu32
+                    ", %s\n",
+                    e->time, e->lost.round, e->lost.server, e->lost.why);
         else if (e->kind == AUDIT_OPEN &&
                  (before == NULL || look_up(before, &e->opening, true) == NULL))
             describe_opening(e, out);
@@ -149,7 +162,8 @@ static bool tells_all(const struct audit_file *f, const struct audit_file *of)
     for (size_t k = 0; k < of->entries; k++)
         if (of->entry[k].kind >= AUDIT_RECOVERED ||
             (of->entry[k].kind == AUDIT_OPEN && look_up(f, &of->entry[k].opening, true) == NULL) ||
-            (of->entry[k].kind == AUDIT_LEFT_OUT && !tells_left_out(f, &of->entry[k].left_out)))
+            ((of->entry[k].kind == AUDIT_LEFT_OUT || of->entry[k].kind == AUDIT_LOST) &&
+             !tells(f, &of->entry[k])))
             return false;
     return true;
 }

@@ -166,6 +166,15 @@ static void read_left_out(struct audit_left_out *l, struct words *w)
     w->failed = w->failed || !study_good_name(l->owner);
 }
 
+static void read_lost(struct audit_lost *l, struct words *w)
+{
+    hex(w, "run", l->run, sizeof l->run);
+    l->round = (uint32_t)number(w, "round", UINT32_MAX);
+    l->server = server_of(w);
+    expect(w, "why");
+    copy(w, word(w), l->why, sizeof l->why);
+}
+
 static void read_caught(struct audit_caught *c, struct words *w)
 {
     hex(w, "run", c->run, sizeof c->run);
@@ -175,8 +184,8 @@ static void read_caught(struct audit_caught *c, struct words *w)
     c->check = number(w, "check", UINT64_MAX);
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log",      "open",      "seen",   "signed",
-                                               "left-out", "recovered", "caught", "resumed"};
+static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "signed", "left-out",
+                                               "lost", "recovered", "caught", "resumed"};
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
@@ -205,6 +214,9 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         break;
     case AUDIT_LEFT_OUT:
         read_left_out(&entry->left_out, &w);
+        break;
+    case AUDIT_LOST:
+        read_lost(&entry->lost, &w);
         break;
     case AUDIT_CAUGHT:
         read_caught(&entry->caught, &w);

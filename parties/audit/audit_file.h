@@ -18,6 +18,7 @@ enum audit_kind {
     AUDIT_SEEN,
     AUDIT_SIGNED,
     AUDIT_LEFT_OUT,
+    AUDIT_LOST,
     AUDIT_RECOVERED,
     AUDIT_CAUGHT,
     AUDIT_RESUMED,
@@ -45,14 +46,22 @@ struct audit_opening {
 struct audit_caught {
     uint8_t run[AUDIT_RUN_SIZE];
     uint32_t round;
-    char phase[16]; /* net_phase_name() */
+    char phase[16]; /* net_phase_name(), or AUDIT_STATEMENT: what a server stated cannot be so */
     uint64_t check;
 };
+#define AUDIT_STATEMENT "statement"
 
 /* An upload that no round of a session counts, as its rows are not sorted by person. */
 struct audit_left_out {
     uint8_t run[AUDIT_RUN_SIZE];
     char owner[STUDY_NAME_SIZE];
+};
+
+/* A round that stays without an answer, because of a server. */
+struct audit_lost {
+    uint8_t run[AUDIT_RUN_SIZE];
+    uint32_t round, server;
+    char why[16];
 };
 
 /* Checks, as a server counts them. */
@@ -72,6 +81,7 @@ struct audit_entry {
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
     struct audit_left_out left_out;
+    struct audit_lost lost;
     struct audit_checks checks; /* resumed */
     uint8_t hash[32];           /* of the chain after this line */
 };

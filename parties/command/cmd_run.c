@@ -130,11 +130,23 @@ static const char *next_of(const struct run *r, char text[320])
     return text;
 }
 
+/* What was opened is here, however this ends. */
+static enum err close_run(struct run *r)
+{
+    enum err e;
+    progress_wait(&r->progress, "closing the session");
+    e = remote_close(&r->remote, r->stats);
+    if (e != ERR_OK)
+        log_warn(r->log, "the servers did not end the run as they should: see above. Nothing that "
+                         "they opened is lost; the same command has them end it again");
+    return e;
+}
+
 static enum err too_few(struct run *r)
 {
     const struct study *s = r->study;
     char next[320];
-    TRY(remote_close(&r->remote, r->stats));
+    (void)!close_run(r);
     return log_fail(
         r->log, ERR_DATA,
         "the study asks for at least %u linked rows (min_linked), so the run stops. Ask the owners "
@@ -206,8 +218,6 @@ static enum err play(struct run *r, const struct ledger_limits *limits, int64_t 
                                 .self = &r->progress};
     TRY(take_look(r, limits));
     TRY(is_copula(r) ? make_copula(r) : make_model(r, rounds));
-    progress_wait(&r->progress, "closing the session");
-    TRY(remote_close(&r->remote, r->stats));
     r->total_s = clock_now_s() - begin;
     return ERR_OK;
 }
@@ -260,11 +270,13 @@ static void say_cost(const struct run *r)
             bytes += r->stats[i][k].wire_sent;
             rounds += i == 0 ? r->stats[i][k].rounds : 0;
         }
-    printf("took: servers %s, estimator %s\n"
-           "      between the servers %.1f MB in %" PRIu64 " exchanges\n"
-           "      from here %.1f kB, to here %.1f kB\n",
-           words_time(r->remote.seconds).text, words_time(r->total_s - r->remote.seconds).text,
-           (double)bytes / 1e6, rounds, (double)here.sent / 1e3, (double)here.received / 1e3);
+    printf("took: servers %s, estimator %s\n", words_time(r->remote.seconds).text,
+           words_time(r->total_s - r->remote.seconds).text);
+    if (rounds > 0) /* unless the servers could not end the run */
+        printf("      between the servers %.1f MB in %" PRIu64 " exchanges\n", (double)bytes / 1e6,
+               rounds);
+    printf("      from here %.1f kB, to here %.1f kB\n", (double)here.sent / 1e3,
+           (double)here.received / 1e3);
     say_owners(r);
     printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
            r->study->delta, study_of_persons(r->study) ? "all rows of one person" : "one row");
@@ -295,18 +307,21 @@ static enum err call_witness(struct run *r, const struct run_terms *t)
     return witness_add(&r->witness, path);
 }
 
-/* Makes everything that follows from what was opened. */
+/* Writes what was opened, and the model and rows that follow from it. */
+static enum err release_data(struct run *r, const struct run_terms *t)
+{
+    progress_wait(&r->progress, "drawing the synthetic rows");
+    return is_copula(r) ? release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
+                                         (uint64_t)t->seed, r->log)
+                        : release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows,
+                                        (uint64_t)t->seed, r->log);
+}
+
+/* Makes the rest, some of it from what the servers counted. */
 static enum err release(struct run *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
     const bool errors = !t->quick && !is_copula(r);
-    progress_wait(&r->progress, "drawing the synthetic rows");
-    if (is_copula(r))
-        TRY(release_copula(t->folder, r->study, r->copula, r->rho, (size_t)t->rows,
-                           (uint64_t)t->seed, r->log));
-    else
-        TRY(release_write(t->folder, r->study, r->result, r->rho, (size_t)t->rows,
-                          (uint64_t)t->seed, r->log));
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
         TRY(write_stats(r, t->folder));
         TRY(report_write(t->folder, r->study, NULL, r->log));
@@ -322,7 +337,7 @@ static enum err release(struct run *r, const struct run_terms *t)
 
 static enum err execute(struct run *r, struct run_terms *t)
 {
-    enum err e;
+    enum err e, closed = ERR_OK;
     struct ledger_limits limits;
     TRY(study_load(&r->study, t->study, r->log));
     if (is_copula(r) && t->rounds > 0)
@@ -339,8 +354,14 @@ static enum err execute(struct run *r, struct run_terms *t)
     TRY(run_state_open(&r->state, t->folder, r->study, t->lost, r->log));
     TRY(call_witness(r, t));
     e = play(r, &limits, t->wait_s * 1000, (unsigned)t->rounds);
+    if (e == ERR_OK)
+        e = release_data(r, t); /* before the servers have another chance to fail */
+    if (e == ERR_OK)
+        closed = close_run(r);
     witness_advise(&r->witness);
-    return e == ERR_OK ? release(r, t) : e;
+    TRY(e);
+    TRY(release(r, t));
+    return closed;
 }
 
 static void end(struct run *r)

@@ -78,7 +78,9 @@ static void cards(const struct report *r)
         card(r->out, value, "marginals measured");
     }
     card(r->out, words_time(report_number(r->stats, "total_s")).text, "at work");
-    card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent")).text, "between the servers");
+    if (sum_of_servers(r, "wire_sent") > 0) /* servers tell when a run ends, unless that fails */
+        card(r->out, words_bytes((uint64_t)sum_of_servers(r, "wire_sent")).text,
+             "between the servers");
     text_put(r->out, "</div>\n");
 }
 
@@ -269,6 +271,8 @@ static void cost_row(const struct report *r, size_t phase)
 static void costs(const struct report *r)
 {
     const json_t *analyst = json_object_get(r->stats, "analyst");
+    if (sum_of_servers(r, "wire_sent") == 0)
+        return;
     text_put(r->out, "<h2>Time, bytes and rounds</h2>\n<ul class=\"key\">");
     for (size_t k = 0; k < REPORT_PHASES; k++) {
         char class[8];

@@ -109,7 +109,7 @@ static enum err compare(struct meeting *m, const struct branches *open,
                 const uint8_t *said = card[p] + k * CARD_SIZE;
                 b->count[p] = (uint32_t)integer_get(said, 4);
                 if (b->count[p] > left[p])
-                    return ERR_FORMAT;
+                    return ERR_CHEAT;
                 left[p] -= b->count[p];
                 alike = alike && memcmp(said, own, CARD_SIZE) == 0;
             }
@@ -117,7 +117,7 @@ static enum err compare(struct meeting *m, const struct branches *open,
                 TRY(sort(m, b));
         }
         if (left[0] + left[1] > 0)
-            return ERR_FORMAT;
+            return ERR_CHEAT;
     }
     return ERR_OK;
 }

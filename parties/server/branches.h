@@ -34,7 +34,7 @@ struct branch_card branch_card(const void *list, size_t count, size_t size);
 bool branch_alike(const struct branch_card *a, const struct branch_card *b);
 
 /*
- * theirs[p]: neighbour p's list, card[p].count items; the caller frees both. ERR_FORMAT if its
+ * theirs[p]: neighbour p's list, card[p].count items; the caller frees both. ERR_CHEAT if its
  * branches do not add up to that. The caller must check that each list is in order.
  */
 enum err branches_meet(struct net *net, const void *own, size_t count, size_t size,

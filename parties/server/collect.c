@@ -329,6 +329,11 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     TRY(bytes_ok(&u.counted));
     TRY(leave_out_damaged(p, &u));
     e = round_uploads(p->net, &u, p->uploads, p->log);
+    if (e == ERR_CHEAT)
+        log_error(p->log,
+                  "server %u or %u lists uploads as no server can: it departs from the "
+                  "protocol, or its memory is faulty; nothing was counted",
+                  (net_index(p->net) + 1) % 3, (net_index(p->net) + 2) % 3);
     passed = pass_on_again(p, &u.lacking); /* also if the run cannot go on without them */
     TRY(e);
     TRY(passed);

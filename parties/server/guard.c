@@ -9,6 +9,7 @@ void guard_start(struct guard *g, struct store *store, struct log *log)
     atomic_init(&g->failed, false);
     g->running = 0;
     atomic_init(&g->unheard, false);
+    atomic_init(&g->unsure, false);
     guard_asks(g, NULL, NULL);
     pthread_mutex_init(&g->lock, NULL);
 }
@@ -82,6 +83,7 @@ static void fail(void *self)
     struct guard *g = self;
     if (atomic_load(&g->unheard)) {
         log_warn(g->log, "the servers had not agreed yet on what they compute, so no check failed");
+        atomic_store(&g->unsure, true);
         return;
     }
     atomic_store(&g->failed, true);
@@ -90,9 +92,16 @@ static void fail(void *self)
                           "server is started again");
 }
 
+void guard_catches(struct guard *g)
+{
+    if (!atomic_load(&g->failed) && !atomic_load(&g->unsure))
+        fail(g);
+}
+
 struct check_guard guard_of(struct guard *g)
 {
     g->running = 0;
+    atomic_store(&g->unsure, false);
     return (struct check_guard){
         .begin = begin, .end = end, .failed = fail, .self = g, .ready = ready};
 }

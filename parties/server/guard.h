@@ -11,6 +11,8 @@
  *
  * Before the three have agreed on a round, lanes other than the first may compute what an analyst
  * asked of this server alone. None of their checks begins then, and a mismatch is not a failure.
+ *
+ * A statement that no server can make (parties/server/round.h) counts as a check that failed.
  */
 #ifndef TREFOIL_PARTIES_SERVER_GUARD_H
 #define TREFOIL_PARTIES_SERVER_GUARD_H
@@ -29,6 +31,7 @@ struct guard {
     pthread_mutex_t lock;
     unsigned running;              /* checks of this session's lanes */
     atomic_bool unheard;           /* the three have not agreed yet on what is computed */
+    atomic_bool unsure;            /* something did not fit in this session before they had */
     pthread_t first;               /* the thread of lane 0, which will hear that they have */
     const atomic_bool *ended;      /* or that the session has ended */
     enum err (*ready)(void *self); /* NULL: nobody is asked */
@@ -44,6 +47,11 @@ void guard_asks(struct guard *guard, enum err (*ready)(void *self), void *self);
 
 /* For the checks of all lanes of a session; those of the session before no longer run. */
 struct check_guard guard_of(struct guard *guard);
+/*
+ * Something in this session ended with ERR_CHEAT: a check, or what a server stated. The guard
+ * already knows of a check, and of one that is no failure.
+ */
+void guard_catches(struct guard *guard);
 /* ERR_CHEAT once a check has failed, ERR_REFUSED if too many were broken off, else ERR_OK. */
 enum err guard_verdict(struct guard *guard) MUST_CHECK;
 /* The same; if the server no longer takes part, logs why and what to do. */

@@ -1,8 +1,7 @@
 #include "parties/server/openings.h"
 
-#include "parties/server/round.h"
-
 #include <stdio.h>
+#include <string.h>
 
 enum err openings_audit(void *self, enum open_reason reason, size_t values)
 {
@@ -21,6 +20,35 @@ enum err openings_audit(void *self, enum open_reason reason, size_t values)
         line.what = (const char *)o->what.data;
     }
     return audit_write(o->audit, &line);
+}
+
+enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3])
+{
+    static const struct {
+        const char *word, *text;
+    } why[] = {
+        [ROUND_TRIED] = {"tried",
+                         "has tried it as often as it may, and it was interrupted each time"},
+        [ROUND_NO_NOISE] = {"no-noise",
+                            "no longer has its noise: the run has gone on without the round, or "
+                            "that server was restored from a backup, or its store was altered"},
+        [ROUND_OTHER_UPLOADS] = {"other-uploads",
+                                 "holds other uploads now than those it was bound with"},
+        [ROUND_OTHER_NOISE] = {"other-noise",
+                               "and a neighbour do not hold the same share of its noise"},
+    };
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < 3; i++)
+        if (obstacle[i] != ROUND_READY) {
+            struct audit_lost line = {.round = o->common.round, .server = i};
+            log_error(o->log, "round %u stays without an answer, and its debit stays: server %u %s",
+                      o->common.round, i, why[obstacle[i]].text);
+            memcpy(line.run, o->common.run, sizeof line.run);
+            snprintf(line.why, sizeof line.why, "%s", why[obstacle[i]].word);
+            TRY(audit_lost(o->audit, &line));
+            e = ERR_LOST;
+        }
+    return e;
 }
 
 void openings_price(struct openings *o, double k, const struct engine_step *step)
@@ -89,9 +117,28 @@ enum err openings_name(struct openings *o, const struct study *study,
     return bytes_ok(&o->what);
 }
 
-enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head theirs[2],
-                       uint8_t signature[2][64])
+/* Otherwise a server could have others sign, and note for good, a length that its log never has. */
+static enum err check_growth(struct openings *o, const struct net *net,
+                             const struct audit_head *ours, const struct audit_head theirs[2])
 {
+    for (unsigned p = 0; p < 2; p++) {
+        const uint64_t ahead = theirs[p].entries - ours->entries; /* modulo 2^64 */
+        if (o->heads && ahead != o->ahead[p])
+            return log_fail(o->log, ERR_MISMATCH,
+                            "server %u says that its audit log has %llu lines, which does not fit "
+                            "what the three have opened in this session: it is not signed",
+                            net_index_of(net_index(net), (enum net_peer)p),
+                            (unsigned long long)theirs[p].entries);
+        o->ahead[p] = ahead;
+    }
+    o->heads = true;
+    return ERR_OK;
+}
+
+enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head *ours,
+                       const struct audit_head theirs[2], uint8_t signature[2][64])
+{
+    TRY(check_growth(o, net, ours, theirs));
     for (unsigned p = 0; p < 2; p++)
         TRY(audit_see(o->audit, net_index_of(net_index(net), (enum net_peer)p), &theirs[p],
                       signature[p]));
@@ -101,9 +148,12 @@ enum err openings_sign(struct openings *o, const struct net *net, const struct a
 enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const uint8_t signature[2][64])
 {
-    for (unsigned p = 0; p < 2; p++)
-        TRY(audit_keep(o->audit, net_index_of(net_index(net), (enum net_peer)p), ours,
-                       signature[p]));
+    for (unsigned p = 0; p < 2; p++) {
+        const enum err e = audit_keep(o->audit, net_index_of(net_index(net), (enum net_peer)p),
+                                      ours, signature[p]);
+        if (e != ERR_OK)
+            return e == ERR_AUTH ? ERR_CHEAT /* it had to sign just what this server stated */ : e;
+    }
     return ERR_OK;
 }
 
@@ -113,7 +163,7 @@ enum err openings_sign_logs(struct openings *o, struct net *net)
     uint8_t signature[2][64] = {{0}};
     audit_head(o->audit, &ours);
     TRY(round_heads(net, &ours, theirs));
-    TRY(openings_sign(o, net, theirs, signature));
+    TRY(openings_sign(o, net, &ours, theirs, signature));
     TRY(round_signatures(net, signature));
     return openings_keep(o, net, &ours, signature);
 }

@@ -10,14 +10,25 @@
 
 #include "parties/audit/audit.h"
 #include "parties/server/engine.h"
+#include "parties/server/round.h"
 
 struct openings {
-    struct audit *audit;              /* borrowed */
+    struct audit *audit; /* borrowed, as is the log */
+    struct log *log;
     bool confirmed;                   /* the round in hand is bound at all three */
     struct audit_opening common;      /* what the lines of a round have in common */
     double select_cost, measure_cost; /* rho, k^2 included; 0 if a round is asked for again */
     struct bytes what;                /* names of the marginals that are opened */
+    bool heads;                       /* neighbours' logs were seen in this session, */
+    uint64_t ahead[2];                /* and by how many lines they are longer than ours */
 };
+
+/*
+ * If some server cannot open the round in hand, and no two have opened it, the round is lost: paid
+ * for, and never answered. ERR_LOST, logged here and in the audit log. Nothing else of that is
+ * kept: whoever asks again hears it again, or an answer.
+ */
+enum err openings_may(const struct openings *o, const enum round_obstacle obstacle[3]) MUST_CHECK;
 
 /* Sets what the openings of a step cost if a person may have k rows. */
 void openings_price(struct openings *o, double k, const struct engine_step *step);
@@ -33,10 +44,14 @@ enum err openings_name(struct openings *o, const struct study *study,
 /* A party's audit hook; `self` is a struct openings. ERR_MISUSE for a forbidden opening. */
 enum err openings_audit(void *self, enum open_reason reason, size_t values);
 
-/* openings_sign() notes the heads of the neighbours' logs, and signs them; openings_keep() keeps
- * the neighbours' signatures of ours. */
-enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head theirs[2],
-                       uint8_t signature[2][64]) MUST_CHECK;
+/*
+ * openings_sign() notes the heads of the neighbours' logs, stated at the same time as `ours`, and
+ * signs them. All three log the same in a session: ERR_MISMATCH, logged, if a log has grown by more
+ * lines, or fewer, than that. openings_keep() keeps the neighbours' signatures of ours; ERR_CHEAT,
+ * logged, if one is false.
+ */
+enum err openings_sign(struct openings *o, const struct net *net, const struct audit_head *ours,
+                       const struct audit_head theirs[2], uint8_t signature[2][64]) MUST_CHECK;
 enum err openings_keep(struct openings *o, const struct net *net, const struct audit_head *ours,
                        const uint8_t signature[2][64]) MUST_CHECK;
 

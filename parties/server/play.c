@@ -34,7 +34,7 @@ static enum net_phase phase_of(const struct request *request)
 
 /*
  * The noise of a round that is bound. It may be gone: the run went on, or this server was restored
- * from a backup.
+ * from a backup. What was altered in the store is as good as gone.
  */
 static enum err load_noise(struct round *r)
 {
@@ -43,11 +43,11 @@ static enum err load_noise(struct round *r)
     if (e == ERR_OK)
         e = range_read(&r->range, &r->round.range, r->p->engine->tape.noise, &noise);
     r->noise = e == ERR_OK;
-    if (e == ERR_AUTH)
+    if (e == ERR_AUTH || e == ERR_FORMAT)
         log_error(r->p->log,
                   "the noise of round %u does not unseal in this server's store, which was altered",
                   r->round.sequence);
-    return e == ERR_LOST ? ERR_OK : e;
+    return e == ERR_LOST || e == ERR_AUTH || e == ERR_FORMAT ? ERR_OK : e;
 }
 
 static enum round_obstacle obstacle(const struct round *r, const struct store_found *found)
@@ -231,30 +231,6 @@ static enum err stage(struct round *r)
 
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
 
-/*
- * If some server cannot open a round, and no two have opened it, the round is lost: paid for, and
- * never answered.
- */
-static enum err may_open(const struct round *r)
-{
-    static const char *const why[] = {
-        [ROUND_TRIED] = "has tried it as often as it may, and it was interrupted each time",
-        [ROUND_NO_NOISE] = "no longer has its noise: the run has gone on without the round, or "
-                           "that server was restored from a backup",
-        [ROUND_OTHER_UPLOADS] = "holds other uploads now than those it was bound with",
-    };
-    const enum round_obstacle *obstacle = r->talk.agreement.obstacle;
-    enum err e = ERR_OK;
-    for (unsigned i = 0; i < 3; i++)
-        if (obstacle[i] != ROUND_READY) {
-            log_error(r->p->log,
-                      "round %u stays without an answer, and its debit stays: server %u %s",
-                      r->round.sequence, i, why[obstacle[i]]);
-            e = ERR_LOST;
-        }
-    return e;
-}
-
 static void expect(const struct play *p, bool heard)
 {
     if (p->expect != NULL)
@@ -272,13 +248,13 @@ static enum err hear_agreed(void *self)
     r->p->late = r->talk.agreement.late;
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
-    TRY(may_open(r));
+    TRY(openings_may(o, r->talk.agreement.obstacle));
     if (r->standing == STANDING_NONE) {
         e = store_bind(r->p->store, &r->round, &r->head);
         o->common.spent = ledger_spent(r->after);
     }
     if (e == ERR_OK)
-        e = openings_sign(o, r->p->net, r->talk.agreement.audit, signature);
+        e = openings_sign(o, r->p->net, &r->audit, r->talk.agreement.audit, signature);
     round_confirm(&r->talk, e, signature);
     return ERR_OK;
 }

@@ -87,13 +87,21 @@ static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_s
 
 /* --- agreement -------------------------------------------------------------------------------- */
 
+static enum err impossible(unsigned server, struct log *log)
+{
+    return log_fail(log, ERR_CHEAT,
+                    "server %u states what no server can have: it departs from the protocol, or "
+                    "its memory is faulty; nothing was opened",
+                    server);
+}
+
 static enum err verdict_of(unsigned server, uint8_t verdict, struct log *log)
 {
     if (verdict == ERR_OK)
         return ERR_OK;
     /* if a check fails the session ends, and nothing more is stated */
     if (verdict >= ERR_COUNT || verdict == ERR_CHEAT)
-        return ERR_FORMAT;
+        return impossible(server, log);
     return log_fail(log, (enum err)verdict, "server %u refuses: %s", server,
                     error_text((enum err)verdict));
 }
@@ -109,7 +117,16 @@ static bool has_noise(const struct round_statement *s)
     return s->intent == ROUND_BIND && s->obstacle != ROUND_NO_NOISE;
 }
 
-static enum err compare(unsigned server, enum net_peer peer, const struct round_statement *own,
+/* Whether a server can state this of a round, whatever is on its disk. */
+static bool is_possible(const struct round_statement *s)
+{
+    const bool is_new = s->standing == STANDING_NONE;
+    return s->intent <= ROUND_BIND && s->standing <= STANDING_OPENED &&
+           s->standing != STANDING_STAGED && s->late <= 1 &&
+           s->obstacle <= (is_new ? ROUND_READY : ROUND_OTHER_UPLOADS);
+}
+
+static enum err compare(unsigned server, const struct round_statement *own,
                         const struct round_statement *other, struct log *log)
 {
     static const char *const what[ROUND_DIGESTS - ROUND_OWN_DIGESTS] = {
@@ -122,6 +139,8 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         "privacy ledger (was a server restored from a backup?)",
     };
     TRY(verdict_of(server, other->verdict, log));
+    if (!is_possible(other))
+        return impossible(server, log);
     for (size_t k = ROUND_OWN_DIGESTS; k < ROUND_DIGESTS; k++)
         if (memcmp(own->digest[k], other->digest[k], 32) != 0)
             return differs(server, what[k - ROUND_OWN_DIGESTS], log);
@@ -129,13 +148,30 @@ static enum err compare(unsigned server, enum net_peer peer, const struct round_
         return differs(server, "amount of noise at hand", log);
     if ((own->standing == STANDING_NONE) != (other->standing == STANDING_NONE))
         return differs(server, "past: one of us has begun this round, the other has not", log);
-    if (other->standing == STANDING_NONE && other->obstacle != ROUND_READY)
-        return ERR_FORMAT;
-    /* we share one component of the noise: its next one and our previous one, or the reverse */
-    if (has_noise(own) && has_noise(other) &&
-        memcmp(own->replica[peer], other->replica[1 - peer], sizeof own->replica[0]) != 0)
-        return differs(server, "share of this round's noise: its store or ours was altered", log);
     return ERR_OK;
+}
+
+/*
+ * Each component of the noise has two holders, and all three servers hear what both say of it. If
+ * that differs, a new round is not bound, and one that is bound cannot be opened.
+ */
+static enum err compare_noise(const struct round_statement *const by[3],
+                              struct round_agreement *agreement, struct log *log)
+{
+    enum err e = ERR_OK;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned j = net_index_of(i, NET_NEXT);
+        if (!has_noise(by[i]) || !has_noise(by[j]) ||
+            memcmp(by[i]->replica[NET_NEXT], by[j]->replica[NET_PREV], 32) == 0)
+            continue;
+        agreement->obstacle[i] = agreement->obstacle[j] = ROUND_OTHER_NOISE;
+        log_error(log,
+                  "servers %u and %u do not hold the same share of this round's noise: the memory "
+                  "or the store of one of them is faulty, or it lies",
+                  i, j);
+        e = by[i]->standing == STANDING_NONE ? ERR_AGAIN : e;
+    }
+    return e;
 }
 
 /*
@@ -154,7 +190,7 @@ static enum err compare_opened(const struct round_statement *const by[3], struct
                  memcmp(a->values, b->values, sizeof a->values) != 0)
             what = "values";
         if (what != NULL)
-            return log_fail(log, ERR_MISMATCH,
+            return log_fail(log, ERR_CHEAT,
                             "servers %u and %u have different %s of this round: one of them was "
                             "altered, or lies; nothing was opened",
                             i, (i + 1) % 3, what);
@@ -188,12 +224,11 @@ static enum err agreed(const struct round_statement *const by[3], struct round_a
 {
     agreement->late = true;
     for (unsigned i = 0; i < 3; i++) {
-        if (by[i]->standing > STANDING_OPENED || by[i]->obstacle > ROUND_OTHER_UPLOADS)
-            return ERR_FORMAT;
         agreement->late = agreement->late && by[i]->late != 0;
         agreement->obstacle[i] = (enum round_obstacle)by[i]->obstacle;
     }
     TRY(compare_opened(by, log));
+    TRY(compare_noise(by, agreement, log));
     set_course(by, agreement);
     return ERR_OK;
 }
@@ -214,8 +249,7 @@ static enum err hear_agree(void *self)
         t->agreement.audit[p] = other[p].audit;
         memcpy(t->fresh[server], other[p].fresh, sizeof other[p].fresh);
         request_digest(t->came[p], ROUND_AGREE_SIZE, t->said[p]);
-        e = compare(server, (enum net_peer)p, &t->own, &other[p],
-                    t->verdict == ERR_OK ? t->log : NULL);
+        e = compare(server, &t->own, &other[p], t->verdict == ERR_OK ? t->log : NULL);
     }
     TRY(t->verdict);
     TRY(e);
@@ -258,7 +292,7 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
     uint8_t digest[32];
     if (memcmp(said, t->said[1 - p], sizeof t->said[0]) != 0)
         return log_fail(
-            t->log, ERR_MISMATCH,
+            t->log, ERR_CHEAT,
             "server %u told server %u something else about this round than server %u, or server %u "
             "repeats it wrongly: one of the two departs from the protocol; nothing was opened",
             third, server, i, server);
@@ -267,7 +301,7 @@ static enum err check_confirmation(struct round_talk *t, enum net_peer p, const 
         memcpy(t->fresh[server], fresh, sizeof digest);
         return ERR_OK;
     }
-    return log_fail(t->log, ERR_MISMATCH,
+    return log_fail(t->log, ERR_CHEAT,
                     "server %u shows other random bytes than those that it had promised: it "
                     "departs from the protocol; nothing was opened",
                     server);
@@ -319,7 +353,7 @@ enum err round_values(struct net *net, const struct round_agreement *agreement,
     request_digest(values->data, values->size, digest);
     if (memcmp(digest, agreement->values, sizeof digest) == 0)
         return ERR_OK;
-    return log_fail(log, ERR_MISMATCH,
+    return log_fail(log, ERR_CHEAT,
                     "server %u gives other values than servers %u and %u say they have opened; "
                     "they are not taken over",
                     giver, giver, net_index_of(agreement->lacks, NET_NEXT));

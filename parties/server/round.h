@@ -18,6 +18,9 @@
  * so does one that tells its two neighbours different things. LEAKS: nothing secret; the digests
  * are of public, random or salted values, or keyed: of a component of noise, with a key that only
  * its two holders have.
+ *
+ * ERR_CHEAT, logged, from any of these functions: a server states what no server can have, whatever
+ * it was asked, restored from, or left by a crash. What can have such a cause is another error.
  */
 #ifndef TREFOIL_PARTIES_SERVER_ROUND_H
 #define TREFOIL_PARTIES_SERVER_ROUND_H
@@ -40,7 +43,13 @@ enum round_intent {
 };
 
 /* Why a server cannot open a round that is bound. */
-enum round_obstacle { ROUND_READY, ROUND_NO_NOISE, ROUND_TRIED, ROUND_OTHER_UPLOADS };
+enum round_obstacle {
+    ROUND_READY,
+    ROUND_NO_NOISE,
+    ROUND_TRIED,
+    ROUND_OTHER_UPLOADS,
+    ROUND_OTHER_NOISE /* never stated: who else holds a component of the noise has another */
+};
 
 /* The steps of a round that are left, given how far each of the three is. */
 enum round_course {
@@ -80,7 +89,7 @@ struct round_agreement {
     unsigned lacks;                  /* ROUND_GIVE: the server that gets the values */
     uint64_t selected;               /* from ROUND_MEASURE on */
     uint8_t values[32];              /* digest of the values, from ROUND_GIVE on */
-    enum round_obstacle obstacle[3]; /* of each server */
+    enum round_obstacle obstacle[3]; /* of each server; the same at all three */
     bool late;                       /* rows have come to all */
     struct audit_head audit[2];      /* of the neighbours' logs */
 };
@@ -107,7 +116,8 @@ struct round_talk {
 
 /*
  * Lets a statement ride. If it ends the session, the error is ERR_MISMATCH, logged with the server
- * and the part that differs, or else the worst verdict of the three.
+ * and the part that differs; ERR_AGAIN, logged, if the noise of a new round is not the same at both
+ * holders of a component; or else the worst verdict of the three.
  */
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
@@ -124,14 +134,14 @@ void round_topic(const struct net *net, const struct round_statement *own,
 
 /*
  * Once agreed: lets the confirmation ride. `signature`: of the neighbours' logs, for them. If it
- * ends the session: ERR_MISMATCH, logged, names the server that shows other fresh bytes than it had
- * promised, or that told its two neighbours different things.
+ * ends the session: ERR_CHEAT names the server that shows other fresh bytes than it had promised,
+ * or that told its two neighbours different things.
  */
 void round_confirm(struct round_talk *talk, enum err verdict, const uint8_t signature[2][64]);
 
 /*
  * ROUND_GIVE: sends `values` or, at the server that lacks them, receives that many bytes and checks
- * them.
+ * them. ERR_CHEAT: the giver had stated others.
  */
 enum err round_values(struct net *net, const struct round_agreement *agreement,
                       struct bytes *values, struct log *log) MUST_CHECK;

@@ -113,7 +113,7 @@ static enum err read_card(const uint8_t came[CARD_SIZE], struct card *card)
     card->list.count = (uint32_t)integer_get(came, 4);
     card->last = (uint32_t)integer_get(came + 4, 4);
     memcpy(card->list.digest, came + 8, sizeof card->list.digest);
-    return card->list.count <= ENTRIES_MAX && card->last <= STANDING_OPENED ? ERR_OK : ERR_FORMAT;
+    return card->list.count <= ENTRIES_MAX && card->last <= STANDING_OPENED ? ERR_OK : ERR_CHEAT;
 }
 
 /* If all hold the same, nothing is listed. */

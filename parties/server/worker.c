@@ -49,7 +49,7 @@ enum err worker_start(struct worker **worker, struct site *site)
     w->play = (struct play){.study = site->study,
                             .limits = &site->limits,
                             .store = site->store,
-                            .openings.audit = site->audit,
+                            .openings = {.audit = site->audit, .log = &w->log},
                             .adding = &site->status.adding,
                             .log = &w->log};
     w->log = *site->log;

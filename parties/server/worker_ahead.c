@@ -206,12 +206,11 @@ static bool make_ahead(struct worker *w)
     e = make_blocks(&m);
     guard_asks(&w->guard, NULL, NULL);
     bell_disarm(&w->site->bell);
-    if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT) {
+    worker_catch(w, 0, e);
+    if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT)
         log_error(w->site->log, "noise ahead: %s", log_first(w->words));
-        worker_log_caught(w, 0);
-    } else {
+    else
         tell(w, &m, e);
-    }
     worker_show_guard(w);
     worker_close_session(w);
     w->log.file = w->site->log->file;

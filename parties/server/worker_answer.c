@@ -1,7 +1,11 @@
 /* Answers to analysts, at every server alike. */
+#include "parties/server/collect.h"
 #include "parties/server/worker_private.h"
 
 #include <string.h>
+
+/* After some rows could not join a run, this many rounds pass until servers look for rows again. */
+#define PATIENCE 10
 
 /*
  * `out`: what this server signs of its ledger, then the result or, at servers 1 and 2, its digest.
@@ -47,11 +51,42 @@ void worker_answer(struct worker *w, const struct worker_ask *ask, enum err stat
         log_warn(w->site->log, "an answer to the analyst was lost: %s", error_text(e));
 }
 
+/*
+ * After a round is answered, while the estimator works: counts the rows that have come, if all
+ * three said in the round that they have some. A failure ends the session; the run goes on in
+ * another one, with the rows of its last round.
+ */
+static void let_late_join(struct worker *w)
+{
+    size_t before;
+    enum err e;
+    if (w->session == NULL || w->engine == NULL || !w->play.late)
+        return;
+    w->play.late = false;
+    before = w->engine->tally.owners;
+    w->words[0] = '\0';
+    e = collect_uploads(&w->play, w->run, true);
+    if (e == ERR_OK && w->engine->tally.owners > before)
+        log_info(w->site->log, "the rows of %zu more %s are counted from now on",
+                 w->engine->tally.owners - before,
+                 w->engine->tally.owners == before + 1 ? "owner" : "owners");
+    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
+        w->play.patience = PATIENCE; /* others do not hold them, or not alike */
+    worker_catch(w, (uint32_t)atomic_load(&w->site->status.round), e);
+    if (e != ERR_OK) {
+        log_warn(w->site->log, "rows that came during the run could not be counted: %s",
+                 error_text(e));
+        w->play.patience = PATIENCE;
+        worker_close_session(w);
+    }
+    worker_show_guard(w);
+}
+
 void worker_serve(struct worker *w, const struct worker_ask *ask, enum err e)
 {
     struct bytes result CLEAN(bytes_clear) = {0};
     if (e == ERR_OK)
         e = worker_handle(w, ask, &result);
     worker_answer(w, ask, e, result.data, result.size);
-    worker_let_late_join(w);
+    let_late_join(w);
 }

@@ -152,8 +152,12 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHE
 enum err worker_show_budget(struct worker *w) MUST_CHECK;
 /* Shows which neighbours its control links reach. */
 void worker_show_neighbours(struct worker *w);
-/* Writes to the audit log that a check failed; `round`: 0 if there is none. */
-void worker_log_caught(struct worker *w, uint32_t round);
+/*
+ * After something has ended with `e` (`round`: 0 if there is none): if that stops this server,
+ * writes to the audit log that a check failed, of whichever lane, or what was stated. Where nothing
+ * is proved, no statement does: a server may have come to it through another's lie.
+ */
+void worker_catch(struct worker *w, uint32_t round, enum err e);
 /* Shows whether this server still takes part (parties/server/guard.h). */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */
@@ -165,11 +169,4 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask,
  */
 void worker_answer(struct worker *w, const struct worker_ask *ask, enum err e, const void *result,
                    size_t n);
-/*
- * After a round is answered, while the estimator works: counts the rows that have come, if all
- * three said in the round that they have some. A failure ends the session; the run goes on in
- * another one, with the rows of its last round.
- */
-void worker_let_late_join(struct worker *w);
-
 #endif

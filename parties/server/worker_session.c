@@ -11,9 +11,6 @@
 
 #include <string.h>
 
-/* After some rows could not join a run, this many rounds pass until servers look for rows again. */
-#define PATIENCE 10
-
 /* --- what the operator may see ---------------------------------------------------------------- */
 
 /* Adds what the links have carried since the last time. */
@@ -159,14 +156,11 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
 
 /* --- a request at every server alike ---------------------------------------------------------- */
 
-/*
- * Counts the uploads that a run begins or goes on with; or, between its rounds, those that have
- * come.
- */
-static enum err load_uploads(struct worker *w, bool late)
+/* Counts the uploads that a run begins or goes on with. */
+static enum err load_uploads(struct worker *w)
 {
     store_use(w->site->store, true); /* nothing is withdrawn or replaced until the session ends */
-    return collect_uploads(&w->play, w->run, late);
+    return collect_uploads(&w->play, w->run, false);
 }
 
 /* Exchanges heads; makes the debit that a neighbour has made and this server has only staged. */
@@ -278,6 +272,7 @@ static enum err begin_openings(struct worker *w, const uint8_t open[32])
     struct audit_opening *o = &w->play.openings.common;
     struct store_head head;
     TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
+    w->play.openings.heads = false;
     *o = (struct audit_opening){.spent = ledger_spent(ledger)};
     memcpy(o->run, w->run, sizeof o->run);
     memcpy(o->request, open, sizeof o->request);
@@ -327,7 +322,7 @@ static enum err handle_open(struct worker *w, const uint8_t digest[32], struct b
     TRY(worker_keep_ahead(w));
     TRY(new_engine(w));
     TRY(begin_openings(w, digest));
-    loaded = load_uploads(w, false);
+    loaded = load_uploads(w);
     TRY(name_left_out(w)); /* also if too few are left */
     TRY(loaded);
     TRY(tell_budget(w, result));
@@ -354,12 +349,19 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
                                     : play_round(&w->play, r, ask->digest, result);
 }
 
-void worker_log_caught(struct worker *w, uint32_t round)
+void worker_catch(struct worker *w, uint32_t round, enum err e)
 {
-    const struct check_failure failure = check_failure(w->party);
-    struct audit_caught caught = {.round = round, .check = failure.check};
+    struct audit_caught caught = {.round = round};
+    struct check_failure failure;
+    if (e == ERR_CHEAT && w->site->study->security == STUDY_ABORT)
+        guard_catches(&w->guard);
+    if (e == ERR_OK || guard_verdict(&w->guard) != ERR_CHEAT)
+        return;
+    failure = check_failure(w->party);
+    caught.check = failure.check;
     memcpy(caught.run, w->run, sizeof caught.run);
-    snprintf(caught.phase, sizeof caught.phase, "%s", net_phase_name(failure.phase));
+    snprintf(caught.phase, sizeof caught.phase, "%s",
+             failure.failed ? net_phase_name(failure.phase) : AUDIT_STATEMENT);
     if (audit_caught(w->site->audit, &caught) != ERR_OK)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");
 }
@@ -373,11 +375,10 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
     e = dispatch(w, ask, result);
     if (e == ERR_OK)
         return ERR_OK;
-    if (guard_allows(&w->guard, &w->log) != ERR_CHEAT)
-        return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed */ : e;
-    worker_log_caught(
-        w, ask->request.sequence); /* of whichever lane, and whatever the others ended with */
-    return ERR_CHEAT;
+    worker_catch(w, ask->request.sequence, e);
+    if (guard_allows(&w->guard, &w->log) == ERR_CHEAT)
+        return ERR_CHEAT;
+    return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed, or unproved */ : e;
 }
 
 enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct bytes *result)
@@ -402,31 +403,4 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct by
     if (e != ERR_OK || kind == REQUEST_CLOSE)
         worker_close_session(w);
     return e;
-}
-
-void worker_let_late_join(struct worker *w)
-{
-    size_t before;
-    enum err e;
-    if (w->session == NULL || w->engine == NULL || !w->play.late)
-        return;
-    w->play.late = false;
-    before = w->engine->tally.owners;
-    w->words[0] = '\0';
-    e = load_uploads(w, true);
-    if (e == ERR_OK && w->engine->tally.owners > before)
-        log_info(w->site->log, "the rows of %zu more %s are counted from now on",
-                 w->engine->tally.owners - before,
-                 w->engine->tally.owners == before + 1 ? "owner" : "owners");
-    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
-        w->play.patience = PATIENCE; /* others do not hold them, or not alike */
-    if (e == ERR_CHEAT)
-        worker_log_caught(w, (uint32_t)atomic_load(&w->site->status.round));
-    if (e != ERR_OK) {
-        log_warn(w->site->log, "rows that came during the run could not be counted: %s",
-                 error_text(e));
-        w->play.patience = PATIENCE;
-        worker_close_session(w);
-    }
-    worker_show_guard(w);
 }
