@@ -84,6 +84,8 @@ struct stage {
     uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in total, and of an index */
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
     bool waits[STUDY_SERVERS];        /* for agreement, as its guard knows it */
+    enum log_level level;             /* of the words */
+    bool late[STUDY_SERVERS], told_late[STUDY_SERVERS][3]; /* as each play has them */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -355,6 +357,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     play.session = session;
+    memcpy(play.told_late, c->told_late[i], sizeof play.told_late);
     digest[1] = cheat == OTHER_REQUEST;
     play.uploads[0] = cheat == OTHER_UPLOADS;
     play.analyst[0] = cheat == OTHER_ANALYST ? 2 : 1;
@@ -369,6 +372,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     c->rounds[i] = net_rounds(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
+    c->late[i] = play.late;
+    memcpy(c->told_late[i], play.told_late, sizeof play.told_late);
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
     bytes_clear(&play.openings.what);
@@ -382,7 +387,7 @@ static enum err play_one(struct party *p, void *shared)
     const uint8_t id[TAPE_ID_SIZE] = {(uint8_t)c->seed};
     unsigned i = p->index;
     enum cheat cheat = i == c->who ? c->cheat : HONEST;
-    struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = LOG_ERROR};
+    struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
     struct engine *g = NULL;
     struct mask mask = {0};
     enum err e;
@@ -849,6 +854,7 @@ TEST(a_round_that_cannot_go_on_is_told_why)
 static struct {
     unsigned who; /* who is told so */
     uint64_t selected;
+    unsigned late; /* servers to which rows have come, as bits */
 } told;
 
 __typeof__(round_agree) __real_round_agree, __wrap_round_agree;
@@ -857,6 +863,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     struct round_statement said = *own;
     if (told.selected > 0 && net_index(talk->net) != told.who)
         said.selected = told.selected;
+    said.late = told.late >> net_index(talk->net) & 1;
     __real_round_agree(talk, &said);
 }
 
@@ -880,6 +887,32 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
                              past);
         }
+    stage_free(&c);
+}
+
+/* Rows join when all three have some. Who says that it has none is named, once each time. */
+TEST(who_keeps_rows_out_is_named_once)
+{
+    static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
+                          named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
+    struct stage c;
+    stage_new(&c);
+    c.level = LOG_WARN;
+    for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
+        told.late = late[k];
+        play(&c, HONEST, 0);
+        told.late = 0;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_OK);
+            assert_int_equal(c.late[i], late[k] == 7);
+            for (unsigned s = 0; s < STUDY_SERVERS; s++) {
+                char says[64];
+                snprintf(says, sizeof says, "but server %u says that none have come", s);
+                assert_int_equal(strstr(c.words[i], says) != NULL,
+                                 late[k] >> i & named[k] >> s & 1);
+            }
+        }
+    }
     stage_free(&c);
 }
 

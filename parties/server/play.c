@@ -261,6 +261,21 @@ static void expect(const struct play *p, bool heard)
         p->expect(p->expect_self, heard);
 }
 
+/* Rows join once all three have some; a server that never says so is named, once. */
+static void hear_late(struct play *p, const bool late[3])
+{
+    const bool here = late[net_index(p->net)];
+    p->late = late[0] && late[1] && late[2];
+    for (unsigned i = 0; i < 3; i++) {
+        if (here && !late[i] && !p->told_late[i])
+            log_warn(p->log,
+                     "rows have come that may join the run, but server %u says that none have come "
+                     "there; they wait as long as it says so",
+                     i);
+        p->told_late[i] = !p->late && (p->told_late[i] || (here && !late[i]));
+    }
+}
+
 /* All three say the same: the round is bound here, and that is confirmed. */
 static enum err hear_agreed(void *self)
 {
@@ -269,7 +284,7 @@ static enum err hear_agreed(void *self)
     uint8_t signature[2][64] = {{0}};
     enum err e = ERR_OK;
     expect(r->p, true);
-    r->p->late = r->talk.agreement.late;
+    hear_late(r->p, r->talk.agreement.late);
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
     TRY(may_open(r));

@@ -186,11 +186,10 @@ static void set_course(const struct round_statement *const by[3], struct round_a
 static enum err agreed(const struct round_statement *const by[3], struct round_agreement *agreement,
                        struct log *log)
 {
-    agreement->late = true;
     for (unsigned i = 0; i < 3; i++) {
         if (by[i]->standing > STANDING_OPENED || by[i]->obstacle > ROUND_OTHER_UPLOADS)
             return ERR_FORMAT;
-        agreement->late = agreement->late && by[i]->late != 0;
+        agreement->late[i] = by[i]->late != 0;
         agreement->obstacle[i] = (enum round_obstacle)by[i]->obstacle;
     }
     TRY(compare_opened(by, log));

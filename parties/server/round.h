@@ -81,7 +81,7 @@ struct round_agreement {
     uint64_t selected;               /* from ROUND_MEASURE on */
     uint8_t values[32];              /* digest of the values, from ROUND_GIVE on */
     enum round_obstacle obstacle[3]; /* of each server */
-    bool late;                       /* rows have come to all */
+    bool late[3];                    /* whether rows have come to each */
     struct audit_head audit[2];      /* of the neighbours' logs */
 };
 
