@@ -209,21 +209,16 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
 
 /* Says that it has made a debit that nobody else has prepared. */
 __typeof__(round_ledger) __real_round_ledger, __wrap_round_ledger;
-enum err __wrap_round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,
-                             const struct bytes *last, const struct bytes *staged, bool *adopt,
+enum err __wrap_round_ledger(struct net *net, const uint8_t open[32],
+                             const struct round_ledger *own, bool *adopt, struct vouchers *vouchers,
                              struct log *log)
 {
-    struct bytes foreign = {0};
-    struct store_head head = *own;
-    enum err e;
-    if (!departs(LEDGER, log))
-        return __real_round_ledger(net, open, own, last, staged, adopt, log);
-    bytes_put_u64(&foreign, 4711);
-    store_chain(foreign.data, foreign.size, head.head);
-    head.number++;
-    e = __real_round_ledger(net, open, &head, &foreign, staged, adopt, log);
-    bytes_clear(&foreign);
-    return e;
+    struct round_ledger said = *own;
+    if (departs(LEDGER, log)) {
+        store_chain("4711", 4, said.head.head);
+        said.head.number++;
+    }
+    return __real_round_ledger(net, open, &said, adopt, vouchers, log);
 }
 
 /* --- servers that do not lie, and prove as soon as they can ----------------------------------- */

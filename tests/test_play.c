@@ -109,11 +109,12 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     struct ledger *ledger = NULL;
     struct store_head head;
     struct bytes noise = {0}, ids = {0};
+    uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
-    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise), ERR_OK);
-    assert_int_equal(store_bind(store, &round, &head), ERR_OK);
+    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
+    assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
     ledger_free(&ledger);
     bytes_clear(&noise);
     bytes_clear(&ids);
@@ -345,6 +346,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct request r = selection(c, cheat);
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct play play = {.study = &mask->study,
+                        .me = c->server[i],
                         .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
                         .openings.audit = c->audit[i],

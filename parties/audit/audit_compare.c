@@ -132,6 +132,10 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     "  %s  round %-4" PRIu32 " check %" PRIu64 " failed, of phase %s: a server "
                     "departed\n      from the protocol, or its memory is faulty\n",
                     e->time, e->caught.round, e->caught.check, e->caught.phase);
+        else if (e->kind == AUDIT_DROPPED)
+            fprintf(out,
+                    "  %s  trefoil recover dropped debit %" PRIu64 ", which no other server had\n",
+                    e->time, e->head.entries);
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
         else if (e->kind == AUDIT_LEFT_OUT &&

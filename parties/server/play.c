@@ -21,6 +21,7 @@ struct round {
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
+    uint8_t next[32];        /* the head after the debit, once the round is staged */
     struct audit_head audit; /* as this server stated it to the others */
     struct round_talk talk;
 };
@@ -190,6 +191,8 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
         round_topic(r->p->net, &own, topic);
         verdict = crew_topic(r->p->engine->party, r->p->session, topic);
     }
+    if (verdict == ERR_OK && intent == ROUND_BIND && r->standing == STANDING_NONE)
+        verdict = voucher_sign(r->p->study, r->p->me, r->next, own.voucher);
     own.verdict = (uint8_t)verdict;
     round_agree(&r->talk, &own);
     return verdict;
@@ -226,7 +229,8 @@ static enum err stage(struct round *r)
     TRY(range_cut(&r->p->engine->tape, r->step.noise, &r->range));
     r->noise = true;
     TRY(range_write(&r->range, &noise));
-    return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
+    memcpy(r->next, r->head.head, sizeof r->next);
+    return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise, r->next);
 }
 
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
@@ -276,6 +280,19 @@ static void hear_late(struct play *p, const bool late[3])
     }
 }
 
+/* Debits and binds a new round, for which all three have signed that it is staged. */
+static enum err bind(struct round *r)
+{
+    const struct vouchers *vouchers = &r->talk.agreement.vouchers;
+    unsigned without;
+    if (!vouchers_good(r->p->study, r->next, vouchers, &without))
+        return log_fail(r->p->log, ERR_AUTH,
+                        "server %u did not sign the debit that it agrees to; nothing was debited",
+                        without);
+    r->p->openings.common.spent = ledger_spent(r->after);
+    return store_bind(r->p->store, &r->round, vouchers, &r->head);
+}
+
 /* All three say the same: the round is bound here, and that is confirmed. */
 static enum err hear_agreed(void *self)
 {
@@ -288,10 +305,8 @@ static enum err hear_agreed(void *self)
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
     TRY(may_open(r));
-    if (r->standing == STANDING_NONE) {
-        e = store_bind(r->p->store, &r->round, &r->head);
-        o->common.spent = ledger_spent(r->after);
-    }
+    if (r->standing == STANDING_NONE)
+        e = bind(r);
     if (e == ERR_OK)
         e = openings_sign(o, r->p->net, r->talk.agreement.audit, signature);
     round_confirm(&r->talk, e, signature);
