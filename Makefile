@@ -342,7 +342,7 @@ $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_
 # In these, one of its servers alters what it sends or says, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
 	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
-	measure_open round_agree round_ledger net_stream play_round usleep)
+	measure_open round_agree round_ledger round_uploads net_stream play_round usleep)
 
 # One of its servers lies to a rank of another.
 $(OUT)/tests/test_ranks: WRAP := -Wl,--wrap=party_new

@@ -18,6 +18,7 @@
 #include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
+#include "parties/server/round_uploads.h"
 #include "parties/server/server.h"
 #include "protocols/bitonic.h"
 #include "protocols/coin.h"
@@ -44,6 +45,7 @@ enum place {
     COIN_OF_CHECK,
     STATEMENT,
     LEDGER,
+    LISTS,
     OTHER_LANE
 };
 
@@ -219,6 +221,19 @@ enum err __wrap_round_ledger(struct net *net, const uint8_t open[32],
         said.head.number++;
     }
     return __real_round_ledger(net, open, &said, adopt, vouchers, log);
+}
+
+/* Says that a run that goes on has counted all uploads that are here. */
+__typeof__(round_uploads) __real_round_uploads, __wrap_round_uploads;
+enum err __wrap_round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[32],
+                              struct log *log)
+{
+    if (u->counted.size > 0 && departs(LISTS, log)) {
+        bytes_clear(&u->counted);
+        for (size_t k = 0; k < u->count; k++)
+            bytes_put(&u->counted, u->upload[k].id, UPLOAD_ID_SIZE);
+    }
+    return __real_round_uploads(net, u, digest, log);
 }
 
 /* --- servers that do not lie, and prove as soon as they can ----------------------------------- */
@@ -568,6 +583,28 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     resume_all(&c, 1);
     expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
     assert_true(support_contains(file(&c, "run0.log"), "came during the run"));
+    scene_end(&c, 1);
+}
+
+/* Rows that come once a run has begun stay out of it, though one server says that it counted them. */
+TEST(no_server_alone_has_late_rows_counted)
+{
+    static const struct lie lie = {.place = LISTS};
+    const struct support_options o = {
+        .owners = OWNERS, .rounds = 2, .more = "security: abort\nmin_owners: 2\n"};
+    struct scene c = scene_but_one(&o);
+    expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
+    start_cheat(&c, 1, &lie);
+    expect_code(share_own(&c, OWNERS - 1), 0, file(&c, "share.log"));
+    expect_code(run_to(&c, "2"), 7, file(&c, "run0.log"));
+    expect_lies(&c, 1, "a list");
+    expect_lines(&c, 1, NET_COMPUTE, 3, 3, true);
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+        assert_true(support_contains(file(&c, "server%u.log", i),
+                                     "server 1 says that this run has counted the rows of"));
+    resume_all(&c, 1);
+    expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
+    assert_true(support_contains(file(&c, "run0.log"), "the rows of 2 of 3"));
     scene_end(&c, 1);
 }
 

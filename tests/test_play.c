@@ -856,7 +856,8 @@ TEST(a_round_that_cannot_go_on_is_told_why)
 static struct {
     unsigned who; /* who is told so */
     uint64_t selected;
-    unsigned late; /* servers to which rows have come, as bits */
+    unsigned late;   /* servers to which rows have come, as bits */
+    unsigned forger; /* who does not sign its debit, from 1 on; 0: nobody */
 } told;
 
 __typeof__(round_agree) __real_round_agree, __wrap_round_agree;
@@ -866,6 +867,7 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     if (told.selected > 0 && net_index(talk->net) != told.who)
         said.selected = told.selected;
     said.late = told.late >> net_index(talk->net) & 1;
+    said.voucher[9] ^= net_index(talk->net) + 1 == told.forger;
     __real_round_agree(talk, &said);
 }
 
@@ -889,6 +891,37 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
             assert_int_equal(strstr(c.words[told.who], "is not among its candidates") != NULL,
                              past);
         }
+    stage_free(&c);
+}
+
+/* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
+TEST(a_debit_has_three_vouchers)
+{
+    struct stage c;
+    stage_new(&c);
+    for (told.forger = 3; told.forger > 0; told.forger--) {
+        const unsigned who = told.forger - 1;
+        char says[64];
+        snprintf(says, sizeof says, "server %u did not sign the debit that it agrees to", who);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(debits(&c, i), 0);
+            assert_int_equal(c.openings[i], 0);
+            assert_true(c.result[i] != ERR_OK);
+            assert_non_null(strstr(c.words[i], says));
+        }
+    }
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct bytes entry CLEAN(bytes_clear) = {0};
+        struct vouchers vouchers;
+        uint8_t head[32];
+        unsigned without;
+        assert_int_equal(c.result[i], ERR_OK);
+        assert_int_equal(store_entry(c.store[i], 1, &entry, head), ERR_OK);
+        assert_int_equal(store_vouchers(c.store[i], &vouchers), ERR_OK);
+        assert_true(vouchers_good(c.s.study, head, &vouchers, &without));
+    }
     stage_free(&c);
 }
 
