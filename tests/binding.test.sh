@@ -21,7 +21,12 @@ names=("no range is opened for two requests, no round is lost, nobody waits for 
     "the model notices a server that computes when it has stopped"
     "the model notices a server that takes an index from one alone"
     "the model notices a server that adopts a debit which it has not staged"
-    "the model notices a server that does not compare what the third told both")
+    "the model notices a server that does not compare what the third told both"
+    "the model notices a server that adopts a debit without the other's voucher"
+    "the model notices a server that signs what it has not staged"
+    "nor do two debit different things where an operator drops a debit that the other lacks"
+    "the model notices a debit that is dropped after a part was sent"
+    "the model notices a debit that is dropped though the other has it")
 echo "1..${#names[@]}"
 if ! command -v spin >/dev/null; then
     echo "# SKIP spin is absent (Debian package spin)"
@@ -41,14 +46,16 @@ if [ -n "${TREFOIL_LONG:-}" ]; then
     returning+=(-DLIES=1)
     ahead+=(-DSESSIONS=3 -DAHEAD=2)
     asking=(-DATTEMPTS=3)
-    lying=(-DSESSIONS=4 -DTRIES=2)
+    lying=(-DSESSIONS=4 -DTRIES=2 -DDROPS=0)
+    dropping=(-DSESSIONS=3 -DTRIES=1 -DDROPS=1)
     depth=2000000
 else
     binding+=(-DCRASHES=1 -DLIES=1)
     returning+=(-DLIES=0)
     ahead+=(-DSESSIONS=2 -DAHEAD=1)
     asking=(-DATTEMPTS=2)
-    lying=(-DSESSIONS=3 -DTRIES=1)
+    lying=(-DSESSIONS=3 -DTRIES=1 -DDROPS=0)
+    dropping=(-DSESSIONS=2 -DTRIES=1 -DDROPS=1)
     depth=20000
 fi
 
@@ -111,4 +118,10 @@ notices 15 's/ || disk\[i\].tries >= TRIES//' liar "${lying[@]}"
 notices 16 's/selects = (known < 2)/selects = (known < 1)/' liar "${lying[@]}"
 notices 17 's/staged_here(third)/true/g; s/!true/false/' liar "${lying[@]}"
 notices 18 's/heard\[0\].standing != heard\[1\].standing ||/false \&\& false ||/; s/heard\[0\].index != heard\[1\].index/false/; s/heard\[0\].values != heard\[1\].values/false/' liar "${lying[@]}"
+shown='s/assert(vouched_for(disk\[i\]));/skip;/'
+notices 19 "s/(staged_here(third) && vouched_for(third))/staged_here(third)/; $shown" liar "${lying[@]}"
+notices 20 "s/| bit_of(request)\$/| 6/" liar "${lying[@]}"
+holds 21 liar "${dropping[@]}"
+notices 22 's/!parts\[i\] && disk\[other\]/disk[other]/' liar "${dropping[@]}"
+notices 23 's/!parts\[i\] && disk\[other\].request == 0/true/' liar "${dropping[@]}"
 exit "$status"

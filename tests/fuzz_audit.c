@@ -126,7 +126,8 @@ void fuzz_seeds(fuzz_put put, void *self)
         " cost 0.25 spent 0.25 what sex*age,ward");
     add(&lines, unused, "4 now recovered debits 1 to 2");
     add(&lines, unused, "5 now resumed checks 7 left 2 failed 1");
+    add(&lines, unused, "6 now dropped debit 4 head " DIGEST);
     put(self, lines.data, lines.size);
-    bytes_put_text(&lines, "6 no");
+    bytes_put_text(&lines, "7 no");
     put(self, lines.data, lines.size);
 }

@@ -10,7 +10,10 @@
  * moment after somebody crashed or gave up, is lost: so a message may reach one server and not be followed by any.
  *
  * Checked, in every interleaving:
- *   - neither sends its part of an opening for two requests under one piece, nor before both have debited that request
+ *   - the two never have different debits, whatever the third says that it has made: it shows what either has signed
+ *   - who has bound can show that the other had staged the same: so no crash leaves them apart for good
+ *   - neither sends its part of an opening for two requests under one piece, nor before both have debited that request;
+ *     a debit for which it has sent one stays, though the operator of either may have one dropped that the other lacks
  *   - both have one index, which is the right one, and the same values
  *   - neither sends a coin in more than TRIES sessions in which the third lies
  *   - nobody waits for ever
@@ -20,6 +23,9 @@
 #endif
 #ifndef SESSIONS
 #define SESSIONS 4
+#endif
+#ifndef DROPS
+#define DROPS 1 /* how often the operator of each may have a debit dropped */
 #endif
 
 /* standings */
@@ -62,6 +68,10 @@ byte session = 0;
 byte lies; /* 1: the third lied in what the session in hand computed; 2: it did not */
 
 byte opened_for[SESSIONS + 1]; /* by piece: for which words a part was sent */
+#define PIECES (SESSIONS + 2)
+byte vouched[2 * PIECES]; /* by server and piece: for which words it has signed that it has staged them */
+bool parts[2];            /* who has sent a part of an opening */
+byte drops[2];
 byte falses[2];                /* sessions with a lie in which a coin was sent */
 
 #define other (1 - i)
@@ -69,6 +79,8 @@ byte falses[2];                /* sessions with a lie in which a coin was sent *
 #define theirs said[other]
 #define third heard[i]
 #define bit_of(x) (1 << (x))
+/* The third has its own voucher for whatever it likes. */
+#define vouched_for(x) ((vouched[x.piece] & vouched[PIECES + x.piece] & bit_of(x.request)) != 0)
 
 inline give_up() {
     lost = true;
@@ -114,7 +126,22 @@ inline bind() {
     disk[i].piece = disk[i].staged_piece;
     disk[i].standing = BOUND;
     disk[i].staged = 0;
-    disk[i].staged_piece = 0
+    disk[i].staged_piece = 0;
+    assert(vouched_for(disk[i]));
+    assert(disk[other].request == 0 ||
+           (disk[other].request == disk[i].request && disk[other].piece == disk[i].piece))
+}
+
+/* trefoil recover: the other does not have the debit, and no part was sent here. The third says what suits it. */
+inline drop() {
+    if
+    :: drops[i] < DROPS && disk[i].standing == BOUND && !parts[i] && disk[other].request == 0 ->
+        drops[i]++;
+        disk[i].request = 0;
+        disk[i].piece = 0;
+        disk[i].standing = NONE
+    :: true -> skip
+    fi
 }
 
 /* What the third says of a round that is bound. Where it says anything else is wrong, it only leaves. */
@@ -139,6 +166,7 @@ proctype server(byte i) {
 
 away:
     request = 0; new = false; selects = false; taken = 0; came = 0;
+    atomic { drop() }
     atomic {
         joined[i] = true;
         mine = session + 1;
@@ -152,6 +180,17 @@ away:
             step[SELECT].sent[0] = false; step[SELECT].sent[1] = false;
             step[MEASURE].sent[0] = false; step[MEASURE].sent[1] = false;
             forget(said[0]); forget(said[1]); forget(heard[0]); forget(heard[1]);
+            do /* what neither has staged any more is of no use to anybody */
+            :: came == SESSIONS -> came = 0; break
+            :: came < SESSIONS ->
+                came++;
+                if
+                :: disk[0].staged_piece != came && disk[1].staged_piece != came ->
+                    vouched[came] = 0;
+                    vouched[PIECES + came] = 0
+                :: else -> skip
+                fi
+            od;
             lies = 0;
             lost = false;
             joined[0] = false; joined[1] = false
@@ -168,7 +207,7 @@ away:
     :: else -> skip
     fi;
 
-    /* ledgers: the last entry goes to those that lack it; the third says that it has any, or none */
+    /* ledgers, and vouchers for the last entry; the third says that it has any, or none */
     atomic {
         own.request = disk[i].request;
         own.piece = disk[i].piece;
@@ -181,10 +220,11 @@ away:
     exchange(LEDGER);
     if
     :: disk[i].request == 0 && theirs.request != 0 && !staged_here(theirs) -> give_up()
-    :: disk[i].request == 0 && third.request != 0 && !staged_here(third) -> give_up()
+    :: disk[i].request == 0 && third.request != 0 && !(staged_here(third) && vouched_for(third)) -> give_up()
     :: disk[i].request != 0 && theirs.request != 0 && theirs.request != disk[i].request -> give_up()
     :: disk[i].request == 0 && (theirs.request != 0 || third.request != 0) &&
-       (theirs.request == 0 || staged_here(theirs)) && (third.request == 0 || staged_here(third)) ->
+       (theirs.request == 0 || staged_here(theirs)) &&
+       (third.request == 0 || (staged_here(third) && vouched_for(third))) ->
         atomic { bind() }
     :: disk[i].request == 0 && theirs.request == 0 && third.request == 0 ->
         atomic { disk[i].staged = 0; disk[i].staged_piece = 0 }
@@ -213,6 +253,10 @@ away:
         own.standing = disk[i].standing;
         own.index = disk[i].index;
         own.values = disk[i].values;
+        if
+        :: new -> vouched[i * PIECES + mine] = vouched[i * PIECES + mine] | bit_of(request)
+        :: else -> skip
+        fi;
         if
         :: new -> third.standing = NONE
         :: else -> listen()
@@ -279,8 +323,10 @@ away:
     crash_here();
 
     /* from here on what is sent depends on data, and is right */
-    assert(disk[0].request == request && disk[1].request == request);
-    assert(disk[0].piece == disk[1].piece);
+    parts[i] = true;
+    assert(disk[i].request == request);
+    assert((disk[other].request == request && disk[other].piece == disk[i].piece) ||
+           drops[other] > 0);
     opened_for[disk[i].piece] = opened_for[disk[i].piece] | bit_of(request);
     assert((opened_for[disk[i].piece] & (opened_for[disk[i].piece] - 1)) == 0);
     if

@@ -58,10 +58,11 @@ struct store_round round_of(uint8_t run, uint32_t i)
 enum err stage_with(struct store *store, const struct store_round *r, const struct ledger *after)
 {
     struct bytes noise = {0}, ids = {0};
+    uint8_t next[32] = {0};
     enum err e;
     bytes_put(&noise, "these are the shares", 20);
     bytes_put(&ids, "0123456789abcdef", UPLOAD_ID_SIZE);
-    e = store_stage(store, r, after, &ids, &noise);
+    e = store_stage(store, r, after, &ids, &noise, next);
     bytes_clear(&noise);
     bytes_clear(&ids);
     return e;
@@ -97,23 +98,53 @@ enum err stage(struct store *store, const struct store_round *r)
     return stage_at(store, r, 1);
 }
 
-enum err debit(struct store *store, const struct store_round *r, unsigned price)
+static enum err bind(struct store *store, const struct store_round *r,
+                     const struct vouchers *vouchers)
 {
     struct ledger *ledger = NULL;
     struct store_head head;
-    enum err e = stage_at(store, r, price);
-    if (e == ERR_OK)
-        e = store_ledger(store, &limits, &ledger, &head);
-    if (e == ERR_OK)
-        e = store_bind(store, r, &head);
+    enum err e = store_ledger(store, &limits, &ledger, &head);
     ledger_free(&ledger);
-    return e;
+    return e == ERR_OK ? store_bind(store, r, vouchers, &head) : e;
+}
+
+enum err debit(struct store *store, const struct store_round *r, unsigned price)
+{
+    enum err e = stage_at(store, r, price);
+    return e == ERR_OK ? bind(store, r, &(const struct vouchers){0}) : e;
+}
+
+void staged_head(struct store *store, uint8_t next[32])
+{
+    struct ledger *ledger = NULL;
+    struct store_round round;
+    struct store_head head;
+    struct bytes entry = {0};
+    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
+    assert_int_equal(store_staged(store, &round, &entry), ERR_OK);
+    memcpy(next, head.head, 32);
+    store_chain(entry.data, entry.size, next);
+    ledger_free(&ledger);
+    bytes_clear(&entry);
+}
+
+struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32])
+{
+    struct vouchers v;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(voucher_sign(b->s.study, b->server[i], next, v.by[i]), ERR_OK);
+    return v;
 }
 
 void debit_times(struct bench *b, unsigned server, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(1, i);
-        assert_int_equal(debit(b->store[server], &r, i + 1), ERR_OK);
+        struct vouchers v;
+        uint8_t next[32];
+        assert_int_equal(stage_at(b->store[server], &r, i + 1), ERR_OK);
+        staged_head(b->store[server], next);
+        v = vouchers_of(b, next);
+        assert_int_equal(bind(b->store[server], &r, &v), ERR_OK);
     }
 }

@@ -32,7 +32,11 @@ enum err stage_with(struct store *store, const struct store_round *r, const stru
 enum err stage_at(struct store *store, const struct store_round *r, unsigned price);
 enum err stage(struct store *store, const struct store_round *r);
 
-/* Stages and binds one round at a price. */
+/* The head that the debit of what is staged would give; and all three servers' vouchers for it. */
+void staged_head(struct store *store, uint8_t next[32]);
+struct vouchers vouchers_of(const struct bench *b, const uint8_t next[32]);
+
+/* Stages and binds one round at a price, without vouchers. */
 enum err debit(struct store *store, const struct store_round *r, unsigned price);
 
 /* Debits a store once for each i: the i-th costs i + 1. */

@@ -369,6 +369,10 @@ TEST(every_word_of_a_line_is_checked)
         "1 now resumed checks 3 left 1",
         "1 now resumed checks 3 left 1 failed 2",
         "1 now resumed checks 3 missed 1 failed 0",
+        "1 now dropped debit 4",
+        "1 now dropped debit x head " DIGEST,
+        "1 now dropped debit 4 head " RUN,
+        "1 now dropped debit 4 head " DIGEST " 5",
         "1 now seen server 3 entries 1 head " DIGEST,
         "1 now seen server 1 entries 1 head " RUN,
         "1 now seen server 1 entries 1 head " RUN RUN "00",
@@ -681,6 +685,22 @@ TEST(a_round_that_was_lost_is_listed)
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
+    bench_free(&b);
+}
+
+/* A debit that was dropped is listed, and what was spent may be less after it. */
+TEST(a_debit_that_was_dropped_is_listed)
+{
+    const uint8_t head[32] = {7};
+    static const char told[] = "trefoil recover dropped debit 4, which no other server had";
+    const struct audit_opening less = {.reason = "SORTED", .what = "-"};
+    struct bench b = bench_new();
+    char words[8192];
+    fill(&b);
+    assert_int_equal(audit_dropped(b.audit[1], 4, head), ERR_OK);
+    assert_int_equal(audit_write(b.audit[1], &less), ERR_OK);
+    describe_all(&b, words, sizeof words);
+    assert_int_equal(times(words, told), 1);
     bench_free(&b);
 }
 

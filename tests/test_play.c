@@ -84,6 +84,8 @@ struct stage {
     uint64_t openings[STUDY_SERVERS], indices[STUDY_SERVERS]; /* in total, and of an index */
     uint64_t drawn[STUDY_SERVERS][2]; /* with each neighbour, from the streams that a round left */
     bool waits[STUDY_SERVERS];        /* for agreement, as its guard knows it */
+    enum log_level level;             /* of the words */
+    bool late[STUDY_SERVERS], told_late[STUDY_SERVERS][3]; /* as each play has them */
     char words[STUDY_SERVERS][4096];
 };
 
@@ -107,11 +109,12 @@ static void forge_debit(struct store *store, const struct ledger_limits *limits)
     struct ledger *ledger = NULL;
     struct store_head head;
     struct bytes noise = {0}, ids = {0};
+    uint8_t next[32] = {0};
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(store_ledger(store, limits, &ledger, &head), ERR_OK);
-    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise), ERR_OK);
-    assert_int_equal(store_bind(store, &round, &head), ERR_OK);
+    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
+    assert_int_equal(store_bind(store, &round, &(const struct vouchers){0}, &head), ERR_OK);
     ledger_free(&ledger);
     bytes_clear(&noise);
     bytes_clear(&ids);
@@ -343,6 +346,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct request r = selection(c, cheat);
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct play play = {.study = &mask->study,
+                        .me = c->server[i],
                         .limits = &c->limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
                         .openings = {.audit = c->audit[i], .log = log},
@@ -355,6 +359,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     play.session = session;
+    memcpy(play.told_late, c->told_late[i], sizeof play.told_late);
     digest[1] = cheat == OTHER_REQUEST;
     play.uploads[0] = cheat == OTHER_UPLOADS;
     play.analyst[0] = cheat == OTHER_ANALYST ? 2 : 1;
@@ -369,6 +374,8 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     c->rounds[i] = net_rounds(p->net) - c->rounds[i];
     c->indices[i] = p->opened[OPEN_SELECTED_INDEX].calls;
     c->openings[i] = c->indices[i] + p->opened[OPEN_NOISY_MARGINAL].calls;
+    c->late[i] = play.late;
+    memcpy(c->told_late[i], play.told_late, sizeof play.told_late);
     p->audit = NULL;
     bytes_clear(&play.upload_ids);
     bytes_clear(&play.openings.what);
@@ -382,7 +389,7 @@ static enum err play_one(struct party *p, void *shared)
     const uint8_t id[TAPE_ID_SIZE] = {(uint8_t)c->seed};
     unsigned i = p->index;
     enum cheat cheat = i == c->who ? c->cheat : HONEST;
-    struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = LOG_ERROR};
+    struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
     struct engine *g = NULL;
     struct mask mask = {0};
     enum err e;
@@ -929,7 +936,9 @@ TEST(a_round_that_cannot_go_on_is_told_why)
 static struct {
     unsigned who; /* who is told so */
     uint64_t selected;
-    bool noise; /* it tells its next neighbour of other noise than the previous one */
+    bool noise;      /* it tells its next neighbour of other noise than the previous one */
+    unsigned late;   /* servers to which rows have come, as bits */
+    unsigned forger; /* who does not sign its debit, from 1 on; 0: nobody */
 } told;
 
 /* Where a statement has the digest of what is held with the next server. */
@@ -941,6 +950,8 @@ void __wrap_round_agree(struct round_talk *talk, const struct round_statement *o
     struct round_statement said = *own;
     if (told.selected > 0 && net_index(talk->net) != told.who)
         said.selected = told.selected;
+    said.late = told.late >> net_index(talk->net) & 1;
+    said.voucher[9] ^= net_index(talk->net) + 1 == told.forger;
     __real_round_agree(talk, &said);
     if (told.noise && net_index(talk->net) == told.who)
         talk->sent[NET_NEXT][REPLICA] ^= 1;
@@ -996,6 +1007,63 @@ TEST(noise_that_one_alone_hears_of_is_not_opened)
             expect_answer(&c, i, &first);
     }
     bytes_clear(&first);
+    stage_free(&c);
+}
+
+/* Nobody debits what not all three have signed; and whoever debits keeps what they signed. */
+TEST(a_debit_has_three_vouchers)
+{
+    struct stage c;
+    stage_new(&c);
+    for (told.forger = 3; told.forger > 0; told.forger--) {
+        const unsigned who = told.forger - 1;
+        char says[64];
+        snprintf(says, sizeof says, "server %u did not sign the debit that it agrees to", who);
+        play(&c, HONEST, 0);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(debits(&c, i), 0);
+            assert_int_equal(c.openings[i], 0);
+            assert_true(c.result[i] != ERR_OK);
+            assert_non_null(strstr(c.words[i], says));
+        }
+    }
+    play(&c, HONEST, 0);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        struct bytes entry CLEAN(bytes_clear) = {0};
+        struct vouchers vouchers;
+        uint8_t head[32];
+        unsigned without;
+        assert_int_equal(c.result[i], ERR_OK);
+        assert_int_equal(store_entry(c.store[i], 1, &entry, head), ERR_OK);
+        assert_int_equal(store_vouchers(c.store[i], &vouchers), ERR_OK);
+        assert_true(vouchers_good(c.s.study, head, &vouchers, &without));
+    }
+    stage_free(&c);
+}
+
+/* Rows join when all three have some. Who says that it has none is named, once each time. */
+TEST(who_keeps_rows_out_is_named_once)
+{
+    static const unsigned late[] = {0, 7, 6, 6, 2, 7, 6, 5, 0},
+                          named[] = {0, 0, 1, 0, 4, 0, 1, 2, 0};
+    struct stage c;
+    stage_new(&c);
+    c.level = LOG_WARN;
+    for (size_t k = 0; k < sizeof late / sizeof *late; k++) {
+        told.late = late[k];
+        play(&c, HONEST, 0);
+        told.late = 0;
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            assert_int_equal(c.result[i], ERR_OK);
+            assert_int_equal(c.late[i], late[k] == 7);
+            for (unsigned s = 0; s < STUDY_SERVERS; s++) {
+                char says[64];
+                snprintf(says, sizeof says, "but server %u says that none have come", s);
+                assert_int_equal(strstr(c.words[i], says) != NULL,
+                                 late[k] >> i & named[k] >> s & 1);
+            }
+        }
+    }
     stage_free(&c);
 }
 

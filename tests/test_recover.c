@@ -52,6 +52,7 @@ struct lie {
 
 struct scene {
     struct bench b;
+    struct audit *audit;
     struct ledger_limits limits;
     struct neighbour neighbour[2];
     const struct lie *lie; /* set while nobody asks */
@@ -60,28 +61,35 @@ struct scene {
 
 /* --- ledgers ---------------------------------------------------------------------------------- */
 
-/* Debits for which the study's budget has room, and whose rounds opened something. */
+/* A debit for which the study's budget has room. */
+static void bind_small(struct scene *c, unsigned server, const struct store_round *r)
+{
+    struct store *store = c->b.store[server];
+    struct ledger *ledger = NULL;
+    struct store_head head;
+    mpq_t cost;
+    mpq_init(cost);
+    mpq_set_ui(cost, 1, 1000000);
+    assert_int_equal(store_ledger(store, &c->limits, &ledger, &head), ERR_OK);
+    assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
+    assert_int_equal(stage_with(store, r, ledger), ERR_OK);
+    assert_int_equal(store_bind(store, r, &(const struct vouchers){0}, &head), ERR_OK);
+    ledger_free(&ledger);
+    mpq_clear(cost);
+}
+
+/* Debits whose rounds opened something. */
 static void debit_small(struct scene *c, unsigned server, unsigned from, unsigned to, uint8_t run)
 {
     struct store *store = c->b.store[server];
     for (unsigned i = from; i < to; i++) {
         const struct store_round r = round_of(run, i);
         struct bytes values = {0};
-        struct ledger *ledger = NULL;
-        struct store_head head;
-        mpq_t cost;
-        mpq_init(cost);
-        mpq_set_ui(cost, 1, 1000000);
-        assert_int_equal(store_ledger(store, &c->limits, &ledger, &head), ERR_OK);
-        assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
-        assert_int_equal(stage_with(store, &r, ledger), ERR_OK);
-        assert_int_equal(store_bind(store, &r, &head), ERR_OK);
+        bind_small(c, server, &r);
         bytes_put_u64(&values, 100 + i);
         assert_int_equal(store_put_index(store, &r, i), ERR_OK);
         assert_int_equal(store_put_values(store, &r, &values), ERR_OK);
         bytes_clear(&values);
-        ledger_free(&ledger);
-        mpq_clear(cost);
     }
 }
 
@@ -198,6 +206,9 @@ static void scene_new(struct scene *c, const struct lie *lie)
     c->lie = lie;
     c->b = bench_new();
     assert_int_equal(price_limits(c->b.s.study, &c->limits, &quiet), ERR_OK);
+    assert_int_equal(audit_open(&c->audit, support_path(&c->b.s, "server0"), c->b.s.study,
+                                c->b.server[0], 0, &quiet),
+                     ERR_OK);
     debit_small(c, 0, 0, lie->own, lie->run);
     for (unsigned peer = 0; peer < 2; peer++)
         neighbour_new(c, peer);
@@ -211,7 +222,29 @@ static void scene_free(struct scene *c)
         gate_free(&c->neighbour[peer].gate);
         netio_free(&c->neighbour[peer].netio);
     }
+    audit_close(&c->audit);
     bench_free(&c->b);
+}
+
+static enum err recover(struct scene *c, uint64_t *from, uint64_t *to, char words[4096])
+{
+    struct netio *netio CLEAN(netio_free) = NULL;
+    struct log log = {.buffer = words, .buffer_size = 4096, .level = LOG_WARN};
+    enum err e;
+    assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
+    {
+        const struct recover_terms terms = {.study = c->b.s.study,
+                                            .me = c->b.server[0],
+                                            .store = c->b.store[0],
+                                            .audit = c->audit,
+                                            .netio = netio,
+                                            .log = &log};
+        quiet.buffer = words; /* the store's own words */
+        quiet.buffer_size = 4096;
+        e = recover_ledger(&terms, from, to);
+        quiet.buffer = NULL;
+    }
+    return e;
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
@@ -219,7 +252,9 @@ static void scene_free(struct scene *c)
 static const struct lie lies[] = {
     {0, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
     {2, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
-    {3, 1, false, 3, REFUSAL, ERR_OK, DEBITS, ""}, /* has all of them, and asks for none */
+    {3, 1, false, 3, TRUTH, ERR_OK, DEBITS, ""}, /* has all of them */
+    {3, 1, false, 3, REFUSAL, ERR_REFUSED, DEBITS, "server 2 (s2) does not give its ledger: "},
+    {3, 2, false, 3, TRUTH, ERR_MISMATCH, DEBITS, "debit 3 of this server's ledger is another"},
     {1, 2, false, 1, TRUTH, ERR_MISMATCH, 1, "debit 1 of this server's ledger is another than its"},
     {0, 1, false, 0, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
     {0, 1, false, 0, REFUSAL, ERR_REFUSED, 0, "server 2 (s2) does not give its ledger: "},
@@ -244,28 +279,74 @@ TEST(only_what_both_say_and_follows_is_taken)
     for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
         const struct lie *lie = &lies[k];
         struct scene c CLEAN(scene_free);
-        struct netio *netio CLEAN(netio_free) = NULL;
         char words[4096] = "";
-        struct log log = {.buffer = words, .buffer_size = sizeof words, .level = LOG_ERROR};
         uint64_t from = 9, to = 9, count = 9;
         enum err e;
         scene_new(&c, lie);
-        assert_int_equal(netio_new(&netio, &quiet), ERR_OK);
-        {
-            const struct recover_terms terms = {.study = c.b.s.study,
-                                                .me = c.b.server[0],
-                                                .store = c.b.store[0],
-                                                .netio = netio,
-                                                .log = &log};
-            quiet.buffer = words; /* the store's own words */
-            quiet.buffer_size = sizeof words;
-            e = recover_ledger(&terms, &from, &to);
-            quiet.buffer = NULL;
-        }
+        e = recover(&c, &from, &to, words);
         if (e != lie->e || strstr(words, lie->says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
         assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
         if (count != lie->to || (to != count && lie->of != 0))
             fail_msg("row %zu: %u debits, %u told", k, (unsigned)count, (unsigned)to);
+    }
+}
+
+/* A last debit that is only bound here. */
+static const struct alone {
+    struct lie lie;           /* `own`: opened debits before it */
+    uint8_t run;              /* 1: the neighbours have it too, if they have as many */
+    bool tried, opened, made; /* a part of it was sent; is logged; or only noise is logged */
+    bool dropped;
+} alone[] = {
+    {{3, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, 0, true},
+    {{2, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 3, which no"}, 9, 0, 0, 0, true},
+    {{0, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 1, which no"}, 9, 0, 0, 0, true},
+    {{3, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, true, true},
+    {{2, 1, false, 3, TRUTH, ERR_OK, 3, ""}, 1, 0, 0, 0, false},
+    {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, true, 0, 0, false},
+    {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, 0, true, 0, false},
+    {{2, 1, false, 3, TRUTH, ERR_MISMATCH, 3, "is another than its"}, 9, 0, true, 0, false},
+    {{4, 1, false, 3, TRUTH, ERR_OK, 5, ""}, 9, 0, 0, 0, false}, /* they lack more */
+    {{3, 2, false, 3, TRUTH, ERR_MISMATCH, 4, "is another than its"}, 9, 0, 0, 0, false},
+    {{3, 1, false, 3, ENTRY, ERR_MISMATCH, 4, "disagree on debit 3"}, 9, 0, 0, 0, false},
+    {{3, 1, false, 4, REFUSAL, ERR_REFUSED, 4, "does not give its"}, 9, 0, 0, 0, false},
+};
+
+/* Dropped if neither neighbour has it, nothing was opened, and what was before is theirs too. */
+TEST(a_debit_that_nobody_else_has_is_dropped)
+{
+    for (size_t k = 0; k < sizeof alone / sizeof *alone; k++) {
+        const struct alone *a = &alone[k];
+        const struct store_round r = round_of(a->run, a->lie.own);
+        struct audit_opening line = {.round = r.sequence, .values = 3, .spent = 1, .what = "-"};
+        struct audit_file *log CLEAN(audit_file_free) = NULL;
+        struct scene c CLEAN(scene_free);
+        char words[4096] = "";
+        uint64_t from = 9, to = 9, count = 9;
+        enum err e;
+        scene_new(&c, &a->lie);
+        bind_small(&c, 0, &r);
+        if (a->tried)
+            assert_int_equal(store_attempt(c.b.store[0], &r), ERR_OK);
+        snprintf(line.reason, sizeof line.reason, a->made ? "REJECT_BIT" : "SELECTED_INDEX");
+        memcpy(line.run, r.run, sizeof line.run);
+        if (a->made || a->opened)
+            assert_int_equal(audit_write(c.audit, &line), ERR_OK);
+        e = recover(&c, &from, &to, words);
+        if (e != a->lie.e || strstr(words, a->lie.says) == NULL)
+            fail_msg("row %zu: %s: %s", k, error_text(e), words);
+        assert_int_equal(store_debits(c.b.store[0], &count), ERR_OK);
+        if (count != a->lie.to || (strstr(words, "dropped debit") != NULL) != a->dropped)
+            fail_msg("row %zu: %u debits: %s", k, (unsigned)count, words);
+        /* less is spent than before, and the log says why */
+        line.spent = 0;
+        assert_int_equal(audit_write(c.audit, &line), ERR_OK);
+        e = audit_file_read(&log, support_path(&c.b.s, "server0/audit.log"), &quiet);
+        assert_int_equal(e, a->dropped || !(a->made || a->opened) ? ERR_OK : ERR_DATA);
+        assert_int_equal(a->dropped,
+                         e == ERR_OK && log->entries > 2 &&
+                             log->entry[log->entries - 2].kind == AUDIT_DROPPED &&
+                             log->entry[log->entries - 2].head.entries == a->lie.own + 1);
     }
 }

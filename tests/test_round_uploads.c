@@ -47,6 +47,8 @@ struct world {
     bool there[CASES];
     struct study study;
     enum standing last[3];
+    bool restored[3]; /* knows nothing of what it has counted */
+    uint8_t bound[32];
     enum err result[3];
     bool kept[3][CASES], lacking[3][CASES];
     uint8_t digest[3][32];
@@ -76,11 +78,12 @@ static enum err meet(struct party *p, void *shared)
     struct upload_name names[CASES];
     struct round_uploads u = {.study = &w->study, .last = w->last[i], .upload = names};
     w->words[i][0] = '\0';
+    memcpy(u.bound, w->bound, sizeof u.bound);
     for (unsigned k = 0; k < CASES; k++) {
         const struct upload_name name = name_of(k, i);
         if (w->there[k] && has_of(k, i) != NOTHING)
             names[u.count++] = name;
-        if (w->there[k] && counts(k, i))
+        if (w->there[k] && counts(k, i) && !w->restored[i])
             bytes_put(&u.counted, name.id, sizeof name.id);
     }
     w->result[i] = round_uploads(p->net, &u, w->digest[i], &log);
@@ -100,26 +103,31 @@ static void run(struct world *w)
     assert_int_equal(three_run(1, meet, w, NULL), ERR_OK);
 }
 
-/* What is counted when everything may be, or when what no run has counted yet must stay out. */
-static void expect_kept(const struct world *w, bool closed)
+/* The digest of what `of` has counted, or of all that is alike. */
+static void digest_of(const struct world *w, unsigned of, bool closed, uint8_t digest[32])
 {
     struct bytes all CLEAN(bytes_clear) = {0};
+    for (unsigned k = 0; k < CASES; k++)
+        if (w->there[k] && is_alike(k) && (!closed || counts(k, of)))
+            bytes_put(&all, name_of(k, 0).digest, 32);
+    SHA256(all.size > 0 ? all.data : digest, all.size, digest);
+}
+
+/*
+ * What is counted when everything may be, or when what the run has not counted yet must stay out:
+ * each server knows that of itself, or from `of`.
+ */
+static void expect_kept(const struct world *w, unsigned i, unsigned of, bool closed)
+{
     uint8_t digest[32];
     for (unsigned k = 0; k < CASES; k++) {
-        const bool kept = w->there[k] && is_alike(k) && (!closed || is_counted(k));
-        for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(w->kept[i][k], kept);
-            assert_int_equal(w->lacking[i][k],
-                             w->there[k] && has_of(k, i) != NOTHING && has_of(k, 2) == NOTHING);
-        }
-        if (kept)
-            bytes_put(&all, name_of(k, 0).digest, 32);
+        assert_int_equal(w->kept[i][k], w->there[k] && is_alike(k) && (!closed || counts(k, of)));
+        assert_int_equal(w->lacking[i][k],
+                         w->there[k] && has_of(k, i) != NOTHING && has_of(k, 2) == NOTHING);
     }
-    SHA256(all.size > 0 ? all.data : digest, all.size, digest);
-    for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(w->result[i], ERR_OK);
-        assert_memory_equal(w->digest[i], digest, sizeof digest);
-    }
+    digest_of(w, of, closed, digest);
+    assert_int_equal(w->result[i], ERR_OK);
+    assert_memory_equal(w->digest[i], digest, sizeof digest);
 }
 
 TEST(what_all_hold_alike_is_counted)
@@ -128,31 +136,44 @@ TEST(what_all_hold_alike_is_counted)
     for (unsigned k = 0; k < CASES; k++)
         w.there[k] = is_alike(k) || !is_counted(k);
     run(&w);
-    expect_kept(&w, false);
+    for (unsigned i = 0; i < 3; i++)
+        expect_kept(&w, i, i, false);
 }
 
-/* What the run has counted, at whichever server, must be the same at all. */
+/* Whether server i says that `of` says that the run has counted what i has not, or the reverse. */
+static bool names(const struct world *w, unsigned i, unsigned of, bool counted)
+{
+    char says[80];
+    snprintf(says, sizeof says, "server %u says that this run has %scounted the rows of", of,
+             counted ? "" : "not ");
+    return strstr(w->words[i], says) != NULL;
+}
+
+/* What a server has counted must be the same at all; what another says that it has is not. */
 TEST(nobody_goes_on_without_what_was_counted)
 {
     for (unsigned k = 0; k < CASES; k++) {
         struct world w = empty_world();
         const bool lost = has_of(k, 0) + has_of(k, 1) + has_of(k, 2) == NOTHING;
-        const enum has first = has_of(k, has_of(k, 0) != NOTHING   ? 0
-                                         : has_of(k, 1) != NOTHING ? 1
-                                                                   : 2);
         if (is_alike(k) || !is_counted(k))
             continue;
         w.there[k] = true;
         w.there[13 + 7 * 27] = true; /* all hold it, and have counted it */
         run(&w);
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(w.result[i], ERR_MISMATCH);
-            if (lost)
+            unsigned first = i; /* that holds it, after this server itself */
+            while (!lost && has_of(k, first) == NOTHING)
+                first = (first + 1) % 3;
+            assert_int_equal(w.result[i], counts(k, i) ? ERR_MISMATCH : ERR_OK);
+            for (unsigned s = 0; s < 3; s++)
+                assert_int_equal(names(&w, i, s, counts(k, s)), counts(k, s) != counts(k, i));
+            if (lost && counts(k, i))
                 assert_non_null(strstr(w.words[i], "an upload that no server holds any more"));
-            for (unsigned s = 0; s < 3 && !lost; s++) {
+            for (unsigned s = 0; s < 3 && !lost && counts(k, i); s++) {
                 char says[64];
                 snprintf(says, sizeof says, "but server %u does not hold them any more", s);
-                assert_int_equal(strstr(w.words[i], says) != NULL, has_of(k, s) != first);
+                assert_int_equal(strstr(w.words[i], says) != NULL,
+                                 has_of(k, s) != has_of(k, first));
             }
         }
     }
@@ -166,18 +187,91 @@ TEST(what_came_later_is_counted_if_it_may)
     for (unsigned mix = 0; mix < 2 * 125; mix++) {
         struct world w = empty_world();
         const unsigned at[] = {mix % 5, mix / 5 % 5, mix / 25 % 5};
-        bool begun = false, again = false, lost = false;
+        unsigned opened = 0;
+        bool lost = false;
         w.study.late_join = mix >= 125;
         for (unsigned k = 0; k < CASES; k++)
             w.there[k] = is_alike(k);
         for (unsigned i = 0; i < 3; i++) {
             w.last[i] = standings[at[i]];
-            begun = begun || at[i] > 0;
-            lost = lost || at[i] == 1;
-            again = again || at[i] == 2 || at[i] == 3;
+            opened += w.last[i] == STANDING_OPENED;
+            lost = lost || w.last[i] == STANDING_LOST;
         }
         run(&w);
-        expect_kept(&w, begun && (!w.study.late_join || (again && !lost)));
+        for (unsigned i = 0; i < 3; i++)
+            expect_kept(&w, i, i,
+                        w.last[i] != STANDING_NONE &&
+                            (!w.study.late_join || (opened < 2 && !lost)));
+    }
+}
+
+/* All hold what the run has counted, and what came later. A server in `of` says that it counted
+ * what is not in the ledger: more, or less. */
+static struct world world_after(unsigned liar, bool more)
+{
+    struct world w = empty_world();
+    w.there[13] = true;
+    w.there[13 + 7 * 27] = true;
+    w.there[13 + (more ? 1U << liar : 7 ^ 1U << liar) * 27] = true;
+    for (unsigned i = 0; i < 3; i++)
+        w.last[i] = STANDING_OPENED;
+    digest_of(&w, (liar + 1) % 3, true, w.bound);
+    return w;
+}
+
+/* A liar has nothing counted that came too late, and nothing left out: it is named. */
+TEST(no_server_alone_says_what_was_counted)
+{
+    for (unsigned k = 0; k < 6; k++) {
+        const unsigned liar = k % 3;
+        struct world w = world_after(liar, k >= 3);
+        run(&w);
+        for (unsigned i = 0; i < 3; i++) {
+            if (i == liar)
+                continue;
+            expect_kept(&w, i, i, true);
+            for (unsigned s = 0; s < 3; s++)
+                assert_int_equal(names(&w, i, s, k >= 3), s == liar);
+        }
+    }
+}
+
+/* Who was restored has no list: it takes the one that is in the ledger, whoever else lies. */
+TEST(who_was_restored_believes_the_ledger)
+{
+    for (unsigned k = 0; k < 12; k++) {
+        const unsigned liar = k % 3, restored = (liar + 1 + k / 6) % 3;
+        struct world w = world_after(liar, k % 6 >= 3);
+        w.restored[restored] = true;
+        w.last[restored] = STANDING_LOST;
+        run(&w);
+        expect_kept(&w, restored, (liar + 1) % 3, true);
+        for (unsigned s = 0; s < 3; s++)
+            assert_int_equal(names(&w, restored, s, k % 6 >= 3), s == liar);
+    }
+}
+
+/* Two that were restored can go on with what the third has; but not if that is not so. */
+TEST(who_was_restored_does_not_guess)
+{
+    for (unsigned k = 0; k < 12; k++) {
+        const unsigned has = k % 3;
+        const bool lies = k >= 6, join = k / 3 % 2;
+        struct world w = world_after(has, true);
+        w.study.late_join = join;
+        if (!lies)
+            digest_of(&w, has, true, w.bound);
+        for (unsigned i = 0; i < 3; i++) {
+            w.restored[i] = i != has;
+            w.last[i] = i != has ? STANDING_LOST : STANDING_OPENED;
+        }
+        run(&w);
+        for (unsigned i = 0; i < 3; i++) {
+            if (!lies || join)
+                expect_kept(&w, i, has, !join);
+            else if (i != has)
+                assert_int_equal(w.result[i], ERR_MISMATCH);
+        }
     }
 }
 

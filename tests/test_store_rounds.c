@@ -32,20 +32,20 @@ static enum err meet(struct party *p, void *shared)
     struct store *store = m->b->store[p->index];
     struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_round round;
-    struct store_head own;
-    struct bytes last CLEAN(bytes_clear) = {0}, staged CLEAN(bytes_clear) = {0};
+    struct round_ledger own = {.study = m->b->s.study};
+    struct bytes staged CLEAN(bytes_clear) = {0};
     struct log log = {
         .buffer = m->words[p->index], .buffer_size = sizeof m->words[0], .level = LOG_ERROR};
-    uint8_t ignored[32];
+    struct vouchers vouchers;
     bool adopt;
     enum err e;
-    TRY(store_ledger(store, &limits, &ledger, &own));
-    if (own.number > 0)
-        TRY(store_entry(store, own.number, &last, ignored));
+    TRY(store_ledger(store, &limits, &ledger, &own.head));
+    TRY(store_vouchers(store, &own.vouchers));
     TRY(store_staged(store, &round, &staged));
-    e = round_ledger(p->net, asked, &own, &last, &staged, &adopt, &log);
+    own.staged = staged;
+    e = round_ledger(p->net, asked, &own, &adopt, &vouchers, &log);
     if (e == ERR_OK && adopt)
-        e = store_bind(store, &round, &own);
+        e = store_bind(store, &round, &vouchers, &own.head);
     m->result[p->index] = e;
     ledger_free(&ledger);
     TRY(store_ledger(store, &limits, &ledger, &m->head[p->index]));
@@ -96,6 +96,121 @@ TEST(a_debit_is_taken_over_by_who_has_staged_it)
                     fail_msg("server %u says: %s", i, m.words[i]);
             }
         }
+}
+
+/* Nor is it taken over unless its server shows that all three had staged it. */
+TEST(a_debit_is_taken_over_with_all_vouchers)
+{
+    for (unsigned k = 0; k < 2 * STUDY_SERVERS; k++) {
+        const unsigned without = k % STUDY_SERVERS;
+        struct bench b CLEAN(bench_free) = bench_new();
+        struct meeting m = {.b = &b};
+        struct vouchers v;
+        uint8_t next[32];
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+            debit_times(&b, i, 0, 2);
+            stage_third(b.store[i], SAME);
+        }
+        staged_head(b.store[0], next);
+        v = vouchers_of(&b, next);
+        next[0] ^= 1; /* signed, but another debit; or not signed at all */
+        if (k < STUDY_SERVERS)
+            assert_int_equal(voucher_sign(b.s.study, b.server[without], next, v.by[without]),
+                             ERR_OK);
+        else
+            v.by[without][7] ^= 1;
+        {
+            const struct store_round third = round_of(1, 2);
+            struct ledger *ledger CLEAN(ledger_free) = NULL;
+            struct store_head head;
+            assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
+            assert_int_equal(store_bind(b.store[0], &third, &v, &head), ERR_OK);
+        }
+        assert_int_equal(three_run(k, meet, &m, NULL), ERR_OK);
+        for (unsigned i = 1; i < STUDY_SERVERS; i++) {
+            char says[64];
+            snprintf(says, sizeof says, "does not show that server %u had prepared it", without);
+            assert_int_equal(m.result[i], ERR_MISMATCH);
+            assert_true(m.spent[i] == 3);
+            assert_non_null(strstr(m.words[i], says));
+        }
+    }
+}
+
+/*
+ * Two have staged different debits. Server 0 tells each that it has made that one, and shows the
+ * vouchers that it can have: its own, and what each of the two has signed.
+ */
+static enum err tell_both(struct party *p, void *shared)
+{
+    struct meeting *m = shared;
+    struct {
+        struct store_head head;
+        uint8_t open[32];
+        struct vouchers vouchers;
+    } card[2];
+    uint8_t came[2][sizeof card[0]], next[STUDY_SERVERS][32];
+    struct net_round r = {0};
+    if (p->index != 0)
+        return meet(p, shared);
+    for (unsigned i = 1; i < STUDY_SERVERS; i++)
+        staged_head(m->b->store[i], next[i]);
+    for (unsigned q = 0; q < 2; q++) {
+        const unsigned to = net_index_of(0, (enum net_peer)q);
+        card[q].head.number = 3;
+        memcpy(card[q].head.head, next[to], sizeof next[to]);
+        memcpy(card[q].open, asked, sizeof asked);
+        card[q].vouchers = vouchers_of(m->b, next[to]);
+        memcpy(card[q].vouchers.by[3 - to], vouchers_of(m->b, next[3 - to]).by[3 - to],
+               KEYS_SIGNATURE_SIZE);
+        r.send[q] = &card[q];
+        r.receive[q] = came[q];
+        r.send_size[q] = r.receive_size[q] = sizeof card[q];
+    }
+    m->result[0] = net_exchange(p->net, &r);
+    return ERR_OK;
+}
+
+TEST(no_server_makes_two_others_debit_different_things)
+{
+    for (unsigned alike = 0; alike < 2; alike++) {
+        struct bench b CLEAN(bench_free) = bench_new();
+        struct meeting m = {.b = &b};
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            debit_times(&b, i, 0, 2);
+        stage_third(b.store[1], SAME);
+        stage_third(b.store[2], alike ? SAME : OTHER_REQUEST);
+        assert_int_equal(three_run(alike, tell_both, &m, NULL), ERR_OK);
+        for (unsigned i = 0; i < STUDY_SERVERS; i++)
+            assert_int_equal(m.result[i], i == 0 || alike ? ERR_OK : ERR_MISMATCH);
+        assert_int_equal(m.head[1].number, alike ? 3 : 2);
+        assert_memory_equal(&m.head[1], &m.head[2], sizeof m.head[1]);
+    }
+}
+
+/* The last debit can be taken back, once, as long as nothing more happened to its round. */
+TEST(a_last_debit_can_be_dropped)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        const struct store_round second = round_of(1, 1);
+        struct bench b CLEAN(bench_free) = bench_new();
+        struct ledger *ledger CLEAN(ledger_free) = NULL;
+        struct store_head head;
+        struct bytes noise CLEAN(bytes_clear) = {0};
+        debit_times(&b, 0, 0, 2);
+        if (k == 1)
+            assert_int_equal(store_put_index(b.store[0], &second, 3), ERR_OK);
+        assert_int_equal(store_drop_last(b.store[0], 2), k == 1 ? ERR_LOST : ERR_OK);
+        assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
+        assert_int_equal(head.number, 1 + k);
+        assert_int_equal(store_noise(b.store[0], &second, &noise), k == 1 ? ERR_OK : ERR_LOST);
+        if (k == 1)
+            continue;
+        assert_int_equal(store_drop_last(b.store[0], 2), ERR_LOST);
+        debit_times(&b, 0, 1, 2); /* the same again */
+        store_close(&b.store[0]);
+        assert_int_equal(open_store(&b, 0), ERR_OK);
+    }
 }
 
 /* Stages a round with a ledger that the test makes itself. */
@@ -158,7 +273,7 @@ TEST(a_neighbour_cannot_give_budget_back)
             debit_times(&b, i, 0, 2);
         assert_int_equal(store_ledger(b.store[0], &limits, &before, &head), ERR_OK);
         stage_forged(b.store[0], &r, kind == 0 ? &limits : &wide, kind == 0 ? 1 : 50);
-        assert_int_equal(store_bind(b.store[0], &r, &head), ERR_OK);
+        assert_int_equal(store_bind(b.store[0], &r, &(const struct vouchers){0}, &head), ERR_OK);
         assert_int_equal(three_run(kind, meet, &m, NULL), ERR_OK);
         assert_int_equal(store_entry(b.store[0], 3, &entry, next), ERR_OK);
         for (unsigned i = 1; i < 3; i++) {
@@ -225,7 +340,8 @@ TEST(a_bound_range_is_refused_for_any_other_request)
         assert_int_equal(stage(b.store[0], &other), ERR_OK);
         other.request[0] ^= 1;
         assert_int_equal(store_ledger(b.store[0], &limits, &ledger, &head), ERR_OK);
-        assert_int_equal(store_bind(b.store[0], &other, &head), ERR_LOST);
+        assert_int_equal(store_bind(b.store[0], &other, &(const struct vouchers){0}, &head),
+                         ERR_LOST);
         assert_int_equal(head.number, 1);
     }
 }
@@ -549,7 +665,7 @@ TEST(all_three_hear_of_noise_that_differs)
 
 /* A server's message that breaks the protocol, instead of its part of three. */
 struct oddity {
-    enum { VERDICT, CAUGHT, CONFIRM, LEDGER, LIST } kind;
+    enum { VERDICT, CAUGHT, CONFIRM, LIST } kind;
     enum err result[3];
     char words[3][512];
 };
@@ -569,22 +685,14 @@ static enum err be_odd(struct party *p, void *shared)
     struct oddity *o = shared;
     unsigned i = p->index;
     struct log log = {.buffer = o->words[i], .buffer_size = sizeof o->words[i]};
-    const struct store_head head = {0};
-    const struct {
-        struct store_head head;
-        uint64_t entry_size;
-        uint8_t open[32];
-    } card = {.entry_size = 1 << 20};
     const uint32_t many[10] = {2000001, STANDING_NONE};
     struct round_statement own = {.verdict = i != 0               ? ERR_OK
                                              : o->kind == VERDICT ? 200
                                                                   : ERR_CHEAT};
     struct round_talk talk = {.net = p->net, .log = &log};
-    struct bytes last = {0}, staged = {0};
     const uint8_t signature[2][64] = {{0}};
     uint8_t digest[32];
     struct round_uploads none = {0};
-    bool adopt;
     enum err e;
     if (o->kind <= CAUGHT)
         round_agree(&talk, &own);
@@ -592,9 +700,6 @@ static enum err be_odd(struct party *p, void *shared)
         round_confirm(&talk, i == 0 ? ERR_SYSTEM : ERR_OK, signature);
     if (o->kind <= CONFIRM)
         e = net_settle(p->net);
-    else if (o->kind == LEDGER)
-        e = i == 0 ? send_odd(p, &card, sizeof card)
-                   : round_ledger(p->net, asked, &head, &last, &staged, &adopt, &log);
     else
         e = i == 0 ? send_odd(p, many, sizeof many) : round_uploads(p->net, &none, digest, &log);
     o->result[i] = e;
@@ -612,7 +717,6 @@ TEST(what_a_server_says_has_bounds)
         [VERDICT] = {ERR_CHEAT, "server 0 states what no server can have"},
         [CAUGHT] = {ERR_CHEAT, "server 0 states"}, /* the others have not caught anybody */
         [CONFIRM] = {ERR_SYSTEM, "server 0 refuses: "},
-        [LEDGER] = {ERR_FORMAT, "server 0 says that its last debit has 1048576 bytes"},
         [LIST] = {ERR_CHEAT, ""},
     };
     for (unsigned kind = VERDICT; kind <= LIST; kind++) {
@@ -622,45 +726,6 @@ TEST(what_a_server_says_has_bounds)
             assert_int_equal(o.result[i], expected[kind].e);
             assert_non_null(strstr(o.words[i], expected[kind].says));
         }
-    }
-}
-
-/* Server 0 says that it has a debit, and leaves before it sends it. */
-static enum err leave(struct party *p, void *shared)
-{
-    struct meeting *m = shared;
-    struct bytes last = {0};
-    struct ledger *ledger = NULL;
-    struct {
-        struct store_head head;
-        uint64_t entry_size;
-        uint8_t open[32];
-    } card = {.entry_size = 0};
-    uint8_t ignored[32];
-    if (p->index != 0)
-        return meet(p, shared);
-    TRY(store_ledger(m->b->store[0], &limits, &ledger, &card.head));
-    ledger_free(&ledger);
-    TRY(store_entry(m->b->store[0], card.head.number, &last, ignored));
-    card.entry_size = last.size;
-    bytes_clear(&last);
-    m->result[0] = send_odd(p, &card, sizeof card);
-    net_abort(p->net);
-    return ERR_OK;
-}
-
-TEST(who_leaves_gives_no_debit)
-{
-    struct bench b CLEAN(bench_free);
-    struct meeting m = {.b = &b};
-    b = bench_new();
-    for (unsigned i = 0; i < 3; i++)
-        debit_times(&b, i, 0, i == 0 ? 3 : 2);
-    assert_int_equal(three_run(1, leave, &m, NULL), ERR_OK);
-    assert_int_equal(m.result[0], ERR_OK);
-    for (unsigned i = 1; i < 3; i++) {
-        assert_int_equal(m.result[i], ERR_PEER);
-        assert_int_equal(m.head[i].number, 2); /* as before */
     }
 }
 

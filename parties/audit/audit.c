@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "mpc/party.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,6 +204,15 @@ enum err audit_recovered(struct audit *a, uint64_t from, uint64_t to)
     return end(a, &line, true);
 }
 
+enum err audit_dropped(struct audit *a, uint64_t number, const uint8_t head[32])
+{
+    struct bytes line CLEAN(bytes_clear) = {0};
+    begin(a, &line);
+    text_put(&line, "dropped debit %" PRIu64 " head ", number);
+    text_put_hex(&line, head, 32);
+    return end(a, &line, true);
+}
+
 enum err audit_left_out(struct audit *a, const struct audit_left_out *l)
 {
     struct bytes line CLEAN(bytes_clear) = {0};
@@ -240,6 +250,24 @@ enum err audit_resumed(struct audit *a, const struct audit_checks *checks)
     text_put(&line, "resumed checks %" PRIu64 " left %" PRIu64 " failed %d", checks->begun,
              checks->left, checks->failed);
     return end(a, &line, true);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+enum err audit_has_opened(struct audit *a, const uint8_t run[AUDIT_RUN_SIZE], uint32_t round,
+                          bool *opened)
+{
+    struct audit_file *f CLEAN(audit_file_free) = NULL;
+    *opened = false;
+    TRY(audit_file_read(&f, a->path, a->log));
+    for (size_t k = 0; k < f->entries; k++) {
+        const struct audit_opening *o = &f->entry[k].opening;
+        *opened = *opened || (f->entry[k].kind == AUDIT_OPEN && o->round == round &&
+                              memcmp(o->run, run, sizeof o->run) == 0 &&
+                              strcmp(o->reason, open_reason_name(OPEN_REJECT_BIT)) != 0 &&
+                              strcmp(o->reason, open_reason_name(OPEN_SORTED)) != 0);
+    }
+    return ERR_OK;
 }
 
 /* --- heads ------------------------------------------------------------------------------------ */

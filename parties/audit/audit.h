@@ -25,6 +25,11 @@ void audit_close(struct audit **audit);
 /* Each appends a line, on disk on return. ERR_DATA, logged, if somebody has cut the file. */
 enum err audit_write(struct audit *audit, const struct audit_opening *opening) MUST_CHECK;
 enum err audit_recovered(struct audit *audit, uint64_t from, uint64_t to) MUST_CHECK;
+/* That `trefoil recover` dropped the last debit, which gave the ledger this head. */
+enum err audit_dropped(struct audit *audit, uint64_t number, const uint8_t head[32]) MUST_CHECK;
+/* Whether the log has a line for what a round opened once it was paid for. */
+enum err audit_has_opened(struct audit *audit, const uint8_t run[AUDIT_RUN_SIZE], uint32_t round,
+                          bool *opened) MUST_CHECK;
 enum err audit_left_out(struct audit *audit, const struct audit_left_out *left_out) MUST_CHECK;
 enum err audit_lost(struct audit *audit, const struct audit_lost *lost) MUST_CHECK;
 enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;

@@ -141,6 +141,10 @@ static void list(const struct audit_file *f, const struct audit_file *before, FI
                     e->time, e->from, e->to);
         else if (e->kind == AUDIT_CAUGHT)
             describe_catch(e, out);
+        else if (e->kind == AUDIT_DROPPED)
+            fprintf(out,
+                    "  %s  trefoil recover dropped debit %" PRIu64 ", which no other server had\n",
+                    e->time, e->head.entries);
         else if (e->kind == AUDIT_RESUMED)
             describe_resumption(e, out);
         else if (e->kind == AUDIT_LEFT_OUT && (before == NULL || !tells(before, e)))

@@ -184,8 +184,8 @@ static void read_caught(struct audit_caught *c, struct words *w)
     c->check = number(w, "check", UINT64_MAX);
 }
 
-static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "signed", "left-out",
-                                               "lost", "recovered", "caught", "resumed"};
+static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "signed",  "left-out",
+                                               "lost", "recovered", "caught", "resumed", "dropped"};
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
@@ -230,6 +230,10 @@ static enum err read_words(struct audit_file *f, struct audit_entry *entry, char
         entry->from = number(&w, "debits", UINT64_MAX);
         entry->to = number(&w, "to", UINT64_MAX);
         break;
+    case AUDIT_DROPPED:
+        entry->head.entries = number(&w, "debit", UINT64_MAX);
+        hex(&w, "head", entry->head.hash, sizeof entry->head.hash);
+        break;
     case AUDIT_KINDS:
         return ERR_DATA;
     }
@@ -261,7 +265,7 @@ static enum err check_signed(const struct audit_file *f, const struct audit_entr
 static enum err check_total(const struct audit_file *f, const struct audit_entry *entry,
                             const struct line_reader *in)
 {
-    for (size_t k = f->entries; k-- > 0;)
+    for (size_t k = f->entries; k-- > 0 && f->entry[k].kind != AUDIT_DROPPED;)
         if (f->entry[k].kind == AUDIT_OPEN) {
             if (entry->opening.spent >= f->entry[k].opening.spent)
                 return ERR_OK;

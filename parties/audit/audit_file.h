@@ -22,6 +22,7 @@ enum audit_kind {
     AUDIT_RECOVERED,
     AUDIT_CAUGHT,
     AUDIT_RESUMED,
+    AUDIT_DROPPED,
     AUDIT_KINDS
 };
 
@@ -76,7 +77,7 @@ struct audit_entry {
     struct audit_opening opening; /* open */
     char *what;                   /* opening.what points here */
     unsigned server;              /* seen, signed */
-    struct audit_head head;
+    struct audit_head head;       /* the same; or of the ledger, with the debit that was dropped */
     uint8_t signature[64];
     uint64_t from, to; /* recovered */
     struct audit_caught caught;
@@ -98,7 +99,7 @@ struct audit_file {
 
 /*
  * Reads a log and checks its chain, its order, its signatures against the keys in its first line,
- * and that the total never falls. ERR_DATA, logged with the line, if one fails. A torn last line is
+ * and that the total never falls, unless a debit was dropped. ERR_DATA, logged with the line, if one fails. A torn last line is
  * only counted.
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;

@@ -17,7 +17,9 @@ static const char help[] =
     "Stop this server first; the two others must be running. Only what both of them\n"
     "agree on is taken over, and it is noted in audit.log. Owners have to share\n"
     "again the uploads that the backup lacks, with the same command as before. A\n"
-    "round that was interrupted can no longer be answered, and stays paid for.\n"
+    "round that was interrupted can no longer be answered, and stays paid for. A\n"
+    "last debit that neither of them has made, and for which nothing was opened, is\n"
+    "dropped.\n"
     "\n"
     "  --key FILE     this server's private key\n"
     "  --folder DIR   its folder, as for `trefoil serve`; an empty one if there is no\n"
@@ -88,8 +90,12 @@ static enum err open_folder(struct recover *r, const char *folder, unsigned inde
 
 static enum err take_debits(struct recover *r, unsigned index, struct log *log)
 {
-    struct recover_terms terms = {
-        .study = r->study, .me = r->me, .index = index, .store = r->store, .log = log};
+    struct recover_terms terms = {.study = r->study,
+                                  .me = r->me,
+                                  .index = index,
+                                  .store = r->store,
+                                  .audit = r->audit,
+                                  .log = log};
     uint64_t from, to;
     enum err e;
     TRY(netio_new(&r->netio, log));

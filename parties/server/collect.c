@@ -66,6 +66,7 @@ static enum err recall(const struct play *p, const uint8_t run[REQUEST_RUN_SIZE]
     TRY(store_run(p->store, run, &rounds, &u->counted));
     if (rounds > 0)
         TRY(store_find_round(p->store, run, rounds - 1, &found));
+    memcpy(u->bound, found.round.uploads, sizeof u->bound);
     u->last = found.standing < STANDING_OPENED && found.attempts >= ROUND_ATTEMPTS ? STANDING_LOST
                                                                                    : found.standing;
     return ERR_OK;

@@ -21,6 +21,7 @@ struct round {
     bool noise;
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
+    uint8_t next[32];        /* the head after the debit, once the round is staged */
     struct audit_head audit; /* as this server stated it to the others */
     struct round_talk talk;
 };
@@ -190,6 +191,8 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
         round_topic(r->p->net, &own, topic);
         verdict = crew_topic(r->p->engine->party, r->p->session, topic);
     }
+    if (verdict == ERR_OK && intent == ROUND_BIND && r->standing == STANDING_NONE)
+        verdict = voucher_sign(r->p->study, r->p->me, r->next, own.voucher);
     own.verdict = (uint8_t)verdict;
     round_agree(&r->talk, &own);
     return verdict;
@@ -226,7 +229,8 @@ static enum err stage(struct round *r)
     TRY(range_cut(&r->p->engine->tape, r->step.noise, &r->range));
     r->noise = true;
     TRY(range_write(&r->range, &noise));
-    return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise);
+    memcpy(r->next, r->head.head, sizeof r->next);
+    return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise, r->next);
 }
 
 /* --- agreed, confirmed ------------------------------------------------------------------------ */
@@ -237,6 +241,39 @@ static void expect(const struct play *p, bool heard)
         p->expect(p->expect_self, heard);
 }
 
+/* Rows join once all three have some; a server that never says so is named, once. */
+static void hear_late(struct play *p, const bool late[3])
+{
+    const bool here = late[net_index(p->net)];
+    p->late = late[0] && late[1] && late[2];
+    for (unsigned i = 0; i < 3; i++) {
+        if (here && !late[i] && !p->told_late[i])
+            log_warn(p->log,
+                     "rows have come that may join the run, but server %u says that none have come "
+                     "there; they wait as long as it says so",
+                     i);
+        p->told_late[i] = !p->late && (p->told_late[i] || (here && !late[i]));
+    }
+}
+
+/* All three have signed that a new round is staged, or one agrees to what it did not sign. */
+static enum err is_signed(const struct round *r)
+{
+    unsigned without;
+    if (vouchers_good(r->p->study, r->next, &r->talk.agreement.vouchers, &without))
+        return ERR_OK;
+    return log_fail(r->p->log, ERR_CHEAT,
+                    "server %u did not sign the debit that it agrees to; nothing was debited",
+                    without);
+}
+
+/* Debits and binds a new round. */
+static enum err bind(struct round *r)
+{
+    r->p->openings.common.spent = ledger_spent(r->after);
+    return store_bind(r->p->store, &r->round, &r->talk.agreement.vouchers, &r->head);
+}
+
 /* All three say the same: the round is bound here, and that is confirmed. */
 static enum err hear_agreed(void *self)
 {
@@ -245,13 +282,13 @@ static enum err hear_agreed(void *self)
     uint8_t signature[2][64] = {{0}};
     enum err e = ERR_OK;
     expect(r->p, true);
-    r->p->late = r->talk.agreement.late;
+    hear_late(r->p, r->talk.agreement.late);
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
     TRY(openings_may(o, r->talk.agreement.obstacle));
     if (r->standing == STANDING_NONE) {
-        e = store_bind(r->p->store, &r->round, &r->head);
-        o->common.spent = ledger_spent(r->after);
+        TRY(is_signed(r));
+        e = bind(r);
     }
     if (e == ERR_OK)
         e = openings_sign(o, r->p->net, &r->audit, r->talk.agreement.audit, signature);

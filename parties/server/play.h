@@ -6,8 +6,10 @@
  *   each         take      noise that was made ahead, if any is missing (parties/server/ahead.h)
  *   all -> all   agree     only if noise is still missing; then it is made, independent of data
  *   each         stage     the round's noise, sealed: on disk
- *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h)
- *   each         bind      debit, and range bound to this request: one transaction, on disk
+ *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h), and
+ *                          a voucher that the debit is staged (parties/exchange/voucher.h)
+ *   each         bind      debit, and range bound to this request, with all three vouchers: one
+ *                          transaction, on disk
  *   all -> all   confirm   that it is bound; fresh bytes; what was heard in `agree`
  *   each         count     the attempt: on disk before a part of an opening is sent
  *   all          select    the index: on disk before anything else happens
@@ -18,8 +20,8 @@
  * selection's masks come from streams derived from everything that the three have to agree on.
  *
  * All three stage the noise before anybody binds, so a crash cannot lose it: a server that was to
- * bind and did not takes over the debit, noise and all, when the next session begins
- * (round_ledger.h). So whatever crashes, at any step, the analyst sends the same request again and
+ * bind and did not takes over the debit, noise and all, when the next session begins and one that
+ * has bound shows the vouchers (round_ledger.h). So whatever crashes, at any step, the analyst sends the same request again and
  * gets the same values at no cost: either from disk alone, or played from the first step that is
  * not on disk at all three, with the same noise and uploads and fresh masks. Any other request for
  * a round that is bound is refused for ever.
@@ -43,6 +45,7 @@
 /* A server's state for all rounds of a session; it borrows what it points to. */
 struct play {
     const struct study *study;
+    const struct identity *me;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;
     uint8_t analyst[32]; /* signing key of the analyst who asks */
@@ -55,6 +58,7 @@ struct play {
     uint8_t uploads[32];     /* digest of what the engine has counted */
     struct bytes upload_ids; /* the same, by id */
     bool late;               /* after a round: all three have rows that may join before the next */
+    bool told_late[3];       /* a server was named that has none, while this one has */
     size_t here;             /* owners whose rows are here */
     /* rounds until rows that could not join are tried again, in whatever session */
     unsigned patience;

@@ -56,11 +56,13 @@ struct debit {
     bool opened;
 };
 
-static enum err read_debit(struct debit *d, const struct reply *reply, bool whole)
+/* `entry` is NULL if the neighbour does not have this debit. */
+static enum err read_debit(struct debit *d, const struct reply *reply, uint64_t number)
 {
     struct reader in = reader_of(reply->payload, reply->size);
     d->count = reader_u64(&in);
-    if (!whole)
+    d->entry = NULL;
+    if (number == 0 || number > d->count)
         return in.failed ? ERR_FORMAT : ERR_OK;
     d->entry = reader_block(&in, &d->entry_size);
     d->head = reader_bytes(&in, 32);
@@ -97,7 +99,7 @@ static enum err ask_both(struct recovery *r, uint64_t number)
         if (e == ERR_OK)
             e = reply.status;
         if (e == ERR_OK)
-            e = read_debit(d, &reply, number > 0);
+            e = read_debit(d, &reply, number);
         if (e != ERR_OK)
             return log_fail(
                 r->t->log, e,
@@ -110,8 +112,8 @@ static enum err ask_both(struct recovery *r, uint64_t number)
 /* The same debit; and the same values, where both have opened them. */
 static bool alike(const struct debit *a, const struct debit *b)
 {
-    return a->entry_size == b->entry_size && memcmp(a->entry, b->entry, a->entry_size) == 0 &&
-           memcmp(a->head, b->head, 32) == 0 &&
+    return a->entry != NULL && b->entry != NULL && a->entry_size == b->entry_size &&
+           memcmp(a->entry, b->entry, a->entry_size) == 0 && memcmp(a->head, b->head, 32) == 0 &&
            (!a->opened || !b->opened ||
             (a->selected == b->selected && a->values_size == b->values_size &&
              memcmp(a->values, b->values, a->values_size) == 0));
@@ -130,13 +132,18 @@ static enum err ask_for(struct recovery *r, uint64_t number)
                     neighbour(r, 0), neighbour(r, 1), number);
 }
 
+static bool has(const struct debit *d, const uint8_t head[32])
+{
+    return d->entry != NULL && memcmp(d->head, head, 32) == 0;
+}
+
 /* This server's ledger must be how the neighbours' ledgers begin. */
 static enum err check_past(struct recovery *r, const struct store_head *head)
 {
     if (head->number == 0)
         return ERR_OK;
     TRY(ask_for(r, head->number));
-    if (memcmp(r->debit[0].head, head->head, sizeof head->head) == 0)
+    if (has(&r->debit[0], head->head))
         return ERR_OK;
     return log_fail(r->t->log, ERR_MISMATCH,
                     "debit %" PRIu64
@@ -192,6 +199,50 @@ static enum err count_debits(struct recovery *r, uint64_t *both)
                     neighbour(r, fewer));
 }
 
+/* Whether this server is as it was before it has sent anything that opens a value of a round. */
+static enum err is_unopened(const struct recovery *r, uint64_t number, bool *unopened)
+{
+    struct store_found found;
+    bool opened;
+    TRY(store_round_of(r->t->store, number, &found));
+    TRY(audit_has_opened(r->t->audit, found.round.run, found.round.sequence, &opened));
+    *unopened = found.standing == STANDING_BOUND && found.attempts == 0 && !opened;
+    return ERR_OK;
+}
+
+/*
+ * A last debit that neither neighbour has was never opened: a server opens a round only once both
+ * others have confirmed that its debit is on their disks. It was left by a crash, or taken over
+ * from a server that lied. The ledger without it must be how both neighbours' ledgers begin.
+ */
+static enum err drop_last(struct recovery *r, struct store_head *head)
+{
+    struct store_head before = {.number = head->number - 1};
+    struct bytes ignored CLEAN(bytes_clear) = {0};
+    bool unopened;
+    if (head->number == 0)
+        return ERR_OK;
+    TRY(is_unopened(r, head->number, &unopened));
+    if (!unopened)
+        return ERR_OK;
+    TRY(ask_both(r, head->number));
+    if (has(&r->debit[0], head->head) || has(&r->debit[1], head->head) ||
+        r->debit[0].count < before.number || r->debit[1].count < before.number)
+        return ERR_OK;
+    if (before.number > 0)
+        TRY(store_entry(r->t->store, before.number, &ignored, before.head));
+    TRY(check_past(r, &before));
+    TRY(audit_dropped(r->t->audit, head->number, head->head));
+    TRY(store_drop_last(r->t->store, head->number));
+    log_warn(r->t->log,
+             "dropped debit %" PRIu64 ", which no other server has made: nothing was opened for "
+             "it. Owners and analysts who have seen it refuse this server until they take its "
+             "line out of their files of ledgers",
+             head->number);
+    *head = before;
+    return ERR_OK;
+}
+
 static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -199,11 +250,14 @@ static enum err take_all(struct recovery *r, uint64_t *from, uint64_t *to)
     uint64_t both;
     TRY(price_limits(r->t->study, &r->limits, r->t->log));
     TRY(store_ledger(r->t->store, &r->limits, &ledger, &head));
+    TRY(drop_last(r, &head));
     *from = *to = head.number;
     TRY(count_debits(r, &both));
-    if (both <= head.number)
+    if (both < head.number)
         return ERR_OK;
     TRY(check_past(r, &head));
+    if (both == head.number)
+        return ERR_OK;
     /* its head stands for all before: so nothing is taken if anything differs */
     TRY(ask_for(r, both));
     while (*to < both)

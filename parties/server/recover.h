@@ -11,11 +11,15 @@
  * can only use budget up. Opened values are taken over if both have the same; they are public.
  * Shares of noise are not public, and nobody is asked for any: a round that was bound and not
  * opened is lost, and stays debited. Uploads are not taken over either: owners share again.
+ *
+ * Before that, a last debit is dropped that neither neighbour has made, if its round is bound here,
+ * nothing of it was opened here, and all debits before it are the neighbours' too.
  */
 #ifndef TREFOIL_PARTIES_SERVER_RECOVER_H
 #define TREFOIL_PARTIES_SERVER_RECOVER_H
 
 #include "netio/context.h"
+#include "parties/audit/audit.h"
 #include "parties/store/store_rounds.h"
 
 /* Answers a neighbour's question from this server's store. ERR_FORMAT if it is not a question. */
@@ -27,6 +31,7 @@ struct recover_terms {
     const struct identity *me;
     unsigned index;
     struct store *store;
+    struct audit *audit;
     struct netio *netio;
     struct log *log;
 };

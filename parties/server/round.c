@@ -68,7 +68,7 @@ static void put_statement(const struct round_statement *s, uint8_t bytes[ROUND_A
     const uint8_t words[] = {s->verdict, s->intent, s->standing, s->obstacle, s->late};
     uint8_t *to = integer_put(put(bytes, words, sizeof words), s->selected, 8);
     to = put_head(put(to, s->digest, sizeof s->digest), &s->audit);
-    put(to, s->replica, sizeof s->replica);
+    put(put(to, s->replica, sizeof s->replica), s->voucher, sizeof s->voucher);
 }
 
 static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_statement *s)
@@ -83,6 +83,7 @@ static void take_statement(const uint8_t bytes[ROUND_AGREE_SIZE], struct round_s
     reader_copy(&in, s->digest, sizeof s->digest);
     take_head(&in, &s->audit);
     reader_copy(&in, s->replica, sizeof s->replica);
+    reader_copy(&in, s->voucher, sizeof s->voucher);
 }
 
 /* --- agreement -------------------------------------------------------------------------------- */
@@ -222,10 +223,10 @@ static void set_course(const struct round_statement *const by[3], struct round_a
 static enum err agreed(const struct round_statement *const by[3], struct round_agreement *agreement,
                        struct log *log)
 {
-    agreement->late = true;
     for (unsigned i = 0; i < 3; i++) {
-        agreement->late = agreement->late && by[i]->late != 0;
+        agreement->late[i] = by[i]->late != 0;
         agreement->obstacle[i] = (enum round_obstacle)by[i]->obstacle;
+        memcpy(agreement->vouchers.by[i], by[i]->voucher, sizeof by[i]->voucher);
     }
     TRY(compare_opened(by, log));
     TRY(compare_noise(by, agreement, log));

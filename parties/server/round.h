@@ -5,7 +5,7 @@
  *   round_agree    all -> all   verdict, how far the round is and what it opened; digests: 32 fresh
  *                               bytes, request, its price and weights, uploads, roster, range of
  *                               noise, analyst, ledger head; head of the audit log; a keyed digest
- *                               of each noise component
+ *                               of each noise component; a voucher for the debit
  *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
  *                               signature of the receiver's log; after the debit is on disk
  *   round_values   one -> one   what the round opened, to the server that lacks what both others
@@ -81,6 +81,7 @@ struct round_statement {
     struct audit_head audit;
     /* of the noise's components held with NET_PREV and NET_NEXT; at ROUND_BIND, if noise is here */
     uint8_t replica[2][32];
+    uint8_t voucher[KEYS_SIGNATURE_SIZE]; /* for the debit (voucher.h); zeros if it is made */
 };
 
 /* What the three statements together say. */
@@ -90,11 +91,12 @@ struct round_agreement {
     uint64_t selected;               /* from ROUND_MEASURE on */
     uint8_t values[32];              /* digest of the values, from ROUND_GIVE on */
     enum round_obstacle obstacle[3]; /* of each server; the same at all three */
-    bool late;                       /* rows have come to all */
+    bool late[3];                    /* whether rows have come to each */
     struct audit_head audit[2];      /* of the neighbours' logs */
+    struct vouchers vouchers;        /* as stated: not verified here */
 };
 
-#define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32)
+#define ROUND_AGREE_SIZE (5 + 8 + ROUND_DIGESTS * 32 + 40 + 2 * 32 + KEYS_SIGNATURE_SIZE)
 #define ROUND_CONFIRM_SIZE (1 + 32 + 32 + 64)
 
 /* The two exchanges of statements about one round; `net` and `log` are borrowed. */

@@ -34,6 +34,7 @@ _Static_assert(UPLOAD_ID_SIZE == BRANCH_KEY, "branches are of ids");
 /* What the servers say, by their indices. */
 struct lists {
     unsigned own;
+    unsigned believed; /* whose list says what the run has counted */
     struct card card[STUDY_SERVERS];
     struct entry *entry[STUDY_SERVERS]; /* our own for all, if all are alike */
 };
@@ -142,28 +143,26 @@ static enum err exchange_lists(struct net *net, struct lists *l)
 
 /* --- what is counted -------------------------------------------------------------------------- */
 
-/* Whether only what the run's last round counted may be counted now. */
+/*
+ * Whether only what the run's last round counted may be counted now. That the run has begun is in
+ * the ledger, which is the same at all three. Rows may join it unless its last round may have to be
+ * played again as it was: what two have opened is not, nor what one has lost.
+ */
 static bool is_closed(const struct lists *l, const struct study *study)
 {
-    bool begun = false, unfinished = false, lost = false;
+    unsigned opened = 0;
+    bool lost = false;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        enum standing s = (enum standing)l->card[i].last;
-        begun = begun || s != STANDING_NONE;
-        unfinished = unfinished || s == STANDING_BOUND || s == STANDING_INDEX;
-        lost = lost || s == STANDING_LOST; /* at one is enough: nobody plays the round again */
+        opened += l->card[i].last == STANDING_OPENED;
+        lost = lost || l->card[i].last == STANDING_LOST;
     }
-    return begun && (!study->late_join || (unfinished && !lost));
+    return l->card[l->own].last != STANDING_NONE && (!study->late_join || (opened < 2 && !lost));
 }
 
-/* Whether one of the first `servers` says that the run has counted it. */
-static bool was_counted(const struct lists *l, unsigned servers, const uint8_t *id)
+static bool says_counted(const struct lists *l, unsigned server, const uint8_t *id)
 {
-    for (unsigned i = 0; i < servers; i++) {
-        const struct entry *e = look_up(l, i, id);
-        if (e != NULL && e->counted)
-            return true;
-    }
-    return false;
+    const struct entry *e = look_up(l, server, id);
+    return e != NULL && e->counted;
 }
 
 /* The upload as a server holds it, or NULL. */
@@ -171,6 +170,15 @@ static const struct entry *held_at(const struct lists *l, unsigned server, const
 {
     const struct entry *e = look_up(l, server, id);
     return e != NULL && e->held ? e : NULL;
+}
+
+/* As this server holds it, or else the first that does. */
+static const struct entry *held_somewhere(const struct lists *l, const uint8_t *id)
+{
+    const struct entry *e = NULL;
+    for (unsigned k = 0; e == NULL && k < STUDY_SERVERS; k++)
+        e = held_at(l, (l->own + k) % STUDY_SERVERS, id);
+    return e;
 }
 
 static bool alike(const struct entry *a, const struct entry *b)
@@ -209,7 +217,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
         const struct entry own = entry_of(&name);
         const struct phrase called = study_owner_name(u->study, name.owner);
         const char *owner = called.text;
-        if (closed && !was_counted(l, STUDY_SERVERS, own.id)) {
+        if (closed && !says_counted(l, l->believed, own.id)) {
             log_warn(log, "the rows of %s came after this run had begun, and are not counted %s",
                      owner, u->study->late_join ? "in the round that is played again" : "in it");
             continue;
@@ -229,10 +237,8 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
 static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,
                               struct log *log)
 {
-    const struct entry *first = NULL; /* the first that is held */
+    const struct entry *first = held_somewhere(l, id);
     enum err e = ERR_OK;
-    for (unsigned i = 0; first == NULL && i < STUDY_SERVERS; i++)
-        first = held_at(l, i, id);
     if (first == NULL)
         return log_fail(log, ERR_MISMATCH,
                         "this run has counted an upload that no server holds any more, so it "
@@ -265,15 +271,84 @@ static enum err find_lacking(const struct lists *l, struct round_uploads *u)
 static enum err check_all_counted(const struct lists *l, const struct study *study, struct log *log)
 {
     enum err e = ERR_OK;
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        for (uint32_t k = 0; k < l->card[i].list.count; k++) {
-            const struct entry *counted = &l->entry[i][k];
-            if (counted->counted && !was_counted(l, i, counted->id)) {
-                enum err one = check_counted(l, study, counted->id, log);
-                e = e == ERR_OK ? one : e;
-            }
-        }
+    for (uint32_t k = 0; k < l->card[l->believed].list.count; k++) {
+        const struct entry *entry = &l->entry[l->believed][k];
+        enum err one = entry->counted ? check_counted(l, study, entry->id, log) : ERR_OK;
+        e = e == ERR_OK ? one : e;
+    }
     return e;
+}
+
+/* --- whom to believe -------------------------------------------------------------------------- */
+
+/* Whether a server lists any upload as counted; and the digest of those, as keep() makes it. */
+static bool digest_counted(const struct lists *l, unsigned server, uint8_t digest[32])
+{
+    bool any = false;
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    for (uint32_t k = 0; k < l->card[server].list.count; k++) {
+        const struct entry *e = &l->entry[server][k];
+        const struct entry *held = e->counted ? held_somewhere(l, e->id) : NULL;
+        any = any || e->counted;
+        if (held != NULL)
+            crypto_hash_sha256_update(&hash, held->digest, sizeof held->digest);
+    }
+    crypto_hash_sha256_final(&hash, digest);
+    return any;
+}
+
+/* The first upload that server a lists as counted and server b does not, or NULL. */
+static const struct entry *only_at(const struct lists *l, unsigned a, unsigned b)
+{
+    for (uint32_t k = 0; k < l->card[a].list.count; k++) {
+        const struct entry *e = &l->entry[a][k];
+        if (e->counted && !says_counted(l, b, e->id))
+            return e;
+    }
+    return NULL;
+}
+
+/* Names a server that lists other uploads as counted than the one that is believed. */
+static void tell_apart(const struct lists *l, const struct study *study, unsigned server,
+                       struct log *log)
+{
+    const struct entry *more = only_at(l, server, l->believed);
+    const struct entry *e = more != NULL ? more : only_at(l, l->believed, server);
+    const struct entry *held = e != NULL ? held_somewhere(l, e->id) : NULL;
+    if (e != NULL)
+        log_error(log,
+                  "server %u says that this run has %scounted the rows of %s, and this server "
+                  "that it has%s: one of the two was restored from a backup, or lies",
+                  server, more != NULL ? "" : "not ",
+                  held != NULL ? study_owner_name(study, owner_of(held)).text : "somebody",
+                  more != NULL ? " not" : "");
+}
+
+/*
+ * What this server has counted it knows by itself. One whose rounds came from its neighbours
+ * (recover.h) believes the one whose list gives the digest that is in the ledger.
+ */
+static enum err choose_believed(struct lists *l, const struct round_uploads *u, struct log *log)
+{
+    uint8_t digest[32];
+    bool known = u->last == STANDING_NONE || digest_counted(l, l->own, digest);
+    l->believed = l->own;
+    for (unsigned k = 1; !known && k < STUDY_SERVERS; k++) {
+        l->believed = (l->own + k) % STUDY_SERVERS;
+        known = digest_counted(l, l->believed, digest) &&
+                memcmp(digest, u->bound, sizeof digest) == 0;
+    }
+    if (!known && is_closed(l, u->study))
+        return log_fail(log, ERR_MISMATCH,
+                        "this server was restored and does not know what this run has counted, and "
+                        "no other server's list is what the ledger says; restore newer backups");
+    if (!known)
+        l->believed = l->own;
+    for (unsigned i = 0; known && i < STUDY_SERVERS; i++)
+        if (digest_counted(l, i, digest)) /* if not, it was restored, and knows nothing */
+            tell_apart(l, u->study, i, log);
+    return ERR_OK;
 }
 
 void round_uploads_topic(const struct net *net, const uint8_t digest[32],
@@ -300,6 +375,7 @@ enum err round_uploads(struct net *net, struct round_uploads *u, uint8_t digest[
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         TRY(check_list(&l, i, u->study));
     TRY(find_lacking(&l, u));
+    TRY(choose_believed(&l, u, log));
     TRY(check_all_counted(&l, u->study, log));
     keep(&l, u, digest, log);
     return ERR_OK;

@@ -11,6 +11,11 @@
  * come since (late_uploads: join) is counted at once, unless that round may have to be played again
  * as it was. LEAKS: nothing secret; ids and digests are salted.
  *
+ * Which uploads that were, a server knows by itself, whatever others say; if its rounds came from
+ * its neighbours (recover.h), it believes the one whose list gives the digest that is in the
+ * ledger. Whether a round was opened is believed of two servers alike. So no server alone can have
+ * rows counted that came too late; one that says otherwise is named in the log.
+ *
  * A server that tells its two neighbours of different uploads makes them count different ones. They
  * do not find out here, but they mask with different streams, and differ in what they agree on
  * next.
@@ -26,6 +31,7 @@
 struct round_uploads {
     const struct study *study; /* borrowed */
     enum standing last;   /* of the run's last round here; NONE: there is none, or it has ended */
+    uint8_t bound[32];    /* digest of what that round counted */
     struct bytes counted; /* ids that the run has counted, one after another */
     struct upload_name *upload; /* complete uploads here, ordered by id */
     size_t count;

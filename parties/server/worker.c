@@ -47,6 +47,7 @@ enum err worker_start(struct worker **worker, struct site *site)
     w->site = site;
     guard_start(&w->guard, site->store, site->log);
     w->play = (struct play){.study = site->study,
+                            .me = site->me,
                             .limits = &site->limits,
                             .store = site->store,
                             .openings = {.audit = site->audit, .log = &w->log},

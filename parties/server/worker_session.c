@@ -167,16 +167,17 @@ static enum err load_uploads(struct worker *w)
 static enum err adopt_last(struct worker *w, const uint8_t open[32], struct store_head *head)
 {
     struct store_round round;
-    struct bytes last CLEAN(bytes_clear) = {0}, staged CLEAN(bytes_clear) = {0};
-    uint8_t ignored[32];
+    struct bytes staged CLEAN(bytes_clear) = {0};
+    struct round_ledger own = {.study = w->site->study, .head = *head};
+    struct vouchers vouchers;
     bool adopt;
     TRY(store_staged(w->site->store, &round, &staged));
-    if (head->number > 0)
-        TRY(store_entry(w->site->store, head->number, &last, ignored));
-    TRY(round_ledger(w->net, open, head, &last, &staged, &adopt, &w->log));
+    own.staged = staged;
+    TRY(store_vouchers(w->site->store, &own.vouchers));
+    TRY(round_ledger(w->net, open, &own, &adopt, &vouchers, &w->log));
     if (!adopt)
         return ERR_OK;
-    TRY(store_bind(w->site->store, &round, head));
+    TRY(store_bind(w->site->store, &round, &vouchers, head));
     log_warn(w->site->log, "took over a debit that the others made when this server was stopped");
     return ERR_OK;
 }

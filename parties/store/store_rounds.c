@@ -239,14 +239,16 @@ static enum err stage(struct store *s, const struct store_round *round, const st
 
 enum err store_stage(struct store *store, const struct store_round *round,
                      const struct ledger *after, const struct bytes *upload_ids,
-                     const struct bytes *noise)
+                     const struct bytes *noise, uint8_t head[32])
 {
     struct bytes entry CLEAN(bytes_clear) = {0};
     char *text CLEAN(memory_release) = NULL;
     TRY(ledger_text(after, &text));
     TRY(store_write_entry(round, text, &entry));
     TRY(store_batch(store));
-    return store_end(store, stage(store, round, &entry, upload_ids, noise));
+    TRY(store_end(store, stage(store, round, &entry, upload_ids, noise)));
+    store_chain(entry.data, entry.size, head);
+    return ERR_OK;
 }
 
 enum err store_staged(struct store *store, struct store_round *round, struct bytes *entry)
@@ -282,8 +284,11 @@ static enum err number_staged(struct store *s, const struct store_round *round, 
     return bound ? ERR_OK : ERR_LOST;
 }
 
+static const char vouchers_key[] = "vouchers for the last debit";
+
 static enum err debit_and_bind(struct store *s, const struct store_round *round,
-                               struct store_head *head, bool *wiped)
+                               const struct vouchers *vouchers, struct store_head *head,
+                               bool *wiped)
 {
     struct store_round staged;
     struct bytes entry CLEAN(bytes_clear) = {0};
@@ -292,18 +297,30 @@ static enum err debit_and_bind(struct store *s, const struct store_round *round,
         return ERR_LOST;
     TRY(store_append_entry(s, &entry, head));
     TRY(number_staged(s, round, head->number));
+    TRY(store_set_note(s, vouchers_key, vouchers, sizeof *vouchers));
     return store_wipe_noise(s, round->run, round->sequence, wiped);
 }
 
-enum err store_bind(struct store *store, const struct store_round *round, struct store_head *head)
+enum err store_bind(struct store *store, const struct store_round *round,
+                    const struct vouchers *vouchers, struct store_head *head)
 {
     struct store_head next = *head;
     bool wiped = false;
     TRY(store_batch(store));
-    TRY(store_end(store, debit_and_bind(store, round, &next, &wiped)));
+    TRY(store_end(store, debit_and_bind(store, round, vouchers, &next, &wiped)));
     *head = next;
     if (wiped && store_empty_log(store) != ERR_OK)
         log_warn(store->log, "store: old noise stays in the write-ahead log for now");
+    return ERR_OK;
+}
+
+enum err store_vouchers(struct store *store, struct vouchers *vouchers)
+{
+    struct bytes kept CLEAN(bytes_clear) = {0};
+    *vouchers = (struct vouchers){0};
+    TRY(store_note(store, vouchers_key, &kept));
+    if (kept.size == sizeof *vouchers)
+        memcpy(vouchers, kept.data, sizeof *vouchers);
     return ERR_OK;
 }
 

@@ -22,6 +22,7 @@
 #ifndef TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 #define TREFOIL_PARTIES_STORE_STORE_ROUNDS_H
 
+#include "parties/exchange/voucher.h"
 #include "parties/store/store_ledger.h"
 
 #define ROUND_ATTEMPTS 8
@@ -60,12 +61,13 @@ enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
 
 /*
  * Puts a round and its noise (range_write()) on disk, with the entry that would debit it: `after`
- * is the ledger after that debit. Drops what was staged before. ERR_REFUSED, logged, if the round
- * is bound already, or a part of its range to any request.
+ * is the ledger after that debit, and `head` moves from its head now to the one that it would have.
+ * Drops what was staged before. ERR_REFUSED, logged, if the round is bound already, or a part of
+ * its range to any request.
  */
 enum err store_stage(struct store *store, const struct store_round *round,
                      const struct ledger *after, const struct bytes *upload_ids,
-                     const struct bytes *noise) MUST_CHECK;
+                     const struct bytes *noise, uint8_t head[32]) MUST_CHECK;
 /* The staged round and its entry, which is empty if nothing is staged. */
 enum err store_staged(struct store *store, struct store_round *round,
                       struct bytes *entry) MUST_CHECK;
@@ -73,10 +75,13 @@ enum err store_staged(struct store *store, struct store_round *round,
 enum err store_unstage(struct store *store) MUST_CHECK;
 /*
  * Appends the staged round's entry and binds the round; wipes the noise of the run's earlier ones.
- * `head` moves on. ERR_LOST if another round is staged, or none.
+ * Keeps the vouchers for this debit, instead of those for the one before. `head` moves on. ERR_LOST
+ * if another round is staged, or none.
  */
 enum err store_bind(struct store *store, const struct store_round *round,
-                    struct store_head *head) MUST_CHECK;
+                    const struct vouchers *vouchers, struct store_head *head) MUST_CHECK;
+/* As kept; others, or zeros, if the last debit was taken over without any (store_adopt()). */
+enum err store_vouchers(struct store *store, struct vouchers *vouchers) MUST_CHECK;
 /* Counts an attempt to open a bound round. */
 enum err store_attempt(struct store *store, const struct store_round *round) MUST_CHECK;
 
@@ -103,5 +108,7 @@ enum err store_end_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE])
  */
 enum err store_adopt(struct store *store, const struct bytes *entry, const struct store_head *head,
                      const uint8_t next[32], const struct ledger *before) MUST_CHECK;
+/* Takes back the last debit, with its round and noise. ERR_LOST if its round is not only bound. */
+enum err store_drop_last(struct store *store, uint64_t number) MUST_CHECK;
 
 #endif
