@@ -21,10 +21,10 @@
  *
  * All three stage the noise before anybody binds, so a crash cannot lose it: a server that was to
  * bind and did not takes over the debit, noise and all, when the next session begins and one that
- * has bound shows the vouchers (round_ledger.h). So whatever crashes, at any step, the analyst sends the same request again and
- * gets the same values at no cost: either from disk alone, or played from the first step that is
- * not on disk at all three, with the same noise and uploads and fresh masks. Any other request for
- * a round that is bound is refused for ever.
+ * has bound shows the vouchers (round_ledger.h). So whatever crashes, at any step, the analyst
+ * sends the same request again and gets the same values at no cost: either from disk alone, or
+ * played from the first step that is not on disk at all three, with the same noise and uploads and
+ * fresh masks. Any other request for a round that is bound is refused for ever.
  *
  * What two servers have opened is not opened again: the third takes the index, or the values, from
  * them. So nobody can make two others open something anew by claiming to lack it. Where two lack
