@@ -19,7 +19,7 @@
  *
  * --owners N takes N owners instead of the 100 000, under the same names (`owners` says how many),
  * and a tenth as many listed ones, 10 000 at most, unless --listed says how many. --smoke is
- * --owners 600. --owners 0 leaves all that out.
+ * --owners 200. --owners 0 leaves all that out.
  */
 #include "base/clock.h"
 #include "bench/cast.h"
@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
     cast_begin();
     cast_must(owners == 0 || owners >= 10, "--owners below 10");
-    owners = f.smoke ? 600 : owners;
+    owners = f.smoke ? 200 : owners;
     bench_ranks(f.out, argv[0], f.smoke);
     if (listed == 0)
         listed = owners / 10 < 10000 ? owners / 10 : 10000;
