@@ -19,10 +19,8 @@
 
 #include "aim/backend.h"
 #include "aim/copula_model.h"
-#include "aim/ledger.h"
 #include "aim/look.h"
 #include "aim/model.h"
-#include "aim/score.h"
 
 #define COPULA_STEPS_LEAST 8 /* from 0 to the largest score: fewer would say little */
 
@@ -33,7 +31,7 @@ struct copula_options {
     struct score_bounds bounds;   /* of that closure */
     double clip;                  /* the largest that may be chosen */
     double share;                 /* of rho, for the one-ways */
-    double measure_slack;         /* epsilon of a measured marginal, or of a form */
+    struct ask_slack slack;       /* of the backend's noise */
     struct look look;             /* taken before round 0 */
 };
 

@@ -202,7 +202,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     uint32_t query = 5;
     uint64_t *estimate CLEAN(memory_release) = memory_array(w->s.study->workload->cells,
                                                             sizeof *estimate);
-    struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
+    struct ask r = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
     bool right = true;
     p->log = NULL; /* what follows is refused, with a message */
     TRY(load_engine(w, p, &g));
@@ -213,13 +213,13 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     r.multiplier = 1000;
     r.queries = 0;
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
-    r = (struct request){.kind = REQUEST_SELECT,
-                         .queries = 1,
-                         .query = &query,
-                         .estimate = estimate,
-                         .epsilon = 0.1,
-                         .sigma = 10,
-                         .multiplier = 1000};
+    r = (struct ask){.kind = ASK_SELECT,
+                     .queries = 1,
+                     .query = &query,
+                     .estimate = estimate,
+                     .epsilon = 0.1,
+                     .sigma = 10,
+                     .multiplier = 1000};
     right = right && engine_prepare(g, &r, &step) == ERR_OK;
     engine_step_clear(&step);
     r.multiplier = 255;
