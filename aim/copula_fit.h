@@ -12,7 +12,7 @@
 #define TREFOIL_AIM_COPULA_FIT_H
 
 #include "aim/copula.h"
-#include "aim/copula_run.h"
+#include "aim/copula_result.h"
 
 /*
  * result: forms, sigma, clip, and a model that has its total and shares; it gets groups and

@@ -16,8 +16,8 @@ struct run {
     struct copula_column *column;
     struct copula_result *result;
     double kappa;
-    unsigned lost; /* how often the one-ways were paid for in vain */
-    int64_t *factor, *group, *value;
+    unsigned lost;  /* how often the one-ways were paid for in vain */
+    struct ask ask; /* of the round; what it points to is owned */
 };
 
 double copula_sigma(size_t columns, double rho)
@@ -32,32 +32,44 @@ static double left(const struct run *r)
     return ledger_remaining(r->ledger) / (k * k);
 }
 
-/* Debits the cost of `opened` marginals or forms, `times` times. */
-static enum err debit(struct run *r, mpq_srcptr cost, size_t opened, unsigned times,
-                      struct copula_round *round)
+/* Debits a request, and once more for each time that it is lost. */
+static enum err debit(struct run *r, const struct ask_price *price, unsigned times)
 {
+    struct copula_round *round = &r->result->round[r->ask.round];
     const double k = ledger_rows_per_person(r->ledger);
-    for (unsigned i = 0; i < times; i++) {
-        TRY(ledger_debit(r->ledger, cost, r->log));
-        TRY(ledger_slack(r->ledger, (double)opened * r->o->measure_slack, 0, r->log));
-    }
-    round->cost = k * k * mpq_get_d(cost);
+    for (unsigned i = 0; i < times; i++)
+        TRY(ask_debit(price, 1, r->ledger, r->log));
+    round->cost = k * k * mpq_get_d(price->cost);
     round->spent = ledger_spent(r->ledger);
     return ERR_OK;
 }
 
-/* --- round 0: the one-ways -------------------------------------------------------------------- */
-
-static enum err debit_one_ways(struct run *r, uint64_t multiplier, unsigned times)
+static enum err pay_and_ask(struct run *r, struct ask_price *price, struct told *told)
 {
-    mpq_t cost;
+    const struct ask_terms terms = {.domain = r->o->domain,
+                                    .workload = r->o->pairs,
+                                    .bounds = r->o->bounds,
+                                    .slack = r->o->slack};
+    TRY(ask_price(price, &r->ask, &terms, r->log));
+    TRY(debit(r, price, 1));
+    TRY(r->backend->ask(r->backend->self, &r->ask, told));
+    r->lost = told->lost;
+    r->result->round[r->ask.round].population = told->population;
+    return debit(r, price, told->lost);
+}
+
+/* Asks for the round, which is paid for first. */
+static enum err ask(struct run *r, struct told *told)
+{
+    struct ask_price price;
     enum err e;
-    mpq_init(cost);
-    ledger_measure_cost(cost, multiplier, r->o->domain->attributes);
-    e = debit(r, cost, r->o->domain->attributes, times, &r->result->round[0]);
-    mpq_clear(cost);
+    ask_price_new(&price);
+    e = pay_and_ask(r, &price, told);
+    ask_price_clear(&price);
     return e;
 }
+
+/* --- round 0: the one-ways -------------------------------------------------------------------- */
 
 static enum err record(struct run *r, uint64_t multiplier, const int64_t *values)
 {
@@ -80,25 +92,15 @@ static enum err record(struct run *r, uint64_t multiplier, const int64_t *values
 static enum err measure(struct run *r)
 {
     const struct copula_options *o = r->o;
-    const size_t d = o->domain->attributes;
-    const struct workload_query *last = &o->pairs->query[d - 1];
-    uint32_t *query CLEAN(memory_release) = NULL;
-    int64_t *values CLEAN(memory_release) = NULL;
-    uint64_t multiplier;
-    unsigned lost = 0;
-    TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &multiplier, r->log));
-    TRY(memory_new(&query, d));
-    TRY(memory_new(&values, last->offset + last->cells));
+    const uint32_t d = (uint32_t)o->domain->attributes;
+    struct told told CLEAN(told_clear) = {0};
+    r->ask = (struct ask){.kind = ASK_MEASURE, .queries = d};
+    TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &r->ask.multiplier, r->log));
+    TRY(memory_new(&r->ask.query, d));
     for (uint32_t i = 0; i < d; i++)
-        query[i] = i;
-    TRY(debit_one_ways(r, multiplier, 1));
-    TRY(r->backend->measure(r->backend->self,
-                            &(struct aim_measure){0, d, query, multiplier, NULL, values,
-                                                  .population = &r->result->round[0].population,
-                                                  .lost = &lost}));
-    r->lost = lost;
-    TRY(debit_one_ways(r, multiplier, lost));
-    return record(r, multiplier, values);
+        r->ask.query[i] = i;
+    TRY(ask(r, &told));
+    return record(r, r->ask.multiplier, told.value);
 }
 
 static enum err keep_groups(struct run *r)
@@ -166,7 +168,7 @@ static double steps(const struct run *r)
 
 /*
  * The kappa that the remaining budget pays for. Delta^2 grows as kappa^2; where rounding adds to
- * it, kappa goes down. forms_sensitivity() and the ledger have the last word.
+ * it, kappa goes down. products_sensitivity() and the ledger have the last word.
  */
 static enum err choose_kappa(struct run *r)
 {
@@ -205,11 +207,6 @@ static enum err keep_scores(struct run *r)
     return ERR_OK;
 }
 
-static struct products products_of(const struct run *r)
-{
-    return (struct products){r->o->pairs, r->factor, r->group};
-}
-
 /* The forms of two columns. */
 static void add_forms(struct copula_result *out, const struct copula_column *column, uint16_t i,
                       uint16_t j)
@@ -219,61 +216,35 @@ static void add_forms(struct copula_result *out, const struct copula_column *col
             out->form[out->forms++] = (struct copula_form){i, j, g, h, 0};
 }
 
+/* Writes the request, and the places of its answers. */
 static enum err make_forms(struct run *r)
 {
     const struct workload *w = r->o->pairs;
+    const size_t codes = products_codes(w);
     struct copula_result *out = r->result;
-    struct products p;
-    TRY(memory_new(&r->factor, products_codes(w)));
-    TRY(memory_new(&r->group, products_codes(w)));
+    ask_clear(&r->ask);
+    r->ask = (struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes};
+    TRY(memory_new(&r->ask.weight, 2 * codes));
     for (size_t i = 0, u = 0; i < w->one_ways; i++)
         for (uint32_t a = 0; a < r->column[i].size; a++, u++) {
-            r->factor[u] = rounded(r, i, a);
-            r->group[u] = r->column[i].group[a];
+            r->ask.weight[u] = rounded(r, i, a);
+            r->ask.weight[codes + u] = r->column[i].group[a];
         }
-    p = products_of(r);
-    TRY(memory_new(&out->form, products_count(&p)));
-    TRY(memory_new(&r->value, products_count(&p)));
+    TRY(memory_new(&out->form, ask_cells(&r->ask, w, 0)));
     for (uint16_t i = 0; i < w->one_ways; i++)
         for (uint16_t j = i; ++j < w->one_ways;)
             add_forms(out, r->column, i, j);
     return ERR_OK;
 }
 
-static enum err debit_forms(struct run *r, const struct products *p, unsigned times)
-{
-    mpz_t squared;
-    mpq_t cost;
-    enum err e;
-    mpz_init(squared);
-    mpq_init(cost);
-    products_sensitivity(squared, p);
-    ledger_forms_cost(cost, squared);
-    e = debit(r, cost, products_pairs(r->o->domain->attributes), times, &r->result->round[1]);
-    mpz_clear(squared);
-    mpq_clear(cost);
-    return e;
-}
-
 static enum err open_forms(struct run *r)
 {
     struct copula_result *out = r->result;
-    const struct products p = products_of(r);
-    unsigned lost = 0;
-    TRY(products_check(&p, r->o->domain, &r->o->bounds, r->log));
-    TRY(debit_forms(r, &p, 1));
-    TRY(r->backend->forms(r->backend->self,
-                          &(struct aim_forms){.round = 1,
-                                              .factor = r->factor,
-                                              .group = r->group,
-                                              .forms = out->forms,
-                                              .values = r->value,
-                                              .population = &out->round[1].population,
-                                              .lost = &lost}));
-    TRY(debit_forms(r, &p, lost));
+    struct told told CLEAN(told_clear) = {0};
+    TRY(ask(r, &told));
     out->sigma = 0x1p20 / r->kappa;
     for (size_t k = 0; k < out->forms; k++)
-        out->form[k].value = (double)r->value[k] / r->kappa;
+        out->form[k].value = (double)told.value[k] / r->kappa;
     return ERR_OK;
 }
 
@@ -282,7 +253,7 @@ static enum err run(struct run *r)
     TRY(memory_new(&r->result, 1));
     TRY(copula_new(&r->result->model, r->o->domain));
     TRY(ledger_new(&r->ledger, &r->o->limits, r->log));
-    TRY(look_debit(&r->o->look, r->ledger, r->o->measure_slack, r->log));
+    TRY(look_debit(&r->o->look, r->ledger, &r->o->slack, r->log));
     TRY(measure(r));
     TRY(look(r));
     TRY(choose_kappa(r));
@@ -300,32 +271,10 @@ enum err copula_run(struct copula_result **result, const struct copula_options *
     for (size_t i = 0; r.column != NULL && i < options->domain->attributes; i++)
         copula_column_clear(&r.column[i]);
     memory_free(&r.column);
-    memory_free(&r.factor);
-    memory_free(&r.group);
-    memory_free(&r.value);
+    ask_clear(&r.ask);
     ledger_free(&r.ledger);
     if (e != ERR_OK)
         copula_result_free(&r.result);
     *result = r.result;
     return e;
-}
-
-void copula_result_free(struct copula_result **result)
-{
-    struct copula_result *r = *result;
-    if (r == NULL)
-        return;
-    for (size_t i = 0; i < r->measurements; i++)
-        memory_free(&r->measurement[i].y);
-    for (size_t i = 0; r->score != NULL && i < r->model->domain->attributes; i++)
-        memory_free(&r->score[i]);
-    for (size_t i = 0; r->group != NULL && i < r->model->domain->attributes; i++)
-        memory_free(&r->group[i]);
-    memory_free(&r->measurement);
-    memory_free(&r->score);
-    memory_free(&r->group);
-    memory_free(&r->groups);
-    memory_free(&r->form);
-    copula_free(&r->model);
-    memory_free(result);
 }

@@ -18,11 +18,8 @@
 #define TREFOIL_AIM_COPULA_RUN_H
 
 #include "aim/backend.h"
-#include "aim/copula_model.h"
-#include "aim/ledger.h"
+#include "aim/copula_result.h"
 #include "aim/look.h"
-#include "aim/model.h"
-#include "aim/score.h"
 
 #define COPULA_STEPS_LEAST 8 /* from 0 to the largest score: fewer would say little */
 
@@ -33,35 +30,8 @@ struct copula_options {
     struct score_bounds bounds;   /* of that closure */
     double clip;                  /* the largest that may be chosen */
     double share;                 /* of rho, for the one-ways */
-    double measure_slack;         /* epsilon of a measured marginal, or of a form */
+    struct ask_slack slack;       /* of the backend's noise */
     struct look look;             /* taken before round 0 */
-};
-
-/* A form, in rows: sum of t_i t_j over rows, t the scores as they were rounded. */
-struct copula_form {
-    uint16_t first, second;       /* attributes, first < second */
-    uint16_t of_first, of_second; /* the group of each that the rows are in */
-    double value;
-};
-
-/* A request that was made, as in struct aim_round. */
-struct copula_round {
-    double cost, spent; /* of rho, k^2 included: of this request, of all so far */
-    uint64_t population;
-};
-
-struct copula_result {
-    size_t measurements; /* the one-ways, in the order of the domain */
-    struct measurement *measurement;
-    double clip;      /* of scores, before they were centred */
-    double **score;   /* score[attribute][code], as they were used */
-    size_t *groups;   /* of each attribute; 1: its codes were not told apart */
-    uint16_t **group; /* group[attribute][code] */
-    size_t forms;     /* as aim/forms.h has them */
-    struct copula_form *form;
-    double sigma; /* of each form's value */
-    struct copula_round round[2];
-    struct copula *model;
 };
 
 /* The deviation of the one-ways of so many columns if they cost `rho`. */
@@ -70,6 +40,5 @@ double copula_sigma(size_t columns, double rho);
 /* The result borrows options->domain. ERR_RANGE, logged, where the budget is too small. */
 enum err copula_run(struct copula_result **result, const struct copula_options *options,
                     const struct aim_backend *backend, struct log *log) MUST_CHECK;
-void copula_result_free(struct copula_result **result);
 
 #endif

@@ -1,6 +1,6 @@
 #include "aim/ledger.h"
 
-#include "aim/backend.h"
+#include "aim/grid.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 

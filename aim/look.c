@@ -1,7 +1,5 @@
 #include "aim/look.h"
 
-#include "aim/score.h"
-
 enum err look_plan(struct look *look, const struct ledger_limits *limits, double share,
                    struct log *log)
 {
@@ -21,16 +19,18 @@ double look_sigma(const struct look *look)
     return measure_sigma(look->multiplier);
 }
 
-enum err look_debit(const struct look *look, struct ledger *ledger, double slack, struct log *log)
+enum err look_debit(const struct look *look, struct ledger *ledger, const struct ask_slack *slack,
+                    struct log *log)
 {
-    mpq_t cost;
-    enum err e = ERR_OK;
-    mpq_init(cost);
-    ledger_measure_cost(cost, look->multiplier, LOOK_TRIES);
-    if (look->multiplier > 0)
-        e = ledger_debit(ledger, cost, log);
-    if (e == ERR_OK && look->multiplier > 0)
-        e = ledger_slack(ledger, LOOK_TRIES * slack, 0, log);
-    mpq_clear(cost);
+    const struct ask ask = {.kind = ASK_LOOK, .multiplier = look->multiplier};
+    struct ask_price price;
+    enum err e;
+    if (look->multiplier == 0)
+        return ERR_OK;
+    ask_price_new(&price);
+    e = ask_price(&price, &ask, &(struct ask_terms){.slack = *slack}, log);
+    if (e == ERR_OK)
+        e = ask_debit(&price, LOOK_TRIES, ledger, log);
+    ask_price_clear(&price);
     return e;
 }

@@ -3,14 +3,14 @@
  *
  * It opens m n + z, where n is the number, z a unit Gaussian of the lattice 2^-20 as its integer
  * multiple of that, and m = measure_multiplier(sigma). A row moves n by at most 1, so a look costs
- * m^2 / 2^41 zCDP, as a marginal does (aim/backend.h). The amount set aside pays for LOOK_TRIES
+ * m^2 / 2^41 zCDP, as a marginal does (aim/ask.h). The amount set aside pays for LOOK_TRIES
  * looks: servers may lose an answer, and where too few rows were linked, owners may mend their
  * tables for another run. So what a run asks later does not depend on how many were taken.
  */
 #ifndef TREFOIL_AIM_LOOK_H
 #define TREFOIL_AIM_LOOK_H
 
-#include "aim/ledger.h"
+#include "aim/ask.h"
 
 #define LOOK_TRIES 3
 
@@ -26,8 +26,8 @@ enum err look_plan(struct look *look, const struct ledger_limits *limits, double
 double look_rho(const struct look *look);
 double look_sigma(const struct look *look);
 
-/* Debits the whole amount set aside; `slack` is the epsilon of a measured marginal. */
-enum err look_debit(const struct look *look, struct ledger *ledger, double slack,
+/* Debits the whole amount set aside. */
+enum err look_debit(const struct look *look, struct ledger *ledger, const struct ask_slack *slack,
                     struct log *log) MUST_CHECK;
 
 #endif

@@ -26,34 +26,22 @@ double aim_sigma(const struct aim_options *o)
 double aim_epsilon(const struct aim_options *o)
 {
     struct schedule s = start_of(o);
-    return s.finished ? 0 : s.epsilon - o->select_slack;
+    return s.finished ? 0 : s.epsilon - o->slack.select;
 }
 
 /* --- the ledger ------------------------------------------------------------------------------ */
 
-/* Debits a request before it is sent: its selection (if any) and measurement together. */
-static enum err debit(struct loop *l, size_t marginals, bool selects, struct log *log)
+/* Prices the request as far as it is known. */
+static enum err price(struct loop *l, struct log *log)
 {
-    mpq_t cost, more;
-    enum err e = ERR_OK;
-    mpq_inits(cost, more, (mpq_ptr)NULL);
-    ledger_measure_cost(cost, l->multiplier, marginals);
-    if (selects)
-        e = ledger_select_cost(more, l->epsilon, l->options->select_slack);
-    mpq_add(cost, cost, more);
-    if (e == ERR_OK)
-        e = ledger_debit(l->ledger, cost, log);
-    if (e == ERR_OK)
-        e = ledger_slack(l->ledger, (double)marginals * l->options->measure_slack, 0, log);
-    mpq_clears(cost, more, (mpq_ptr)NULL);
-    return e;
+    return ask_price(&l->price, &l->ask, &l->terms, log);
 }
 
 /* Debits the request once more for each time it could not be answered. */
-static enum err debit_lost(struct loop *l, size_t marginals, bool selects, unsigned lost)
+static enum err debit_lost(struct loop *l, unsigned lost)
 {
     for (unsigned i = 0; i < lost; i++)
-        TRY(debit(l, marginals, selects, l->log));
+        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
     return ERR_OK;
 }
 
@@ -75,11 +63,11 @@ static enum err record(struct loop *l, uint32_t query, uint64_t population, cons
     struct measurement *x = &r->measurement[r->measurements];
     uint64_t cells;
     *x = about(l, query);
-    x->sigma = measure_sigma(l->multiplier);
+    x->sigma = measure_sigma(l->ask.multiplier);
     cells = measurement_cells(x, l->options->domain);
     TRY(memory_new(&x->y, cells));
     for (uint64_t i = 0; i < cells; i++)
-        x->y[i] = (double)values[i] / (double)l->multiplier;
+        x->y[i] = (double)values[i] / (double)l->ask.multiplier;
     r->population[r->measurements] = population;
     r->query[r->measurements++] = query;
     return ERR_OK;
@@ -129,7 +117,7 @@ static enum err choose_merges(struct loop *l)
     const double **counts CLEAN(memory_release) = NULL;
     bool *keep CLEAN(memory_release) = NULL;
     const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
-    const struct merges_least least = merges_least(total, measure_sigma(l->multiplier));
+    const struct merges_least least = merges_least(total, measure_sigma(l->ask.multiplier));
     TRY(memory_new(&counts, o->domain->attributes));
     TRY(keep_apart(o, &keep));
     for (size_t i = 0; i < r->measurements; i++)
@@ -143,52 +131,47 @@ static enum err choose_merges(struct loop *l)
 static enum err measure_one_ways(struct loop *l)
 {
     const struct workload *w = l->options->workload;
-    const size_t count = w->one_ways;
-    const uint64_t cells = w->query[count - 1].offset + w->query[count - 1].cells;
-    uint64_t population = 0;
-    unsigned lost = 0;
-    int64_t *values CLEAN(memory_release) = memory_array(cells, sizeof *values);
-    const struct aim_measure request = {.queries = count,
-                                        .query = l->query,
-                                        .multiplier = l->multiplier,
-                                        .values = values,
-                                        .population = &population,
-                                        .lost = &lost};
-    if (values == NULL)
-        return ERR_NOMEM;
-    for (uint32_t i = 0; i < count; i++)
-        l->query[i] = i;
-    TRY(l->backend->measure(l->backend->self, &request));
-    TRY(debit_lost(l, count, false, lost));
-    for (uint32_t i = 0; i < count; i++)
-        TRY(record(l, i, population, values + w->query[i].offset));
+    struct told told CLEAN(told_clear) = {0};
+    TRY(l->backend->ask(l->backend->self, &l->ask, &told));
+    TRY(debit_lost(l, told.lost));
+    for (uint32_t i = 0; i < w->one_ways; i++)
+        TRY(record(l, i, told.population, told.value + w->query[i].offset));
     return choose_merges(l);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-/* Sets the next round's sigma and epsilon, no larger than the scores have room for. */
-static enum err enter(struct loop *l, struct log *log)
+/* Begins the next round's request: sigma and epsilon are no larger than scores have room for. */
+static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
 {
     const struct schedule *s = &l->schedule;
     const double most = l->options->bounds.epsilon;
-    l->epsilon = s->finished ? 0 : s->epsilon - l->options->select_slack;
+    double epsilon = s->finished ? 0 : s->epsilon - l->options->slack.select;
+    struct ask *a = &l->ask;
     if (most > 0)
-        l->epsilon = fmin(l->epsilon, most);
-    if (!s->finished && !(l->epsilon > 0))
+        epsilon = fmin(epsilon, most);
+    if (!s->finished && !(epsilon > 0))
         return log_fail(
             log, ERR_RANGE,
             "%u rounds leave each selection an epsilon of %g, less than the slack of its "
             "noise; use fewer rounds or a larger budget",
-            s->most, l->epsilon);
-    return measure_multiplier(s->sigma, &l->multiplier, log);
+            s->most, epsilon);
+    TRY(measure_multiplier(s->sigma, &a->multiplier, log));
+    a->kind = kind;
+    a->queries = 0;
+    if (kind == ASK_SELECT) {
+        a->round = s->done + 1;
+        a->epsilon = epsilon;
+        a->sigma = measure_sigma(a->multiplier);
+    }
+    return ERR_OK;
 }
 
 /* Ends a round. The next request need not wait until the round is written and shown. */
 static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
 {
     l->result->rounds++;
-    r->sigma = measure_sigma(l->multiplier);
+    r->sigma = measure_sigma(l->ask.multiplier);
     r->spent = ledger_spent(l->ledger);
     r->cost = r->spent - spent_before;
     r->total = model_total(l->result->model);
@@ -235,13 +218,15 @@ static enum err compare_one_ways(struct loop *l, struct aim_round *r)
 
 static enum err round_zero(struct loop *l)
 {
-    const struct aim_options *o = l->options;
     struct aim_round *r = &l->result->round[0];
     const double spent = ledger_spent(l->ledger);
     *r = (struct aim_round){.query = AIM_NO_QUERY};
     l->name = (struct clique_name){"all one-ways"};
-    TRY(enter(l, l->log));
-    TRY(debit(l, o->workload->one_ways, false, l->log));
+    TRY(enter(l, ASK_MEASURE, l->log));
+    for (uint32_t i = 0; i < l->options->workload->one_ways; i++)
+        l->ask.query[l->ask.queries++] = i;
+    TRY(price(l, l->log));
+    TRY(ask_debit(&l->price, 1, l->ledger, l->log));
     TRY(measure_one_ways(l));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(compare_one_ways(l, r));
@@ -249,14 +234,14 @@ static enum err round_zero(struct loop *l)
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const struct chosen *chosen)
+static enum err learn(struct loop *l, struct aim_round *r, const struct told *told)
 {
     const struct measurement *x = &l->result->measurement[l->result->measurements],
                              as = about(l, r->query);
     const uint64_t cells = measurement_cells(&as, l->options->domain);
     double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
     TRY(marginal_of(l, &as, &before));
-    TRY(record(l, r->query, chosen->population, chosen->values));
+    TRY(record(l, r->query, told->population, told->value));
     TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
     TRY(marginal_of(l, &as, &after));
     r->moved = distance(after, before, cells);
@@ -265,30 +250,28 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct chosen *
     return ERR_OK;
 }
 
-static void chosen_clear(struct chosen *chosen)
-{
-    memory_free(&chosen->values);
-}
-
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
     const struct aim_options *o = l->options;
-    struct chosen chosen CLEAN(chosen_clear) = {0};
-    TRY(loop_choose(l, r->round, &chosen));
-    TRY(debit_lost(l, 1, true, chosen.lost));
-    r->query = chosen.query;
+    struct told told CLEAN(told_clear) = {0};
+    TRY(loop_choose(l, &told, &r->query));
+    TRY(debit_lost(l, told.lost));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
-    return learn(l, r, &chosen);
+    return learn(l, r, &told);
 }
 
 /* What a round costs and selects from. */
 static enum err plan_round(struct loop *l, struct log *log)
 {
     const struct aim_options *o = l->options;
-    TRY(enter(l, log));
-    TRY(debit(l, 1, true, o->stop_when_spent ? NULL : log));
+    struct merges *merges = l->result->merges;
+    TRY(enter(l, ASK_SELECT, log));
+    TRY(price(l, log));
+    TRY(ask_debit(&l->price, 1, l->ledger, o->stop_when_spent ? NULL : log));
     loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
-    return loop_plan(l, log);
+    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
+    TRY(score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges));
+    return price(l, log);
 }
 
 /* An annealed run's last round takes what is left; after lost rounds that may be almost nothing. */
@@ -309,7 +292,7 @@ static enum err round_select(struct loop *l)
         return ERR_BUDGET;
     TRY(e);
     *r = (struct aim_round){
-        .round = l->schedule.done + 1, .epsilon = l->epsilon, .candidates = l->candidates};
+        .round = l->ask.round, .epsilon = l->ask.epsilon, .candidates = l->ask.queries};
     TRY(choose_and_learn(l, r));
     schedule_next(&l->schedule, r->moved,
                   merges_query_cells(l->result->merges, &o->workload->query[r->query]),
@@ -337,10 +320,8 @@ static enum err prepare(struct loop *l)
     l->schedule = start_of(o);
     measured = o->workload->one_ways + l->schedule.most;
     TRY(ledger_new(&l->ledger, &o->limits, l->log));
-    TRY(look_debit(&o->look, l->ledger, o->measure_slack, l->log));
-    TRY(memory_new(&l->query, queries));
-    TRY(memory_new(&l->scale, queries));
-    TRY(memory_new(&l->penalty, queries));
+    TRY(look_debit(&o->look, l->ledger, &o->slack, l->log));
+    TRY(memory_new(&l->ask.query, queries));
     TRY(memory_new(&r->measurement, measured));
     TRY(memory_new(&r->query, measured));
     TRY(memory_new(&r->population, measured));
@@ -369,19 +350,24 @@ static enum err run(struct loop *l)
 enum err aim_run(struct aim_result **result, const struct aim_options *options,
                  const struct aim_backend *backend, struct log *log)
 {
-    struct loop l = {.options = options, .backend = backend, .log = log};
+    struct loop l = {.options = options,
+                     .backend = backend,
+                     .log = log,
+                     .ask.price = &l.price,
+                     .terms = {options->domain, options->workload, options->bounds, options->score,
+                               options->slack}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));
+    ask_price_new(&l.price);
     e = run(&l);
     if (e != ERR_OK)
         (void)!loop_settle(&l); /* keeps what was learned, whatever ends the run */
     bytes_clear(&l.unsaved);
     ledger_free(&l.ledger);
-    memory_free(&l.query);
-    memory_free(&l.scale);
-    memory_free(&l.penalty);
-    memory_free(&l.estimate);
+    l.ask.merges = NULL;
+    ask_clear(&l.ask);
+    ask_price_clear(&l.price);
     if (e != ERR_OK)
         aim_result_free(&l.result);
     *result = l.result;

@@ -33,7 +33,6 @@
 #define TREFOIL_AIM_LOOP_H
 
 #include "aim/backend.h"
-#include "aim/ledger.h"
 #include "aim/look.h"
 #include "aim/model.h"
 #include "aim/schedule.h"
@@ -70,8 +69,7 @@ struct aim_options {
     unsigned rounds;             /* T; if annealed T0, 0 for 16 d */
     struct score_bounds bounds;
     enum aim_score score;
-    double select_slack;      /* epsilon of one selection: 8 eta of the backend's Gumbel circuit */
-    double measure_slack;     /* epsilon of one measured marginal, debited to the slack ledger */
+    struct ask_slack slack;   /* of the backend's noise */
     struct look look;         /* taken before round 0 */
     uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
     unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */

@@ -12,39 +12,30 @@ void loop_find_candidates(struct loop *l, double share)
     const struct workload *w = l->options->workload;
     const struct model *m = l->result->model;
     uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
-    l->candidates = 0;
+    l->ask.queries = 0;
     for (uint32_t i = 0; i < w->queries; i++) {
         const struct clique *c = &w->query[i].clique;
         if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
                                     model_marginal_cells(m, c) > loop_model_limit(l->options)))
             continue;
-        l->query[l->candidates++] = i;
+        l->ask.query[l->ask.queries++] = i;
     }
 }
 
-/* Cells of all candidates, and of the largest. */
-static uint64_t count_cells(const struct loop *l, uint64_t *largest)
+/* Makes room for the estimates of all candidates. */
+static enum err make_room(struct loop *l)
 {
-    uint64_t all = 0;
-    *largest = 0;
-    for (size_t i = 0; i < l->candidates; i++) {
-        uint64_t cells = merges_query_cells(l->result->merges,
-                                            &l->options->workload->query[l->query[i]]);
-        *largest = cells > *largest ? cells : *largest;
-        all += cells;
-    }
-    return all;
-}
-
-static enum err make_room(struct loop *l, uint64_t cells)
-{
-    if (cells <= l->room)
+    struct ask *a = &l->ask;
+    a->estimates = 0;
+    for (uint32_t k = 0; k < a->queries; k++)
+        a->estimates += merges_query_cells(a->merges, &l->options->workload->query[a->query[k]]);
+    if (a->estimates <= l->room)
         return ERR_OK;
-    if (memory_extend(&l->estimate, cells) != ERR_OK)
+    if (memory_extend(&a->estimate, a->estimates) != ERR_OK)
         return log_fail(l->log, ERR_NOMEM,
-                        "no memory for the estimates of %zu candidates (%llu cells)", l->candidates,
-                        (unsigned long long)cells);
-    l->room = cells;
+                        "no memory for the estimates of %u candidates (%zu cells)", a->queries,
+                        a->estimates);
+    l->room = a->estimates;
     return ERR_OK;
 }
 
@@ -55,7 +46,7 @@ static enum err make_room(struct loop *l, uint64_t cells)
 static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
 {
     const struct workload_query *q = &l->options->workload->query[query];
-    const uint64_t cells = merges_query_cells(l->terms.merges, q);
+    const uint64_t cells = merges_query_cells(l->ask.merges, q);
     double most = ldexp(1, (int)l->terms.bounds.bits);
     double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
     double *counts CLEAN(memory_release) = NULL;
@@ -69,15 +60,15 @@ static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query
 static enum err fill_estimates(struct loop *l)
 {
     const struct workload *w = l->options->workload;
+    const struct ask *a = &l->ask;
     struct model_memo *memo CLEAN(model_memo_free) = NULL;
-    uint64_t *at = l->estimate;
+    uint64_t *at = a->estimate;
     TRY(model_memo_new(&memo, l->result->model));
-    for (size_t i = 0; i < l->candidates; i++) {
-        TRY(estimate(l, memo, l->query[i], at));
-        TRY(select_check_estimates(&l->terms, l->query[i], at, l->log));
-        at += merges_query_cells(l->terms.merges, &w->query[l->query[i]]);
+    for (uint32_t k = 0; k < a->queries; k++) {
+        TRY(estimate(l, memo, a->query[k], at));
+        at += merges_query_cells(a->merges, &w->query[a->query[k]]);
     }
-    return ERR_OK;
+    return ask_check_estimates(a, &l->terms, l->log);
 }
 
 static enum err settle(void *loop)
@@ -85,50 +76,22 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_plan(struct loop *l, struct log *log)
+enum err loop_choose(struct loop *l, struct told *told, uint32_t *query)
 {
-    const struct aim_options *o = l->options;
-    l->terms = (struct select_terms){.domain = o->domain,
-                                     .workload = o->workload,
-                                     .merges = l->result->merges,
-                                     .query = l->query,
-                                     .candidates = l->candidates,
-                                     .epsilon = l->epsilon,
-                                     .sigma = measure_sigma(l->multiplier),
-                                     .score = o->score};
-    TRY(score_merged(&l->terms.bounds, &o->bounds, o->workload, l->terms.merges));
-    return select_plan(&l->terms, l->scale, l->penalty, &l->plan, log);
-}
-
-enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen)
-{
-    uint64_t largest;
-    struct aim_select request = {.round = round,
-                                 .epsilon = l->terms.epsilon,
-                                 .sigma = l->terms.sigma,
-                                 .score = l->terms.score,
-                                 .merges = l->terms.merges,
-                                 .shift = l->plan.shift,
-                                 .candidates = l->candidates,
-                                 .query = l->query,
-                                 .scale = l->scale,
-                                 .penalty = l->penalty,
-                                 .estimates = count_cells(l, &largest),
-                                 .multiplier = l->multiplier,
-                                 .population = &chosen->population,
-                                 .lost = &chosen->lost,
-                                 .meanwhile = settle,
-                                 .loop = l};
-    TRY(make_room(l, request.estimates));
+    const struct aim_backend *b = l->backend;
+    enum err e;
+    TRY(make_room(l));
     TRY(fill_estimates(l));
-    TRY(memory_new(&chosen->values, largest));
-    request.estimate = l->estimate;
-    request.values = chosen->values;
-    TRY(l->backend->select(l->backend->self, &request));
+    if (b->meanwhile != NULL)
+        b->meanwhile(b->self, settle, l);
+    e = b->ask(b->self, &l->ask, told);
+    if (b->meanwhile != NULL)
+        b->meanwhile(b->self, NULL, NULL); /* in case the request never left */
+    TRY(e);
     TRY(loop_settle(l));
-    if (request.selected >= l->candidates)
-        return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %zu",
-                        round, request.selected, l->candidates);
-    chosen->query = l->query[request.selected];
+    if (told->selected >= l->ask.queries)
+        return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %u",
+                        l->ask.round, told->selected, l->ask.queries);
+    *query = l->ask.query[told->selected];
     return ERR_OK;
 }

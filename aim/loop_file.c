@@ -43,8 +43,8 @@ static enum err digest_options(const struct aim_options *o, uint8_t digest[DIGES
     bytes_put_u8(&b, (uint8_t)o->score);
     for (uint32_t q = 0; q < o->workload->queries; q++)
         bytes_put_u64(&b, score_total(&o->bounds, q));
-    bytes_put_double(&b, o->select_slack);
-    bytes_put_double(&b, o->measure_slack);
+    bytes_put_double(&b, o->slack.select);
+    bytes_put_double(&b, o->slack.marginal);
     bytes_put_u64(&b, loop_model_limit(o));
     bytes_put_u32(&b, o->fit_round != 0 ? o->fit_round : AIM_FIT_ROUND);
     bytes_put_u8(&b, 0); /* once the choice of fits */

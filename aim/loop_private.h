@@ -11,16 +11,10 @@ struct loop {
     struct ledger *ledger;
     struct aim_result *result;
     struct schedule schedule;
-    double epsilon;      /* of this round, slack taken off */
-    uint64_t multiplier; /* of this round's measurement */
-    size_t candidates;
-    uint32_t *query;           /* of each candidate */
-    struct select_terms terms; /* of this round's selection */
-    struct select_plan plan;
-    uint64_t *scale; /* from select_plan(), and the penalty */
-    uint64_t *penalty;
-    uint64_t *estimate; /* cells of all candidates, one after the other */
-    uint64_t room;      /* for them */
+    struct ask ask;         /* of this round; its arrays are owned, its merges are the result's */
+    struct ask_terms terms; /* of its price */
+    struct ask_price price;
+    uint64_t room; /* for estimates */
     struct clique_name name;
     /* A round that has ended: its state is still to be written, and the round to be shown. */
     struct aim_round *ended;
@@ -41,20 +35,10 @@ enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, doubl
 enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
                         struct log *log) MUST_CHECK;
 
-/* What a round selected, and its noisy counts. */
-struct chosen {
-    uint32_t query;
-    int64_t *values; /* the caller frees them, also after an error */
-    uint64_t population;
-    unsigned lost; /* how often the request was debited in vain */
-};
-
 /* Finds the candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
-/* Plans how they are scored; ERR_RANGE, logged, if there is no way. */
-enum err loop_plan(struct loop *l, struct log *log) MUST_CHECK;
-/* Selects one of them by the plan, and has it measured. */
-enum err loop_choose(struct loop *l, unsigned round, struct chosen *chosen) MUST_CHECK;
+/* Has one of them selected and measured. *query: which. */
+enum err loop_choose(struct loop *l, struct told *told, uint32_t *query) MUST_CHECK;
 
 /* Writes and shows the round that has ended; does neither a second time. */
 enum err loop_settle(struct loop *l) MUST_CHECK;

@@ -1,8 +1,8 @@
 #include "aim/model_file.h"
 
-#include "aim/copula_model.h"
 #include "aim/digest.h"
 #include "aim/model_private.h"
+#include "aim/table/table.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/version.h"
@@ -202,11 +202,6 @@ enum err model_load(struct model **m, struct domain **d, const char *path, uint6
     TRY(file_read(path, MODEL_FILE_MAX, &text, log));
     TRY(version_check(path, text.data, text.size, magic_merged, 1, log));
     e = load(m, d, &text, limit_cells, log);
-    if (e == ERR_FORMAT && copula_is_file(path))
-        return log_fail(log, ERR_USAGE,
-                        "%s is a copula: trefoil synth draws rows of it, and this command takes "
-                        "none",
-                        path);
     if (e == ERR_FORMAT || e == ERR_STUDY)
         e = log_fail(log, ERR_FORMAT,
                      "%s is no model of this version of trefoil, or it is cut or altered; write it "

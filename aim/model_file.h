@@ -33,10 +33,7 @@
 #define MODEL_FILE_CELLS (UINT64_C(1) << 31) /* of a model that is read from a file: 16 GiB */
 
 enum err model_save(const char *path, const struct model *m, struct log *log) MUST_CHECK;
-/*
- * ERR_FORMAT, logged, for a file that is cut, altered or no model; ERR_USAGE for a copula. The
- * model borrows the domain.
- */
+/* ERR_FORMAT, logged, for a file that is cut, altered or no model. The model borrows the domain. */
 enum err model_load(struct model **m, struct domain **d, const char *path, uint64_t limit_cells,
                     struct log *log) MUST_CHECK;
 

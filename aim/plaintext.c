@@ -17,7 +17,7 @@ struct plaintext {
 };
 
 _Static_assert(AIM_GAUSS_BITS == RANDOM_GAUSS_BITS && AIM_GUMBEL_BITS == RANDOM_GUMBEL_BITS,
-               "random.h draws on the lattices of the backend");
+               "random.h draws on the lattices of requests");
 
 static enum err draw_gauss(void *self, size_t n, int64_t *out)
 {
@@ -113,79 +113,94 @@ static enum err counts_of(const struct plaintext *p, uint32_t query, const struc
 }
 
 /* values = noise + multiplier * counts; *cells is the number of them. */
-static enum err measure_one(struct plaintext *p, uint32_t query, const struct merges *merges,
-                            uint64_t multiplier, int64_t *values, uint64_t *cells)
+static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t query,
+                            int64_t *values, uint64_t *cells)
 {
     int64_t *own CLEAN(memory_release) = NULL;
     const int64_t *counts;
-    TRY(counts_of(p, query, merges, &counts, &own));
-    *cells = merges_query_cells(merges, &p->workload->query[query]);
+    TRY(counts_of(p, query, a->merges, &counts, &own));
+    *cells = merges_query_cells(a->merges, &p->workload->query[query]);
     TRY(p->noise.gauss(p->noise.self, *cells, values));
     for (uint64_t i = 0; i < *cells; i++)
-        values[i] += (int64_t)multiplier * counts[i];
+        values[i] += (int64_t)a->multiplier * counts[i];
     return ERR_OK;
 }
 
-static enum err measure(void *self, const struct aim_measure *r)
+static enum err measure(struct plaintext *p, const struct ask *a, struct told *t)
 {
-    int64_t *values = r->values;
+    int64_t *value = t->value;
     uint64_t cells;
-    for (size_t k = 0; k < r->queries; k++) {
-        TRY(measure_one(self, r->query[k], r->merges, r->multiplier, values, &cells));
-        values += cells;
-    }
+    for (uint32_t k = 0; k < a->queries; k++, value += cells)
+        TRY(measure_one(p, a, a->query[k], value, &cells));
     return ERR_OK;
 }
 
 /* How badly the model fits candidate k, less the penalty for noise alone. */
-static enum err score_of(const struct plaintext *p, const struct aim_select *r, size_t k,
+static enum err score_of(const struct plaintext *p, const struct ask *a, uint32_t k,
                          const uint64_t *estimate, uint64_t *cells, int64_t *score)
 {
     int64_t *own CLEAN(memory_release) = NULL;
     const int64_t *counts;
-    TRY(counts_of(p, r->query[k], r->merges, &counts, &own));
-    *cells = merges_query_cells(r->merges, &p->workload->query[r->query[k]]);
-    *score = (int64_t)select_score(r->score, *cells, counts, estimate) - (int64_t)r->penalty[k];
+    TRY(counts_of(p, a->query[k], a->merges, &counts, &own));
+    *cells = merges_query_cells(a->merges, &p->workload->query[a->query[k]]);
+    *score = (int64_t)select_score(a->price->score, *cells, counts, estimate) -
+             (int64_t)a->price->penalty[k];
     return ERR_OK;
 }
 
-static enum err select_one(void *self, struct aim_select *r)
+static enum err select_worst(struct plaintext *p, const struct ask *a, struct told *t)
 {
-    struct plaintext *p = self;
     int64_t *noise CLEAN(memory_release) = NULL;
-    const uint64_t *estimate = r->estimate;
+    const uint64_t *estimate = a->estimate;
+    const unsigned finer = a->price->plan.shift - AIM_GUMBEL_BITS;
     int64_t best = 0;
     uint64_t cells;
-    TRY(memory_new(&noise, r->candidates));
-    TRY(p->noise.gumbel(p->noise.self, r->candidates, noise));
-    for (size_t k = 0; k < r->candidates; k++) {
+    TRY(memory_new(&noise, a->queries));
+    TRY(p->noise.gumbel(p->noise.self, a->queries, noise));
+    for (uint32_t k = 0; k < a->queries; k++, estimate += cells) {
         int64_t score;
-        TRY(score_of(p, r, k, estimate, &cells, &score));
-        score = (int64_t)r->scale[k] * score +
-                noise[k] * (INT64_C(1) << (r->shift - AIM_GUMBEL_BITS));
+        TRY(score_of(p, a, k, estimate, &cells, &score));
+        score = (int64_t)a->price->scale[k] * score + noise[k] * (INT64_C(1) << finer);
         if (k == 0 || score > best) {
             best = score;
-            r->selected = k;
+            t->selected = k;
         }
-        estimate += cells;
     }
-    if (r->multiplier == 0)
-        return ERR_OK;
-    return measure_one(p, r->query[r->selected], r->merges, r->multiplier, r->values, &cells);
+    return ERR_OK;
 }
 
-static enum err open_forms(void *self, const struct aim_forms *request)
+static enum err open_forms(struct plaintext *p, const struct ask *a, struct told *t)
 {
-    struct plaintext *p = self;
-    const struct products products = {p->workload, request->factor, request->group};
+    const struct products products = {p->workload, a->weight, a->weight + a->weights / 2};
     size_t *start CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, p->workload->queries));
     for (size_t q = 0; q < p->workload->queries; q++)
         start[q] = (size_t)p->workload->query[q].offset;
-    if (products_count(&products) != request->forms)
-        return ERR_MISUSE;
-    TRY(p->noise.gauss(p->noise.self, request->forms, request->values));
-    return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)request->values);
+    TRY(p->noise.gauss(p->noise.self, t->values, t->value));
+    return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
+}
+
+static enum err answer(void *self, const struct ask *a, struct told *t)
+{
+    struct plaintext *p = self;
+    uint64_t cells;
+    for (uint32_t k = 0; k < a->queries; k++)
+        TRY(check_query(p, a->query[k]));
+    if (a->kind == ASK_SELECT)
+        TRY(select_worst(p, a, t));
+    t->values = (size_t)ask_cells(a, p->workload, t->selected);
+    TRY(memory_new(&t->value, t->values));
+    switch (a->kind) {
+    case ASK_MEASURE:
+        return measure(p, a, t);
+    case ASK_SELECT:
+        return measure_one(p, a, a->query[t->selected], t->value, &cells);
+    case ASK_FORMS:
+        return open_forms(p, a, t);
+    case ASK_LOOK:
+        break; /* it has counts, and no rows to link */
+    }
+    return ERR_MISUSE;
 }
 
 enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
@@ -206,6 +221,5 @@ enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint6
 
 struct aim_backend plaintext_backend(struct plaintext *p)
 {
-    return (struct aim_backend){
-        .self = p, .measure = measure, .select = select_one, .forms = open_forms};
+    return (struct aim_backend){.self = p, .ask = answer};
 }

@@ -16,7 +16,7 @@
 #include "aim/workload.h"
 #include "base/random.h"
 
-/* Unit samples on the lattices of aim/backend.h, as integers. */
+/* Unit samples on the lattices of aim/grid.h, as integers. */
 struct noise_source {
     void *self;
     enum err (*gauss)(void *self, size_t n, int64_t *out);

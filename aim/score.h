@@ -19,9 +19,12 @@
 #ifndef TREFOIL_AIM_SCORE_H
 #define TREFOIL_AIM_SCORE_H
 
-#include "aim/backend.h"
+#include "aim/grid.h"
 #include "aim/merge.h"
 #include "aim/workload.h"
+
+/* How badly the model fits: the sum of |x_j - c_j|, or of (x_j - C_j)^2, with C_j = c_j rounded. */
+enum aim_score { AIM_L1, AIM_L2 };
 
 #define SCORE_WIDTH_MAX 63
 #define SCORE_SHIFT_MIN 24

@@ -97,27 +97,17 @@ static enum err next_population(struct joining *j)
     return e;
 }
 
-static enum err measure(void *self, const struct aim_measure *request)
+static enum err ask(void *self, const struct ask *a, struct told *told)
 {
     struct joining *j = self;
     struct aim_backend now;
     TRY(next_population(j));
     now = plaintext_backend(j->now);
-    *request->population = j->population;
-    return now.measure(now.self, request);
-}
-
-static enum err select_one(void *self, struct aim_select *request)
-{
-    struct joining *j = self;
-    struct aim_backend now;
-    TRY(next_population(j));
-    now = plaintext_backend(j->now);
-    *request->population = j->population;
-    return now.select(now.self, request);
+    told->population = j->population;
+    return now.ask(now.self, a, told);
 }
 
 struct aim_backend joining_backend(struct joining *j)
 {
-    return (struct aim_backend){.self = j, .measure = measure, .select = select_one};
+    return (struct aim_backend){.self = j, .ask = ask};
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct told {
+struct loaded {
     struct trefoil_measurements given;
     struct merges *merges;
     struct keep keep;
@@ -13,7 +13,7 @@ struct told {
 
 void trefoil_measurements_free(struct trefoil_measurements **measurements)
 {
-    struct told *t = (struct told *)*measurements;
+    struct loaded *t = (struct loaded *)*measurements;
     if (t == NULL)
         return;
     keep_clear(&t->keep);
@@ -66,7 +66,7 @@ static enum err measurements(const struct trefoil *model, struct trefoil_measure
     const struct domain *d = model->released.domain;
     const char *slash = strrchr(model->path, '/');
     char path[FILE_PATH];
-    struct told *t;
+    struct loaded *t;
     TRY(file_path(path, log, "%.*smeasurements.json",
                   slash != NULL ? (int)(slash - model->path) + 1 : 0, model->path));
     TRY(output_read(&found, path, d, log));

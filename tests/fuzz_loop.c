@@ -66,12 +66,7 @@ static void stage_free(struct stage *s)
     domain_free(&s->domain);
 }
 
-static enum err refuse_measure(void *self, const struct aim_measure *m)
-{
-    return ERR_REFUSED;
-}
-
-static enum err refuse_select(void *self, struct aim_select *s)
+static enum err refuse(void *self, const struct ask *a, struct told *told)
 {
     return ERR_REFUSED;
 }
@@ -96,7 +91,7 @@ static void make_state(struct bytes *state)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct bytes head; /* made once: a run takes a long time */
-    const struct aim_backend refuses = {.measure = refuse_measure, .select = refuse_select};
+    const struct aim_backend refuses = {.ask = refuse};
     struct bytes text = {0};
     struct stage s;
     struct aim_result *result;

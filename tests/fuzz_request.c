@@ -97,23 +97,25 @@ void fuzz_seeds(fuzz_put put, void *self)
         abort();
     put_request(put, self, &r);
     r = (struct request){
-        .kind = REQUEST_MEASURE, .sequence = 1, .queries = 3, .query = query, .multiplier = 4096};
+        .sequence = 1,
+        .ask = {.kind = ASK_MEASURE, .queries = 3, .query = query, .multiplier = 4096}};
     put_request(put, self, &r);
-    r.merges = &m;
+    r.ask.merges = &m;
     put_request(put, self, &r);
-    r = (struct request){.kind = REQUEST_SELECT,
-                         .sequence = 2,
-                         .queries = 4,
-                         .query = query,
-                         .multiplier = 4096,
-                         .epsilon = 0.5,
-                         .sigma = 20,
-                         .estimates = 17,
-                         .estimate = estimate};
+    r = (struct request){.sequence = 2,
+                         .ask = {.kind = ASK_SELECT,
+                                 .queries = 4,
+                                 .query = query,
+                                 .multiplier = 4096,
+                                 .epsilon = 0.5,
+                                 .sigma = 20,
+                                 .estimates = 17,
+                                 .estimate = estimate}};
     put_request(put, self, &r);
-    r = (struct request){.kind = REQUEST_FORMS, .sequence = 2, .weights = 18, .weight = weight};
+    r = (struct request){.sequence = 2,
+                         .ask = {.kind = ASK_FORMS, .weights = 18, .weight = weight}};
     put_request(put, self, &r);
-    r = (struct request){.kind = REQUEST_LOOK, .multiplier = 4096};
+    r = (struct request){.ask = {.kind = ASK_LOOK, .multiplier = 4096}};
     put_request(put, self, &r);
     r = (struct request){.kind = REQUEST_CLOSE, .sequence = 3};
     put_request(put, self, &r);

@@ -12,8 +12,8 @@
 #include "mpc/open.h"
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
-#include "protocols/forms.h"
 #include "protocols/link.h"
+#include "protocols/measure.h"
 #include "protocols/records.h"
 
 #include <string.h>
@@ -193,42 +193,38 @@ enum err all_argmax(struct party *p, struct secrets *s)
     return argmax_open(p, share64_view(s->x, 0, 60), 40, seed, &index);
 }
 
-/* Many forms of the first lanes of x. Noise is a fresh random share, like that from a tape. */
-static enum err forms_of(struct party *p, struct secrets *s, const struct counts *counts,
-                         struct tape *tape)
+void support_weigh(struct share64 sums, size_t k, struct share64 x, const int64_t *weight)
 {
-    static const uint64_t total = ALL_CELLS << ALL_BITS;
+    for (size_t i = 0; i < x.n; i++) {
+        sums.a[k] += (uint64_t)weight[i] * x.a[i];
+        sums.b[k] += (uint64_t)weight[i] * x.b[i];
+    }
+}
+
+/* Many forms of the first lanes of x. Noise is a fresh random share, like that from a tape. */
+static enum err forms_of(struct party *p, struct secrets *s, struct tape *tape)
+{
     const size_t forms = s->n - s->n % 2;
-    struct form *form = memory_array(forms, sizeof *form);
     int64_t weight[ALL_CELLS + 7];
-    struct share64 noise CLEAN(share64_free) = {0};
-    enum err e = form == NULL ? ERR_NOMEM : share64_new(&noise, forms);
-    if (e == ERR_OK)
-        e = party_random64(p, &noise);
-    if (e == ERR_OK)
-        e = tape_append(tape, TAPE_GAUSS, noise);
+    struct share64 noise CLEAN(share64_free) = {0}, sums CLEAN(share64_free) = {0};
+    TRY(share64_new(&noise, forms));
+    TRY(share64_new(&sums, forms));
+    TRY(party_random64(p, &noise));
+    TRY(tape_append(tape, TAPE_GAUSS, noise));
     for (int i = 0; i < ALL_CELLS + 7; i++)
         weight[i] = i % 7 - 3;
-    for (size_t k = 0; e == ERR_OK && k < forms; k++)
-        form[k] = (struct form){0, weight + k % 7};
-    if (e == ERR_OK)
-        e = forms_open(p, counts, tape, form, forms, &total, (int64_t *)s->values);
-    memory_free(&form);
-    return e;
+    for (size_t k = 0; k < forms; k++)
+        support_weigh(sums, k, share64_view(s->x, 0, ALL_CELLS), weight + k % 7);
+    return measure_open_sums(p, OPEN_NOISY_FORM, sums, tape, 1, (int64_t *)s->values);
 }
 
 static enum err all_forms(struct party *p, struct secrets *s)
 {
     static const uint8_t id[TAPE_ID_SIZE];
-    static const uint64_t cells = ALL_CELLS;
-    struct counts *counts CLEAN(counts_free) = NULL;
     struct tape tape;
-    enum err e = counts_new(&counts, &cells, 1, ALL_BITS);
+    enum err e;
     tape_start(&tape, id, TAPE_BOX_MULLER);
-    if (e == ERR_OK) {
-        ring64_copy(counts_query(counts, 0), share64_view(s->x, 0, ALL_CELLS));
-        e = forms_of(p, s, counts, &tape);
-    }
+    e = forms_of(p, s, &tape);
     tape_free(&tape);
     return e;
 }

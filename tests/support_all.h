@@ -30,6 +30,9 @@ enum err all_and(struct party *p, struct secrets *s);
 enum err all_compare(struct party *p, struct secrets *s);
 enum err all_argmax(struct party *p, struct secrets *s);
 
+/* Adds the weighted sum of x to number k of sums: a form. */
+void support_weigh(struct share64 sums, size_t k, struct share64 x, const int64_t *weight);
+
 struct all_protocol {
     const char *name;
     enum err (*run)(struct party *p, struct secrets *s);

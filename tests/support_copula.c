@@ -20,7 +20,7 @@ struct copula_options copula_stage_options(const struct copula_stage *s, double 
         .bounds = {.bits = bits},
         .clip = 2.5,
         .share = 0.5,
-        .measure_slack = 1e-6};
+        .slack.marginal = 1e-6};
 }
 
 enum err copula_stage_run(struct copula_result **result, const struct copula_stage *s,

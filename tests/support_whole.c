@@ -178,12 +178,11 @@ read_again(void *self, enum err (*take)(void *taker, const struct upload *upload
  * Uploads that come between rounds: at the first request one owner's are there, then one more each
  * time.
  */
-static enum err next_request(struct seat *s, uint64_t *population)
+static enum err next_request(struct seat *s)
 {
     unsigned owners = ++s->requests < OWNERS ? s->requests : OWNERS;
     if (s->w->coming == BETWEEN_ROUNDS)
         TRY(add_uploads(s->w, s->engine, owners));
-    *population = s->engine->tally.owners;
     return ERR_OK;
 }
 
@@ -207,23 +206,24 @@ static enum err remember(struct seat *s, const struct tape *range, enum tape_kin
 
 /* Opens what a step asks for, with a range of noise that is then wiped. */
 static enum err open_step(struct seat *s, struct engine_step *step, struct tape *range,
-                          size_t *selected, int64_t *values, size_t *measured)
+                          struct told *told)
 {
     const struct round_statement statement = {.verdict = ERR_OK};
     struct net *net = s->engine->party->net;
     const uint8_t signature[2][64] = {{0}};
     struct round_talk talk = {.net = net, .log = s->engine->log};
-    const bool finished = step->request->kind != REQUEST_SELECT ||
+    const bool finished = step->ask->kind != ASK_SELECT ||
                           counts_finished(step->scope.counts, step->select.squared);
     uint64_t rounds = net_rounds(net);
     round_agree(&talk, &statement);
     TRY(net_settle(net));
     round_confirm(&talk, ERR_OK, signature);
     TRY(net_settle(net));
-    if (step->request->kind == REQUEST_SELECT)
-        TRY(engine_select(s->engine, step, range, talk.seed, selected));
-    TRY(engine_measure(s->engine, step, range, selected != NULL ? *selected : 0, values, measured));
-    if (step->request->kind == REQUEST_FORMS && !study_counts_pairs(s->engine->study))
+    TRY(memory_new(&told->value, step->price.cells));
+    if (step->ask->kind == ASK_SELECT)
+        TRY(engine_select(s->engine, step, range, talk.seed, &told->selected));
+    TRY(engine_measure(s->engine, step, range, told->selected, told->value, &told->values));
+    if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
         return ERR_OK; /* blocks of records take more */
     return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
                                                                                   : ERR_OK;
@@ -231,36 +231,28 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
 
 /* The same request, with the saved range: other masks, the same values. */
 static enum err open_again(struct seat *s, struct engine_step *step, const struct bytes *kept,
-                           const struct range_place *place, const size_t *selected,
-                           const int64_t *values, size_t measured)
+                           const struct range_place *place, const struct told *told)
 {
-    int64_t *again = memory_array(step->cells, sizeof *again);
-    size_t selected_again = 0, measured_again = 0;
+    struct told again CLEAN(told_clear) = {0};
     struct tape range = {0};
-    enum err e = again == NULL ? ERR_NOMEM : ERR_OK;
+    enum err e = range_read(&range, place, s->engine->tape.noise, kept);
     if (e == ERR_OK)
-        e = range_read(&range, place, s->engine->tape.noise, kept);
-    if (e == ERR_OK)
-        e = open_step(s, step, &range, selected != NULL ? &selected_again : NULL, again,
-                      &measured_again);
-    if (e == ERR_OK &&
-        (measured_again != measured || memcmp(again, values, measured * sizeof *again) != 0 ||
-         (selected != NULL && selected_again != *selected)))
+        e = open_step(s, step, &range, &again);
+    if (e == ERR_OK && (again.values != told->values || again.selected != told->selected ||
+                        memcmp(again.value, told->value, told->values * sizeof *told->value) != 0))
         e = ERR_MISMATCH;
     tape_free(&range);
-    memory_free(&again);
     return e;
 }
 
-enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values)
+enum err perform(struct seat *s, const struct ask *a, struct told *told)
 {
     struct engine_step step;
     struct range_place place;
     struct bytes kept = {0};
     struct tape range = {0};
-    size_t measured = 0;
     enum err e;
-    TRY(engine_prepare(s->engine, r, &step));
+    TRY(engine_prepare(s->engine, a, &step));
     range_next(&s->engine->tape, step.noise, &place);
     e = engine_reserve(s->engine, &step);
     if (e == ERR_OK && !check_clean(s->engine->party))
@@ -276,65 +268,34 @@ enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *v
     if (e == ERR_OK)
         e = remember(s, &range, TAPE_GAUSS);
     if (e == ERR_OK)
-        e = open_step(s, &step, &range, selected, values, &measured);
+        e = open_step(s, &step, &range, told);
     if (e == ERR_OK)
         e = range_return(&s->engine->tape, &range);
     if (e == ERR_OK && s->w->twice)
-        e = open_again(s, &step, &kept, &place, selected, values, measured);
+        e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
-    s->w->used[TAPE_GAUSS][s->index] -= step.noise[TAPE_GAUSS] - measured;
+    s->w->used[TAPE_GAUSS][s->index] -= step.noise[TAPE_GAUSS] - told->values;
     bytes_clear(&kept);
     tape_free(&range);
     engine_step_clear(&step);
     return e;
 }
 
-enum err measure(void *self, const struct aim_measure *m)
+enum err seat_ask(void *self, const struct ask *a, struct told *told)
 {
     struct seat *s = self;
-    struct request r = {.kind = REQUEST_MEASURE,
-                        .queries = (uint32_t)m->queries,
-                        .query = memory_array(m->queries, sizeof *r.query),
-                        .multiplier = m->multiplier};
-    enum err e = next_request(s, m->population);
-    if (e != ERR_OK)
-        return e;
-    memcpy(r.query, m->query, m->queries * sizeof *r.query);
-    e = request_merge(&r, m->merges);
-    if (e == ERR_OK)
-        e = perform(s, &r, NULL, m->values);
-    request_clear(&r);
-    return e;
-}
-
-static enum err select_worst(void *self, struct aim_select *a)
-{
-    struct seat *s = self;
-    struct request r = {.kind = REQUEST_SELECT,
-                        .queries = (uint32_t)a->candidates,
-                        .query = memory_array(a->candidates, sizeof *r.query),
-                        .estimates = a->estimates,
-                        .estimate = memory_array(a->estimates, sizeof *r.estimate),
-                        .epsilon = a->epsilon,
-                        .sigma = a->sigma,
-                        .multiplier = a->multiplier};
-    enum err e = next_request(s, a->population);
-    if (e != ERR_OK)
-        return e;
-    memcpy(r.query, a->query, a->candidates * sizeof *r.query);
-    memcpy(r.estimate, a->estimate, a->estimates * sizeof *r.estimate);
-    e = request_merge(&r, a->merges);
-    if (e == ERR_OK)
-        e = perform(s, &r, &a->selected, a->values);
-    if (e == ERR_OK)
-        s->w->selected[s->index][s->w->selections[s->index]++] = r.query[a->selected];
-    request_clear(&r);
-    return e;
+    struct whole *w = s->w;
+    TRY(next_request(s));
+    TRY(perform(s, a, told));
+    told->population = s->engine->tally.owners;
+    if (a->kind == ASK_SELECT)
+        w->selected[s->index][w->selections[s->index]++] = a->query[told->selected];
+    return ERR_OK;
 }
 
 struct aim_backend seat_backend(struct seat *seat)
 {
-    return (struct aim_backend){.self = seat, .measure = measure, .select = select_worst};
+    return (struct aim_backend){.self = seat, .ask = seat_ask};
 }
 
 enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
@@ -355,6 +316,14 @@ enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
     return e;
 }
 
+static enum err take_look(struct seat *s, uint64_t multiplier)
+{
+    struct told told CLEAN(told_clear) = {0};
+    TRY(perform(s, &(struct ask){.kind = ASK_LOOK, .multiplier = multiplier}, &told));
+    s->w->look[s->index] = told.value[0];
+    return ERR_OK;
+}
+
 enum err run_mpc(struct party *p, void *shared)
 {
     struct whole *w = shared;
@@ -367,9 +336,7 @@ enum err run_mpc(struct party *p, void *shared)
     if (e == ERR_OK)
         e = release_loop_options(w->s.study, w->bounds, &options, p->log);
     if (e == ERR_OK && options.look.multiplier > 0)
-        e = perform(&seat,
-                    &(struct request){.kind = REQUEST_LOOK, .multiplier = options.look.multiplier},
-                    NULL, &w->look[p->index]);
+        e = take_look(&seat, options.look.multiplier);
     if (e == ERR_OK)
         e = aim_run(&w->result[p->index], &options, &backend, p->log);
     engine_free(&seat.engine);

@@ -86,8 +86,9 @@ enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
 /* Those that make what scores need, with the first selection. */
 #define ROUNDS_FINISH 16
 
-enum err perform(struct seat *s, struct request *r, size_t *selected, int64_t *values);
-enum err measure(void *self, const struct aim_measure *m);
+enum err perform(struct seat *s, const struct ask *a, struct told *told);
+/* As a backend: uploads may come first. */
+enum err seat_ask(void *self, const struct ask *a, struct told *told);
 struct aim_backend seat_backend(struct seat *seat);
 enum err load_engine(struct whole *w, struct party *p, struct engine **engine);
 enum err run_mpc(struct party *p, void *shared);

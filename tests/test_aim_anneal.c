@@ -68,8 +68,7 @@ static struct aim_options options_of(const struct stage *s, double rho)
                                 .limits = {.rho = rho, .epsilon_slack = 1},
                                 .annealed = true,
                                 .bounds = {.bits = 14},
-                                .select_slack = 1e-6,
-                                .measure_slack = 7.7e-6,
+                                .slack = {.select = 1e-6, .marginal = 7.7e-6},
                                 .fit_final = 100};
 }
 
@@ -82,6 +81,8 @@ struct rounds {
     unsigned lost;    /* times that round 1 is lost */
     bool keeps;       /* then a failure is a crash */
     const char *full; /* or NULL: a folder that is missing while the state is first written */
+    enum err (*work)(void *worker); /* to do meanwhile */
+    void *worker;
 };
 
 static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
@@ -90,32 +91,34 @@ static enum err reseed(struct rounds *r, unsigned round, unsigned kind)
     return ++r->calls == r->fail_at ? ERR_PEER : ERR_OK;
 }
 
-static enum err rounds_measure(void *self, const struct aim_measure *request)
+static void rounds_meanwhile(void *self, enum err (*work)(void *worker), void *worker)
 {
     struct rounds *r = self;
-    TRY(reseed(r, request->round, 0));
-    return r->inner.measure(r->inner.self, request);
+    r->work = work;
+    r->worker = worker;
 }
 
-static enum err rounds_select(void *self, struct aim_select *request)
+static enum err rounds_ask(void *self, const struct ask *a, struct told *told)
 {
     struct rounds *r = self;
     char away[64];
-    enum err e = reseed(r, request->round, 1);
+    enum err e = reseed(r, a->round, a->kind == ASK_SELECT);
+    if (a->kind == ASK_MEASURE)
+        return e == ERR_OK ? r->inner.ask(r->inner.self, a, told) : e;
     if (r->keeps && e != ERR_OK)
         _exit(0); /* the request has left, and the work that it was to leave time for is not done */
     TRY(e);
-    if (r->full != NULL && request->round == 2) {
+    if (r->full != NULL && a->round == 2) {
         snprintf(away, sizeof away, "%s-", r->full);
         assert_int_equal(rename(r->full, away), 0);
-        e = request->meanwhile(request->loop);
+        e = r->work(r->worker);
         assert_int_equal(rename(away, r->full), 0);
         return e;
     }
     if (r->keeps)
-        TRY(request->meanwhile(request->loop));
-    *request->lost = request->round == 1 ? r->lost : 0;
-    return r->inner.select(r->inner.self, request);
+        TRY(r->work(r->worker));
+    told->lost = a->round == 1 ? r->lost : 0;
+    return r->inner.ask(r->inner.self, a, told);
 }
 
 static enum err run_rounds(const struct stage *s, const struct aim_options *o,
@@ -123,7 +126,7 @@ static enum err run_rounds(const struct stage *s, const struct aim_options *o,
 {
     struct noise_source noise = noise_from_random(&rounds->random);
     struct aim_backend backend = {
-        .self = rounds, .keeps = rounds->keeps, .measure = rounds_measure, .select = rounds_select};
+        .self = rounds, .keeps = rounds->keeps, .ask = rounds_ask, .meanwhile = rounds_meanwhile};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     assert_int_equal(plaintext_new(&p, s->workload, s->table, &noise, NULL), ERR_OK);
     rounds->inner = plaintext_backend(p);
@@ -402,24 +405,14 @@ struct growing {
     bool tells;
 };
 
-static enum err growing_measure(void *self, const struct aim_measure *request)
+static enum err growing_ask(void *self, const struct ask *a, struct told *told)
 {
     struct growing *g = self;
-    bool grown = request->round >= g->grows_at;
+    bool grown = a->round >= g->grows_at;
     struct aim_backend inner = plaintext_backend(grown ? g->large : g->small);
     if (g->tells)
-        *request->population = grown;
-    return inner.measure(inner.self, request);
-}
-
-static enum err growing_select(void *self, struct aim_select *request)
-{
-    struct growing *g = self;
-    bool grown = request->round >= g->grows_at;
-    struct aim_backend inner = plaintext_backend(grown ? g->large : g->small);
-    if (g->tells)
-        *request->population = grown;
-    return inner.select(inner.self, request);
+        told->population = grown;
+    return inner.ask(inner.self, a, told);
 }
 
 /*
@@ -445,8 +438,7 @@ static void grow(const struct stage *s, bool tells, double *share, double *pair,
     o.rounds = 5;
     o.bounds.bits = 16;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        struct aim_backend backend = {
-            .self = &g, .measure = growing_measure, .select = growing_select};
+        struct aim_backend backend = {.self = &g, .ask = growing_ask};
         struct aim_result *a CLEAN(aim_result_free) = NULL;
         double x[12];
         random_seed_u64(&r, seed);

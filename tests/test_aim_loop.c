@@ -66,8 +66,7 @@ static struct aim_options options_of(const struct stage *s, double rho, unsigned
                                 .limits = {.rho = rho, .epsilon_slack = 1e-3},
                                 .rounds = rounds,
                                 .bounds = {.bits = 13},
-                                .select_slack = 1e-6,
-                                .measure_slack = 7.7e-6,
+                                .slack = {.select = 1e-6, .marginal = 7.7e-6},
                                 .fit_final = 200};
 }
 
@@ -176,53 +175,57 @@ static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, uns
         assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
 }
 
-static enum err strict_measure(void *self, const struct aim_measure *request)
+static void strict_measure(struct strict *s, const struct ask *a, struct told *told)
 {
-    struct strict *s = self;
-    struct aim_backend inner = plaintext_backend(s->inner);
     mpq_t cost;
     mpq_init(cost);
-    assert_int_equal(request->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
-    ledger_measure_cost(cost, request->multiplier, request->queries);
-    strict_debit(s, cost, request->round, request->lost);
+    assert_int_equal(a->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
+    ledger_measure_cost(cost, a->multiplier, a->queries);
+    strict_debit(s, cost, a->round, &told->lost);
     mpq_clear(cost);
-    return inner.measure(inner.self, request);
 }
 
-static enum err strict_select(void *self, struct aim_select *request)
+static void strict_select(struct strict *s, const struct ask *a, struct told *told)
 {
-    struct strict *s = self;
-    struct aim_backend inner = plaintext_backend(s->inner);
-    const uint64_t *estimate = request->estimate;
+    const uint64_t *estimate = a->estimate;
     uint64_t scale[64], penalty[64];
     struct select_terms terms = {.domain = s->stage->domain,
                                  .workload = s->stage->workload,
-                                 .merges = request->merges,
-                                 .query = request->query,
-                                 .candidates = request->candidates,
-                                 .epsilon = request->epsilon,
-                                 .sigma = request->sigma,
+                                 .merges = a->merges,
+                                 .query = a->query,
+                                 .candidates = a->queries,
+                                 .epsilon = a->epsilon,
+                                 .sigma = a->sigma,
                                  .bounds = s->options->bounds};
     struct select_plan plan;
     mpq_t cost;
     mpq_init(cost);
-    s->last_round = request->round;
-    assert_in_range(request->candidates, 1, 64);
+    s->last_round = a->round;
+    assert_in_range(a->queries, 1, 64);
     assert_int_equal(select_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
-    assert_int_equal(plan.shift, request->shift);
-    for (size_t i = 0; i < request->candidates; i++) {
-        assert_true(request->scale[i] == scale[i] && request->penalty[i] == penalty[i]);
-        assert_int_equal(select_check_estimates(&terms, request->query[i], estimate, NULL), ERR_OK);
-        estimate += merges_query_cells(request->merges,
-                                       &s->stage->workload->query[request->query[i]]);
+    assert_int_equal(plan.shift, a->price->plan.shift);
+    for (uint32_t i = 0; i < a->queries; i++) {
+        assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
+        assert_int_equal(select_check_estimates(&terms, a->query[i], estimate, NULL), ERR_OK);
+        estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
     }
-    assert_ptr_equal(estimate, request->estimate + request->estimates);
-    assert_int_equal(ledger_select_cost(cost, request->epsilon, s->options->select_slack), ERR_OK);
-    strict_debit(s, cost, request->round, request->lost);
-    ledger_measure_cost(cost, request->multiplier, 1);
-    strict_debit(s, cost, request->round, request->lost);
+    assert_ptr_equal(estimate, a->estimate + a->estimates);
+    assert_int_equal(ledger_select_cost(cost, a->epsilon, s->options->slack.select), ERR_OK);
+    strict_debit(s, cost, a->round, &told->lost);
+    ledger_measure_cost(cost, a->multiplier, 1);
+    strict_debit(s, cost, a->round, &told->lost);
     mpq_clear(cost);
-    return inner.select(inner.self, request);
+}
+
+static enum err strict_ask(void *self, const struct ask *a, struct told *told)
+{
+    struct strict *s = self;
+    const struct aim_backend inner = plaintext_backend(s->inner);
+    if (a->kind == ASK_SELECT)
+        strict_select(s, a, told);
+    else
+        strict_measure(s, a, told);
+    return inner.ask(inner.self, a, told);
 }
 
 TEST(servers_would_accept_every_request)
@@ -232,8 +235,7 @@ TEST(servers_would_accept_every_request)
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
         struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {
-            .self = &strict, .measure = strict_measure, .select = strict_select};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         o.limits.rows_per_person = k;
         o.bounds.bits = k == 1 ? 12 : 13; /* 12: the sum of estimates is just below its bound */
@@ -266,8 +268,7 @@ TEST(what_is_lost_is_spent)
                                 .loses = true,
                                 .lost_round = k % 2 == 0 ? 0 : 3};
         struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
-        struct aim_backend backend = {
-            .self = &strict, .measure = strict_measure, .select = strict_select};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
         enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;
@@ -301,9 +302,9 @@ TEST(budgets_that_cannot_work_are_refused)
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE); /* sigma above 4096 */
     assert_null(result);
     o.limits.rho = 0.01;
-    o.select_slack = 1;
+    o.slack.select = 1;
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_RANGE);
-    o.select_slack = 0;
+    o.slack.select = 0;
     o.limits.epsilon_slack = 8 * 7.7e-6; /* one marginal too few */
     assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_BUDGET);
     o.limits.epsilon_slack = 1;
@@ -320,26 +321,25 @@ TEST(the_lowest_index_wins_ties)
 {
     struct stage s CLEAN(stage_free) = stage_new(100);
     struct noise_source noise = {NULL, support_no_noise, support_no_noise};
-    static const uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14};
-    uint64_t penalty[3] = {1, 0, 0};
+    uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14}, penalty[3] = {1, 0, 0};
     uint32_t query[3] = {0};
-    struct aim_select request = {.shift = 24,
-                                 .candidates = 3,
-                                 .query = query,
-                                 .scale = scale,
-                                 .penalty = penalty,
-                                 .estimate = estimate};
+    const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
+    const struct ask ask = {
+        .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
-    assert_int_equal(backend.select(backend.self, &request), ERR_OK);
-    assert_int_equal(request.selected, 1);
-    penalty[0] = 0;
-    assert_int_equal(backend.select(backend.self, &request), ERR_OK);
-    assert_int_equal(request.selected, 0);
+    for (size_t first = 1;; first--) {
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        assert_int_equal(told.selected, first);
+        if (first == 0)
+            break;
+        penalty[0] = 0;
+    }
     query[1] = 9999;
-    assert_int_equal(backend.select(backend.self, &request), ERR_REFUSED);
+    assert_int_equal(backend.ask(backend.self, &ask, &(struct told){0}), ERR_REFUSED);
 }
 
 /* Selection frequencies against the exact softmax of the scores. */
@@ -348,15 +348,12 @@ TEST(selection_follows_the_softmax)
     enum { TRIALS = 20000 };
     struct stage s CLEAN(stage_free) = stage_new(100);
     int64_t *counts CLEAN(memory_release) = memory_array(s.workload->cells, sizeof *counts);
-    static const uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
-    static const uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
-    static const uint32_t query[3] = {0};
-    struct aim_select request = {.shift = 24,
-                                 .candidates = 3,
-                                 .query = query,
-                                 .scale = scale,
-                                 .penalty = penalty,
-                                 .estimate = estimate};
+    uint64_t estimate[12] = {0}, penalty[3] = {0, 1024, 3 * 512};
+    uint64_t scale[3] = {1 << 14, 1 << 14, 1 << 14}; /* at shift 24: one a count */
+    uint32_t query[3] = {0};
+    const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
+    const struct ask ask = {
+        .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct random r;
     struct noise_source noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
@@ -371,8 +368,9 @@ TEST(selection_follows_the_softmax)
     assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
-        assert_int_equal(backend.select(backend.self, &request), ERR_OK);
-        seen[request.selected]++;
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        seen[told.selected]++;
     }
     for (int i = 0; i < 3; i++) {
         double expected = TRIALS * weight[i] / sum;

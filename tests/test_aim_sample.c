@@ -7,7 +7,7 @@
 #include "tests/support_domain.h"
 #include "tests/support_model.h"
 
-#include "aim/backend.h"
+#include "aim/grid.h"
 #include "aim/model_private.h"
 #include "aim/plaintext.h"
 #include "aim/sample.h"
@@ -134,19 +134,18 @@ TEST(gaussians_have_their_moments)
 static double selection_chi(size_t m, size_t trials, double error)
 {
     static const int64_t counts[64] = {0};
-    static const uint64_t estimate[64] = {0};
     struct random r;
     struct noise_source noise = noise_from_random(&r);
     struct workload_query query = {.cells = 2};
     struct workload w = {.queries = 1, .query = &query, .cells = 2};
-    static const uint32_t queries[16] = {0};
-    uint64_t scale[16], penalty[16];
-    struct aim_select request = {.shift = 26,
-                                 .candidates = m,
-                                 .query = queries,
-                                 .scale = scale,
-                                 .penalty = penalty,
-                                 .estimate = estimate};
+    uint32_t queries[16] = {0};
+    uint64_t estimate[64] = {0}, scale[16], penalty[16];
+    const struct ask_price price = {.plan.shift = 26, .scale = scale, .penalty = penalty};
+    const struct ask ask = {.kind = ASK_SELECT,
+                            .queries = (uint32_t)m,
+                            .query = queries,
+                            .estimate = estimate,
+                            .price = &price};
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     double weight[16], sum = 0, seen[16] = {0}, chi = 0;
@@ -160,8 +159,9 @@ static double selection_chi(size_t m, size_t trials, double error)
     assert_int_equal(plaintext_new_counts(&p, &w, counts, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < trials; i++) {
-        assert_int_equal(backend.select(backend.self, &request), ERR_OK);
-        seen[request.selected]++;
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        seen[told.selected]++;
     }
     for (size_t i = 0; i < m; i++) {
         double expected = (double)trials * weight[i] / sum;

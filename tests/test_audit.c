@@ -129,23 +129,23 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
         e = share64_new(noise, range.reel[TAPE_GAUSS].samples.n);
         ring64_copy(*noise, range.reel[TAPE_GAUSS].samples);
     }
-    if (e == ERR_OK && step->request->kind == REQUEST_SELECT)
+    if (e == ERR_OK && step->ask->kind == ASK_SELECT)
         e = engine_select(s->engine, step, &range, seed, index);
     if (e == ERR_OK)
         e = engine_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
     for (size_t i = 0; i < measured; i++)
-        out[i] = (double)values[i] / (double)step->request->multiplier;
+        out[i] = (double)values[i] / (double)step->ask->multiplier;
     if (s->engine->party->index == 0)
-        s->a->charged += mpq_get_d(step->cost);
+        s->a->charged += mpq_get_d(step->price.cost);
     return e;
 }
 
-static enum err ask(struct seat *s, struct request *r, struct share64 *noise, size_t *index,
+static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t *index,
                     double *out)
 {
     struct engine_step step;
     uint64_t estimate[CELLS * CANDIDATES];
-    const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == REQUEST_SELECT;
+    const bool unclamped = s->a->flaw == UNCLAMPED && r->kind == ASK_SELECT;
     enum err e;
     if (unclamped) { /* checks one thing and uses another */
         memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
@@ -156,7 +156,7 @@ static enum err ask(struct seat *s, struct request *r, struct share64 *noise, si
         memcpy(r->estimate, estimate, r->estimates * sizeof *estimate);
         s->engine->counts->bits = 20;
     }
-    if (s->a->flaw == HALF_NOISE && r->kind != REQUEST_FORMS) /* more than what was charged */
+    if (s->a->flaw == HALF_NOISE && r->kind != ASK_FORMS) /* more than what was charged */
         r->multiplier *= 2;
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
@@ -171,8 +171,8 @@ static enum err measure_one_ways(struct seat *s, struct outcome *o)
     enum err e = ERR_OK;
     share64_free(&s->kept);
     for (uint32_t q = 0; e == ERR_OK && q < 2; q++) {
-        struct request r = {
-            .kind = REQUEST_MEASURE, .queries = 1, .query = &q, .multiplier = s->a->multiplier};
+        struct ask r = {
+            .kind = ASK_MEASURE, .queries = 1, .query = &q, .multiplier = s->a->multiplier};
         e = ask(s, &r, s->a->flaw == USED_TWICE ? &s->kept : NULL, NULL, q == 0 ? o->a : o->b);
     }
     return e;
@@ -188,14 +188,14 @@ static enum err select_one(struct seat *s, struct outcome *o)
     uint32_t query[CANDIDATES] = {0, 1, 2};
     const uint64_t most = (uint64_t)1 << (a->bounds->counts.bits + AIM_ESTIMATE_BITS);
     uint64_t estimate[] = {a->flaw == UNCLAMPED ? 64 * most : most, 0, 0, 0, 0, 0, 0, 0};
-    struct request r = {.kind = REQUEST_SELECT,
-                        .queries = CANDIDATES,
-                        .query = query,
-                        .multiplier = a->multiplier,
-                        .epsilon = a->schedule.epsilon - price_slack(a->s.study).select,
-                        .sigma = a->schedule.sigma,
-                        .estimate = estimate,
-                        .estimates = 8};
+    struct ask r = {.kind = ASK_SELECT,
+                    .queries = CANDIDATES,
+                    .query = query,
+                    .multiplier = a->multiplier,
+                    .epsilon = a->schedule.epsilon - price_slack(a->s.study).select,
+                    .sigma = a->schedule.sigma,
+                    .estimate = estimate,
+                    .estimates = 8};
     estimate[2] = estimate[0]; /* b is just as far off, in a cell that the row is not in */
     return ask(s, &r, NULL, &o->index, o->selected);
 }
@@ -204,8 +204,8 @@ static enum err select_one(struct seat *s, struct outcome *o)
 static enum err open_form(struct seat *s, struct outcome *o)
 {
     int64_t factor[8] = {0}; /* and groups */
-    struct request r = {
-        .kind = REQUEST_FORMS, .weight = factor, .weights = 8, .multiplier = 1 << AIM_GAUSS_BITS};
+    struct ask r = {
+        .kind = ASK_FORMS, .weight = factor, .weights = 8, .multiplier = 1 << AIM_GAUSS_BITS};
     memcpy(factor, s->a->factor, sizeof s->a->factor);
     return ask(s, &r, NULL, NULL, o->selected);
 }

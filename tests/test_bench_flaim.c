@@ -496,17 +496,15 @@ TEST(populations_grow_by_who_was_drawn)
         assert_int_equal(joining_new(&j, &terms, NULL), ERR_OK);
         backend = joining_backend(j);
         for (unsigned round = 0; round < 6; round++) {
-            int64_t values[64];
-            const uint32_t query = 0;
-            uint64_t population = 0;
+            uint32_t query = 0;
+            struct told told CLEAN(told_clear) = {0};
             double rows = 0, opened = 0;
             bool now[CLIENTS];
-            struct aim_measure request = {.round = round,
-                                          .queries = 1,
-                                          .query = &query,
-                                          .multiplier = UINT64_C(1) << 30,
-                                          .values = values,
-                                          .population = &population};
+            const struct ask ask = {.kind = ASK_MEASURE,
+                                    .round = round,
+                                    .queries = 1,
+                                    .query = &query,
+                                    .multiplier = UINT64_C(1) << 30};
             if (kind != JOINING_AHEAD || round == 0)
                 draw_again(&same, now, here);
             for (unsigned more = 0; kind == JOINING_AHEAD && round == 0 && more < 5; more++)
@@ -514,11 +512,11 @@ TEST(populations_grow_by_who_was_drawn)
             for (size_t k = 0; k < CLIENTS; k++)
                 if (kind == JOINING_ROUND ? now[k] : here[k])
                     rows += (double)s->split.client[k]->rows;
-            assert_int_equal(backend.measure(backend.self, &request), ERR_OK);
+            assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
             for (uint64_t i = 0; i < w->query[0].cells; i++)
-                opened += (double)values[i] * 0x1p-30;
+                opened += (double)told.value[i] * 0x1p-30;
             assert_true(fabs(opened - rows) < 0.5);
-            assert_true(population > 0);
+            assert_true(told.population > 0);
         }
         joining_free(&j);
     }

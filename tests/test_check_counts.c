@@ -3,6 +3,7 @@
  * a selection and a measurement. The right values are opened, in the stated number of rounds;
  * whatever word a server alters, the two others open those values or nothing.
  */
+#include "tests/support_all.h"
 #include "tests/support_cmocka.h"
 
 #include "mpc/check_private.h"
@@ -13,7 +14,6 @@
 #include "mpc/ring.h"
 #include "mpc/truncate.h"
 #include "protocols/discrete.h"
-#include "protocols/forms.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
@@ -227,15 +227,19 @@ static enum err select_and_measure(struct party *p, struct play *play, struct st
 /* For the three queries: sums of weighted cells, two of one. */
 static enum err linear_forms(struct party *p, struct play *play)
 {
-    static const uint64_t total[] = {5 << BITS, 70 << BITS, 2 << BITS};
+    static const size_t query[] = {0, 1, 1, 2};
     struct study s = {0};
+    struct share64 sums CLEAN(share64_free) = {0};
     int64_t weight[70], values[4];
-    const struct form form[] = {{0, weight}, {1, weight}, {1, weight}, {2, weight + 3}};
     enum err e = begin_study(p, &s, true);
     for (size_t i = 0; i < 70; i++)
         weight[i] = (int64_t)(i % 11) * 100 - 500;
     if (e == ERR_OK)
-        e = forms_open(p, s.counts, &s.tape, form, 4, total, values);
+        e = share64_new(&sums, 4);
+    for (size_t k = 0; e == ERR_OK && k < 4; k++)
+        support_weigh(sums, k, counts_query(s.counts, query[k]), weight + (k == 3 ? 3 : 0));
+    if (e == ERR_OK)
+        e = measure_open_sums(p, OPEN_NOISY_FORM, sums, &s.tape, 1, values);
     if (e == ERR_OK)
         bytes_put(&play->opened[p->index], values, sizeof values);
     tape_free(&s.tape);

@@ -152,23 +152,23 @@ TEST(an_empty_table_is_not_warned_of_again)
 
 /* --- how far reading is ----------------------------------------------------------------------- */
 
-struct told {
+struct heard {
     size_t calls, rows;
     double part;
 };
 
 static void tell(void *self, const char *source, size_t rows, double part)
 {
-    struct told *t = self;
+    struct heard *t = self;
     assert_non_null(strstr(source, "t.csv"));
     assert_true(rows > t->rows && part >= t->part && part <= 1);
-    *t = (struct told){t->calls + 1, rows, part};
+    *t = (struct heard){t->calls + 1, rows, part};
 }
 
 TEST(reading_tells_how_far_it_is)
 {
     struct scene c CLEAN(scene_free);
-    struct told t = {0};
+    struct heard t = {0};
     struct table_csv_options o = {.rows = {.tell = tell, .self = &t}};
     struct table *table CLEAN(table_free) = NULL;
     struct bytes csv CLEAN(bytes_clear) = {0};

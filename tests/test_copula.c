@@ -38,51 +38,9 @@ static uint64_t cell_of(const struct clique *c, const uint16_t *codes)
     return cell;
 }
 
-/* How far a row moves all forms: the sum of squares. */
-static double moved_by(const struct forms *f, const struct workload *w, const uint16_t *codes)
-{
-    const int64_t *weight = f->weight;
-    double sum = 0;
-    for (size_t k = 0; k < f->count; k++) {
-        const struct workload_query *q = &w->query[f->query[k]];
-        const double v = (double)weight[cell_of(&q->clique, codes)];
-        sum += v * v;
-        weight += q->cells;
-    }
-    return sum;
-}
-
-/* The most that any row moves: tries every row. */
-static double brute_force(const struct forms *f, const struct workload *w)
-{
-    double most = 0;
-    for (uint32_t i = 0; i < 3 * 2 * 4; i++) {
-        const uint16_t codes[COLUMNS] = {(uint16_t)(i % 3), (uint16_t)(i / 3 % 2),
-                                         (uint16_t)(i / 6), 0};
-        most = fmax(most, moved_by(f, w, codes));
-    }
-    return most;
-}
-
-static double sensitivity(const struct forms *f, const struct workload *w)
-{
-    mpz_t squared;
-    double v;
-    mpz_init(squared);
-    forms_sensitivity(squared, f, w);
-    v = mpz_get_d(squared);
-    mpz_clear(squared);
-    return v;
-}
-
-#define FORMS 12
-
 struct some_forms {
     struct domain *domain;
     struct workload *workload;
-    uint32_t query[FORMS];
-    int64_t weight[FORMS * 24];
-    struct forms forms;
 };
 
 static void some_clear(struct some_forms *s)
@@ -95,39 +53,6 @@ static void some_new(struct some_forms *s, unsigned ways)
 {
     *s = (struct some_forms){.domain = support_domain(sizes, COLUMNS)};
     assert_int_equal(workload_all(&s->workload, s->domain, ways, NULL), ERR_OK);
-    s->forms = (struct forms){0, s->query, s->weight};
-}
-
-/* Weights from -limit to limit. */
-static int64_t *put_random(struct some_forms *s, int64_t *weight, uint32_t query, struct random *r,
-                           uint64_t limit)
-{
-    s->query[s->forms.count++] = query;
-    for (uint64_t c = 0; c < s->workload->query[query].cells; c++)
-        *weight++ = (int64_t)random_below(r, 2 * limit + 1) - (int64_t)limit;
-    return weight;
-}
-
-/* Any forms of any marginals: never less than a row can move; exactly that for one marginal. */
-TEST(no_row_moves_forms_by_more)
-{
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        struct some_forms s CLEAN(some_clear);
-        struct random r;
-        int64_t *weight;
-        some_new(&s, 3);
-        random_seed_u64(&r, seed);
-        weight = s.weight;
-        for (uint32_t q = 0; q < s.workload->queries && s.forms.count < FORMS; q++)
-            while (random_below(&r, 3) == 0 && s.forms.count < FORMS)
-                weight = put_random(&s, weight, q, &r, 1 + random_below(&r, 1000));
-        assert_true(sensitivity(&s.forms, s.workload) >= brute_force(&s.forms, s.workload));
-        s.forms.count = 0;
-        weight = s.weight;
-        for (uint32_t k = 0, q = (uint32_t)random_below(&r, s.workload->queries); k < 5; k++)
-            weight = put_random(&s, weight, q, &r, 1000);
-        assert_true(sensitivity(&s.forms, s.workload) == brute_force(&s.forms, s.workload));
-    }
 }
 
 #define CODES_OF_ALL (3 + 2 + 4 + 1)
@@ -254,65 +179,6 @@ TEST(products_that_could_wrap_are_refused)
     s.workload->one_ways = 1;
     assert_int_equal(check_products(&s, u, 1), ERR_REFUSED);
     s.workload->one_ways = COLUMNS;
-}
-
-/* The cells of a marginal, each m times, are a measurement at m, and cost the same. */
-TEST(a_marginal_as_forms_costs_what_it_costs)
-{
-    struct some_forms s CLEAN(some_clear);
-    mpz_t squared;
-    mpq_t cost, marginal;
-    some_new(&s, 2);
-    for (size_t k = 0; k < 4; k++) { /* a2: four values */
-        s.query[k] = 2;
-        s.weight[5 * k] = 50197;
-    }
-    s.forms.count = 4;
-    mpz_init(squared);
-    mpq_inits(cost, marginal, (mpq_ptr)NULL);
-    forms_sensitivity(squared, &s.forms, s.workload);
-    ledger_forms_cost(cost, squared);
-    ledger_measure_cost(marginal, 50197, 1);
-    assert_true(mpq_equal(cost, marginal));
-    mpz_clear(squared);
-    mpq_clears(cost, marginal, (mpq_ptr)NULL);
-}
-
-static enum err check(const struct some_forms *s, uint64_t total)
-{
-    const uint64_t totals[16] = {total, total, total, total, total, total};
-    const struct score_bounds bounds = {.bits = 1, .total = totals};
-    return forms_check(&s->forms, s->domain, s->workload, &bounds, NULL);
-}
-
-TEST(what_could_wrap_is_refused)
-{
-    const uint64_t most = INT64_MAX - FORMS_NOISE; /* of max |v| S */
-    struct some_forms s CLEAN(some_clear);
-    some_new(&s, 2);
-    s.forms.count = 1;
-    s.query[0] = 4;
-    for (int sign = -1; sign <= 1; sign += 2) {
-        s.weight[3] = sign * 1000;
-        assert_int_equal(check(&s, most / 1000), ERR_OK);
-        assert_int_equal(check(&s, most / 1000 + 1), ERR_REFUSED);
-        assert_int_equal(check(&s, UINT64_MAX / 1000 + 1), ERR_REFUSED);
-        s.weight[3] = sign * FORMS_WEIGHT_MAX;
-        assert_int_equal(check(&s, most >> 40), ERR_OK);
-        s.weight[3] += sign;
-        assert_int_equal(check(&s, 1), ERR_REFUSED);
-        s.weight[3] = INT64_MIN;
-        assert_int_equal(check(&s, 0), ERR_REFUSED);
-    }
-    s.weight[3] = 0;
-    s.query[0] = (uint32_t)s.workload->queries;
-    assert_int_equal(check(&s, 1), ERR_REFUSED);
-    s.query[0] = 5;
-    s.query[1] = 4;
-    s.forms.count = 2;
-    assert_int_equal(check(&s, 1), ERR_REFUSED);
-    s.forms.count = 0;
-    assert_int_equal(check(&s, 1), ERR_REFUSED);
 }
 
 /* --- the copula's numbers --------------------------------------------------------------------- */
@@ -710,29 +576,23 @@ TEST(forms_have_the_noise_that_they_say)
     const struct noise_source noise = noise_from_random(&random);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
-    int64_t *factor CLEAN(memory_release) = NULL, *group CLEAN(memory_release) = NULL;
-    int64_t value[PAIRS];
+    struct ask ask CLEAN(ask_clear) = {.kind = ASK_FORMS};
     double opened[RUNS * PAIRS];
     stage_new(&s);
     random_seed_u64(&random, 7);
-    assert_int_equal(memory_new(&factor, products_codes(s.pairs)), ERR_OK);
-    assert_int_equal(memory_new(&group, products_codes(s.pairs)), ERR_OK);
-    factor[3] = 5;
+    ask.weights = 2 * products_codes(s.pairs);
+    assert_int_equal(memory_new(&ask.weight, ask.weights), ERR_OK);
+    ask.weight[3] = 5;
     assert_int_equal(plaintext_new(&p, s.pairs, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t i = 0; i < RUNS; i++) {
-        const struct aim_forms f = {
-            .forms = PAIRS, .factor = factor, .group = group, .values = value};
-        assert_int_equal(backend.forms(backend.self, &f), ERR_OK);
+        struct told told CLEAN(told_clear) = {0};
+        assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
+        assert_int_equal(told.values, PAIRS);
         for (size_t k = 0; k < PAIRS; k++)
-            opened[i * PAIRS + k] = (double)value[k] * 0x1p-20;
+            opened[i * PAIRS + k] = (double)told.value[k] * 0x1p-20;
     }
     assert_true(fabs(spread(opened, RUNS * PAIRS) - 1) < 0.1);
-    assert_int_equal(
-        backend.forms(
-            backend.self,
-            &(struct aim_forms){.forms = 1, .factor = factor, .group = group, .values = value}),
-        ERR_MISUSE);
 }
 
 TEST(the_same_noise_gives_the_same_copula)

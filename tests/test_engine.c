@@ -42,16 +42,10 @@ static struct aim_backend next_backend(struct growing *g, uint64_t *population)
     return plaintext_backend(g->plain[owners - 1]);
 }
 
-static enum err measure_plain(void *self, const struct aim_measure *m)
+static enum err ask_plain(void *self, const struct ask *a, struct told *told)
 {
-    const struct aim_backend backend = next_backend(self, m->population);
-    return backend.measure(backend.self, m);
-}
-
-static enum err select_plain(void *self, struct aim_select *s)
-{
-    const struct aim_backend backend = next_backend(self, s->population);
-    return backend.select(backend.self, s);
+    const struct aim_backend backend = next_backend(self, &told->population);
+    return backend.ask(backend.self, a, told);
 }
 
 static enum err run_plain(struct whole *w, struct aim_result **result, struct replay *replay,
@@ -59,8 +53,7 @@ static enum err run_plain(struct whole *w, struct aim_result **result, struct re
 {
     const struct noise_source noise = {replay, replay_gauss, replay_gumbel};
     struct growing growing = {.w = w};
-    const struct aim_backend backend = {
-        .self = &growing, .measure = measure_plain, .select = select_plain};
+    const struct aim_backend backend = {.self = &growing, .ask = ask_plain};
     struct aim_options options;
     enum err e = release_loop_options(w->s.study, w->bounds, &options, log);
     for (unsigned o = 0; e == ERR_OK && o < OWNERS; o++)

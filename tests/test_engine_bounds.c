@@ -200,13 +200,13 @@ static bool refuses_a_candidate_too_many(struct engine *g, const struct study *s
     uint32_t *query CLEAN(memory_release) = memory_array(most + 1, sizeof *query);
     uint64_t *estimate CLEAN(memory_release) = memory_array((most + 1) * cells, sizeof *estimate);
     struct engine_step step;
-    struct request r = {.kind = REQUEST_SELECT,
-                        .queries = (uint32_t)most,
-                        .query = query,
-                        .estimate = estimate,
-                        .epsilon = 0.1,
-                        .sigma = 10,
-                        .multiplier = 1000};
+    struct ask r = {.kind = ASK_SELECT,
+                    .queries = (uint32_t)most,
+                    .query = query,
+                    .estimate = estimate,
+                    .epsilon = 0.1,
+                    .sigma = 10,
+                    .multiplier = 1000};
     for (size_t k = 0; k <= most; k++)
         query[k] = 5;
     if (engine_prepare(g, &r, &step) != ERR_OK)
@@ -224,7 +224,7 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     uint32_t query = 5;
     uint64_t *estimate CLEAN(memory_release) = memory_array(w->s.study->workload->cells,
                                                             sizeof *estimate);
-    struct request r = {.kind = REQUEST_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
+    struct ask r = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 255};
     bool right = true;
     p->log = NULL; /* what follows is refused, with a message */
     TRY(load_engine(w, p, &g));
@@ -235,13 +235,13 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     r.multiplier = 1000;
     r.queries = 0;
     right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
-    r = (struct request){.kind = REQUEST_SELECT,
-                         .queries = 1,
-                         .query = &query,
-                         .estimate = estimate,
-                         .epsilon = 0.1,
-                         .sigma = 10,
-                         .multiplier = 1000};
+    r = (struct ask){.kind = ASK_SELECT,
+                     .queries = 1,
+                     .query = &query,
+                     .estimate = estimate,
+                     .epsilon = 0.1,
+                     .sigma = 10,
+                     .multiplier = 1000};
     right = right && engine_prepare(g, &r, &step) == ERR_OK;
     engine_step_clear(&step);
     r.multiplier = 255;

@@ -19,25 +19,11 @@ struct copulas {
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static enum err open_forms(void *self, const struct aim_forms *f)
-{
-    struct seat *s = self;
-    const size_t codes = products_codes(s->w->s.study->workload);
-    struct request r = {.kind = REQUEST_FORMS, .weights = 2 * codes};
-    enum err e;
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    memcpy(r.weight, f->factor, codes * sizeof *r.weight);
-    memcpy(r.weight + codes, f->group, codes * sizeof *r.weight);
-    e = perform(s, &r, NULL, f->values);
-    request_clear(&r);
-    return e;
-}
-
 static enum err run_copula(struct party *p, void *shared)
 {
     struct copulas *c = shared;
     struct seat seat = {.w = &c->w, .index = p->index};
-    const struct aim_backend backend = {.self = &seat, .measure = measure, .forms = open_forms};
+    const struct aim_backend backend = {.self = &seat, .ask = seat_ask};
     struct copula_options options;
     enum err e = marks_begin(p);
     if (e == ERR_OK)
@@ -221,16 +207,16 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
 }
 
 /* `moved`: the most forms that a row moves. */
-static enum err prepare(struct engine *g, const struct request *r, double *cost, size_t *forms,
+static enum err prepare(struct engine *g, const struct ask *r, double *cost, size_t *forms,
                         size_t moved)
 {
     struct engine_step step;
     TRY(engine_prepare(g, r, &step));
-    assert_true(mpq_equal(step.cost, step.measuring));
-    *cost = mpq_get_d(step.cost) * 0x1p41;
+    assert_true(mpq_equal(step.price.cost, step.price.measuring));
+    *cost = mpq_get_d(step.price.cost) * 0x1p41;
     *forms = step.noise[TAPE_GAUSS];
-    assert_true(step.epsilon_slack == (double)moved * g->slack.marginal);
-    assert_true(step.delta_slack > 0 && step.noise[TAPE_GUMBEL] == 0);
+    assert_true(step.price.epsilon_slack == (double)moved * g->slack.marginal);
+    assert_true(step.price.delta_slack > 0 && step.noise[TAPE_GUMBEL] == 0);
     engine_step_clear(&step);
     return ERR_OK;
 }
@@ -264,7 +250,7 @@ static void ask_products(struct engine *g)
 {
     const struct workload *w = g->study->workload;
     const size_t codes = products_codes(w), pairs = products_pairs(w->one_ways);
-    struct request r = {.kind = REQUEST_FORMS, .weights = 2 * codes};
+    struct ask r = {.kind = ASK_FORMS, .weights = 2 * codes};
     double cost;
     size_t forms;
     r.weight = memory_array(r.weights, sizeof *r.weight);
@@ -293,79 +279,43 @@ static void ask_products(struct engine *g)
     r.weight[w->query[1].offset] = 1 << 16;
     assert_int_equal(prepare(g, &r, &cost, &forms, pairs),
                      g->bounds->counts.bits < 20 ? ERR_OK : ERR_REFUSED);
-    request_clear(&r);
-}
-
-static void ask_vectors(struct engine *g)
-{
-    const struct workload *w = g->study->workload;
-    const uint32_t pair = (uint32_t)w->one_ways;
-    const size_t n = w->query[pair].cells;
-    struct request r = {.kind = REQUEST_FORMS,
-                        .queries = 3,
-                        .query = memory_array(3, sizeof *r.query),
-                        .weights = w->query[0].cells + 2 * n};
-    int64_t *of_pair;
-    double cost;
-    size_t forms;
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    of_pair = r.weight + w->query[0].cells;
-    r.query[1] = r.query[2] = pair;
-    r.weight[1] = -30;
-    of_pair[3] = 4;
-    of_pair[n + 3] = 3;
-    of_pair[n] = 4; /* alone in a cell */
-    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_OK);
-    assert_int_equal(forms, 3);
-    assert_true(cost == 30 * 30 + 4 * 4 + 3 * 3);
-    r.weight[0] = FORMS_WEIGHT_MAX + 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_REFUSED);
-    r.weight[0] = 0;
-    r.query[0] = pair + 1;
-    assert_int_equal(prepare(g, &r, &cost, &forms, 3), ERR_REFUSED);
-    request_clear(&r);
+    ask_clear(&r);
 }
 
 static void ask_other(struct engine *g)
 {
     const struct workload *w = g->study->workload;
-    struct request r = {.queries = 1,
-                        .query = memory_array(1, sizeof *r.query),
-                        .multiplier = 50000,
-                        .epsilon = 0.1,
-                        .sigma = 10};
+    struct ask r = {.queries = 1,
+                    .query = memory_array(1, sizeof *r.query),
+                    .multiplier = 50000,
+                    .epsilon = 0.1,
+                    .sigma = 10};
     struct engine_step step;
-    r.kind = g->study->method == STUDY_COPULA ? REQUEST_SELECT : REQUEST_FORMS;
-    r.weights = r.estimates = w->query[0].cells;
+    r.kind = g->study->method == STUDY_COPULA ? ASK_SELECT : ASK_FORMS;
+    r.weights = 2 * products_codes(w);
+    r.estimates = w->query[0].cells;
     r.weight = memory_array(r.weights, sizeof *r.weight);
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
     assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
-    r.kind = REQUEST_MEASURE;
+    r.kind = ASK_MEASURE;
     assert_int_equal(engine_prepare(g, &r, &step), ERR_OK);
     engine_step_clear(&step);
-    request_clear(&r);
+    ask_clear(&r);
 }
 
-/* What has not been counted can neither be measured nor weighted. */
+/* What has not been counted cannot be measured. */
 static void ask_uncounted(struct engine *g)
 {
-    const struct workload *w = g->study->workload;
-    uint32_t query = (uint32_t)w->one_ways;
-    struct request r = {
-        .queries = 1, .query = &query, .multiplier = 50000, .weights = w->query[query].cells};
+    uint32_t query = (uint32_t)g->study->workload->one_ways;
+    const struct ask r = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 50000};
     struct engine_step step;
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    r.kind = REQUEST_MEASURE;
     assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
-    r.kind = REQUEST_FORMS;
-    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
-    memory_free(&r.weight);
 }
 
 /* Only a study that asks for a number of linked rows looks at how many there are. */
 static void ask_look(struct engine *g)
 {
-    const struct request r = {.kind = REQUEST_LOOK, .multiplier = 50000};
+    const struct ask r = {.kind = ASK_LOOK, .multiplier = 50000};
     struct engine_step step;
     assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
 }
@@ -374,7 +324,7 @@ static void ask_look(struct engine *g)
 static void ask_look_price(struct engine *g)
 {
     struct study study = *g->study;
-    struct request r = {.kind = REQUEST_LOOK, .multiplier = 50000};
+    struct ask r = {.kind = ASK_LOOK, .multiplier = 50000};
     double cost;
     size_t numbers;
     study.link.min_linked = 5;
@@ -397,7 +347,6 @@ TEST(forms_cost_what_a_row_can_move)
 {
     at_desk(copula, NULL, ask_products);
     at_desk(copula, records, ask_products);
-    at_desk(copula, NULL, ask_vectors);
 }
 
 TEST(each_method_opens_its_own)
@@ -409,53 +358,4 @@ TEST(each_method_opens_its_own)
     at_desk(copula, records, ask_look);
     at_desk(NULL, NULL, ask_look_price);
     at_desk(copula, records, ask_look_price);
-}
-
-/* --- general forms, opened -------------------------------------------------------------------- */
-
-/* Two differences of one marginal and a total of another, against the table. */
-static enum err open_vectors(struct party *p, void *shared)
-{
-    struct copulas *c = shared;
-    struct whole *w = &c->w;
-    const struct workload_query *one = &w->s.study->workload->query[0],
-                                *pair = &w->s.study->workload->query[5];
-    struct seat seat = {.w = w, .index = p->index};
-    struct request r = {.kind = REQUEST_FORMS,
-                        .queries = 3,
-                        .query = memory_array(3, sizeof *r.query),
-                        .weights = 2 * one->cells + pair->cells};
-    int64_t values[3], sums[3] = {0}, counts[1000] = {0};
-    enum err e;
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    r.query[2] = 5;
-    for (size_t i = 0; i < r.weights; i++)
-        r.weight[i] = (int64_t)(i % 5 * 1000000) - 2000000;
-    tabulate_marginal(w->all, &one->clique, counts);
-    for (size_t i = 0; i < one->cells; i++) {
-        sums[0] += r.weight[i] * counts[i];
-        sums[1] += r.weight[one->cells + i] * counts[i];
-    }
-    tabulate_marginal(w->all, &pair->clique, counts);
-    for (size_t i = 0; i < pair->cells; i++)
-        sums[2] += r.weight[2 * one->cells + i] * counts[i];
-    e = load_engine(w, p, &seat.engine);
-    if (e == ERR_OK)
-        e = perform(&seat, &r, NULL, values);
-    for (size_t k = 0; e == ERR_OK && k < 3; k++) /* within ten deviations of 2^20 each */
-        if (fabs((double)(values[k] - sums[k])) > 0x1p20 * 10 || values[k] == sums[k])
-            e = ERR_MISMATCH;
-    engine_free(&seat.engine);
-    request_clear(&r);
-    return e;
-}
-
-TEST(forms_of_any_marginals_are_opened)
-{
-    const struct support_options o = {.owners = OWNERS, .copula = copula};
-    struct copulas *c CLEAN(memory_release) = memory_array(1, sizeof *c);
-    whole_new(&c->w, &o);
-    assert_true(c->w.s.study->workload->query[5].cells <= 1000);
-    assert_int_equal(three_run(79, open_vectors, c, NULL), ERR_OK);
-    whole_free(&c->w);
 }

@@ -44,75 +44,73 @@ struct opened {
 };
 
 /* Everything is a candidate, with estimates that no model made. */
+/* Asks, and notes what is opened. */
+static enum err ask_and_note(const struct aim_backend *b, const struct ask *a, struct opened *out)
+{
+    struct told told CLEAN(told_clear) = {0};
+    TRY(b->ask(b->self, a, &told));
+    memcpy(out->value + out->values, told.value, told.values * sizeof *told.value);
+    out->values += told.values;
+    if (a->kind == ASK_SELECT)
+        out->selected[out->selections++] = told.selected;
+    return ERR_OK;
+}
+
+static enum err price_and_ask(const struct aim_backend *b, const struct whole *w, struct ask *a,
+                              struct opened *out)
+{
+    struct ask_terms terms = {
+        .domain = w->s.study->domain, .workload = w->s.study->workload, .score = w->s.study->score};
+    struct ask_price price;
+    enum err e;
+    TRY(score_merged(&terms.bounds, &w->bounds->counts, terms.workload, a->merges));
+    if (a->round == 0) /* the most that is permitted: more than a cell of codes can count */
+        a->estimate[0] = UINT64_C(1) << (terms.bounds.bits + AIM_ESTIMATE_BITS);
+    ask_price_new(&price);
+    e = ask_price(&price, a, &terms, NULL);
+    a->price = &price;
+    if (e == ERR_OK)
+        e = ask_and_note(b, a, out);
+    ask_price_clear(&price);
+    return e;
+}
+
 static enum err select_all(const struct aim_backend *b, const struct whole *w, unsigned round,
-                           const struct merges *m, struct opened *out)
+                           struct merges *m, struct opened *out)
 {
     const struct workload *load = w->s.study->workload;
     uint32_t *query CLEAN(memory_release) = memory_array(load->queries, sizeof *query);
-    uint64_t *scale CLEAN(memory_release) = memory_array(load->queries, sizeof *scale);
-    uint64_t *penalty CLEAN(memory_release) = memory_array(load->queries, sizeof *penalty);
     uint64_t *estimate CLEAN(memory_release) = memory_array(load->cells, sizeof *estimate);
-    struct select_terms terms = {.domain = w->s.study->domain,
-                                 .workload = load,
-                                 .merges = m,
-                                 .query = query,
-                                 .candidates = load->queries,
-                                 .epsilon = 0.5,
-                                 .sigma = 20,
-                                 .score = w->s.study->score};
-    struct select_plan plan;
-    uint64_t population = 0;
-    unsigned lost = 0;
-    struct aim_select s = {.round = round,
-                           .merges = m,
-                           .epsilon = terms.epsilon,
-                           .sigma = terms.sigma,
-                           .score = terms.score,
-                           .candidates = load->queries,
-                           .query = query,
-                           .scale = scale,
-                           .penalty = penalty,
-                           .estimate = estimate,
-                           .multiplier = 1 << 15,
-                           .values = out->value + out->values,
-                           .population = &population,
-                           .lost = &lost};
-    TRY(score_merged(&terms.bounds, &w->bounds->counts, load, m));
+    struct ask a = {.kind = ASK_SELECT,
+                    .round = round,
+                    .merges = merges_any(m) ? m : NULL,
+                    .queries = (uint32_t)load->queries,
+                    .query = query,
+                    .multiplier = 1 << 15,
+                    .epsilon = 0.5,
+                    .sigma = 20,
+                    .estimate = estimate};
     for (uint32_t q = 0; q < load->queries; q++) {
         const uint64_t cells = merges_query_cells(m, &load->query[q]);
         query[q] = q;
         for (uint64_t i = 0; i < cells; i++)
-            estimate[s.estimates++] = (37 * (i + round) % 23) << AIM_ESTIMATE_BITS;
+            estimate[a.estimates++] = (37 * (i + round) % 23) << AIM_ESTIMATE_BITS;
     }
-    if (round == 0) /* the most that is permitted: more than a cell of codes can count */
-        estimate[0] = UINT64_C(1) << (terms.bounds.bits + AIM_ESTIMATE_BITS);
-    TRY(select_plan(&terms, scale, penalty, &plan, NULL));
-    s.shift = plan.shift;
-    TRY(b->select(b->self, &s));
-    out->selected[out->selections++] = s.selected;
-    out->values += merges_query_cells(m, &load->query[query[s.selected]]);
-    return ERR_OK;
+    return price_and_ask(b, w, &a, out);
 }
 
-static enum err measure_all(const struct aim_backend *b, const struct whole *w, size_t queries,
-                            const struct merges *m, struct opened *out)
+static enum err measure_all(const struct aim_backend *b, size_t queries, struct merges *m,
+                            struct opened *out)
 {
-    const struct workload *load = w->s.study->workload;
     uint32_t *query CLEAN(memory_release) = memory_array(queries, sizeof *query);
-    uint64_t population = 0;
-    unsigned lost = 0;
-    const struct aim_measure one = {.queries = queries,
-                                    .query = query,
-                                    .multiplier = 1 << 15,
-                                    .merges = m,
-                                    .values = out->value + out->values,
-                                    .population = &population,
-                                    .lost = &lost};
-    for (uint32_t q = 0; q < queries; q++) {
+    const struct ask one = {.kind = ASK_MEASURE,
+                            .queries = (uint32_t)queries,
+                            .query = query,
+                            .multiplier = 1 << 15,
+                            .merges = m != NULL && merges_any(m) ? m : NULL};
+    for (uint32_t q = 0; q < queries; q++)
         query[q] = q;
-        out->values += merges_query_cells(m, &load->query[q]);
-    }
-    return b->measure(b->self, &one);
+    return ask_and_note(b, &one, out);
 }
 
 /* One-ways, then merges that stay, change, disappear, and come back. */
@@ -121,13 +119,13 @@ static const uint32_t by[] = {3, 3, 7, 1, 3};
 static enum err play(const struct aim_backend *b, const struct whole *w, struct opened *out)
 {
     const struct workload *load = w->s.study->workload;
-    TRY(measure_all(b, w, load->one_ways, NULL, out));
+    TRY(measure_all(b, load->one_ways, NULL, out));
     for (unsigned k = 0; k < sizeof by / sizeof *by; k++) {
         struct merges m CLEAN(merges_clear);
         merge_by(&m, w->s.study->domain, by[k]);
         TRY(select_all(b, w, k, &m, out));
         if (k == 2)
-            TRY(measure_all(b, w, load->queries, &m, out));
+            TRY(measure_all(b, load->queries, &m, out));
     }
     return ERR_OK;
 }
@@ -138,24 +136,24 @@ struct acted {
 };
 
 /* Scores keep the cells that were last selected from, and no others. */
-static enum err select_and_look(void *self, struct aim_select *s)
+static enum err ask_and_look(void *self, const struct ask *a, struct told *told)
 {
     const struct seat *seat = self;
     const struct engine *g = seat->engine;
-    const struct aim_backend b = seat_backend(self);
+    const bool squared = seat->w->s.study->score == AIM_L2;
     const struct counts *other;
-    TRY(b.select(b.self, s));
-    other = merges_any(s->merges) ? g->counts : g->merged.counts;
-    return other != NULL && counts_finished(other, s->score == AIM_L2) ? ERR_MISUSE : ERR_OK;
+    TRY(seat_ask(self, a, told));
+    other = a->merges != NULL ? g->counts : g->merged.counts;
+    return a->kind == ASK_SELECT && other != NULL && counts_finished(other, squared) ? ERR_MISUSE
+                                                                                     : ERR_OK;
 }
 
 static enum err act(struct party *p, void *shared)
 {
     struct acted *a = shared;
     struct seat seat = {.w = a->w, .index = p->index};
-    struct aim_backend backend = seat_backend(&seat);
+    const struct aim_backend backend = {.self = &seat, .ask = ask_and_look};
     enum err e = marks_begin(p);
-    backend.select = select_and_look;
     if (e == ERR_OK)
         e = load_engine(a->w, p, &seat.engine);
     if (e == ERR_OK)
@@ -177,16 +175,10 @@ static struct aim_backend next(struct stages *s)
     return plaintext_backend(s->plain[owners - 1]);
 }
 
-static enum err measure_plain(void *self, const struct aim_measure *m)
+static enum err ask_plain(void *self, const struct ask *a, struct told *told)
 {
     const struct aim_backend b = next(self);
-    return b.measure(b.self, m);
-}
-
-static enum err select_plain(void *self, struct aim_select *s)
-{
-    const struct aim_backend b = next(self);
-    return b.select(b.self, s);
+    return b.ask(b.self, a, told);
 }
 
 static void equals(const struct support_options *o, enum coming coming)
@@ -197,8 +189,7 @@ static void equals(const struct support_options *o, enum coming coming)
     struct replay replay = {.w = w};
     const struct noise_source noise = {&replay, replay_gauss, replay_gumbel};
     struct stages stages = {.grows = coming == BETWEEN_ROUNDS};
-    const struct aim_backend twin = {
-        .self = &stages, .measure = measure_plain, .select = select_plain};
+    const struct aim_backend twin = {.self = &stages, .ask = ask_plain};
     whole_new(w, o);
     w->coming = coming;
     w->twice = coming == AT_ONCE;
@@ -253,13 +244,13 @@ static enum err refuse(struct party *p, void *shared)
     struct engine *g CLEAN(engine_free) = NULL;
     uint32_t query = 0;
     uint64_t estimate[64] = {0};
-    struct request r = {.kind = REQUEST_SELECT,
-                        .queries = 1,
-                        .query = &query,
-                        .estimate = estimate,
-                        .epsilon = 0.1,
-                        .sigma = 10,
-                        .multiplier = 1000};
+    struct ask r = {.kind = ASK_SELECT,
+                    .queries = 1,
+                    .query = &query,
+                    .estimate = estimate,
+                    .epsilon = 0.1,
+                    .sigma = 10,
+                    .multiplier = 1000};
     TRY(load_engine(f->w, p, &g));
     g->log = &log;
     for (unsigned k = 0; k < 2; k++) {
@@ -272,7 +263,7 @@ static enum err refuse(struct party *p, void *shared)
         if (*e == ERR_OK)
             engine_step_clear(&step);
         f->kept[p->index] = g->merged.counts != NULL && merges_largest(&g->merged.merges, 0) == 2;
-        r.kind = REQUEST_MEASURE;
+        r.kind = ASK_MEASURE;
     }
     return ERR_OK;
 }

@@ -271,11 +271,11 @@ static const struct {
 } changes[] = {
     {0, REQUEST_VERSION + 1},
     {1, 0},
-    {1, REQUEST_LOOK + 1},
-    {1, REQUEST_MEASURE}, /* has no estimates */
-    {26, 255},            /* more queries than there are */
-    {30, 200},            /* no such query */
-    {30, 2},              /* twice the same */
+    {1, ASK_LOOK + 1},
+    {1, ASK_MEASURE}, /* has no estimates */
+    {26, 255},        /* more queries than there are */
+    {30, 200},        /* no such query */
+    {30, 2},          /* twice the same */
 };
 
 TEST(a_request_that_is_cut_or_changed_is_none)
@@ -283,21 +283,21 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     struct desk d CLEAN(desk_free);
     const struct workload *w;
     uint32_t query[] = {1, 2};
-    struct request r = {.kind = REQUEST_SELECT, .queries = 2, .query = query}, back;
+    struct request r = {.ask = {.kind = ASK_SELECT, .queries = 2, .query = query}}, back;
     struct bytes text CLEAN(bytes_clear) = {0};
     desk_new(&d);
     w = d.s.study->workload;
-    r.estimates = w->query[1].cells + w->query[2].cells;
-    r.estimate = memory_array(r.estimates, sizeof *r.estimate);
+    r.ask.estimates = w->query[1].cells + w->query[2].cells;
+    r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
     assert_int_equal(request_write(&r, &text), ERR_OK);
     assert_in_range(text.size, 1, request_longest(w));
     assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
-    assert_int_equal(back.query[1], 2);
+    assert_int_equal(back.ask.query[1], 2);
     request_clear(&back);
     for (size_t n = 0; n < text.size; n++)
         assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
     {
-        const struct request measure = {.kind = REQUEST_MEASURE, .queries = 2, .query = query};
+        const struct request measure = {.ask = {.kind = ASK_MEASURE, .queries = 2, .query = query}};
         struct bytes other CLEAN(bytes_clear) = {0};
         assert_int_equal(request_write(&measure, &other), ERR_OK);
         for (size_t n = 0; n < other.size; n++)
@@ -313,7 +313,7 @@ TEST(a_request_that_is_cut_or_changed_is_none)
     bytes_put_u8(&text, 0);
     assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
     assert_int_equal(request_version(NULL, 0), 0);
-    memory_free(&r.estimate);
+    memory_free(&r.ask.estimate);
 }
 
 /* For attribute `a`: the codes of `of` below `first` are one group, the others another. */
@@ -338,14 +338,12 @@ static void write_merged(const struct request *r, const struct bytes *merges, st
 }
 
 /* Reads a request for the first marginal with these merges, and writes it again. */
-static enum err read_merged(const struct desk *d, enum request_kind kind,
-                            const struct bytes *merges, struct request *back)
+static enum err read_merged_as(const struct desk *d, const struct request *r,
+                               const struct bytes *merges, struct request *back)
 {
-    uint32_t query = 0;
-    const struct request r = {.kind = kind, .queries = 1, .query = &query};
     struct bytes text CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     enum err e;
-    write_merged(&r, merges, &text);
+    write_merged(r, merges, &text);
     e = request_read(back, d->s.study->domain, d->s.study->workload, text.data, text.size);
     if (e != ERR_OK)
         return e;
@@ -356,10 +354,19 @@ static enum err read_merged(const struct desk *d, enum request_kind kind,
     return ERR_OK;
 }
 
+static enum err read_merged(const struct desk *d, const struct bytes *merges, struct request *back)
+{
+    uint32_t query = 0;
+    const struct request r = {.ask = {.kind = ASK_MEASURE, .queries = 1, .query = &query}};
+    return read_merged_as(d, &r, merges, back);
+}
+
 TEST(merges_of_a_request_are_checked)
 {
-    static const enum request_kind others[] = {REQUEST_OPEN, REQUEST_CLOSE, REQUEST_FORMS,
-                                               REQUEST_LOOK};
+    static const struct request others[] = {{.kind = REQUEST_OPEN},
+                                            {.kind = REQUEST_CLOSE},
+                                            {.ask.kind = ASK_FORMS},
+                                            {.ask.kind = ASK_LOOK}};
     struct desk d CLEAN(desk_free);
     const struct domain *domain;
     struct bytes merges CLEAN(bytes_clear) = {0};
@@ -373,38 +380,38 @@ TEST(merges_of_a_request_are_checked)
     domain = d.s.study->domain;
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_OK);
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &(struct bytes){0}, &none), ERR_OK);
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &same), ERR_OK);
-    assert_true(request_asks_alike(&back, &same));
-    assert_false(request_asks_alike(&back, &none) || request_asks_alike(&none, &back));
+    assert_int_equal(read_merged(&d, &merges, &back), ERR_OK);
+    assert_int_equal(read_merged(&d, &(struct bytes){0}, &none), ERR_OK);
+    assert_int_equal(read_merged(&d, &merges, &same), ERR_OK);
+    assert_true(ask_alike(&back.ask, &same.ask));
+    assert_false(ask_alike(&back.ask, &none.ask) || ask_alike(&none.ask, &back.ask));
     request_clear(&same);
     bytes_clear(&merges);
     bytes_put_u16(&merges, 1);
     put_merged(&merges, ordered, &domain->attribute[ordered], 2);
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &same), ERR_OK);
-    assert_false(request_asks_alike(&back, &same));
+    assert_int_equal(read_merged(&d, &merges, &same), ERR_OK);
+    assert_false(ask_alike(&back.ask, &same.ask));
     request_clear(&same);
     request_clear(&back);
     request_clear(&none);
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        assert_int_equal(read_merged(&d, others[k], &merges, &back), ERR_REFUSED);
+        assert_int_equal(read_merged_as(&d, &others[k], &merges, &back), ERR_REFUSED);
     merges.data[0] = 2; /* attributes, one of which is missing, or occurs twice */
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    assert_int_equal(read_merged(&d, &merges, &back), ERR_REFUSED);
     put_merged(&merges, ordered, &domain->attribute[ordered], 1);
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    assert_int_equal(read_merged(&d, &merges, &back), ERR_REFUSED);
     merges.data[0] = 1; /* and something left over */
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    assert_int_equal(read_merged(&d, &merges, &back), ERR_REFUSED);
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         bytes_clear(&merges);
         bytes_put_u16(&merges, 1);
         put_merged(&merges, bad[k].attribute, &domain->attribute[ordered], bad[k].first);
-        if (read_merged(&d, REQUEST_MEASURE, &merges, &back) != ERR_REFUSED)
+        if (read_merged(&d, &merges, &back) != ERR_REFUSED)
             fail_msg("merges %zu are taken", k);
     }
     bytes_clear(&merges);
     bytes_put_u16(&merges, 0); /* what merges nothing has none */
-    assert_int_equal(read_merged(&d, REQUEST_MEASURE, &merges, &back), ERR_REFUSED);
+    assert_int_equal(read_merged(&d, &merges, &back), ERR_REFUSED);
 }
 
 TEST(a_selection_has_an_estimate_for_each_merged_cell)
@@ -425,11 +432,11 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     put_merged(&merges, w->query[query].clique.attribute[0],
                &domain->attribute[w->query[query].clique.attribute[0]], 1);
     for (size_t n = 0; n < 4; n++) {
-        const struct request r = {.kind = REQUEST_SELECT,
-                                  .queries = 1,
-                                  .query = &query,
-                                  .estimates = n,
-                                  .estimate = estimate};
+        const struct request r = {.ask = {.kind = ASK_SELECT,
+                                          .queries = 1,
+                                          .query = &query,
+                                          .estimates = n,
+                                          .estimate = estimate}};
         struct bytes text CLEAN(bytes_clear) = {0};
         struct request back;
         write_merged(&r, &merges, &text);
@@ -439,48 +446,35 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     }
 }
 
-/*
- * Forms name a marginal any number of times, or not at all: then each code has a factor and a
- * group.
- */
+/* Forms name no marginals: each code has a factor and a group. */
 TEST(a_request_of_forms_comes_back)
 {
     struct desk d CLEAN(desk_free);
     const struct workload *w;
-    uint32_t query[] = {0, 1, 1};
-    struct request r = {.kind = REQUEST_FORMS, .queries = 3, .query = query}, back;
+    uint32_t query[] = {1};
+    struct request r = {.ask = {.kind = ASK_FORMS, .query = query}}, back;
+    struct bytes text CLEAN(bytes_clear) = {0}, named CLEAN(bytes_clear) = {0};
     desk_new(&d);
     w = d.s.study->workload;
-    r.weights = w->query[0].cells + 2 * w->query[1].cells;
-    r.weight = memory_array(w->cells + 2 * products_codes(w), sizeof *r.weight);
-    for (unsigned k = 0; k < 2; k++) {
-        struct bytes text CLEAN(bytes_clear) = {0};
-        r.weight[r.weights - 1] = -7;
-        assert_int_equal(request_write(&r, &text), ERR_OK);
-        assert_in_range(text.size, 1, request_longest(w));
-        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
-        assert_int_equal(back.weights, r.weights);
-        assert_memory_equal(back.weight, r.weight, r.weights * sizeof *r.weight);
-        assert_int_equal(back.estimates, 0);
-        request_clear(&back);
-        for (size_t n = 0; n < text.size; n++)
-            assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
-        text.data[1] = REQUEST_SELECT; /* other sizes, or the same marginal twice */
-        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
-                         ERR_FORMAT);
-        r.queries = 0;
-        r.weights = 2 * products_codes(w);
-    }
-    r.queries = 2; /* out of order */
-    query[0] = 2;
-    r.weights = w->query[1].cells + w->query[2].cells;
-    {
-        struct bytes text CLEAN(bytes_clear) = {0};
-        assert_int_equal(request_write(&r, &text), ERR_OK);
-        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size),
-                         ERR_FORMAT);
-    }
-    memory_free(&r.weight);
+    r.ask.weights = 2 * products_codes(w);
+    r.ask.weight = memory_array(w->cells + r.ask.weights, sizeof *r.ask.weight);
+    r.ask.weight[r.ask.weights - 1] = -7;
+    assert_int_equal(request_write(&r, &text), ERR_OK);
+    assert_in_range(text.size, 1, request_longest(w));
+    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_OK);
+    assert_int_equal(back.ask.weights, r.ask.weights);
+    assert_memory_equal(back.ask.weight, r.ask.weight, r.ask.weights * sizeof *r.ask.weight);
+    assert_int_equal(back.ask.estimates, 0);
+    request_clear(&back);
+    for (size_t n = 0; n < text.size; n++)
+        assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, n), ERR_FORMAT);
+    text.data[1] = ASK_SELECT; /* other sizes */
+    assert_int_equal(request_read(&back, d.s.study->domain, w, text.data, text.size), ERR_FORMAT);
+    r.ask.queries = 1;
+    r.ask.weights = w->query[1].cells;
+    assert_int_equal(request_write(&r, &named), ERR_OK);
+    assert_int_equal(request_read(&back, d.s.study->domain, w, named.data, named.size), ERR_FORMAT);
+    memory_free(&r.ask.weight);
 }
 
 TEST(an_answer_that_is_cut_says_nothing)

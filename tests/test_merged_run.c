@@ -76,26 +76,22 @@ struct watch {
     unsigned selections;
 };
 
-static enum err watch_measure(void *self, const struct aim_measure *request)
-{
-    struct watch *w = self;
-    assert_null(request->merges);
-    return w->inner.measure(w->inner.self, request);
-}
-
-static enum err watch_select(void *self, struct aim_select *request)
+static enum err watch(void *self, const struct ask *a, struct told *told)
 {
     struct watch *w = self;
     uint64_t cells = 0;
-    assert_true(merges_any(request->merges));
-    assert_memory_equal(request->merges->group[2], ((uint32_t[]){0, 1, 2, 2}),
-                        4 * sizeof(uint32_t));
-    assert_int_equal(request->merges->group[1][10], request->merges->groups[1] - 1);
-    for (size_t i = 0; i < request->candidates; i++)
-        cells += merges_query_cells(request->merges, &w->workload->query[request->query[i]]);
-    assert_int_equal(request->estimates, cells);
+    if (a->kind == ASK_MEASURE) {
+        assert_null(a->merges);
+        return w->inner.ask(w->inner.self, a, told);
+    }
+    assert_non_null(a->merges);
+    assert_memory_equal(a->merges->group[2], ((uint32_t[]){0, 1, 2, 2}), 4 * sizeof(uint32_t));
+    assert_int_equal(a->merges->group[1][10], a->merges->groups[1] - 1);
+    for (uint32_t i = 0; i < a->queries; i++)
+        cells += merges_query_cells(a->merges, &w->workload->query[a->query[i]]);
+    assert_int_equal(a->estimates, cells);
     w->selections++;
-    return w->inner.select(w->inner.self, request);
+    return w->inner.ask(w->inner.self, a, told);
 }
 
 /* `w` may be NULL. */
@@ -105,8 +101,7 @@ static struct aim_result *run(const struct stage *g, struct aim_options *o, stru
     struct noise_source noise = noise_from_random(r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
-    const struct aim_backend watching = {
-        .self = w, .measure = watch_measure, .select = watch_select};
+    const struct aim_backend watching = {.self = w, .ask = watch};
     struct aim_backend backend;
     struct aim_result *result;
     assert_int_equal(
@@ -134,8 +129,7 @@ TEST(a_run_merges_after_the_first_round_and_goes_on_from_its_state)
                              .limits = {.rho = 2, .epsilon_slack = 1e-3},
                              .rounds = 4,
                              .bounds = {.bits = 13},
-                             .select_slack = 1e-6,
-                             .measure_slack = 7.7e-6,
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
     random_seed_u64(&r, 3);
     whole = run(&g, &o, &w, &r);
@@ -174,9 +168,8 @@ TEST(what_noise_does_not_hide_is_not_merged)
                              .workload = g.s.study->workload,
                              .limits = {.rho = 2e6, .epsilon_slack = 1e-3},
                              .rounds = 1,
-                             .bounds = {.bits = 13},
-                             .select_slack = 1e-6,
-                             .measure_slack = 7.7e-6,
+                             .bounds = {.bits = 13, .epsilon = 50},
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 50};
     random_seed_u64(&r, 4);
     result = run(&g, &o, NULL, &r);
@@ -215,8 +208,7 @@ TEST(a_run_merges_what_scores_have_room_for)
                              .limits = {.rho = 2, .epsilon_slack = 1e-3},
                              .rounds = 1,
                              .bounds = {.bits = 10, .counts = 63},
-                             .select_slack = 1e-6,
-                             .measure_slack = 7.7e-6,
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 5};
     for (unsigned room = 16; room >= o.bounds.bits; room--) {
         struct aim_result *result CLEAN(aim_result_free) = NULL;
@@ -255,8 +247,7 @@ TEST(a_state_with_merges_beyond_the_room_is_refused)
                              .rounds = 2,
                              .rounds_now = 1,
                              .bounds = {.bits = 10, .counts = 63, .room = 16},
-                             .select_slack = 1e-6,
-                             .measure_slack = 7.7e-6,
+                             .slack = {.select = 1e-6, .marginal = 7.7e-6},
                              .fit_final = 5,
                              .state_file = path("state"),
                              .resume = true};

@@ -119,7 +119,7 @@ TEST(merges_that_a_study_does_not_permit_are_refused_in_words)
              *of[] = {[BEYOND] = group};
     struct merges merges = {
         .attributes = BEYOND + 1, .codes = codes, .groups = groups, .group = of};
-    const struct request r = {.kind = REQUEST_MEASURE, .merges = &merges};
+    const struct request r = {.ask = {.kind = ASK_MEASURE, .merges = &merges}};
     struct scene *c = *state;
     struct support_caller caller CLEAN(support_caller_free);
     support_caller_new(&caller, &c->s, "a.key", 0);

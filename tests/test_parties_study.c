@@ -455,7 +455,7 @@ static struct ledger_limits limits_at(const struct study *study, double epsilon)
 /* A candidate's delta is that of its Gumbel plus the chance that the opening fails. */
 static void expect_candidate(const struct study *study, double factor, double tau)
 {
-    const struct price_term t = price_slack(study).candidate;
+    const struct ask_term t = price_slack(study).candidate;
     assert_true(t.factor == factor && t.tau == tau + 2 * 0x1p-64);
 }
 

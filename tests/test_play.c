@@ -215,21 +215,19 @@ static enum err put_on(struct mask *mask, const struct stage *c, enum cheat chea
 static struct request selection(const struct stage *c, enum cheat cheat)
 {
     const struct workload *w = c->s.study->workload;
-    struct request r = {.kind = REQUEST_SELECT,
-                        .run = {1},
+    struct request r = {.run = {1},
                         .sequence = c->sequence,
-                        .query = c->query,
-                        .estimate = c->estimate,
-                        .multiplier = 20000,
-                        .epsilon = 0.3,
-                        .sigma = 50};
-    r.queries = (uint32_t)(w->queries - w->one_ways) - (cheat == OTHER_CANDIDATES);
+                        .ask = {.kind = c->measures ? ASK_MEASURE : ASK_SELECT,
+                                .query = c->query,
+                                .estimate = c->estimate,
+                                .multiplier = 20000,
+                                .epsilon = 0.3,
+                                .sigma = 50}};
+    r.ask.queries = (uint32_t)(w->queries - w->one_ways) - (cheat == OTHER_CANDIDATES);
     if (c->candidates > 0)
-        r.queries = c->candidates;
-    if (c->measures)
-        r.kind = REQUEST_MEASURE;
-    for (uint32_t k = 0; k < r.queries; k++)
-        r.estimates += w->query[w->one_ways + k].cells;
+        r.ask.queries = c->candidates;
+    for (uint32_t k = 0; k < r.ask.queries; k++)
+        r.ask.estimates += w->query[w->one_ways + k].cells;
     return r;
 }
 
@@ -968,7 +966,7 @@ TEST(an_index_that_is_taken_over_is_a_candidate_s)
         for (told.who = 0; told.who < STUDY_SERVERS; told.who++) {
             for (unsigned i = 0; i < STUDY_SERVERS; i++)
                 put_back(&c, i, i == told.who ? "bound" : "index");
-            told.selected = selection(&c, HONEST).queries - 1 + past;
+            told.selected = selection(&c, HONEST).ask.queries - 1 + past;
             play(&c, HONEST, 0);
             told.selected = 0;
             /* those who state what they do not have get no further */

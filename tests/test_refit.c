@@ -171,20 +171,12 @@ struct joining {
     struct noise_source noise;
 };
 
-static enum err measure(void *self, const struct aim_measure *m)
+static enum err ask(void *self, const struct ask *a, struct told *told)
 {
     struct joining *j = self;
-    const struct aim_backend b = plaintext_backend(j->few);
-    return b.measure(b.self, m);
-}
-
-static enum err choose(void *self, struct aim_select *s)
-{
-    struct joining *j = self;
-    const struct aim_backend b = plaintext_backend(s->round > 1 ? j->many : j->few);
-    TRY(b.select(b.self, s));
-    *s->population = s->round > 1 ? s->round : 0;
-    return ERR_OK;
+    const struct aim_backend b = plaintext_backend(a->round > 1 ? j->many : j->few);
+    told->population = a->round > 1 ? a->round : 0;
+    return b.ask(b.self, a, told);
 }
 
 static void joining_clear(struct joining *j)
@@ -210,7 +202,7 @@ static void run_joining(const struct stage *g)
 {
     const struct study *study = g->s.study;
     struct joining j CLEAN(joining_clear) = {0};
-    const struct aim_backend backend = {.self = &j, .measure = measure, .select = choose};
+    const struct aim_backend backend = {.self = &j, .ask = ask};
     struct bounds *bounds CLEAN(bounds_free) = NULL;
     struct aim_result *result CLEAN(aim_result_free) = NULL;
     struct aim_options options;

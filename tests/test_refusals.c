@@ -94,31 +94,31 @@ static void refused(struct scene *c, struct request *r, enum err how)
 static struct request selection(struct scene *c, uint32_t sequence)
 {
     const struct workload *w = c->s.study->workload;
-    struct request r = {.kind = REQUEST_SELECT,
-                        .sequence = sequence,
-                        .queries = (uint32_t)(w->queries - w->one_ways),
-                        .epsilon = aim_epsilon(&c->options)};
-    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.multiplier, &quiet), ERR_OK);
-    r.sigma = measure_sigma(r.multiplier);
-    r.query = memory_array(r.queries, sizeof *r.query);
-    for (uint32_t k = 0; k < r.queries; k++) {
-        r.query[k] = (uint32_t)w->one_ways + k;
-        r.estimates += w->query[r.query[k]].cells;
+    struct request r = {.sequence = sequence,
+                        .ask = {.kind = ASK_SELECT,
+                                .queries = (uint32_t)(w->queries - w->one_ways),
+                                .epsilon = aim_epsilon(&c->options)}};
+    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.ask.multiplier, &quiet), ERR_OK);
+    r.ask.sigma = measure_sigma(r.ask.multiplier);
+    r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
+    for (uint32_t k = 0; k < r.ask.queries; k++) {
+        r.ask.query[k] = (uint32_t)w->one_ways + k;
+        r.ask.estimates += w->query[r.ask.query[k]].cells;
     }
-    r.estimate = memory_array(r.estimates, sizeof *r.estimate);
-    for (size_t k = 0; k < r.estimates; k++)
-        r.estimate[k] = 20 << 10;
+    r.ask.estimate = memory_array(r.ask.estimates, sizeof *r.ask.estimate);
+    for (size_t k = 0; k < r.ask.estimates; k++)
+        r.ask.estimate[k] = 20 << 10;
     return r;
 }
 
 static struct request one_ways(struct scene *c)
 {
-    struct request r = {.kind = REQUEST_MEASURE,
-                        .queries = (uint32_t)c->s.study->workload->one_ways};
-    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.multiplier, &quiet), ERR_OK);
-    r.query = memory_array(r.queries, sizeof *r.query);
-    for (uint32_t k = 0; k < r.queries; k++)
-        r.query[k] = k;
+    struct request r = {
+        .ask = {.kind = ASK_MEASURE, .queries = (uint32_t)c->s.study->workload->one_ways}};
+    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.ask.multiplier, &quiet), ERR_OK);
+    r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
+    for (uint32_t k = 0; k < r.ask.queries; k++)
+        r.ask.query[k] = k;
     return r;
 }
 
@@ -136,46 +136,47 @@ static size_t openings(struct scene *c, unsigned i)
 static void what_the_study_does_not_permit_is_refused(struct scene *c)
 {
     struct request r = one_ways(c);
-    refused(c, &(struct request){.kind = REQUEST_MEASURE, .multiplier = r.multiplier}, ERR_REFUSED);
+    const struct ask none = {.kind = ASK_MEASURE, .multiplier = r.ask.multiplier};
+    refused(c, &(struct request){.ask = none}, ERR_REFUSED);
     r.sequence = 1; /* there has been no round before */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 0;
-    r.multiplier = 255; /* more noise than the proof of the arithmetic covers */
+    r.ask.multiplier = 255; /* more noise than the proof of the arithmetic covers */
     refused(c, &r, ERR_REFUSED);
-    r.multiplier = UINT64_C(1) << 31; /* or less */
+    r.ask.multiplier = UINT64_C(1) << 31; /* or less */
     refused(c, &r, ERR_REFUSED);
-    r.multiplier = 1 << 20; /* sigma = 1: far more than the budget */
+    r.ask.multiplier = 1 << 20; /* sigma = 1: far more than the budget */
     refused(c, &r, ERR_BUDGET);
     request_clear(&r);
     r = one_ways(c);
-    r.query[1] = r.query[0]; /* the same marginal twice */
+    r.ask.query[1] = r.ask.query[0]; /* the same marginal twice */
     refused(c, &r, ERR_FORMAT);
-    r.query[1] = UINT32_MAX; /* or one that is not in the workload */
+    r.ask.query[1] = UINT32_MAX; /* or one that is not in the workload */
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
 
     r = selection(c, 0);
-    r.epsilon = 50;
+    r.ask.epsilon = 50;
     refused(c, &r, ERR_BUDGET);
-    r.epsilon = -1;
+    r.ask.epsilon = -1;
     refused(c, &r, ERR_REFUSED);
-    r.epsilon = NAN;
+    r.ask.epsilon = NAN;
     refused(c, &r, ERR_REFUSED);
-    r.epsilon = 1e-9; /* the scores would round to nothing */
+    r.ask.epsilon = 1e-9; /* the scores would round to nothing */
     refused(c, &r, ERR_RANGE);
     request_clear(&r);
     r = selection(c, 0);
-    r.sigma = INFINITY;
+    r.ask.sigma = INFINITY;
     refused(c, &r, ERR_REFUSED);
     request_clear(&r);
     r = selection(c, 0);
-    r.estimate[0] = UINT64_C(1) << 60; /* more than a cell can hold */
+    r.ask.estimate[0] = UINT64_C(1) << 60; /* more than a cell can hold */
     refused(c, &r, ERR_REFUSED);
-    r.estimate[0] = 0;
-    for (uint64_t k = 0; k < c->s.study->workload->query[r.query[0]].cells; k++)
-        r.estimate[k] = UINT64_C(1) << (10 + c->s.study->count_bits); /* or in a marginal */
+    r.ask.estimate[0] = 0;
+    for (uint64_t k = 0; k < c->s.study->workload->query[r.ask.query[0]].cells; k++)
+        r.ask.estimate[k] = UINT64_C(1) << (10 + c->s.study->count_bits); /* or in a marginal */
     refused(c, &r, ERR_REFUSED);
-    r.estimates--; /* a request with its end cut off */
+    r.ask.estimates--; /* a request with its end cut off */
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
@@ -188,7 +189,7 @@ static void the_price_is_the_servers_own(struct scene *c)
     struct request r CLEAN(request_clear) = one_ways(c);
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     double whole = remaining(c), cost, paid;
-    cost = r.queries * ldexp((double)(r.multiplier * r.multiplier), -41);
+    cost = r.ask.queries * ldexp((double)(r.ask.multiplier * r.ask.multiplier), -41);
     assert_int_equal(ask(c, &r, &first), ERR_OK);
     assert_int_equal(ask(c, &r, &again), ERR_OK); /* in the same session */
     paid = whole - remaining(c);
@@ -207,14 +208,14 @@ static void a_bound_round_has_one_request(struct scene *c)
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     remaining(c);
     assert_int_equal(ask(c, &r, &first), ERR_OK);
-    r.estimate[3]++;
+    r.ask.estimate[3]++;
     refused(c, &r, ERR_REFUSED);
-    r.estimate[3]--;
-    r.queries--; /* or with one candidate less */
-    r.estimates -= c->s.study->workload->query[r.query[r.queries]].cells;
+    r.ask.estimate[3]--;
+    r.ask.queries--; /* or with one candidate less */
+    r.ask.estimates -= c->s.study->workload->query[r.ask.query[r.ask.queries]].cells;
     refused(c, &r, ERR_REFUSED);
-    r.estimates += c->s.study->workload->query[r.query[r.queries]].cells;
-    r.queries++;
+    r.ask.estimates += c->s.study->workload->query[r.ask.query[r.ask.queries]].cells;
+    r.ask.queries++;
     r.sequence = 0; /* the round before it is bound to the one-ways */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 3; /* and one after the next round cannot come yet */
@@ -244,7 +245,7 @@ static void a_request_that_is_another_at_one_server_opens_nothing(struct scene *
         bytes_put_u8(&message, MESSAGE_REQUEST);
         bytes_extend(&message, REQUEST_HEAD_SIZE - 1);
         memset(message.data + 1, 0, REQUEST_HEAD_SIZE - 1);
-        r.estimate[0] += i == 2 ? 1024 : 0;
+        r.ask.estimate[0] += i == 2 ? 1024 : 0;
         assert_int_equal(request_write(&r, &message), ERR_OK);
         assert_int_equal(dial_send(dial[i], message.data, message.size, deadline), ERR_OK);
     }
@@ -296,12 +297,12 @@ TEST(servers_refuse_what_they_should)
 /* A factor for every code, with a sign from the last bit of its number; all are in one group. */
 static struct request products(struct scene *c, uint32_t sequence, int64_t factor)
 {
-    struct request r = {.kind = REQUEST_FORMS,
-                        .sequence = sequence,
-                        .weights = 2 * products_codes(c->s.study->workload)};
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    for (size_t k = 0; k < r.weights / 2; k++)
-        r.weight[k] = k % 2 == 0 ? factor : -factor;
+    struct request r = {
+        .sequence = sequence,
+        .ask = {.kind = ASK_FORMS, .weights = 2 * products_codes(c->s.study->workload)}};
+    r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
+    for (size_t k = 0; k < r.ask.weights / 2; k++)
+        r.ask.weight[k] = k % 2 == 0 ? factor : -factor;
     return r;
 }
 
@@ -310,20 +311,21 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
     const struct workload *w = c->s.study->workload;
     struct request r CLEAN(request_clear) = products(c, 0, 1 << 20);
     refused(c, &r, ERR_BUDGET);
-    r.weight[3] = INT64_MIN;
+    r.ask.weight[3] = INT64_MIN;
     refused(c, &r, ERR_REFUSED);
-    r.weight[3] = 0;
-    r.weight[r.weights - 1] = (int64_t)w->query[w->one_ways - 1].cells; /* one group too many */
+    r.ask.weight[3] = 0;
+    r.ask.weight[r.ask.weights - 1] =
+        (int64_t)w->query[w->one_ways - 1].cells; /* one group too many */
     refused(c, &r, ERR_REFUSED);
-    r.weights--;
+    r.ask.weights--;
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
     r = (struct request){
-        .kind = REQUEST_FORMS, .queries = 1, .weights = w->query[w->one_ways].cells};
-    r.query = memory_array(1, sizeof *r.query);
-    r.weight = memory_array(r.weights, sizeof *r.weight);
-    r.query[0] = (uint32_t)w->one_ways; /* nobody has counted a pair */
-    refused(c, &r, ERR_REFUSED);
+        .ask = {.kind = ASK_FORMS, .queries = 1, .weights = w->query[w->one_ways].cells}};
+    r.ask.query = memory_array(1, sizeof *r.ask.query);
+    r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
+    r.ask.query[0] = (uint32_t)w->one_ways; /* forms are of all pairs, and name none */
+    refused(c, &r, ERR_FORMAT);
 }
 
 /* The price of the forms; the same request again, and no other, is free. */
@@ -335,9 +337,9 @@ static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
     struct request r CLEAN(request_clear) = products(c, sequence, factor);
     assert_int_equal(ask(c, &r, &first), ERR_OK);
     assert_true(fabs(whole - remaining(c) - pairs * u * u * u * u / 0x1p41) < 1e-12);
-    r.weight[0]++;
+    r.ask.weight[0]++;
     refused(c, &r, ERR_REFUSED);
-    r.weight[0]--;
+    r.ask.weight[0]--;
     remaining(c);
     assert_int_equal(ask(c, &r, &again), ERR_OK);
     assert_int_equal(first.size, again.size);

@@ -74,15 +74,14 @@ static enum err open_state(struct scene *c, const uint8_t *lost)
 static void ask_for(struct scene *c, uint32_t round, uint64_t multiplier, enum err expected)
 {
     const struct bytes *bytes = NULL;
-    struct request request = {.kind = REQUEST_MEASURE,
-                              .queries = 2,
-                              .query = memory_array(2, sizeof *request.query),
-                              .multiplier = multiplier};
-    assert_non_null(request.query);
-    request.query[1] = 1;
-    assert_int_equal(run_state_request(c->state, round, &request, &bytes), expected);
+    uint32_t query[] = {0, 1};
+    const struct ask a = {.kind = ASK_MEASURE,
+                          .round = round,
+                          .queries = 2,
+                          .query = query,
+                          .multiplier = multiplier};
+    assert_int_equal(run_state_request(c->state, &a, &bytes), expected);
     assert_true(bytes->size > 0);
-    request_clear(&request);
 }
 
 static void expect_refused(struct scene *c, enum err expected, const char *words)
@@ -163,11 +162,11 @@ TEST(a_run_keeps_its_look)
 {
     const struct bytes *bytes = NULL;
     struct scene c CLEAN(scene_free);
-    struct request look = {.kind = REQUEST_LOOK, .multiplier = 1000};
+    const struct ask look = {.kind = ASK_LOOK, .multiplier = 1000};
     scene_new(&c);
     c.s.study->link.min_linked = 5;
     assert_int_equal(open_state(&c, NULL), ERR_OK);
-    assert_int_equal(run_state_request(c.state, RUN_STATE_LOOK, &look, &bytes), ERR_OK);
+    assert_int_equal(run_state_request(c.state, &look, &bytes), ERR_OK);
     run_state_close(&c.state);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_OK);
@@ -325,49 +324,45 @@ static void hand_over(struct scene *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Asks the servers; the answer's values count from 0. */
+static enum err ask_servers(struct scene *c, const struct ask *a, unsigned *lost)
+{
+    const struct aim_backend backend = remote_backend(&c->remote);
+    struct told told CLEAN(told_clear) = {0};
+    enum err e;
+    hand_over(c);
+    e = backend.ask(backend.self, a, &told);
+    *lost = told.lost;
+    for (size_t i = 0; e == ERR_OK && i < told.values; i++)
+        assert_int_equal(told.value[i], i);
+    return e;
+}
+
 /* The first one-way, in round 0. */
 static enum err measure(struct scene *c, unsigned *lost)
 {
-    const struct aim_backend backend = remote_backend(&c->remote);
-    static const uint32_t query = 0;
-    int64_t values[64];
-    uint64_t population = 0;
-    const struct aim_measure m = {.queries = 1,
-                                  .query = &query,
-                                  .multiplier = 1000,
-                                  .values = values,
-                                  .population = &population,
-                                  .lost = lost};
-    enum err e;
-    hand_over(c);
-    e = backend.measure(backend.self, &m);
-    for (uint64_t i = 0; e == ERR_OK && i < c->s.study->workload->query[0].cells; i++)
-        assert_int_equal(values[i], i);
-    return e;
+    uint32_t query = 0;
+    return ask_servers(
+        c, &(struct ask){.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 1000},
+        lost);
 }
 
 static enum err select_of_two(struct scene *c)
 {
-    const struct aim_backend backend = remote_backend(&c->remote);
-    const uint64_t estimate[64] = {0};
-    static const uint32_t query[] = {0, 1};
+    uint64_t estimate[64] = {0};
+    uint32_t query[] = {0, 1};
     const struct workload_query *all = c->s.study->workload->query;
-    int64_t values[64];
-    uint64_t population = 0;
-    unsigned lost = 0;
-    struct aim_select s = {.round = 0,
-                           .epsilon = 1,
-                           .sigma = 10,
-                           .candidates = 2,
-                           .query = query,
-                           .estimates = all[0].cells + all[1].cells,
-                           .estimate = estimate,
-                           .multiplier = 1000,
-                           .values = values,
-                           .population = &population,
-                           .lost = &lost};
-    hand_over(c);
-    return backend.select(backend.self, &s);
+    unsigned lost;
+    return ask_servers(c,
+                       &(struct ask){.kind = ASK_SELECT,
+                                     .epsilon = 1,
+                                     .sigma = 10,
+                                     .queries = 2,
+                                     .query = query,
+                                     .estimates = all[0].cells + all[1].cells,
+                                     .estimate = estimate,
+                                     .multiplier = 1000},
+                       &lost);
 }
 
 TEST(a_round_that_is_lost_is_asked_until_it_is_not)
@@ -443,21 +438,13 @@ TEST(a_run_that_lacks_rows_does_not_wait_for_long)
 
 static enum err open_forms(struct scene *c, int64_t factor)
 {
-    const struct aim_backend backend = remote_backend(&c->remote);
-    const struct workload *w = c->s.study->workload;
-    int64_t *u CLEAN(memory_release) = memory_array(2 * products_codes(w), sizeof *u), values[16];
-    uint64_t population;
-    unsigned lost = 0;
+    const size_t codes = products_codes(c->s.study->workload);
+    int64_t *u CLEAN(memory_release) = memory_array(2 * codes, sizeof *u);
+    unsigned lost;
     assert_non_null(u);
     u[0] = factor;
-    hand_over(c);
-    return backend.forms(backend.self, &(struct aim_forms){.round = 1,
-                                                           .factor = u,
-                                                           .group = u + products_codes(w),
-                                                           .forms = products_pairs(w->one_ways),
-                                                           .values = values,
-                                                           .population = &population,
-                                                           .lost = &lost});
+    return ask_servers(
+        c, &(struct ask){.kind = ASK_FORMS, .round = 1, .weights = 2 * codes, .weight = u}, &lost);
 }
 
 /* The replies to a run without a loop's state: good ones are kept, and not asked for again. */

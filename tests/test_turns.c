@@ -96,7 +96,7 @@ static void tell(struct analyst *a, unsigned server, const uint8_t *attempt,
 /* The message to server `lost` does not reach it. */
 static void ask_without(struct analyst *a, enum request_kind kind, unsigned lost)
 {
-    struct request r = {.kind = kind};
+    struct request r = {.kind = kind, .ask.kind = ASK_MEASURE};
     uint8_t attempt[REQUEST_ATTEMPT_SIZE];
     memcpy(r.run, a->run, sizeof r.run);
     secret_random(attempt, sizeof attempt);
@@ -204,7 +204,7 @@ TEST(a_request_has_to_be_of_the_session)
     scene_new(&c, NULL);
     connect_all(&c, &first);
     connect_all(&c, &other);
-    ask(&first, REQUEST_MEASURE);
+    ask(&first, REQUEST_ROUND);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(answer_of(&first, i), ERR_PEER);
     ask(&first, REQUEST_OPEN);

@@ -110,11 +110,9 @@ static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint32_t query,
                     struct bytes *bytes)
 {
-    struct request r = {.kind = REQUEST_MEASURE,
-                        .sequence = sequence,
-                        .queries = 1,
-                        .query = &query,
-                        .multiplier = 4096};
+    struct request r = {
+        .sequence = sequence,
+        .ask = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 4096}};
     memcpy(r.run, run, sizeof r.run);
     bytes_clear(bytes);
     assert_int_equal(request_write(&r, bytes), ERR_OK);

@@ -156,7 +156,7 @@ static void fix_uploads(struct whole *w)
     }
 }
 
-static enum err ask(struct engine *g, struct request *r, size_t *selected, int64_t *values)
+static enum err ask(struct engine *g, struct ask *r, size_t *selected, int64_t *values)
 {
     uint8_t seed[ARGMAX_SEED_SIZE] = {3};
     struct engine_step step;
@@ -167,7 +167,7 @@ static enum err ask(struct engine *g, struct request *r, size_t *selected, int64
     e = engine_reserve(g, &step);
     if (e == ERR_OK)
         e = range_cut(&g->tape, step.noise, &range);
-    if (e == ERR_OK && r->kind == REQUEST_SELECT)
+    if (e == ERR_OK && r->kind == ASK_SELECT)
         e = engine_select(g, &step, &range, seed, selected);
     if (e == ERR_OK)
         e = engine_measure(g, &step, &range, *selected, values, &measured);
@@ -179,14 +179,14 @@ static enum err ask(struct engine *g, struct request *r, size_t *selected, int64
 }
 
 /* Estimates that no model made: what is sent must not depend on a library's last digit. */
-static void estimate(struct request *r, size_t cells, unsigned round)
+static void estimate(struct ask *r, size_t cells, unsigned round)
 {
     for (size_t i = 0; i < cells; i++)
         r->estimate[r->estimates++] = (37 * (i + round) % 23) << CACHED_GRID;
 }
 
 /* All columns at once, then three times the worst of all marginals. */
-static enum err play_study(struct engine *g, struct request *r, int64_t *values)
+static enum err play_study(struct engine *g, struct ask *r, int64_t *values)
 {
     const struct workload *workload = g->study->workload;
     size_t selected = 0;
@@ -194,7 +194,7 @@ static enum err play_study(struct engine *g, struct request *r, int64_t *values)
         r->query[q] = q;
     r->queries = (uint32_t)workload->one_ways;
     TRY(ask(g, r, &selected, values));
-    r->kind = REQUEST_SELECT;
+    r->kind = ASK_SELECT;
     r->queries = (uint32_t)workload->queries;
     for (unsigned round = 0; round < 3; round++) {
         r->estimates = 0;
@@ -210,19 +210,19 @@ static enum err run_study(struct party *p, void *shared)
     struct whole *w = shared;
     const struct workload *workload = w->s.study->workload;
     struct engine *g CLEAN(engine_free) = NULL;
-    struct request r = {.kind = REQUEST_MEASURE,
-                        .query = memory_array(workload->queries, sizeof *r.query),
-                        .estimate = memory_array(workload->cells, sizeof *r.estimate),
-                        .epsilon = 0.5,
-                        .sigma = 20,
-                        .multiplier = 1 << 15};
+    struct ask r = {.kind = ASK_MEASURE,
+                    .query = memory_array(workload->queries, sizeof *r.query),
+                    .estimate = memory_array(workload->cells, sizeof *r.estimate),
+                    .epsilon = 0.5,
+                    .sigma = 20,
+                    .multiplier = 1 << 15};
     int64_t *values CLEAN(memory_release) = memory_array(workload->cells, sizeof *values);
     enum err e = values == NULL || r.query == NULL || r.estimate == NULL ? ERR_NOMEM : ERR_OK;
     if (e == ERR_OK)
         e = load_engine(w, p, &g);
     if (e == ERR_OK)
         e = play_study(g, &r, values);
-    request_clear(&r);
+    ask_clear(&r);
     return e;
 }
 

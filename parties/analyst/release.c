@@ -25,11 +25,10 @@ enum err release_look(const struct study *study, const struct ledger_limits *lim
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
 {
-    const struct price_slack slack = price_slack(study);
+    const struct ask_slack slack = price_slack(study);
     *options = method_aim(study);
     options->bounds = bounds->counts;
-    options->select_slack = slack.select;
-    options->measure_slack = slack.marginal;
+    options->slack = (struct ask_slack){.marginal = slack.marginal, .select = slack.select};
     TRY(price_limits(study, &options->limits, log));
     return release_look(study, &options->limits, &options->look, log);
 }
@@ -43,7 +42,7 @@ enum err release_copula_options(const struct study *study, const struct bounds *
         .bounds = bounds->counts,
         .clip = study->copula_clip,
         .share = study->copula_share,
-        .measure_slack = price_slack(study).marginal,
+        .slack.marginal = price_slack(study).marginal,
     };
     TRY(price_limits(study, &options->limits, log));
     return release_look(study, &options->limits, &options->look, log);

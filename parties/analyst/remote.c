@@ -1,7 +1,5 @@
 #include "parties/analyst/remote.h"
 
-#include "aim/forms.h"
-#include "aim/merge.h"
 #include "base/clock.h"
 #include "base/memory.h"
 
@@ -147,48 +145,51 @@ static enum err begin(struct remote *r)
     return e;
 }
 
-static struct phrase name_of(unsigned round)
+static struct phrase name_of(const struct ask *ask)
 {
     struct phrase name = {"the look"};
-    if (round != RUN_STATE_LOOK)
-        snprintf(name.text, sizeof name.text, "round %u", round);
+    if (ask->kind != ASK_LOOK)
+        snprintf(name.text, sizeof name.text, "round %u", ask->round);
     return name;
 }
 
-/*
- * Asks for a round of the loop. If the servers have lost it, it is paid for, and asked again as the
- * next one. *lost: how often.
- */
-static enum err ask_round(struct remote *r, unsigned round, struct request *request,
+/* The request is lost, and so is what it cost: asks for it again as the next one. */
+static enum err skip(struct remote *r, const struct ask *a, unsigned in_a_row,
+                     const struct bytes **bytes)
+{
+    if (a->kind == ASK_FORMS)
+        return log_fail(r->log, ERR_LOST,
+                        "%s is lost, and with it all that was left of the budget: this run "
+                        "cannot give a result any more",
+                        name_of(a).text);
+    log_warn(r->log, "%s is lost: what it took of the budget is spent, and it has no answer",
+             name_of(a).text);
+    if (in_a_row == LOST_MOST) /* else a server that always fails takes the whole budget */
+        return log_fail(
+            r->log, ERR_LOST,
+            "%d rounds in a row were lost, so the run stops before it spends more. Repair the "
+            "server that is named above, then continue with the same command",
+            LOST_MOST);
+    log_warn(r->log, "it is asked anew, at the same price");
+    return run_state_skip(r->state, a, bytes);
+}
+
+/* The answer is here already, or is asked for until it comes. *lost: how often it was lost. */
+static enum err ask_round(struct remote *r, struct replies *kept, const struct ask *a,
                           struct bytes *result, unsigned *lost)
 {
     const struct bytes *bytes;
     unsigned in_a_row = 0;
     enum err e;
-    if (r->replies != NULL)
-        TRY(replies_find(r->replies, round, request, result, lost));
+    if (kept != NULL)
+        TRY(replies_find(kept, a, result, lost));
     if (result->size > 0)
         return ERR_OK;
     if (!r->open && !run_state_begun(r->state))
         TRY(begin(r)); /* a run that cannot begin fails before it counts as begun */
-    TRY(run_state_request(r->state, round, request, &bytes));
-    while ((e = ask(r, bytes, result)) == ERR_LOST) {
-        if (request->kind == REQUEST_FORMS)
-            return log_fail(r->log, e,
-                            "%s is lost, and with it all that was left of the budget: this run "
-                            "cannot give a result any more",
-                            name_of(round).text);
-        log_warn(r->log, "%s is lost: what it took of the budget is spent, and it has no answer",
-                 name_of(round).text);
-        if (++in_a_row == LOST_MOST) /* else a server that always fails takes the whole budget */
-            return log_fail(
-                r->log, e,
-                "%d rounds in a row were lost, so the run stops before it spends more. Repair the "
-                "server that is named above, then continue with the same command",
-                LOST_MOST);
-        log_warn(r->log, "it is asked anew, at the same price");
-        TRY(run_state_skip(r->state, request, &bytes));
-    }
+    TRY(run_state_request(r->state, a, &bytes));
+    while ((e = ask(r, bytes, result)) == ERR_LOST)
+        TRY(skip(r, a, ++in_a_row, &bytes));
     *lost = run_state_skipped(r->state);
     return e;
 }
@@ -199,169 +200,105 @@ static void say(const struct remote *r, const char *what)
         r->wait(r->self, what);
 }
 
+/* What the servers do, for people who wait. */
+struct deed {
+    char text[80];
+};
+static struct deed what(const struct ask *a)
+{
+    struct deed d = {""};
+    switch (a->kind) {
+    case ASK_MEASURE:
+        return (struct deed){"the servers make noise and measure all one-ways"};
+    case ASK_SELECT:
+        snprintf(d.text, sizeof d.text,
+                 "round %u: the servers choose one of %u marginals and measure it", a->round,
+                 a->queries);
+        break;
+    case ASK_FORMS:
+        return (struct deed){"the servers measure how each pair of attributes is related"};
+    case ASK_LOOK:
+        return (struct deed){"the servers link rows, and count them with noise"};
+    }
+    return d;
+}
+
 /* The same, timed and shown. */
-static enum err ask_aloud(struct remote *r, const char *what, unsigned round,
-                          struct request *request, struct bytes *result, unsigned *lost)
+static enum err ask_aloud(struct remote *r, struct replies *kept, const struct ask *a,
+                          struct bytes *result, unsigned *lost)
 {
     const double begin = clock_now_s();
     enum err e;
-    say(r, what);
-    e = ask_round(r, round, request, result, lost);
+    say(r, what(a).text);
+    e = ask_round(r, kept, a, result, lost);
     say(r, "fitting the model");
     r->seconds += clock_now_s() - begin;
     return e;
 }
 
-/* The three agree on an invalid answer: they have another version, or collude. */
-static enum err misfit(const struct remote *r, unsigned round)
-{
-    return log_fail(r->log, ERR_FORMAT,
-                    "the answer to %s does not fit what was asked; compare the servers' version of "
-                    "trefoil and their study file with yours",
-                    name_of(round).text);
-}
-
-/* Keeps an answer that fits. */
-static enum err keep(struct remote *r, unsigned round, const struct request *request,
-                     const struct reader *in, const struct bytes *answer, unsigned lost)
-{
-    if (reader_done(in) != ERR_OK)
-        return misfit(r, round);
-    return r->replies != NULL ? replies_keep(r->replies, round, request, answer, lost) : ERR_OK;
-}
-
 /* --- the backend ------------------------------------------------------------------------------ */
 
-/* How many values a marginal has. */
-static uint64_t cells_of(const struct remote *r, const struct merges *m, uint32_t query)
-{
-    return merges_query_cells(m, &r->study->workload->query[query]);
-}
-
-static enum err measure(void *self, const struct aim_measure *m)
-{
-    struct remote *r = self;
-    struct request request CLEAN(request_clear) = {
-        .kind = REQUEST_MEASURE,
-        .queries = (uint32_t)m->queries,
-        .multiplier = m->multiplier,
-    };
-    struct bytes answer CLEAN(bytes_clear) = {0};
-    struct reader in;
-    size_t at = 0;
-    TRY(memory_new(&request.query, m->queries));
-    memcpy(request.query, m->query, m->queries * sizeof *m->query);
-    TRY(request_merge(&request, m->merges));
-    TRY(ask_aloud(r, "the servers make noise and measure all one-ways", m->round, &request, &answer,
-                  m->lost));
-    in = reader_of(answer.data, answer.size);
-    *m->population = reader_u64(&in);
-    for (size_t k = 0; k < m->queries; k++)
-        for (uint64_t j = 0; j < cells_of(r, m->merges, m->query[k]); j++)
-            m->values[at++] = (int64_t)reader_u64(&in);
-    return keep(r, m->round, &request, &in, &answer, *m->lost);
-}
-
-static enum err open_forms(void *self, const struct aim_forms *f)
-{
-    struct remote *r = self;
-    const size_t codes = products_codes(r->study->workload);
-    struct request request CLEAN(request_clear) = {
-        .kind = REQUEST_FORMS,
-        .weights = 2 * codes,
-    };
-    struct bytes answer CLEAN(bytes_clear) = {0};
-    struct reader in;
-    TRY(memory_new(&request.weight, request.weights));
-    memcpy(request.weight, f->factor, codes * sizeof *f->factor);
-    memcpy(request.weight + codes, f->group, codes * sizeof *f->group);
-    TRY(ask_aloud(r, "the servers measure how each pair of attributes is related", f->round,
-                  &request, &answer, f->lost));
-    in = reader_of(answer.data, answer.size);
-    *f->population = reader_u64(&in);
-    for (size_t k = 0; k < f->forms; k++)
-        f->values[k] = (int64_t)reader_u64(&in);
-    return keep(r, f->round, &request, &in, &answer, *f->lost);
-}
-
-static enum err read_selection(const struct remote *r, struct aim_select *s,
-                               const struct bytes *answer)
+static enum err read_answer(const struct study *study, const struct ask *a,
+                            const struct bytes *answer, struct told *told)
 {
     struct reader in = reader_of(answer->data, answer->size);
-    uint64_t selected = reader_u64(&in), cells;
-    if (in.failed || selected >= s->candidates)
-        return misfit(r, s->round);
-    s->selected = (size_t)selected;
-    cells = cells_of(r, s->merges, s->query[selected]);
-    *s->population = reader_u64(&in);
-    for (uint64_t j = 0; j < cells; j++)
-        s->values[j] = (int64_t)reader_u64(&in);
-    return reader_done(&in) == ERR_OK ? ERR_OK : misfit(r, s->round);
+    const uint64_t selected = a->kind == ASK_SELECT ? reader_u64(&in) : 0;
+    if (in.failed || (a->kind == ASK_SELECT && selected >= a->queries))
+        return ERR_FORMAT;
+    told->selected = (size_t)selected;
+    told->values = (size_t)ask_cells(a, study->workload, told->selected);
+    told->population = reader_u64(&in);
+    TRY(memory_new(&told->value, told->values));
+    for (size_t k = 0; k < told->values; k++)
+        told->value[k] = (int64_t)reader_u64(&in);
+    return reader_done(&in);
 }
 
-static enum err select_worst(void *self, struct aim_select *s)
+/* Asks, and keeps an answer that fits. */
+static enum err ask_and_read(struct remote *r, struct replies *kept, const struct ask *a,
+                             struct told *told)
+{
+    struct bytes answer CLEAN(bytes_clear) = {0};
+    enum err e;
+    TRY(ask_aloud(r, kept, a, &answer, &told->lost));
+    e = read_answer(r->study, a, &answer, told);
+    if (e == ERR_FORMAT) /* the three agree on it: they have another version, or collude */
+        return log_fail(r->log, ERR_FORMAT,
+                        "the answer to %s does not fit what was asked; compare the servers' "
+                        "version of trefoil and their study file with yours",
+                        name_of(a).text);
+    TRY(e);
+    return kept != NULL ? replies_keep(kept, a, &answer, told->lost) : ERR_OK;
+}
+
+static enum err answer(void *self, const struct ask *a, struct told *told)
 {
     struct remote *r = self;
-    struct request request CLEAN(request_clear) = {
-        .kind = REQUEST_SELECT,
-        .queries = (uint32_t)s->candidates,
-        .estimates = s->estimates,
-        .epsilon = s->epsilon,
-        .sigma = s->sigma,
-        .multiplier = s->multiplier,
-    };
-    struct bytes answer CLEAN(bytes_clear) = {0};
-    char what[80];
-    enum err e;
-    TRY(memory_new(&request.query, s->candidates));
-    TRY(memory_new(&request.estimate, s->estimates));
-    TRY(request_merge(&request, s->merges));
-    snprintf(what, sizeof what, "round %u: the servers choose one of %zu marginals and measure it",
-             s->round, s->candidates);
-    memcpy(request.query, s->query, s->candidates * sizeof *s->query);
-    memcpy(request.estimate, s->estimate, s->estimates * sizeof *s->estimate);
-    client_meanwhile(r->client, s->meanwhile, s->loop);
-    e = ask_aloud(r, what, s->round, &request, &answer, s->lost);
-    client_meanwhile(r->client, NULL, NULL); /* in case the request never left */
-    return e == ERR_OK ? read_selection(r, s, &answer) : e;
+    return ask_and_read(r, r->replies, a, told);
+}
+
+static void meanwhile(void *self, enum err (*work)(void *worker), void *worker)
+{
+    struct remote *r = self;
+    client_meanwhile(r->client, work, worker);
 }
 
 struct aim_backend remote_backend(struct remote *remote)
 {
-    return (struct aim_backend){.self = remote,
-                                .keeps = true,
-                                .measure = measure,
-                                .select = select_worst,
-                                .forms = open_forms};
-}
-
-static enum err ask_look(struct remote *r, struct replies *kept, struct request *request,
-                         struct bytes *answer, unsigned *lost)
-{
-    TRY(replies_find(kept, 0, request, answer, lost));
-    if (answer->size > 0)
-        return ERR_OK;
-    return ask_aloud(r, "the servers link rows, and count them with noise", RUN_STATE_LOOK, request,
-                     answer, lost);
+    return (struct aim_backend){
+        .self = remote, .ask = answer, .keeps = true, .meanwhile = meanwhile};
 }
 
 enum err remote_look(struct remote *r, const char *path, int64_t *value)
 {
-    struct request request CLEAN(request_clear) = {.kind = REQUEST_LOOK,
-                                                   .multiplier = r->look.multiplier};
+    const struct ask a = {.kind = ASK_LOOK, .multiplier = r->look.multiplier};
     struct replies *kept CLEAN(replies_free) = NULL;
-    struct bytes answer CLEAN(bytes_clear) = {0};
-    struct reader in;
-    unsigned lost = 0;
+    struct told told CLEAN(told_clear) = {0};
     TRY(replies_open(&kept, path, r->study, run_state_run(r->state), r->log));
-    TRY(ask_look(r, kept, &request, &answer, &lost));
-    in = reader_of(answer.data, answer.size);
-    (void)reader_u64(&in); /* how many owners are counted */
-    *value = (int64_t)reader_u64(&in);
-    if (reader_done(&in) != ERR_OK)
-        return misfit(r, RUN_STATE_LOOK);
-    r->looks += r->looks > 0 ? lost : 0;
-    return replies_keep(kept, 0, &request, &answer, lost);
+    TRY(ask_and_read(r, kept, &a, &told));
+    *value = told.value[0];
+    r->looks += r->looks > 0 ? told.lost : 0;
+    return ERR_OK;
 }
 
 static enum err close_once(struct remote *r, struct net_counters stats[STUDY_SERVERS][NET_PHASES])

@@ -93,21 +93,21 @@ void replies_free(struct replies **replies)
     memory_free(replies);
 }
 
-enum err replies_find(const struct replies *a, unsigned round, const struct request *request,
-                      struct bytes *answer, unsigned *lost)
+enum err replies_find(const struct replies *a, const struct ask *ask, struct bytes *answer,
+                      unsigned *lost)
 {
     struct request before CLEAN(request_clear) = {0};
     const struct answer *r;
-    if (round >= a->count)
+    if (ask->round >= a->count)
         return ERR_OK;
-    r = &a->round[round];
+    r = &a->round[ask->round];
     TRY(request_read(&before, a->study->domain, a->study->workload, r->request.data,
                      r->request.size));
-    if (!request_asks_alike(&before, request))
+    if (!ask_alike(&before.ask, ask))
         return log_fail(a->log, ERR_MISMATCH,
                         "%s has an answer to another request than this program would make in round "
                         "%u; continue with the version of trefoil that began this run",
-                        a->path, round);
+                        a->path, ask->round);
     bytes_set(answer, r->answer.data, r->answer.size);
     *lost = r->lost;
     return bytes_ok(answer);
@@ -129,16 +129,17 @@ static enum err save(const struct replies *a)
     return digest_write(a->path, 0600, &out, a->log);
 }
 
-enum err replies_keep(struct replies *a, unsigned round, const struct request *request,
-                      const struct bytes *answer, unsigned lost)
+enum err replies_keep(struct replies *a, const struct ask *ask, const struct bytes *answer,
+                      unsigned lost)
 {
+    const struct request request = {.ask = *ask};
     struct answer *r = &a->round[a->count];
-    if (round < a->count)
+    if (ask->round < a->count)
         return ERR_OK;
-    if (round > a->count || a->count == REPLIES_MAX)
+    if (ask->round > a->count || a->count == REPLIES_MAX)
         return ERR_MISUSE;
     r->lost = lost;
-    TRY(request_write(request, &r->request));
+    TRY(request_write(&request, &r->request));
     bytes_set(&r->answer, answer->data, answer->size);
     TRY(bytes_ok(&r->answer));
     a->count++;

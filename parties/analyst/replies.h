@@ -25,10 +25,10 @@ void replies_free(struct replies **replies);
  * Puts a round's reply into `answer` if it is here, else leaves that empty. ERR_MISMATCH, logged,
  * if the round asked for something else then.
  */
-enum err replies_find(const struct replies *replies, unsigned round, const struct request *request,
-                      struct bytes *answer, unsigned *lost) MUST_CHECK;
+enum err replies_find(const struct replies *replies, const struct ask *ask, struct bytes *answer,
+                      unsigned *lost) MUST_CHECK;
 /* Adds the next round's reply, and writes the file; a reply that is there already stays. */
-enum err replies_keep(struct replies *replies, unsigned round, const struct request *request,
-                      const struct bytes *answer, unsigned lost) MUST_CHECK;
+enum err replies_keep(struct replies *replies, const struct ask *ask, const struct bytes *answer,
+                      unsigned lost) MUST_CHECK;
 
 #endif

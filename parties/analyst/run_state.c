@@ -231,24 +231,24 @@ const char *run_state_look_path(const struct run_state *s)
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* Writes a request into the state, and the state to disk. */
-static enum err keep(struct run_state *s, struct request *request)
+static enum err keep(struct run_state *s, const struct ask *ask)
 {
-    memcpy(request->run, s->run, sizeof request->run);
-    request->sequence = s->sequence;
+    struct request request = {.sequence = s->sequence, .ask = *ask};
+    memcpy(request.run, s->run, sizeof request.run);
     s->ended = false;
     bytes_clear(&s->last.request);
-    TRY(request_write(request, &s->last.request));
+    TRY(request_write(&request, &s->last.request));
     return save(s);
 }
 
 /* What is asked now must be what was asked. */
-static enum err check_same(const struct run_state *s, const struct request *now)
+static enum err check_same(const struct run_state *s, const struct ask *now)
 {
     struct request before CLEAN(request_clear) = {0};
     const struct bytes *text = &s->asked->request;
     if (request_read(&before, s->study->domain, s->study->workload, text->data, text->size) ==
             ERR_OK &&
-        request_asks_alike(&before, now))
+        ask_alike(&before.ask, now))
         return ERR_OK;
     return log_fail(s->log, ERR_MISMATCH,
                     "round %u was asked before for other marginals than this program would ask for "
@@ -256,13 +256,13 @@ static enum err check_same(const struct run_state *s, const struct request *now)
                     s->asked->round);
 }
 
-enum err run_state_request(struct run_state *s, uint32_t round, struct request *request,
-                           const struct bytes **bytes)
+enum err run_state_request(struct run_state *s, const struct ask *ask, const struct bytes **bytes)
 {
+    const uint32_t round = ask->kind == ASK_LOOK ? RUN_STATE_LOOK : ask->round;
     s->asked = is_of(&s->before, round) ? &s->before : &s->last;
     *bytes = &s->asked->request;
     if (is_of(s->asked, round))
-        return check_same(s, request);
+        return check_same(s, ask);
     if (run_state_begun(s) && s->last.round != RUN_STATE_LOOK && round < s->last.round)
         return log_fail(s->log, ERR_DATA,
                         "%s is older than %s: put back the newest copy of both, or this run cannot "
@@ -275,10 +275,10 @@ enum err run_state_request(struct run_state *s, uint32_t round, struct request *
         s->last = (struct asked){0};
     }
     s->last.round = round;
-    return keep(s, request);
+    return keep(s, ask);
 }
 
-enum err run_state_skip(struct run_state *s, struct request *request, const struct bytes **bytes)
+enum err run_state_skip(struct run_state *s, const struct ask *ask, const struct bytes **bytes)
 {
     if (s->asked == &s->before)
         return log_fail(s->log, ERR_LOST,
@@ -288,7 +288,7 @@ enum err run_state_skip(struct run_state *s, struct request *request, const stru
     *bytes = &s->last.request;
     s->sequence++;
     s->last.skipped++;
-    return keep(s, request);
+    return keep(s, ask);
 }
 
 unsigned run_state_skipped(const struct run_state *s)

@@ -49,17 +49,17 @@ const char *run_state_look_path(const struct run_state *state);
 #define RUN_STATE_LOOK UINT32_MAX /* instead of a round: the look before the loop */
 
 /*
- * The bytes to send for the loop's round `round`, valid until the next call: those kept if it was
- * asked before, else `request` with run and sequence filled in, kept from now on. ERR_MISMATCH,
+ * The bytes to send for a round, valid until the next call: those kept if it was asked before, else
+ * those of `ask`, kept from now on. A look has RUN_STATE_LOOK instead of its round. ERR_MISMATCH,
  * logged, if other marginals were asked for before; ERR_DATA for a round before those kept.
  */
-enum err run_state_request(struct run_state *state, uint32_t round, struct request *request,
+enum err run_state_request(struct run_state *state, const struct ask *ask,
                            const struct bytes **bytes) MUST_CHECK;
 /*
  * The servers have lost this round: it is asked again as the next one, unless another was asked
  * after it. run_state_skipped(): how often they have lost it.
  */
-enum err run_state_skip(struct run_state *state, struct request *request,
+enum err run_state_skip(struct run_state *state, const struct ask *ask,
                         const struct bytes **bytes) MUST_CHECK;
 unsigned run_state_skipped(const struct run_state *state);
 

@@ -5,9 +5,8 @@
 #include "aim/copula_run.h"
 #include "aim/forms.h"
 #include "aim/look.h"
-#include "aim/score.h"
 #include "mpc/argmax.h"
-#include "protocols/forms.h"
+#include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "protocols/measure.h"
@@ -18,12 +17,13 @@
 
 /* The public mathematics and the circuits use the same grids and bounds. */
 _Static_assert(AIM_GAUSS_BITS == GAUSS_BITS, "Gaussians");
+_Static_assert(FORMS_NOISE >= INT64_C(1) << (GAUSS_BITS + 4), "a Gaussian is below 2^4 deviations");
+_Static_assert(FORMS_NOISE >= INT64_C(1) << DISCRETE_DIGITS, "and a discrete one below its digits");
 _Static_assert(AIM_GUMBEL_BITS == GUMBEL_BITS, "Gumbels");
 _Static_assert(AIM_ESTIMATE_BITS == SCORE_BITS, "estimates");
 _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
                    SCORE_MULTIPLIER_MAX == MEASURE_MULTIPLIER_MAX,
                "multipliers");
-_Static_assert(FORMS_NOISE == INT64_C(1) << FORMS_NOISE_BITS, "noise of forms");
 
 enum tape_noise price_tape_noise(const struct study *study)
 {
@@ -38,32 +38,27 @@ enum tape_noise price_tape_noise(const struct study *study)
 
 /* --- slack ------------------------------------------------------------------------------------ */
 
-double price_delta(struct price_term t, double n)
-{
-    return t.factor * n * t.tau;
-}
-
-static struct price_slack by_variation(const struct study *study)
+static struct ask_slack by_variation(const struct study *study)
 {
     const struct tape_slack gauss = tape_slack(price_tape_noise(study), TAPE_GAUSS),
                             gumbel = tape_slack(price_tape_noise(study), TAPE_GUMBEL);
     const double factor = 1 + exp(study->epsilon);
-    return (struct price_slack){.marginal = gauss.epsilon,
-                                .select = gumbel.epsilon,
-                                .measured = {factor, gauss.tau},
-                                .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
+    return (struct ask_slack){.marginal = gauss.epsilon,
+                              .select = gumbel.epsilon,
+                              .measured = {factor, gauss.tau},
+                              .candidate = {factor, gumbel.tau + ARGMAX_TAU}};
 }
 
-static struct price_slack by_ratio(const struct study *study)
+static struct ask_slack by_ratio(const struct study *study)
 {
     /* a selection of all rows of a person at e costs e^2 / 8, and rho is below epsilon */
     const struct tape_ratio gauss = tape_ratio(price_tape_noise(study)),
                             gumbel = tape_select_ratio((double)study->workload->queries,
                                                        sqrt(8 * study->epsilon));
-    return (struct price_slack){.marginal = gauss.epsilon,
-                                .select = gumbel.epsilon,
-                                .measured = {exp(study->epsilon), gauss.tail},
-                                .candidate = {1, ARGMAX_TAU + gumbel.tail}};
+    return (struct ask_slack){.marginal = gauss.epsilon,
+                              .select = gumbel.epsilon,
+                              .measured = {exp(study->epsilon), gauss.tail},
+                              .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 
 /*
@@ -85,23 +80,23 @@ static uint64_t measured(const struct study *study)
 }
 
 /* The delta of a whole study: all its measured marginals and selections. */
-static double delta_of_study(const struct study *study, const struct price_slack *s)
+static double delta_of_study(const struct study *study, const struct ask_slack *s)
 {
     const struct workload *w = study->workload;
-    double all = price_delta(s->measured, (double)measured(study)) +
-                 price_delta(s->candidate, (double)study->rounds * (double)w->queries);
+    double all = ask_delta(s->measured, (double)measured(study)) +
+                 ask_delta(s->candidate, (double)study->rounds * (double)w->queries);
     all *= 1.001; /* the ledger adds the terms one by one, each rounded */
     return all * study->rows_per_person;
 }
 
-static bool fits(const struct study *study, const struct price_slack *s)
+static bool fits(const struct study *study, const struct ask_slack *s)
 {
     return delta_of_study(study, s) <= BUDGET_SLACK_OF_DELTA * study->delta;
 }
 
-struct price_slack price_slack(const struct study *study)
+struct ask_slack price_slack(const struct study *study)
 {
-    const struct price_slack s = by_variation(study);
+    const struct ask_slack s = by_variation(study);
     return fits(study, &s) ? s : by_ratio(study);
 }
 
@@ -113,7 +108,7 @@ double price_epsilon_limit(const struct study *study)
     double low = 0, high = STUDY_EPSILON_MAX;
     while (high - low > 0.01) {
         const double middle = (low + high) / 2;
-        struct price_slack s;
+        struct ask_slack s;
         other.epsilon = middle;
         s = price_slack(&other);
         if (fits(&other, &s))
@@ -125,8 +120,7 @@ double price_epsilon_limit(const struct study *study)
 }
 
 /* Logs which epsilon the circuits allow, if that is what is wrong. */
-static enum err check_epsilon(const struct study *study, const struct price_slack *s,
-                              struct log *log)
+static enum err check_epsilon(const struct study *study, const struct ask_slack *s, struct log *log)
 {
     double limit;
     if (fits(study, s))
@@ -143,7 +137,7 @@ static enum err check_epsilon(const struct study *study, const struct price_slac
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)
 {
-    const struct price_slack slack = price_slack(study);
+    const struct ask_slack slack = price_slack(study);
     const struct budget_terms terms = {
         .epsilon = study->epsilon,
         .delta = study->delta,

@@ -7,7 +7,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
 
-#include "aim/ledger.h"
+#include "aim/ask.h"
 #include "aim/schedule.h"
 #include "parties/study/study.h"
 #include "protocols/tape.h"
@@ -22,15 +22,7 @@ enum tape_noise price_tape_noise(const struct study *study);
  * is too much for the study's delta, the noise is compared by ratios: they cost more epsilon, but
  * delta only for values that are never made.
  */
-struct price_slack {
-    double marginal, select; /* epsilons: of a measured marginal, and added to a selection's */
-    struct price_term {
-        double factor, tau;
-    } measured, candidate; /* deltas: of a measured marginal, and of a candidate in a selection */
-};
-struct price_slack price_slack(const struct study *study);
-/* The delta for n marginals or candidates. */
-double price_delta(struct price_term t, double n);
+struct ask_slack price_slack(const struct study *study);
 
 /* The largest epsilon whose slack leaves enough of the study's delta; 0 if there is none. */
 double price_epsilon_limit(const struct study *study);

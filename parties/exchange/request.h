@@ -1,19 +1,9 @@
 /*
  * parties/exchange/request.h - what an analyst asks of the servers, as bytes.
  *
- *   REQUEST_OPEN     start a session over the complete uploads, to begin or continue a run
- *   REQUEST_MEASURE  noisy marginals for some queries, all at multiplier m
- *   REQUEST_SELECT   the candidate that the model fits worst, measured at once at multiplier m
- *   REQUEST_CLOSE    end session and run
- *   REQUEST_FORMS    noisy linear forms (aim/forms.h): of the marginals that are named, with a
- *                    weight for each cell, one marginal after the other; or, if none is named, of
- *                    every two groups of codes in two columns, with a factor for each code, one
- *                    column after the other, then the group of each code
- *   REQUEST_LOOK     how many rows were linked, with noise, at multiplier m (aim/look.h)
- *
- * Measurements and selections are of marginals over the study's codes, or, if the request names
- * merges, over groups of codes (aim/merge.h): then estimates and answers have a number for each
- * merged cell.
+ *   REQUEST_OPEN   start a session over the complete uploads, to begin or continue a run
+ *   REQUEST_CLOSE  end session and run
+ *   REQUEST_ROUND  a round of the run, which is paid for and answered (aim/ask.h)
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -22,39 +12,23 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 
-#include "aim/merge.h"
+#include "aim/ask.h"
 #include "base/bytes.h"
 
 #define REQUEST_VERSION 5u
 #define REQUEST_RUN_SIZE 16
 #define REQUEST_DIGEST_SIZE 32
 
-enum request_kind {
-    REQUEST_OPEN = 1,
-    REQUEST_MEASURE,
-    REQUEST_SELECT,
-    REQUEST_CLOSE,
-    REQUEST_FORMS,
-    REQUEST_LOOK
-};
+/* On the wire a round has the number of what it asks for. */
+enum request_kind { REQUEST_ROUND, REQUEST_OPEN = 1, REQUEST_CLOSE = 4 };
 
 struct request {
     enum request_kind kind;
     uint8_t run[REQUEST_RUN_SIZE]; /* chosen by the analyst, the same throughout a run */
-    uint32_t sequence;             /* the round, 0, 1 .. within a run, unless open or close */
-    struct merges *merges;         /* measure, select; NULL: every code by itself */
-    uint32_t queries;
-    uint32_t *query;       /* measure: what to measure; select: the candidates; forms: of which */
-    uint64_t multiplier;   /* measure, look: m */
-    double epsilon, sigma; /* select */
-    uint64_t *estimate;    /* select: the candidates' estimates, one after another */
-    size_t estimates;
-    int64_t *weight; /* forms: weights, or factors and groups */
-    size_t weights;
+    uint32_t sequence;             /* of a round: 0, 1 .. within a run */
+    struct ask ask;                /* of a round */
 };
 
-/* Adds these merges to the request; does nothing if they are NULL or merge nothing. */
-enum err request_merge(struct request *r, const struct merges *merges) MUST_CHECK;
 /* Appends the bytes of a request. */
 enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 /*
@@ -64,21 +38,9 @@ enum err request_write(const struct request *r, struct bytes *out) MUST_CHECK;
 enum err request_read(struct request *r, const struct domain *d, const struct workload *w,
                       const void *p, size_t n) MUST_CHECK;
 void request_clear(struct request *r);
-/* Whether it asks for a round, which is paid for and answered. */
-static inline bool request_is_round(const struct request *r)
-{
-    return r->kind != REQUEST_OPEN && r->kind != REQUEST_CLOSE;
-}
-/* Whether it asks for forms of every two columns. */
-static inline bool request_is_products(const struct request *r)
-{
-    return r->kind == REQUEST_FORMS && r->queries == 0;
-}
-/* Whether both ask for the same; estimates are not compared, as their last bit may differ. */
-bool request_asks_alike(const struct request *a, const struct request *b);
 /* The version in the bytes; 0 if there are no bytes. Only REQUEST_VERSION can be read. */
 unsigned request_version(const void *p, size_t n);
-/* No valid request is longer: forms have one weight for each cell of the closure, or two a code. */
+/* No valid request is longer. */
 size_t request_longest(const struct workload *w);
 
 void request_digest(const void *p, size_t n, uint8_t digest[REQUEST_DIGEST_SIZE]);

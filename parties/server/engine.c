@@ -137,161 +137,101 @@ enum err engine_finish(struct engine *g)
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* A study's runs may ask for this, and no more: owners have read what its method opens. */
-static enum err check_kind(const struct engine *g, const struct request *r)
+static enum err check_kind(const struct engine *g, const struct ask *a)
 {
-    static const enum request_kind other[] = {
-        [STUDY_AIM] = REQUEST_FORMS, [STUDY_COPULA] = REQUEST_SELECT};
-    if (r->kind == REQUEST_LOOK && g->study->link.min_linked == 0)
+    static const enum ask_kind other[] = {[STUDY_AIM] = ASK_FORMS, [STUDY_COPULA] = ASK_SELECT};
+    if (a->kind == ASK_LOOK && g->study->link.min_linked == 0)
         return log_fail(g->log, ERR_REFUSED, "a study without min_linked takes no look");
-    if (r->kind != other[g->study->method])
+    if (a->kind != other[g->study->method])
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
                     study_method_word(g->study->method),
-                    r->kind == REQUEST_FORMS ? "forms" : "selections");
+                    a->kind == ASK_FORMS ? "forms" : "selections");
 }
 
 static enum err check_multiplier(const struct engine *g, const struct engine_step *s)
 {
-    const struct request *r = s->request;
-    if ((r->queries > 0 || r->kind == REQUEST_LOOK) &&
-        measure_permits(s->scope.counts, r->multiplier))
+    const struct ask *a = s->ask;
+    if (a->kind == ASK_FORMS || ((a->queries > 0 || a->kind == ASK_LOOK) &&
+                                 measure_permits(s->scope.counts, a->multiplier)))
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "a multiplier of %llu over %u marginals is outside what servers permit",
-                    (unsigned long long)r->multiplier, r->queries);
+                    (unsigned long long)a->multiplier, a->queries);
 }
 
-static enum err prepare_measure(const struct engine *g, struct engine_step *s)
+static enum err check_candidates(const struct engine *g, const struct ask *a)
 {
-    const struct request *r = s->request;
-    for (uint32_t k = 0; k < r->queries; k++)
-        s->cells += s->scope.counts->cells[r->query[k]];
-    ledger_measure_cost(s->measuring, r->multiplier, r->queries);
-    mpq_set(s->cost, s->measuring);
-    s->epsilon_slack = r->queries * g->slack.marginal;
-    s->delta_slack = price_delta(g->slack.measured, r->queries);
-    return ERR_OK;
-}
-
-/* One number, which moves by 1 with each of a person's rows. */
-static enum err prepare_look(const struct engine *g, struct engine_step *s)
-{
-    s->cells = 1;
-    ledger_measure_cost(s->measuring, s->request->multiplier, 1);
-    mpq_set(s->cost, s->measuring);
-    s->epsilon_slack = g->slack.marginal;
-    s->delta_slack = price_delta(g->slack.measured, 1);
-    return ERR_OK;
-}
-
-/* Prices a selection and the measurement of what it selects. */
-static enum err price_selection(const struct engine *g, struct engine_step *s)
-{
-    const struct request *r = s->request;
-    enum err e = ERR_RANGE;
-    if (r->epsilon > 0 && r->epsilon < 100 && r->sigma > 0 && r->sigma < 1e6)
-        e = ledger_select_cost(s->cost, r->epsilon, g->slack.select);
-    if (e != ERR_OK)
-        return log_fail(g->log, ERR_REFUSED,
-                        "select: the request has an epsilon or a sigma out of range");
-    ledger_measure_cost(s->measuring, r->multiplier, 1);
-    mpq_add(s->cost, s->cost, s->measuring);
-    s->epsilon_slack = g->slack.marginal;
-    s->delta_slack = price_delta(g->slack.measured, 1) +
-                     price_delta(g->slack.candidate, r->queries);
-    return ERR_OK;
-}
-
-/* Reads and checks the candidates of a selection. */
-static enum err take_candidates(const struct engine *g, struct engine_step *s)
-{
-    const struct request *r = s->request;
-    const struct select_terms terms = {.domain = g->study->domain,
-                                       .workload = g->study->workload,
-                                       .merges = s->scope.merges,
-                                       .bounds = s->scope.bounds};
-    const uint64_t *estimate = r->estimate;
-    struct score_candidate *c;
-    TRY(memory_new(&c, r->queries));
-    s->select.candidate = c;
-    for (uint32_t k = 0; k < r->queries; k++) {
-        const uint64_t cells = s->scope.counts->cells[r->query[k]];
-        TRY(select_check_estimates(&terms, r->query[k], estimate, g->log));
-        c[k] = (struct score_candidate){r->query[k], estimate};
-        estimate += cells;
-        s->cells = s->cells < cells ? cells : s->cells;
-    }
-    return ERR_OK;
-}
-
-static enum err prepare_select(const struct engine *g, struct engine_step *s)
-{
-    const struct request *r = s->request;
-    const struct select_terms terms = {
-        .domain = g->study->domain,
-        .workload = g->study->workload,
-        .merges = s->scope.merges,
-        .query = r->query,
-        .candidates = r->queries,
-        .epsilon = r->epsilon,
-        .sigma = r->sigma,
-        .bounds = s->scope.bounds,
-        .score = g->study->score,
-    };
-    struct select_plan plan;
-    if (r->queries > study_candidates_most(g->study))
-        return log_fail(g->log, ERR_REFUSED,
-                        "select: the request has %u candidates; with security: %s %zu are allowed",
-                        r->queries, study_security_word(g->study->security),
-                        study_candidates_most(g->study));
-    TRY(price_selection(g, s));
-    TRY(take_candidates(g, s));
-    TRY(memory_new(&s->select.multiplier, r->queries));
-    TRY(memory_new(&s->select.penalty, r->queries));
-    TRY(select_plan(&terms, s->select.multiplier, s->select.penalty, &plan, g->log));
-    s->select.candidates = r->queries;
-    s->select.shift = plan.shift;
-    s->select.width = plan.width + 1; /* room for differences */
-    s->select.squared = squares(g);
-    s->noise[TAPE_GUMBEL] = r->queries;
-    return ERR_OK;
+    const size_t most = study_candidates_most(g->study);
+    if (a->kind != ASK_SELECT || a->queries <= most)
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED,
+                    "select: the request has %u candidates; with security: %s %zu are allowed",
+                    a->queries, study_security_word(g->study->security), most);
 }
 
 /* Whether there are counts of all marginals that a request names. */
-static enum err check_counted(const struct engine *g, const struct request *r)
+static enum err check_counted(const struct engine *g, const struct ask *a)
 {
-    for (uint32_t k = 0; k < r->queries; k++)
-        if (r->query[k] < g->counts->queries && !is_counted(g, r->query[k]))
+    for (uint32_t k = 0; k < a->queries; k++)
+        if (a->query[k] < g->counts->queries && !is_counted(g, a->query[k]))
             return log_fail(
                 g->log, ERR_REFUSED,
                 "%s is not counted: owners send records, and a copula's servers count "
                 "single attributes of them",
-                clique_name(&g->study->workload->query[r->query[k]].clique, g->study->domain).text);
+                clique_name(&g->study->workload->query[a->query[k]].clique, g->study->domain).text);
+    return ERR_OK;
+}
+
+/* The candidates of a selection, as protocols/select.h takes them. */
+static enum err take_candidates(const struct engine *g, struct engine_step *s)
+{
+    const struct ask *a = s->ask;
+    const uint64_t *estimate = a->estimate;
+    struct score_candidate *c;
+    TRY(memory_new(&c, a->queries));
+    s->select = (struct select_request){.candidate = c,
+                                        .candidates = a->queries,
+                                        .multiplier = s->price.scale,
+                                        .penalty = s->price.penalty,
+                                        .shift = s->price.plan.shift,
+                                        .width = s->price.plan.width + 1, /* for differences */
+                                        .squared = squares(g)};
+    for (uint32_t k = 0; k < a->queries; k++) {
+        c[k] = (struct score_candidate){a->query[k], estimate};
+        estimate += s->scope.counts->cells[a->query[k]];
+    }
     return ERR_OK;
 }
 
 static enum err prepare(const struct engine *g, struct engine_step *s)
 {
-    TRY(check_kind(g, s->request));
-    TRY(check_counted(g, s->request));
-    if (s->request->kind == REQUEST_FORMS)
-        return engine_prepare_forms(g, s);
+    const struct ask_terms terms = {.domain = g->study->domain,
+                                    .workload = g->study->workload,
+                                    .bounds = s->scope.bounds,
+                                    .score = g->study->score,
+                                    .slack = g->slack};
+    TRY(check_kind(g, s->ask));
+    TRY(check_counted(g, s->ask));
     TRY(check_multiplier(g, s));
-    if (s->request->kind == REQUEST_LOOK)
-        return prepare_look(g, s);
-    return s->request->kind == REQUEST_SELECT ? prepare_select(g, s) : prepare_measure(g, s);
+    TRY(check_candidates(g, s->ask));
+    TRY(ask_price(&s->price, s->ask, &terms, g->log));
+    s->noise[TAPE_GAUSS] = s->price.cells;
+    s->noise[TAPE_GUMBEL] = s->price.candidates;
+    if (s->ask->kind != ASK_SELECT)
+        return ERR_OK;
+    TRY(ask_check_estimates(s->ask, &terms, g->log));
+    return take_candidates(g, s);
 }
 
-enum err engine_prepare(struct engine *g, const struct request *request, struct engine_step *step)
+enum err engine_prepare(struct engine *g, const struct ask *ask, struct engine_step *step)
 {
     enum err e;
-    *step = (struct engine_step){.request = request};
-    mpq_init(step->cost);
-    mpq_init(step->measuring);
-    e = engine_merge(g, request, &step->scope);
+    *step = (struct engine_step){.ask = ask};
+    ask_price_new(&step->price);
+    e = engine_merge(g, ask, &step->scope);
     if (e == ERR_OK)
         e = prepare(g, step);
-    step->noise[TAPE_GAUSS] = step->cells;
     if (e != ERR_OK)
         engine_step_clear(step);
     return e;
@@ -299,32 +239,28 @@ enum err engine_prepare(struct engine *g, const struct request *request, struct 
 
 void engine_step_clear(struct engine_step *step)
 {
-    if (step->request == NULL)
+    if (step->ask == NULL)
         return;
-    mpq_clear(step->cost);
-    mpq_clear(step->measuring);
+    ask_price_clear(&step->price);
     memory_free(&step->select.candidate);
-    memory_free(&step->select.multiplier);
-    memory_free(&step->select.penalty);
     *step = (struct engine_step){0};
 }
 
 /* Whether a step must first make what its scores need. */
 static bool is_unfinished(const struct engine_step *s)
 {
-    return s->request->kind == REQUEST_SELECT &&
-           !counts_finished(s->scope.counts, s->select.squared);
+    return s->ask->kind == ASK_SELECT && !counts_finished(s->scope.counts, s->select.squared);
 }
 
 enum err engine_step_digest(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     struct bytes b CLEAN(bytes_clear) = {0};
-    bytes_put_double(&b, mpq_get_d(s->cost));
-    bytes_put_double(&b, s->epsilon_slack);
-    bytes_put_double(&b, s->delta_slack);
+    bytes_put_double(&b, mpq_get_d(s->price.cost));
+    bytes_put_double(&b, s->price.epsilon_slack);
+    bytes_put_double(&b, s->price.delta_slack);
     bytes_put_u64(&b, s->noise[TAPE_GAUSS]);
     bytes_put_u64(&b, s->noise[TAPE_GUMBEL]);
-    bytes_put_u64(&b, s->cells);
+    bytes_put_u64(&b, s->price.cells);
     bytes_put_u32(&b, s->select.shift);
     bytes_put_u32(&b, s->select.width);
     bytes_put_u8(&b, is_unfinished(s)); /* else masks would be those of different messages */
@@ -367,21 +303,27 @@ enum err engine_select(struct engine *g, const struct engine_step *s, struct tap
 
 size_t engine_cells(const struct engine_step *s, size_t selected)
 {
-    return s->request->kind == REQUEST_SELECT ? s->scope.counts->cells[s->request->query[selected]]
-                                              : s->cells;
+    return s->ask->kind == ASK_SELECT ? s->scope.counts->cells[s->ask->query[selected]]
+                                      : s->price.cells;
 }
 
 enum err engine_measure(struct engine *g, const struct engine_step *s, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured)
 {
-    const struct request *r = s->request;
-    const uint32_t *query = r->kind == REQUEST_SELECT ? &r->query[selected] : r->query;
-    size_t count = r->kind == REQUEST_SELECT ? 1 : r->queries;
+    const struct ask *a = s->ask;
     *measured = engine_cells(s, selected);
-    if (r->kind == REQUEST_FORMS)
+    switch (a->kind) {
+    case ASK_FORMS:
         return engine_open_forms(g, s, range, values);
-    if (r->kind == REQUEST_LOOK)
+    case ASK_LOOK:
         return measure_open_sums(g->party, OPEN_NOISY_MARGINAL, g->tally.linked, range,
-                                 r->multiplier, values);
-    return measure_open(g->party, s->scope.counts, range, query, count, r->multiplier, values);
+                                 a->multiplier, values);
+    case ASK_SELECT:
+        return measure_open(g->party, s->scope.counts, range, &a->query[selected], 1, a->multiplier,
+                            values);
+    case ASK_MEASURE:
+        break;
+    }
+    return measure_open(g->party, s->scope.counts, range, a->query, a->queries, a->multiplier,
+                        values);
 }

@@ -63,7 +63,7 @@ struct engine {
     size_t owners;         /* whose rows the counts include */
     struct engine_merged merged;
     struct tape tape;
-    struct price_slack slack; /* of the study's noise */
+    struct ask_slack slack; /* of the study's noise */
     struct engine_uploads uploads;
     struct log *log;
 };
@@ -87,17 +87,15 @@ enum err engine_finish(struct engine *engine) MUST_CHECK;
 
 /* A request that has been found permissible, with its cost and needs. */
 struct engine_step {
-    const struct request *request;     /* borrowed */
-    struct engine_scope scope;         /* borrowed, until the next step is prepared */
-    mpq_t cost, measuring;             /* of all; of what is measured, marginals or forms */
-    double epsilon_slack, delta_slack; /* for ledger_slack() */
-    size_t cells; /* cells that are measured, or forms; for a selection, the most there may be */
+    const struct ask *ask;     /* borrowed */
+    struct engine_scope scope; /* borrowed, until the next step is prepared */
+    struct ask_price price;
     size_t noise[TAPE_KINDS];     /* that it may take from the tape: Gaussians for all cells */
-    struct select_request select; /* its arrays are owned; the seed comes later */
+    struct select_request select; /* its candidates are owned; the seed comes later */
 };
 
 /* ERR_REFUSED or ERR_RANGE, logged, for what the study does not permit. */
-enum err engine_prepare(struct engine *engine, const struct request *request,
+enum err engine_prepare(struct engine *engine, const struct ask *ask,
                         struct engine_step *step) MUST_CHECK;
 void engine_step_clear(struct engine_step *step);
 /* Digests the price, noise and weights that this server has computed; all three must agree. */
@@ -112,7 +110,7 @@ enum err engine_select(struct engine *engine, const struct engine_step *step, st
                        const uint8_t *seed, size_t *selected) MUST_CHECK;
 /* How many values a step measures; `selected` is read only if the request selects. */
 size_t engine_cells(const struct engine_step *step, size_t selected);
-/* `values` has room for step->cells; *measured of them are filled in. */
+/* `values` has room for step->price.cells; *measured of them are filled in. */
 enum err engine_measure(struct engine *engine, const struct engine_step *step, struct tape *range,
                         size_t selected, int64_t *values, size_t *measured) MUST_CHECK;
 

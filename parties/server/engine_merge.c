@@ -26,10 +26,10 @@ static enum err check_room(const struct engine *g, const struct score_bounds *me
 }
 
 /* Replaces the merges that were there, unless the new ones are refused. */
-static enum err take_merges(struct engine *g, const struct request *r)
+static enum err take_merges(struct engine *g, const struct ask *a)
 {
     struct engine_merged m CLEAN(engine_merged_clear) = {0};
-    TRY(merges_copy(&m.merges, r->merges));
+    TRY(merges_copy(&m.merges, a->merges));
     TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
     TRY(check_room(g, &m.bounds));
     engine_merged_clear(&g->merged);
@@ -84,27 +84,27 @@ static enum err check_merges(const struct engine *g)
 }
 
 /* What scores need takes many times the room of counts, so only one kind of cells has it. */
-static void forget_others(struct engine *g, const struct request *r)
+static void forget_others(struct engine *g, const struct ask *a)
 {
-    if (r->kind != REQUEST_SELECT)
+    if (a->kind != ASK_SELECT)
         return;
-    if (r->merges == NULL)
+    if (a->merges == NULL)
         engine_unmerge(g);
     else
         counts_unfinish(g->counts);
 }
 
-enum err engine_merge(struct engine *g, const struct request *r, struct engine_scope *scope)
+enum err engine_merge(struct engine *g, const struct ask *a, struct engine_scope *scope)
 {
     *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
-    if (r->merges == NULL) {
-        forget_others(g, r);
+    if (a->merges == NULL) {
+        forget_others(g, a);
         return ERR_OK;
     }
     TRY(check_merges(g));
-    if (g->merged.merges.attributes == 0 || !merges_equal(&g->merged.merges, r->merges))
-        TRY(take_merges(g, r));
-    forget_others(g, r);
+    if (g->merged.merges.attributes == 0 || !merges_equal(&g->merged.merges, a->merges))
+        TRY(take_merges(g, a));
+    forget_others(g, a);
     if (g->merged.counts == NULL)
         TRY(count_merged(g));
     scope->merges = &g->merged.merges;

@@ -12,7 +12,7 @@
 #include "parties/server/engine.h"
 
 /* ERR_REFUSED, logged, for merges that the study does not permit, or counts too large. */
-enum err engine_merge(struct engine *engine, const struct request *request,
+enum err engine_merge(struct engine *engine, const struct ask *ask,
                       struct engine_scope *scope) MUST_CHECK;
 /* Drops the merged counts, because rows are counted anew. */
 void engine_unmerge(struct engine *engine);

@@ -55,9 +55,9 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
 {
     mpq_t selecting;
     mpq_init(selecting);
-    mpq_sub(selecting, step->cost, step->measuring);
+    mpq_sub(selecting, step->price.cost, step->price.measuring);
     o->select_cost = k * k * mpq_get_d(selecting);
-    o->measure_cost = k * k * mpq_get_d(step->measuring);
+    o->measure_cost = k * k * mpq_get_d(step->price.measuring);
     mpq_clear(selecting);
 }
 
@@ -97,21 +97,21 @@ static void put_marginal(struct bytes *out, const struct study *study, const str
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected)
 {
-    const struct request *r = step->request;
+    const struct ask *a = step->ask;
     const struct merges *m = step->scope.merges;
-    const bool pairs = request_is_products(r);
-    const size_t count = pairs ? study->workload->one_ways : r->queries;
+    const bool pairs = a->kind == ASK_FORMS;
+    const size_t count = pairs ? study->workload->one_ways : a->queries;
     bytes_clear(&o->what);
-    if (r->kind == REQUEST_SELECT)
-        put_marginal(&o->what, study, m, r->query[selected]);
+    if (a->kind == ASK_SELECT)
+        put_marginal(&o->what, study, m, a->query[selected]);
     else if (pairs)
         bytes_put_text(&o->what, "pairs:");
-    else if (r->kind == REQUEST_LOOK)
+    else if (a->kind == ASK_LOOK)
         bytes_put_text(&o->what, "linked-rows");
-    for (size_t k = 0; r->kind != REQUEST_SELECT && k < count; k++) {
+    for (size_t k = 0; a->kind != ASK_SELECT && k < count; k++) {
         if (k > 0)
             bytes_put_u8(&o->what, ',');
-        put_marginal(&o->what, study, m, pairs ? (uint32_t)k : r->query[k]);
+        put_marginal(&o->what, study, m, pairs ? (uint32_t)k : a->query[k]);
     }
     bytes_put_u8(&o->what, 0);
     return bytes_ok(&o->what);

@@ -28,7 +28,7 @@ struct round {
 
 static enum net_phase phase_of(const struct request *request)
 {
-    return request->kind == REQUEST_SELECT ? NET_SELECT : NET_MEASURE;
+    return request->ask.kind == ASK_SELECT ? NET_SELECT : NET_MEASURE;
 }
 
 /* --- prepare ---------------------------------------------------------------------------------- */
@@ -73,8 +73,8 @@ static enum err take_up(struct round *r, const struct store_found *found)
     r->standing = found->standing;
     r->selected = found->selected;
     r->round = found->round;
-    if (r->request->kind == REQUEST_SELECT && r->standing >= STANDING_INDEX &&
-        r->selected >= r->request->queries)
+    if (r->request->ask.kind == ASK_SELECT && r->standing >= STANDING_INDEX &&
+        r->selected >= r->request->ask.queries)
         return log_fail(
             log, ERR_MISMATCH,
             "what round %u selected is not among its candidates; this server's store was altered",
@@ -95,8 +95,9 @@ static enum err price(struct round *r)
         return log_fail(r->p->log, ERR_REFUSED, "this run has %u rounds; round %u cannot come next",
                         next, r->round.sequence);
     TRY(ledger_copy(&r->after, r->ledger));
-    TRY(ledger_debit(r->after, r->step.cost, r->p->log));
-    return ledger_slack(r->after, r->step.epsilon_slack, r->step.delta_slack, r->p->log);
+    TRY(ledger_debit(r->after, r->step.price.cost, r->p->log));
+    return ledger_slack(r->after, r->step.price.epsilon_slack, r->step.price.delta_slack,
+                        r->p->log);
 }
 
 static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZE])
@@ -113,7 +114,7 @@ static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZ
                                                 .spent = ledger_spent(r->ledger)};
     memcpy(p->openings.common.run, r->round.run, sizeof p->openings.common.run);
     memcpy(p->openings.common.request, digest, sizeof p->openings.common.request);
-    TRY(engine_prepare(p->engine, r->request, &r->step));
+    TRY(engine_prepare(p->engine, &r->request->ask, &r->step));
     TRY(store_find_round(p->store, r->round.run, r->round.sequence, &found));
     if (found.standing > STANDING_STAGED)
         return take_up(r, &found);
@@ -316,7 +317,7 @@ static enum err hear_confirmed(void *self)
 
 static enum err write_result(const struct round *r, struct bytes *result)
 {
-    if (r->request->kind == REQUEST_SELECT)
+    if (r->request->ask.kind == ASK_SELECT)
         bytes_put_u64(result, r->selected);
     bytes_put(result, r->values.data, r->values.size);
     return bytes_ok(result);
@@ -335,7 +336,7 @@ static enum err select_one(struct round *r)
 static enum err take_index(struct round *r)
 {
     const uint64_t selected = r->talk.agreement.selected;
-    if (selected >= r->request->queries)
+    if (selected >= r->request->ask.queries)
         return log_fail(r->p->log, ERR_MISMATCH,
                         "what the others say that round %u selected is not among its candidates; "
                         "their stores were altered",
@@ -348,7 +349,7 @@ static enum err measure(struct round *r, struct bytes *result)
 {
     int64_t *cells CLEAN(memory_release) = NULL;
     size_t measured = 0;
-    TRY(memory_new(&cells, r->step.cells));
+    TRY(memory_new(&cells, r->step.price.cells));
     net_enter(r->p->net, NET_MEASURE);
     TRY(openings_name(&r->p->openings, r->p->study, &r->step, (size_t)r->selected));
     TRY(engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells, &measured));
@@ -366,7 +367,7 @@ static enum err measure(struct round *r, struct bytes *result)
 static enum err give_values(struct round *r)
 {
     bool lacks = r->standing != STANDING_OPENED;
-    if (lacks && r->request->kind == REQUEST_SELECT)
+    if (lacks && r->request->ask.kind == ASK_SELECT)
         TRY(take_index(r));
     if (lacks) {
         size_t cells = engine_cells(&r->step, (size_t)r->selected);
@@ -379,7 +380,7 @@ static enum err give_values(struct round *r)
 
 static enum err open_values(struct round *r, struct bytes *result)
 {
-    if (r->request->kind == REQUEST_SELECT)
+    if (r->request->ask.kind == ASK_SELECT)
         TRY(r->talk.agreement.course == ROUND_SELECT ? select_one(r) : take_index(r));
     TRY(measure(r, result));
     /*
@@ -399,7 +400,7 @@ static enum err open_values(struct round *r, struct bytes *result)
 static bool rides(const struct round *r, enum err verdict)
 {
     return verdict == ERR_OK && r->standing == STANDING_NONE &&
-           r->request->kind == REQUEST_SELECT && r->request->queries > 1;
+           r->request->ask.kind == ASK_SELECT && r->request->ask.queries > 1;
 }
 
 static enum err play(struct round *r, enum err verdict, struct bytes *result)

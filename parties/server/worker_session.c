@@ -389,7 +389,7 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct by
     if (e == ERR_OK)
         w->user = ask->client.user;
     hear(w);
-    if (request_is_round(&ask->request))
+    if (kind == REQUEST_ROUND)
         atomic_store(&w->site->status.round, ask->request.sequence);
     if (e == ERR_OK)
         e = dispatch_guarded(w, ask, result);

@@ -13,8 +13,8 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
-#include "aim/backend.h"
 #include "aim/model.h"
+#include "aim/score.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
 #include "aim/workload.h"
