@@ -61,7 +61,7 @@ typedef message {
     bool sent;
     bool data;     /* of a new round: what is computed with it has been sent as well */
     bool verdict; /* refuses */
-    byte request; /* LEDGER: of the last debit */
+    byte request; /* LEDGER: of the last debit, as the head tells it */
     byte first, second;
     byte debits;
     byte ahead;    /* LEDGER: pieces that are here, as bits */
@@ -246,7 +246,7 @@ away:
     :: else -> fresh = 4 * (mine - 1) + 1
     fi;
 
-    /* heads of ledgers; the last entry goes to those that lack it */
+    /* heads of ledgers, which stand for the last entry; whoever has bound has heard what both others have staged */
     atomic {
         mine_of(LEDGER).debits = disk[i].debits;
         mine_of(LEDGER).ahead = disk[i].ahead;

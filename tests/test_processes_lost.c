@@ -5,9 +5,11 @@
 
 #include "base/date.h"
 #include "base/file.h"
+#include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
 #include <math.h>
@@ -345,6 +347,69 @@ TEST(a_restored_server_is_refused_and_recovers)
         expect_code(support_run(file(&c, "audit.txt"), 10, a), 0, file(&c, "audit.txt"));
         assert_true(support_contains(file(&c, "audit.txt"), "the server was recovered since"));
     }
+}
+
+/* A server that is stopped gets a debit that no other has: a lie has made it take that over. */
+static void mislead(struct scene *c, unsigned i)
+{
+    const struct store_round round = {.run = {(uint8_t)(9 + i)}, .range.tape = {7}};
+    const struct vouchers none = {{{0}}};
+    struct identity *me = NULL;
+    struct store *store = NULL;
+    struct ledger_limits limits;
+    struct ledger *ledger CLEAN(ledger_free) = NULL;
+    struct store_head head;
+    struct bytes noise CLEAN(bytes_clear) = {0}, ids CLEAN(bytes_clear) = {0};
+    uint8_t next[32] = {0};
+    mpq_t cost;
+    mpq_init(cost);
+    mpq_set_ui(cost, 1, 1000000);
+    bytes_put_string(&noise, "noise");
+    bytes_extend(&ids, UPLOAD_ID_SIZE);
+    assert_int_equal(identity_load(&me, file(c, "s%u.key", i), &quiet), ERR_OK);
+    assert_int_equal(store_open(&store, file(c, "server%u", i), c->s.study, me, i, &quiet), ERR_OK);
+    assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
+    assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
+    assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
+    assert_int_equal(store_stage(store, &round, ledger, &ids, &noise, next), ERR_OK);
+    assert_int_equal(store_bind(store, &round, &none, &head), ERR_OK);
+    store_close(&store);
+    identity_free(&me);
+    mpq_clear(cost);
+}
+
+/*
+ * Two servers that have different last debits, of which nothing was opened: recover drops one after
+ * the other, and the run goes on. Whoever has seen them is told to ask before it goes on.
+ */
+TEST(ledgers_that_a_lie_has_forked_mend)
+{
+    const struct support_options o = {.owners = OWNERS, .rounds = 3, .more = "security: abort\n"};
+    struct scene c CLEAN(scene_free) = scene_new(&o);
+    share_everything(&c);
+    expect_code(support_wait(start_run(&c, "out", "--rounds=1"), 30), 0, file(&c, "out.log"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        mislead(&c, i);
+        restart_server(&c, i);
+    }
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+    assert_true(
+        support_contains(file(&c, "out.log"), "have different privacy ledgers of 3 debits"));
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2) {
+        assert_int_equal(support_stop(&c.server[i]), 0);
+        expect_code(recover(&c, i), 0, file(&c, "recover.log"));
+        assert_true(support_contains(file(&c, "recover.log"), "dropped debit 3, which no other"));
+        restart_server(&c, i);
+        unlink(file(&c, "recover.log"));
+    }
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 3, file(&c, "out.log"));
+    assert_true(support_contains(file(&c, "out.log"), "that it has 2"));
+    assert_int_equal(unlink(file(&c, "out/heads")), 0);
+    assert_int_equal(unlink(file(&c, "a.test.heads")), 0);
+    expect_code(support_wait(start_run(&c, "out", NULL), 30), 0, file(&c, "out.log"));
+    check_measurements(&c, file(&c, "out/measurements.json"), c.s.study->workload->one_ways + 3);
+    check_audit(&c, 3, 4);
 }
 
 /* A run has counted an upload that the restored server never saw: it is not left out silently. */

@@ -344,3 +344,37 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     TRY(count_alike(p));
     return keyed_in(p->study) ? add_keyed(p, &u) : add_all(p, &u);
 }
+
+/* --- between rounds --------------------------------------------------------------------------- */
+
+enum err collect_late(struct play *p, uint8_t *late)
+{
+    const struct study *study = p->study;
+    bool *has CLEAN(memory_release) = NULL;
+    *late = 0;
+    if (!study->late_join)
+        return ERR_OK;
+    if (p->patience > 0) {
+        p->patience--;
+        return ERR_OK;
+    }
+    TRY(memory_new(&has, study_owners_most(study)));
+    TRY(store_owners(p->store, has));
+    p->here = study_taking_part(study, has);
+    *late = p->here > p->engine->tally.owners;
+    return ERR_OK;
+}
+
+void collect_hear_late(struct play *p, const bool late[3])
+{
+    const bool here = late[net_index(p->net)];
+    p->late = late[0] && late[1] && late[2];
+    for (unsigned i = 0; i < 3; i++) {
+        if (here && !late[i] && !p->told_late[i])
+            log_warn(p->log,
+                     "rows have come that may join the run, but server %u says that none have come "
+                     "there; they wait as long as it says so",
+                     i);
+        p->told_late[i] = !p->late && (p->told_late[i] || (here && !late[i]));
+    }
+}

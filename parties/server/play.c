@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "mpc/crew.h"
+#include "parties/server/collect.h"
 #include "parties/server/round.h"
 
 #include <string.h>
@@ -140,32 +141,13 @@ static enum err digest_noise(const struct round *r, uint8_t replica[2][32])
     return ERR_OK;
 }
 
-/* Whether rows are here that may join the run, and are not counted yet. */
-static enum err look_for_late(struct play *p, uint8_t *late)
-{
-    const struct study *study = p->study;
-    bool *has CLEAN(memory_release) = NULL;
-    *late = 0;
-    if (!study->late_join)
-        return ERR_OK;
-    if (p->patience > 0) {
-        p->patience--;
-        return ERR_OK;
-    }
-    TRY(memory_new(&has, study_owners_most(study)));
-    TRY(store_owners(p->store, has));
-    p->here = study_taking_part(study, has);
-    *late = p->here > p->engine->tally.owners;
-    return ERR_OK;
-}
-
 static enum err state_digests(struct round *r, struct round_statement *own)
 {
     TRY(engine_step_digest(&r->step, own->step));
     round_digest_range(&r->round.range, own->range);
     if (r->noise)
         TRY(digest_noise(r, own->replica));
-    return look_for_late(r->p, &own->late);
+    return collect_late(r->p, &own->late);
 }
 
 /* Completes the statement if `verdict` is ERR_OK, lets it ride, and returns its verdict. */
@@ -242,21 +224,6 @@ static void expect(const struct play *p, bool heard)
         p->expect(p->expect_self, heard);
 }
 
-/* Rows join once all three have some; a server that never says so is named, once. */
-static void hear_late(struct play *p, const bool late[3])
-{
-    const bool here = late[net_index(p->net)];
-    p->late = late[0] && late[1] && late[2];
-    for (unsigned i = 0; i < 3; i++) {
-        if (here && !late[i] && !p->told_late[i])
-            log_warn(p->log,
-                     "rows have come that may join the run, but server %u says that none have come "
-                     "there; they wait as long as it says so",
-                     i);
-        p->told_late[i] = !p->late && (p->told_late[i] || (here && !late[i]));
-    }
-}
-
 /* All three have signed that a new round is staged, or one agrees to what it did not sign. */
 static enum err is_signed(const struct round *r)
 {
@@ -283,7 +250,7 @@ static enum err hear_agreed(void *self)
     uint8_t signature[2][64] = {{0}};
     enum err e = ERR_OK;
     expect(r->p, true);
-    hear_late(r->p, r->talk.agreement.late);
+    collect_hear_late(r->p, r->talk.agreement.late);
     if (r->talk.agreement.course >= ROUND_GIVE)
         return ERR_OK;
     TRY(openings_may(o, r->talk.agreement.obstacle));

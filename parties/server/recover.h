@@ -13,7 +13,8 @@
  * opened is lost, and stays debited. Uploads are not taken over either: owners share again.
  *
  * Before that, a last debit is dropped that neither neighbour has made, if its round is bound here,
- * nothing of it was opened here, and all debits before it are the neighbours' too.
+ * nothing of it was opened here, and all debits before it are the neighbours' too. That gives back
+ * only what this server has sent no part of an opening for, even if both lie.
  */
 #ifndef TREFOIL_PARTIES_SERVER_RECOVER_H
 #define TREFOIL_PARTIES_SERVER_RECOVER_H
