@@ -23,22 +23,24 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 
+PKG_CONFIG ?= pkg-config
+
 VERSION := 0.2.0
 # SQL needs unixODBC, and is built in where that is installed; `make ODBC=` leaves it out.
 ifeq ($(origin ODBC),undefined)
-ODBC := $(shell pkg-config --exists odbc && echo odbc)
+ODBC := $(shell $(PKG_CONFIG) --exists odbc 2>/dev/null && echo odbc)
 endif
 # libipsec-mb, where it is installed, seals faster with AVX-512; `make IPSEC=` leaves it out.
 IPSEC := $(wildcard /usr/include/intel-ipsec-mb.h)
 # utf8proc, where it is installed, allows letters beyond ASCII in keys of persons; `make UTF8PROC=` leaves it out.
 ifeq ($(origin UTF8PROC),undefined)
-UTF8PROC := $(shell pkg-config --exists libutf8proc && echo libutf8proc)
+UTF8PROC := $(shell $(PKG_CONFIG) --exists libutf8proc 2>/dev/null && echo libutf8proc)
 endif
 # Servers of several machines need Open MPI: trefoil-mpi has the same objects, except those that know of ranks. MPI=1
 # makes it the program; where Open MPI is installed, the tests use it too. Nothing else depends on it.
 MPI ?=
 export MPI
-RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell pkg-config --exists ompi-c && command -v mpirun >/dev/null && echo 1)))
+RANKS := $(if $(filter 1,$(MPI)),1,$(if $(SANITIZE),,$(shell $(PKG_CONFIG) --exists ompi-c 2>/dev/null && command -v mpirun >/dev/null && echo 1)))
 PACKAGES := libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd $(ODBC) $(UTF8PROC)
 TEST_PACKAGES := cmocka
 FOLDERS := base netio mpc protocols aim parties
@@ -103,10 +105,13 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 # GNU gold, where binutils include it, links in half the time; there are more than a hundred tests.
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 
-# Evaluated when a recipe runs, so that `make demo` may install the packages first.
-PKG_CFLAGS = $(shell pkg-config --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
-PKG_LIBS = -Wl,--as-needed $(shell pkg-config --libs $(PACKAGES)) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
-TEST_LIBS = $(shell pkg-config --libs $(TEST_PACKAGES))
+# Asked once, when a recipe first needs the answer, so that `make demo` may install the packages before.
+once = $(eval $1 := $$(shell $2))$($1)
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES) $(TEST_PACKAGES) 2>/dev/null)
+PACKAGE_LIBS = $(call once,PACKAGE_LIBS,$(PKG_CONFIG) --libs $(PACKAGES))
+PKG_LIBS = -Wl,--as-needed $(PACKAGE_LIBS) $(if $(IPSEC),-lIPSec_MB) -lcsv -lm
+TEST_LIBS = $(call once,TEST_LIBS,$(PKG_CONFIG) --libs $(TEST_PACKAGES))
+MPI_LIBS = $(call once,MPI_LIBS,$(PKG_CONFIG) --libs ompi-c)
 
 comma := ,
 
@@ -270,7 +275,7 @@ $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c $< -o $@
 
-$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null))
+$(OUT)/mpi/%.o: FLAGS += -DTREFOIL_MPI $(patsubst -I%,-isystem %,$(if $(RANKS),$(shell $(PKG_CONFIG) --cflags-only-I ompi-c)))
 $(OUT)/mpi/%.o: %.c Makefile
 	$(say) CC $<
 	@mkdir -p $(@D)
@@ -291,14 +296,14 @@ $(OUT)/trefoil: $(MAIN_OBJECT) $(OBJECTS)
 # The library's objects with the same names are not taken.
 $(OUT)/trefoil-mpi: $(MAIN_OBJECT) $(RANKS_OBJECTS) $(LIBRARY)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(shell pkg-config --libs ompi-c)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(PKG_LIBS) $(MPI_LIBS)
 
 # A sanitizer's functions come with the program, so -z defs is left out then.
 $(SHARED): $(SHARED_OBJECTS) $(LIBRARY) library/libtrefoil.map
 	$(say) LINK $@
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=library/libtrefoil.map \
 		-Wl,--gc-sections,-z,relro,-z,now $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) $(filter %.o %.a,$^) -o $@ \
-		-Wl,--as-needed $(shell pkg-config --libs $(SHARED_PACKAGES)) -lm
+		-Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(SHARED_PACKAGES)) -lm
 
 $(SHARED_LINK): $(SHARED)
 	$(Q)ln -sf $(<F) $@
@@ -318,7 +323,7 @@ $(TEST_SUPPORT): $(patsubst %.c,$(OUT)/%.o,$(wildcard tests/support_*.c))
 $(TEST_MAIN): $(OUT)/tests/main.o
 $(LIBRARY) $(BENCH_LIBRARY) $(TEST_SUPPORT) $(TEST_MAIN):
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What a test loads into the programs that it starts: without sanitizer or coverage, since the programs' come first.
 $(PRELOAD): $(wildcard tests/preload_*.c) tests/preload_fault.h Makefile
@@ -360,7 +365,7 @@ $(OUT)/bench/scale_ranks: WRAP := $(addprefix -Wl$(comma)--wrap=transport_zmq_,n
 $(OUT)/bench/scale_ranks: $(OUT)/mpi/bench/scale_ranks.o $(RANKS_OBJECTS) $(TEST_SUPPORT) $(BENCH_LIBRARY) $(LIBRARY)
 	$(say) LINK $@
 	$(Q)$(CC) $(GOLD) $(FLAGS) $(CFLAGS) $(WRAP) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ \
-		$(PKG_LIBS) $(shell pkg-config --libs ompi-c) $(TEST_LIBS)
+		$(PKG_LIBS) $(MPI_LIBS) $(TEST_LIBS)
 
 # Its servers count rounds, and signal themselves in the middle of one.
 $(OUT)/bench/bench_faults: WRAP := -Wl,--wrap=net_enter,--wrap=net_exchange,--wrap=net_stream

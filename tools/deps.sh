@@ -7,7 +7,8 @@
 # installed only if MPI is 1.
 set -u
 
-nice=(unixodbc-dev libipsec-mb-dev libutf8proc-dev)
+nice=(unixodbc-dev libutf8proc-dev)
+[ "$(uname -m)" != x86_64 ] || nice+=(libipsec-mb-dev)
 needed=()
 while [ $# -gt 0 ] && [ "$1" != --nice ]; do
     needed+=("$1")
@@ -35,10 +36,10 @@ if command -v dpkg-query >/dev/null; then
     done
 else
     command -v "${CC:-gcc}" >/dev/null || missing+=(gcc)
-    command -v pkg-config >/dev/null || missing+=(pkg-config)
-    if command -v pkg-config >/dev/null; then
+    command -v "${PKG_CONFIG:-pkg-config}" >/dev/null || missing+=(pkg-config)
+    if command -v "${PKG_CONFIG:-pkg-config}" >/dev/null; then
         for p in libzmq libsodium libcrypto gmp openblas sqlite3 jansson yaml-0.1 libmicrohttpd cmocka; do
-            pkg-config --exists "$p" || missing+=("$p")
+            "${PKG_CONFIG:-pkg-config}" --exists "$p" || missing+=("$p")
         done
     fi
 fi
@@ -60,14 +61,14 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+apt_get() { # packages...
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
 install() { # packages...
     [ $# -gt 0 ] || return 0
-    local command=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
-        --no-install-recommends "$@")
     echo "trefoil: installing $*"
     # the package lists may be absent or old
-    "${command[@]}" >"$log" 2>&1 ||
-        { "${as_root[@]}" apt-get update -qq && "${command[@]}"; } >"$log" 2>&1
+    apt_get "$@" >"$log" 2>&1 || { "${as_root[@]}" apt-get update -qq && apt_get "$@"; } >"$log" 2>&1
 }
 
 if ! install "${missing[@]}"; then
@@ -76,4 +77,11 @@ if ! install "${missing[@]}"; then
 fi
 missing=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo -n) # never asks for a password: nobody needs these
-install "${wanted[@]}" || give_up ""
+if ! install "${wanted[@]}"; then
+    absent=()
+    for p in "${wanted[@]}"; do # one that does not exist here must not keep the others away
+        apt_get "$p" >"$log" 2>&1 || absent+=("$p")
+    done
+    wanted=("${absent[@]}")
+    give_up ""
+fi
