@@ -191,9 +191,9 @@ TEST(field_products_of_many_ones)
         for (unsigned length = 1; length <= 64; length += 7)
             x[n++] = UINT64_MAX >> (64 - length) << from;
     for (unsigned place = 0; place < 4; place++) {
-        x[n++] = 0x1111111111111111 << place;
+        x[n++] = (uint64_t)0x1111111111111111 << place;
         x[n++] = 0x9249249249249249 << place;
-        x[n++] = 0x5555555555555555 << place;
+        x[n++] = (uint64_t)0x5555555555555555 << place;
         x[n++] = UINT64_MAX >> place;
     }
     for (size_t shift = 0; shift < n; shift++)
