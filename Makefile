@@ -131,7 +131,7 @@ Q := @
 say = @printf '  %-6s %s\n'
 endif
 
-.PHONY: all demo test test-changed test-long test-net soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps started only programs man
+.PHONY: all demo test test-changed test-long test-net arm64-test soak bench lint analyze fuzz cov install install-library install-python deb uninstall uninstall-python list clean deps started only programs man
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -144,6 +144,7 @@ list:
 	@echo 'test-changed  the suites that have not passed as they are; ONLY=NAME test: those with NAME in their names'
 	@echo 'test-long  the long statistics, sanitizers and memcheck'
 	@echo 'test-net   studies over a LAN, a WAN, a partition, in network namespaces (needs root)'
+	@echo 'arm64-test cross-build for arm64, run the tests of base, netio, mpc, protocols and aim under qemu-user'
 	@echo 'soak       a day of uploads in SOAK_SECONDS=600, with servers killed at random'
 	@echo 'bench      the measurements of bench/; bench-NAME one of them (abort, copula, data, dp, engine, solo, net, persons, pgm, query, e2e, scale, faults, flaim)'
 	@echo 'lint       include order, format, warnings as errors under gcc and clang'
@@ -184,6 +185,11 @@ soak: deps
 test-net: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) programs
 	@tests/net.sh $(OUT)
+
+# Leaves out what cannot be installed, and says so.
+arm64-test:
+	@$(DEPS) --nice gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+	@tests/arm64.sh
 
 bench: deps
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/trefoil $(RELAY) $(BENCHES)

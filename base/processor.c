@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[PROCESSOR_SETS] = {"portable", "avx2", "avx512"};
+static const char *const names[PROCESSOR_SETS] = {"portable", "neon", "avx2", "avx512"};
 
 const char *processor_name(enum processor set)
 {
@@ -49,6 +49,21 @@ bool processor_runs(enum processor set)
            (set == PROCESSOR_AVX512 && runs_avx512());
 }
 #else
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+
+static bool runs_neon(void)
+{
+    const unsigned long needed = HWCAP_ASIMD | HWCAP_AES | HWCAP_PMULL;
+    return (getauxval(AT_HWCAP) & needed) == needed;
+}
+#else
+static bool runs_neon(void)
+{
+    return false;
+}
+#endif
+
 bool processor_has_wide_products(void)
 {
     return false;
@@ -61,7 +76,7 @@ bool processor_has_wide_ciphers(void)
 
 bool processor_runs(enum processor set)
 {
-    return set == PROCESSOR_PORTABLE;
+    return set == PROCESSOR_PORTABLE || (set == PROCESSOR_NEON && runs_neon());
 }
 #endif
 
@@ -82,7 +97,7 @@ enum processor processor_best(const char **problem)
         else
             sentence =
                 "TREFOIL_KERNEL names no instruction set that this processor runs (portable, "
-                "avx2 or avx512); the fastest that it does run is used";
+                "neon, avx2 or avx512); the fastest that it does run is used";
     }
     if (problem != NULL)
         *problem = sentence;

@@ -6,10 +6,16 @@
 
 #include <stdbool.h>
 
-/* Each set includes those before it. */
-enum processor { PROCESSOR_PORTABLE, PROCESSOR_AVX2, PROCESSOR_AVX512, PROCESSOR_SETS };
+/* Of the sets that a processor runs, each includes those before it. */
+enum processor {
+    PROCESSOR_PORTABLE,
+    PROCESSOR_NEON, /* with AES and PMULL, of which most arm64 have both or neither */
+    PROCESSOR_AVX2,
+    PROCESSOR_AVX512,
+    PROCESSOR_SETS
+};
 
-/* "portable", "avx2" or "avx512" */
+/* "portable", "neon", "avx2" or "avx512" */
 const char *processor_name(enum processor set);
 
 bool processor_runs(enum processor set);

@@ -25,9 +25,9 @@
 #include <sys/mman.h>
 
 #define PAIRS_MAX 64
-#define KERNELS 2
+#define KERNELS 3
 
-static const char *const kernels[KERNELS] = {"avx2", "avx512"};
+static const char *const kernels[KERNELS] = {"neon", "avx2", "avx512"};
 
 /* --- what is measured ------------------------------------------------------------------------- */
 

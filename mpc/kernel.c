@@ -11,6 +11,9 @@ static const struct kernel *table(enum processor set)
         return &kernel_avx512;
     if (set == PROCESSOR_AVX2)
         return processor_has_wide_products() ? &kernel_avx2_wide : &kernel_avx2;
+#elif defined(__aarch64__)
+    if (set == PROCESSOR_NEON)
+        return &kernel_neon;
 #endif
     (void)set;
     return &kernel_portable;

@@ -6,12 +6,14 @@
  * table are compiled for more than the baseline, each with its own target attribute.
  *
  *   portable   any processor
+ *   neon       arm64 with AES and PMULL
  *   avx2       AVX2, BMI2, PCLMULQDQ; a table of its own where there is VPCLMULQDQ
  *   avx512     AVX-512 F, BW, DQ, VL, VBMI; GFNI; BMI2; VPCLMULQDQ (Ice Lake, Zen 4 and later)
  *
  * All functions take any length, zero included; all but transpose, linear16 and
  * matrix16 take any alignment. An output may be an input at the same position; nothing else may
- * overlap. No branch or index depends on a word's value.
+ * overlap. No branch or index depends on the value of a word
+ * that is not public, such as a mask of compress64 or a weight.
  */
 #ifndef TREFOIL_MPC_KERNEL_H
 #define TREFOIL_MPC_KERNEL_H
@@ -174,6 +176,8 @@ struct kernel {
 extern const struct kernel kernel_portable;
 #if defined(__x86_64__)
 extern const struct kernel kernel_avx2, kernel_avx2_wide, kernel_avx512;
+#elif defined(__aarch64__)
+extern const struct kernel kernel_neon;
 #endif
 
 /* The table of a name if this processor can run it, or NULL. */

@@ -16,7 +16,6 @@
 #define SPREAD64(bits) _mm512_maskz_set1_epi64((__mmask8)(bits), 1)
 #define OWN_SPREAD
 #define COMPRESS _pext_u64
-#define CARRYLESS
 #define STREAM(out, x) _mm512_stream_si512((__m512i *)(out), (__m512i)(x))
 #define STREAMED _mm_sfence
 #define OWN_COMPRESS

@@ -2,6 +2,7 @@
 #include "tests/support_patience.h"
 
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/secret.h"
 #include "mpc/crew.h"
 #include "tests/support_cmocka.h"
@@ -25,24 +26,23 @@ struct seat {
 };
 
 /*
- * Makes all later parties use kernel table i (0 portable, 1 avx2, 2 avx512), through the
- * environment; false if this processor cannot run it.
+ * Makes all later parties use this kernel table, through the environment; false if this processor
+ * cannot run it.
  */
-static bool three_kernel(unsigned i)
+static bool three_kernel(enum processor set)
 {
-    static const char *const names[] = {"portable", "avx2", "avx512"};
-    if (kernel_by_name(names[i]) == NULL)
+    if (!processor_runs(set))
         return false;
-    setenv("TREFOIL_KERNEL", names[i], 1);
-    printf("# kernel %s\n", names[i]);
+    setenv("TREFOIL_KERNEL", processor_name(set), 1);
+    printf("# kernel %s\n", processor_name(set));
     return true;
 }
 
 int three_each_kernel(void)
 {
     int failed = 0;
-    for (unsigned table = 0; table < 3; table++)
-        if (three_kernel(table))
+    for (enum processor set = PROCESSOR_PORTABLE; set < PROCESSOR_SETS; set++)
+        if (three_kernel(set))
             failed += support_run_tests(NULL, NULL);
     return failed;
 }
@@ -63,6 +63,14 @@ uint64_t three_random(uint64_t *state)
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
+}
+
+uint64_t three_field_product(uint64_t x, uint64_t y)
+{
+    uint64_t z = 0;
+    for (; y != 0; y >>= 1, x = x << 1 ^ (x >> 63 != 0 ? 0x1b : 0))
+        z ^= (y & 1) != 0 ? x : 0;
+    return z;
 }
 
 static uint64_t inputs[THREE_VALUES];

@@ -77,6 +77,9 @@ uint64_t three_random(uint64_t *state);
 #define THREE_VALUES 30001
 const uint64_t *three_values(void);
 
+/* x y in GF(2^64), bit by bit: the twin of what kernel tables compute. */
+uint64_t three_field_product(uint64_t x, uint64_t y);
+
 /* Rounds of a tree over n things. */
 unsigned log2_ceil(unsigned n);
 

@@ -1,6 +1,7 @@
 /* mpc/kernel.h: what the check of relations computes, under every table, against its definition. */
 #include "tests/support_cmocka.h"
 
+#include "base/processor.h"
 #include "mpc/kernel.h"
 #include "tests/support_three.h"
 
@@ -30,11 +31,11 @@ static struct room *room_new(uint64_t seed)
 
 static void for_each_table(void (*test)(const struct kernel *k, struct room *r))
 {
-    static const char *const names[] = {"portable", "avx2", "avx512", "avx2"};
-    for (uint64_t t = 0; t < 4; t++) {
-        const struct kernel *k = kernel_by_name(names[t]);
+    for (enum processor t = PROCESSOR_PORTABLE; t <= PROCESSOR_SETS; t++) {
+        const enum processor set = t < PROCESSOR_SETS ? t : PROCESSOR_AVX2;
+        const struct kernel *k = kernel_by_name(processor_name(set));
 #if defined(__x86_64__)
-        if (t == 3 && k == &kernel_avx2_wide) /* which stands for this one */
+        if (t == PROCESSOR_SETS && k == &kernel_avx2_wide) /* which stands for this one */
             k = &kernel_avx2;
 #endif
         struct room *r = room_new(5);
@@ -86,7 +87,7 @@ static void points_of_bits(const struct kernel *k, struct room *r)
                     struct four v = four_points(r->x + 4 * KERNEL_GROUP * product, c, q % 8);
                     t ^= (v.xa & (v.ya ^ v.yb)) ^ (v.xb & v.ya);
                 }
-                r->twin[c] ^= kernel_field_product(t, r->weight[q]);
+                r->twin[c] ^= three_field_product(t, r->weight[q]);
             }
         k->bits_points(r->out, r->x, products, GROUPS, r->weight);
         for (unsigned c = 100; c < KERNEL_POINTS; c++)
@@ -100,8 +101,8 @@ static void points_of_elements(const struct kernel *k, struct room *r)
     for (unsigned c = 0; c < KERNEL_POINTS; c++)
         for (unsigned q = 0; q < GROUPS * KERNEL_COLUMNS; q++) {
             const uint64_t *x = r->x + 2 * KERNEL_GROUP * (q / KERNEL_COLUMNS);
-            r->twin[c] ^= kernel_field_product(point(x, c, q % 8),
-                                               point(x + KERNEL_GROUP, c, q % 8));
+            r->twin[c] ^= three_field_product(point(x, c, q % 8),
+                                              point(x + KERNEL_GROUP, c, q % 8));
         }
     k->field_points(r->out, r->x, GROUPS);
 }
@@ -114,14 +115,14 @@ static void sides(const struct kernel *k, struct room *r)
     memset(r->twin, 0, N * sizeof *r->twin);
     memset(r->out, 0, 3 * N * sizeof *r->out);
     for (unsigned i = 0; i < N; i++)
-        r->twin[i] = kernel_field_product(x[i] ^ x[N + i] ^ x[2 * N + i],
-                                          y[i] ^ y[N + i] ^ y[2 * N + i]);
+        r->twin[i] = three_field_product(x[i] ^ x[N + i] ^ x[2 * N + i],
+                                         y[i] ^ y[N + i] ^ y[2 * N + i]);
     for (unsigned s = 0; s < 3; s++) {
         uint64_t *u = r->out + N, *v = r->out + 2 * N;
         k->field_side(u, x + s * N, x + (s + 1) % 3 * N, N, s);
         k->field_side(v, y + s * N, y + (s + 1) % 3 * N, N, s);
         for (unsigned i = 0; i < N; i++)
-            r->out[i] ^= kernel_field_product(kernel_field_product(u[i], v[i]), kernel_side[s]);
+            r->out[i] ^= three_field_product(three_field_product(u[i], v[i]), kernel_side[s]);
     }
     memcpy(r->twin + N, r->out + N, 2 * N * sizeof *r->twin);
 }
@@ -144,16 +145,16 @@ static void rows_and_columns_of_elements(const struct kernel *k, struct room *r)
     uint64_t *out = r->out + KERNEL_GROUP, *twin = r->twin + KERNEL_GROUP;
     memset(r->twin, 0, KERNEL_COLUMNS * sizeof *r->twin);
     for (size_t i = 0; i < KERNEL_GROUP; i++)
-        r->twin[i % 8] ^= kernel_field_product(r->x[i], r->weight[i / KERNEL_COLUMNS]);
+        r->twin[i % 8] ^= three_field_product(r->x[i], r->weight[i / KERNEL_COLUMNS]);
     k->field_rows(r->out, r->x, r->weight);
     for (size_t i = 0; i < 2 * KERNEL_GROUP; i++)
-        twin[i % KERNEL_GROUP / KERNEL_COLUMNS] ^= kernel_field_product(
+        twin[i % KERNEL_GROUP / KERNEL_COLUMNS] ^= three_field_product(
             r->x[i], r->weight[i / KERNEL_GROUP * 8 + i % 8]);
     k->field_columns(out, r->x, r->weight, 2);
     out += KERNEL_GROUP;
     twin += KERNEL_GROUP;
     for (size_t i = 0; i < KERNEL_GROUP; i++)
-        twin[i] = kernel_field_product(twin[i], r->weight[i % 8]);
+        twin[i] = three_field_product(twin[i], r->weight[i % 8]);
     k->field_scale(out, r->weight);
 }
 
@@ -270,6 +271,6 @@ TEST(reduction)
     uint64_t seed = 3;
     for (unsigned i = 0; i < 200; i++) { /* low + high X^64, X^64 = 0x1b */
         const uint64_t low = three_random(&seed), high = three_random(&seed);
-        assert_int_equal(kernel_field_reduce(low, high), low ^ kernel_field_product(high, 0x1b));
+        assert_int_equal(kernel_field_reduce(low, high), low ^ three_field_product(high, 0x1b));
     }
 }

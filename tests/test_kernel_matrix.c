@@ -2,6 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
+#include "base/processor.h"
 #include "mpc/kernel.h"
 #include "tests/support_three.h"
 
@@ -32,12 +33,11 @@ static struct room *room_new(void)
 
 static void for_each_table(void (*test)(const struct kernel *k, struct room *r, size_t n))
 {
-    static const char *const names[] = {"portable", "avx2", "avx512"};
     static const size_t lengths[] = {0, 64, 128, 192, LENGTH};
     struct room *r = room_new();
-    for (unsigned t = 0; t < 3; t++)
-        for (unsigned l = 0; l < 5 && kernel_by_name(names[t]) != NULL; l++)
-            test(kernel_by_name(names[t]), r, lengths[l]);
+    for (enum processor t = PROCESSOR_PORTABLE; t < PROCESSOR_SETS; t++)
+        for (unsigned l = 0; l < 5 && processor_runs(t); l++)
+            test(kernel_by_name(processor_name(t)), r, lengths[l]);
     memory_free(&r);
 }
 
