@@ -86,7 +86,8 @@ static enum err measure(struct run *r)
     int64_t *values CLEAN(memory_release) = NULL;
     uint64_t multiplier;
     unsigned lost = 0;
-    TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &multiplier, r->log));
+    TRY(measure_multiplier(copula_sigma(d, o->share * look_leaves(&o->look, &o->limits)),
+                           &multiplier, r->log));
     TRY(memory_new(&query, d));
     TRY(memory_new(&values, last->offset + last->cells));
     for (uint32_t i = 0; i < d; i++)

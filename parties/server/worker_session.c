@@ -8,6 +8,8 @@
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round_ledger.h"
+#include "parties/server/start.h"
+#include "parties/study/roster.h"
 
 #include <string.h>
 
@@ -125,16 +127,6 @@ static const uint8_t *key_of(const struct worker *w, uint32_t user)
     return w->site->study->analyst[user & 0xffffff].key.sign;
 }
 
-/* The analyst of the roster with this key, or NULL. */
-static const char *name_of(const struct study *study, const uint8_t key[32])
-{
-    for (size_t i = 0; i < study->analysts; i++)
-        if (memcmp(study->analyst[i].key.sign, key, 32) == 0 &&
-            !study_revoked(study, &study->analyst[i].key))
-            return study->analyst[i].name;
-    return NULL;
-}
-
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
 {
     const struct request *r = &ask->request;
@@ -147,7 +139,7 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
         memcpy(key, key_of(w, w->user), sizeof key);
     else if (!paid)
         return ERR_OK;
-    name = name_of(w->site->study, key);
+    name = roster_analyst(w->site->study, key);
     if (name == NULL || memcmp(key, key_of(w, ask->client.user), sizeof key) == 0)
         return ERR_OK;
     return log_fail(
@@ -253,12 +245,16 @@ static enum err new_engine(struct worker *w)
     return ERR_OK;
 }
 
-/* Tells what is left, and the last run: an analyst whose folder is lost needs its number. */
+/*
+ * Tells what is left, and the last run: an analyst whose folder is lost needs its number. And what
+ * this run begins, or began, with.
+ */
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     struct store_found last = {0};
+    struct start start;
     uint32_t rounds = 0;
     TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
     TRY(store_run(w->site->store, w->run, &rounds, NULL));
@@ -268,6 +264,10 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     bytes_put(result, w->site->study->terms.digest, sizeof w->site->study->terms.digest);
     bytes_put_u32(result, rounds);
     bytes_put(result, last.round.run, sizeof last.round.run);
+    TRY(start_of(&start, w->site->store, w->site->study, w->run));
+    bytes_put_u8(result, start.may);
+    bytes_put_double(result, start.left);
+    bytes_put_u32(result, start.looks);
     return bytes_ok(result);
 }
 
@@ -350,8 +350,10 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
         memcpy(w->run, r->run, sizeof w->run);
         return handle_open(w, ask->digest, result);
     }
-    return r->kind == REQUEST_CLOSE ? handle_close(w, result)
-                                    : play_round(&w->play, r, ask->digest, result);
+    if (r->kind == REQUEST_CLOSE)
+        return handle_close(w, result);
+    TRY(start_allows(w->site->store, w->site->study, r, &w->log));
+    return play_round(&w->play, r, ask->digest, result);
 }
 
 void worker_log_caught(struct worker *w, uint32_t round)

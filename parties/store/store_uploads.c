@@ -126,9 +126,7 @@ static enum err delete_of(struct store *s, uint32_t owner)
 static enum err only_looked(struct store *s, uint64_t debits, bool *only)
 {
     uint64_t looks;
-    TRY(store_number(s,
-                     "SELECT COUNT(*) FROM rounds WHERE number IS NOT NULL AND gauss_count = 1"
-                     " AND gumbel_count = 0",
+    TRY(store_number(s, "SELECT COUNT(*) FROM rounds WHERE number IS NOT NULL AND " STORE_LOOK,
                      &looks));
     *only = debits == 0 || (s->study->link.min_linked > 0 && looks == debits);
     return ERR_OK;
