@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CONNECT_S 2
@@ -207,6 +208,33 @@ TEST(another_cannot_keep_its_place)
                        "--wait", "0");
     while (code == 5 && clock_now_s() < begin + 10 * CONNECT_S);
     assert_int_equal(code, 0);
+}
+
+/*
+ * a opens one session after the other, and pays for nothing. b's program waits, and has its turn in
+ * the end: then it pays.
+ */
+TEST(another_gets_its_turn)
+{
+    struct scene c CLEAN(scene_free);
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client *a CLEAN(client_free) = NULL;
+    struct client_opened opened;
+    const double limit = support_deadline(60);
+    pid_t b, ended;
+    int code;
+    scene_new(&c);
+    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    b = support_start(file(&c, "b.log"),
+                      (const char *const[]){"run", c.path, "--key", file(&c, "b.key"), "--out",
+                                            file(&c, "out"), NULL});
+    while ((ended = waitpid(b, &code, WNOHANG)) == 0 && clock_now_s() < limit)
+        (void)!client_open(a, &opened);
+    if (ended == 0)
+        support_kill(&b);
+    assert_true(ended == b && WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    assert_true(support_contains(file(&c, "b.log"), "another run, of analyst a, is in progress"));
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ static enum err try_once(struct remote *r, const struct bytes *request, struct b
 
 static bool may_pass(enum err e)
 {
-    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE;
+    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE || e == ERR_BUSY;
 }
 
 /* Whether to try again after a failure; if so, says so, waits, and connects anew. */
@@ -117,7 +117,7 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 }
 
 /*
- * If a server is not there, this fails at once. It waits for one that leaves while the session is
+ * If a server is not there, this fails at once. It waits for its turn, and for one that leaves while the session is
  * made. For a shorter time it also waits for servers that wait for each other: one may hold a
  * session whose third server died silently, until deadlines.round is over; a try takes
  * deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
@@ -133,10 +133,10 @@ static enum err begin(struct remote *r)
     do {
         e = open_session(r);
         left = left || e == ERR_PEER;
-        held = e == ERR_TIMEOUT && client_answered(r->client);
+        held = e == ERR_BUSY || (e == ERR_TIMEOUT && client_answered(r->client));
         if (left && e != ERR_AGAIN)
             soon = clock_now_ms() + soon_ms; /* from when it is back */
-        shortly = (!left || e == ERR_AGAIN) && soon < wait;
+        shortly = (!left || e == ERR_AGAIN) && e != ERR_BUSY && soon < wait;
     } while ((left || held) && try_again(r, e, shortly ? soon : wait, &pause));
     return e;
 }

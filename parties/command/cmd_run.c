@@ -47,8 +47,8 @@ static const char help[] =
     "  --out DIR    created if it does not exist; holds the run's state as well\n"
     "  --rounds N   stop when N marginals have been selected in all; the same command\n"
     "               with a larger N, or without, goes on later\n"
-    "  --wait S     how many seconds a server may be away once the run has begun;\n"
-    "               default 3600\n"
+    "  --wait S     how many seconds a server may be away once the run has begun, and\n"
+    "               how long to wait while another run has its turn; default 3600\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (not for the noise, which nobody can know);\n"
     "               default 1\n"
@@ -374,7 +374,7 @@ static void end(struct run *r)
 /* A refused run holds no place at the servers; after other failures the same command goes on. */
 static bool is_refusal(enum err e)
 {
-    return e == ERR_REFUSED || e == ERR_BUDGET;
+    return e == ERR_REFUSED || e == ERR_BUDGET || e == ERR_BUSY;
 }
 
 /* Removes what was made for a run that has not begun. */

@@ -195,7 +195,7 @@ enum err price_first(const struct study *study, struct price_first *first)
     const size_t d = study->workload->one_ways;
     struct schedule start;
     struct look look;
-    double rho, sigma;
+    double rho, sigma = 0;
     TRY(look_and_rest(study, &look, &rho));
     first->look = look.multiplier;
     switch (study->method) {
@@ -203,9 +203,9 @@ enum err price_first(const struct study *study, struct price_first *first)
         sigma = copula_sigma(d, study->copula_share * rho);
         break;
     case STUDY_AIM:
-    default:
         TRY(price_schedule(study, &start));
         sigma = start.sigma;
+        break;
     }
     return measure_multiplier(sigma, &first->one_ways, NULL);
 }

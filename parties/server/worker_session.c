@@ -127,6 +127,11 @@ static const uint8_t *key_of(const struct worker *w, uint32_t user)
     return w->site->study->analyst[user & 0xffffff].key.sign;
 }
 
+static enum err may_open(struct worker *w, const struct worker_ask *ask)
+{
+    return ask->request.kind == REQUEST_OPEN ? worker_turn_may_open(w, ask->client.user) : ERR_OK;
+}
+
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
 {
     const struct request *r = &ask->request;
@@ -138,10 +143,10 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
     if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
         memcpy(key, key_of(w, w->user), sizeof key);
     else if (!paid)
-        return ERR_OK;
+        return may_open(w, ask);
     name = roster_analyst(w->site->study, key);
     if (name == NULL || memcmp(key, key_of(w, ask->client.user), sizeof key) == 0)
-        return ERR_OK;
+        return may_open(w, ask);
     return log_fail(
         &w->log, ERR_REFUSED,
         "this run belongs to analyst %s, and no other may ask for it. Once the roster no longer "
@@ -265,6 +270,7 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     bytes_put_u32(result, rounds);
     bytes_put(result, last.round.run, sizeof last.round.run);
     TRY(start_of(&start, w->site->store, w->site->study, w->run));
+    worker_turn_begins(w, start.begun);
     bytes_put_u8(result, start.may);
     bytes_put_double(result, start.left);
     bytes_put_u32(result, start.looks);
@@ -353,7 +359,10 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
     if (r->kind == REQUEST_CLOSE)
         return handle_close(w, result);
     TRY(start_allows(w->site->store, w->site->study, r, &w->log));
-    return play_round(&w->play, r, ask->digest, result);
+    TRY(play_round(&w->play, r, ask->digest, result));
+    w->turn.begun = w->turn.begun || r->kind != REQUEST_LOOK;
+    w->turn.idle_ms = 0;
+    return ERR_OK;
 }
 
 void worker_log_caught(struct worker *w, uint32_t round)

@@ -132,14 +132,19 @@ static enum err only_looked(struct store *s, uint64_t debits, bool *only)
     return ERR_OK;
 }
 
-/* ERR_MISUSE once uploads have been counted, except for looks, after which owners fix tables. */
+/*
+ * ERR_MISUSE once uploads have been counted, except for looks, after which owners fix tables;
+ * ERR_BUSY in a session that has not yet paid for more.
+ */
 static enum err changeable(struct store *s)
 {
     uint64_t debits;
     bool only;
     TRY(store_debits(s, &debits));
     TRY(only_looked(s, debits, &only));
-    return s->in_use || !only ? ERR_MISUSE : ERR_OK;
+    if (!only)
+        return ERR_MISUSE;
+    return s->in_use ? ERR_BUSY : ERR_OK;
 }
 
 static enum err put_new(struct store *s, const struct upload *u, bool replace)
