@@ -26,7 +26,7 @@ static void pay(struct bench *b, uint8_t run, uint32_t sequence, bool look, cons
     assert_int_equal(debit(b->store[0], &r, 1), ERR_OK);
 }
 
-/* What the servers say to run `run` that asks for the plan's look, or its one-ways; and for less. */
+/* What the servers say to run `run` that asks for the plan's look, or its one-ways; or for less. */
 static enum err asks(struct bench *b, uint8_t run, uint32_t sequence, bool look, double left)
 {
     struct study *study = b->s.study;

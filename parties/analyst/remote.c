@@ -4,6 +4,7 @@
 #include "aim/merge.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "parties/exchange/price.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -29,6 +30,7 @@ static enum err leave(struct remote *r, enum err reason)
  */
 static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
+    struct ledger_limits limits;
     char run[2 * REQUEST_RUN_SIZE + 1];
     if (run_state_lost(r->state)) {
         if (opened->rounds > 0)
@@ -40,7 +42,8 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
     r->looks = opened->looks + 1;
     if (opened->may)
         return ERR_OK;
-    if (opened->looks >= LOOK_TRIES && opened->left > 0)
+    TRY(price_limits(r->study, &limits, r->log));
+    if (opened->looks >= LOOK_TRIES && opened->left >= (1 - r->study->link.look) * limits.rho)
         return log_fail(r->log, ERR_BUDGET,
                         "earlier runs took all %u looks that the study's budget has, and found too "
                         "few linked rows (min_linked): no run can begin any more. Nothing was "
@@ -117,10 +120,10 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 }
 
 /*
- * If a server is not there, this fails at once. It waits for its turn, and for one that leaves while the session is
- * made. For a shorter time it also waits for servers that wait for each other: one may hold a
- * session whose third server died silently, until deadlines.round is over; a try takes
- * deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
+ * If a server is not there, this fails at once. It waits for its turn, and for a server that leaves
+ * while the session is made. For a shorter time it also waits for servers that wait for each other:
+ * one may hold a session whose third server died silently, until deadlines.round is over; a try
+ * takes deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
  * perhaps nobody has sent them.
  */
 static enum err begin(struct remote *r)

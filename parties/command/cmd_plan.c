@@ -34,7 +34,7 @@ static const char help[] =
     "change.\n"
     "\n"
     "  --left RHO         plan a run that begins with what earlier runs left of the\n"
-    "                     budget: a server's status and trefoil run say how much that is\n"
+    "                     budget; trefoil run and servers' status say how much\n"
     "  --ranks R          also say how long servers of R ranks each take, what passes\n"
     "                     between ranks, and how much memory each needs\n"
     "  --lanes N          the number of threads of each rank; default 1\n"

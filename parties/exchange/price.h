@@ -42,7 +42,7 @@ enum err price_check_noise(const struct study *study, struct log *log) MUST_CHEC
 /* The ledger that the study's promise allows, or what study->left says is left of it. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;
-/* The look that a run takes before its first round: none without min_linked, or with what is left. */
+/* The look that a run takes before round 0: none without min_linked, or with what others left. */
 enum err price_look(const struct study *study, const struct ledger_limits *limits,
                     struct look *look, struct log *log) MUST_CHECK;
 /* The multipliers of what a run asks first: its look, 0 if there is none; then all one-ways. */

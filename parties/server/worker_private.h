@@ -1,8 +1,9 @@
 /*
  * parties/server/worker_private.h - the worker's state, shared by the files that take requests
- * (worker_ask.c), answer them (worker_answer.c), treat an OPEN at servers 1 and 2
- * (worker_follow.c), and look after sessions (worker_session.c), their lanes (worker_lanes.c), and
- * noise for a later run: making it (worker_ahead.c) and keeping it (worker_blocks.c).
+ * (worker_ask.c), say whose turn it is (worker_turn.c), answer (worker_answer.c), treat an OPEN at
+ * servers 1 and 2 (worker_follow.c), and look after sessions (worker_session.c), their lanes
+ * (worker_lanes.c), and noise for a later run: making it (worker_ahead.c) and keeping it
+ * (worker_blocks.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -164,8 +165,8 @@ enum err worker_turn_may_open(struct worker *w, uint32_t user) MUST_CHECK;
 /*
  * Whether an analyst may ask this of a run. A run belongs to the analyst who asked for its last
  * bound round; before that, to the one whose session it is. Another may go on with it once that
- * key is no longer on the roster. ERR_REFUSED, logged, for everybody else. An OPEN may have to wait:
- * worker_turn_may_open().
+ * key is no longer on the roster. ERR_REFUSED, logged, for everybody else. An OPEN may have to
+ * wait: worker_turn_may_open().
  */
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 /* Shows in the status what the ledger has spent, and its limit. */
