@@ -95,7 +95,8 @@ static enum err measure(struct run *r)
     const uint32_t d = (uint32_t)o->domain->attributes;
     struct told told CLEAN(told_clear) = {0};
     r->ask = (struct ask){.kind = ASK_MEASURE, .queries = d};
-    TRY(measure_multiplier(copula_sigma(d, o->share * left(r)), &r->ask.multiplier, r->log));
+    TRY(measure_multiplier(copula_sigma(d, o->share * look_leaves(&o->look, &o->limits)),
+                           &r->ask.multiplier, r->log));
     TRY(memory_new(&r->ask.query, d));
     for (uint32_t i = 0; i < d; i++)
         r->ask.query[i] = i;

@@ -8,6 +8,12 @@ enum err look_plan(struct look *look, const struct ledger_limits *limits, double
                               &look->multiplier, log);
 }
 
+double look_leaves(const struct look *look, const struct ledger_limits *limits)
+{
+    const double k = limits->rows_per_person != 0 ? limits->rows_per_person : 1;
+    return limits->rho / (k * k) - LOOK_TRIES * look_rho(look);
+}
+
 double look_rho(const struct look *look)
 {
     const double m = (double)look->multiplier * 0x1p-20;

@@ -22,6 +22,9 @@ struct look {
 enum err look_plan(struct look *look, const struct ledger_limits *limits, double share,
                    struct log *log) MUST_CHECK;
 
+/* What looks leave of the budget of one row for everything else. */
+double look_leaves(const struct look *look, const struct ledger_limits *limits);
+
 /* What one look takes from the budget of one row; and its deviation, in rows. */
 double look_rho(const struct look *look);
 double look_sigma(const struct look *look);

@@ -7,15 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-static double usable_rho(const struct aim_options *o)
-{
-    double k = o->limits.rows_per_person != 0 ? o->limits.rows_per_person : 1;
-    return o->limits.rho / (k * k) - LOOK_TRIES * look_rho(&o->look);
-}
-
 static struct schedule start_of(const struct aim_options *o)
 {
-    return schedule_start(o->workload->one_ways, o->rounds, o->annealed, usable_rho(o));
+    return schedule_start(o->workload->one_ways, o->rounds, o->annealed,
+                          look_leaves(&o->look, &o->limits));
 }
 
 double aim_sigma(const struct aim_options *o)

@@ -31,6 +31,7 @@ enum err {
     ERR_LOST,     /* a round that was debited and can no longer be answered */
     ERR_CHEAT,    /* a server sent what cannot be right */
     ERR_QUESTION, /* a question to a model that is wrong in itself */
+    ERR_BUSY,     /* another has its turn: later, or once it is over */
     ERR_COUNT
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What make install puts into a folder of its own, for all to read: manual pages; a library that programs can be built
-# with, and that contains what it should; a systemd unit that systemd reads without a complaint, and finds hardened.
-# Writes TAP.
+# with, and that contains what it should; a systemd unit that systemd reads without a complaint, and finds hardened, and
+# under whose filter of system calls servers, owners and a run do their work. Writes TAP.
 set -u
 . tests/support.sh
 
@@ -89,5 +89,22 @@ if [ -z "$exposure" ]; then
 else
     awk -v e="$exposure" 'BEGIN { exit !(e <= 2.0) }'
     result $? "the unit is hardened (exposure $exposure of 10)"
+fi
+python=/usr/bin/python3
+[ -x $python ] || python=$(command -v python3)
+if [ -z "$python" ] || [[ ${TREFOIL_OUT:-build/gcc} == *-* ]]; then
+    skip "a study under the unit's filter" "that needs python3, and a build without a sanitizer or gcov"
+    end_test
+fi
+chmod 711 "$folder" && install -d -m 700 "$folder/demo"
+[ "$(id -u)" -ne 0 ] || chown nobody "$folder/demo"
+timeout 300 "$python" tests/unit_filter.py "$folder/trefoil@study.service" \
+    "$folder/bin/trefoil" demo --folder "$folder/demo" >"$folder/said" 2>&1
+status=$?
+if [ $status -eq 77 ]; then
+    skip "a study under the unit's filter" "$(sed 's/^# //' "$folder/said")"
+else
+    [ $status -eq 0 ] || tail -n 5 "$folder/said" "$folder"/demo/*.log | sed 's/^/# /'
+    result $status "serve, share and run do their work under the unit's filter, as nobody"
 fi
 end_test

@@ -14,6 +14,7 @@
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
+#include "parties/exchange/price.h"
 #include "tests/support_process.h"
 
 #include <math.h>
@@ -115,7 +116,9 @@ static struct request one_ways(struct scene *c)
 {
     struct request r = {
         .ask = {.kind = ASK_MEASURE, .queries = (uint32_t)c->s.study->workload->one_ways}};
-    assert_int_equal(measure_multiplier(aim_sigma(&c->options), &r.ask.multiplier, &quiet), ERR_OK);
+    struct price_first first;
+    assert_int_equal(price_first(c->s.study, &first), ERR_OK);
+    r.ask.multiplier = first.one_ways;
     r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
     for (uint32_t k = 0; k < r.ask.queries; k++)
         r.ask.query[k] = k;
@@ -133,14 +136,43 @@ static size_t openings(struct scene *c, unsigned i)
     return n;
 }
 
-static void what_the_study_does_not_permit_is_refused(struct scene *c)
+/* For less, an analyst would have the study's budget for himself: its first debit is the plan's. */
+static void a_run_begins_as_planned(struct scene *c)
 {
-    struct request r = one_ways(c);
-    const struct ask none = {.kind = ASK_MEASURE, .multiplier = r.ask.multiplier};
-    refused(c, &(struct request){.ask = none}, ERR_REFUSED);
+    struct request r CLEAN(request_clear) = one_ways(c);
+    const uint64_t planned = r.ask.multiplier;
+    struct request other CLEAN(request_clear) = {0};
     r.sequence = 1; /* there has been no round before */
     refused(c, &r, ERR_REFUSED);
     r.sequence = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        r.ask.multiplier = (const uint64_t[]){256, planned - 1, planned + 1}[k];
+        refused(c, &r, ERR_REFUSED);
+    }
+    r.ask.multiplier = planned;
+    r.ask.queries--;
+    refused(c, &r, ERR_REFUSED);
+    r.ask.queries = 1;
+    refused(c, &r, ERR_REFUSED);
+    r.ask.queries = (uint32_t)c->s.study->workload->one_ways;
+    refused(c, &(struct request){.ask = {.kind = ASK_LOOK, .multiplier = planned}}, ERR_REFUSED);
+    if (c->s.study->method == STUDY_COPULA)
+        return;
+    other = selection(c, 0);
+    refused(c, &other, ERR_REFUSED);
+}
+
+/* After the one-ways, which have been paid. */
+static void what_the_study_does_not_permit_is_refused(struct scene *c)
+{
+    struct request r = one_ways(c);
+    refused(c,
+            &(struct request){.sequence = 1,
+                              .ask = {.kind = ASK_MEASURE, .multiplier = r.ask.multiplier}},
+            ERR_REFUSED);
+    r.sequence = 2; /* there has been no round before */
+    refused(c, &r, ERR_REFUSED);
+    r.sequence = 1;
     r.ask.multiplier = 255; /* more noise than the proof of the arithmetic covers */
     refused(c, &r, ERR_REFUSED);
     r.ask.multiplier = UINT64_C(1) << 31; /* or less */
@@ -149,13 +181,14 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
     refused(c, &r, ERR_BUDGET);
     request_clear(&r);
     r = one_ways(c);
+    r.sequence = 1;
     r.ask.query[1] = r.ask.query[0]; /* the same marginal twice */
     refused(c, &r, ERR_FORMAT);
     r.ask.query[1] = UINT32_MAX; /* or one that is not in the workload */
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
 
-    r = selection(c, 0);
+    r = selection(c, 1);
     r.ask.epsilon = 50;
     refused(c, &r, ERR_BUDGET);
     r.ask.epsilon = -1;
@@ -165,11 +198,11 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
     r.ask.epsilon = 1e-9; /* the scores would round to nothing */
     refused(c, &r, ERR_RANGE);
     request_clear(&r);
-    r = selection(c, 0);
+    r = selection(c, 1);
     r.ask.sigma = INFINITY;
     refused(c, &r, ERR_REFUSED);
     request_clear(&r);
-    r = selection(c, 0);
+    r = selection(c, 1);
     r.ask.estimate[0] = UINT64_C(1) << 60; /* more than a cell can hold */
     refused(c, &r, ERR_REFUSED);
     r.ask.estimate[0] = 0;
@@ -180,7 +213,7 @@ static void what_the_study_does_not_permit_is_refused(struct scene *c)
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(openings(c, i), 0);
+        assert_int_equal(openings(c, i), 1);
 }
 
 /* Weights and sensitivity are the study's: a request has no place for others. */
@@ -285,8 +318,9 @@ TEST(servers_refuse_what_they_should)
 {
     struct scene c CLEAN(scene_free);
     scene_new(&c, &(const struct support_options){.owners = 2, .rounds = 3});
-    what_the_study_does_not_permit_is_refused(&c);
+    a_run_begins_as_planned(&c);
     the_price_is_the_servers_own(&c);
+    what_the_study_does_not_permit_is_refused(&c);
     a_bound_round_has_one_request(&c);
     a_request_that_is_another_at_one_server_opens_nothing(&c);
     the_budget_ends(&c);
@@ -309,7 +343,7 @@ static struct request products(struct scene *c, uint32_t sequence, int64_t facto
 static void forms_that_do_not_fit_are_refused(struct scene *c)
 {
     const struct workload *w = c->s.study->workload;
-    struct request r CLEAN(request_clear) = products(c, 0, 1 << 20);
+    struct request r CLEAN(request_clear) = products(c, 1, 1 << 20);
     refused(c, &r, ERR_BUDGET);
     r.ask.weight[3] = INT64_MIN;
     refused(c, &r, ERR_REFUSED);
@@ -321,6 +355,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
     refused(c, &r, ERR_FORMAT);
     request_clear(&r);
     r = (struct request){
+        .sequence = 1,
         .ask = {.kind = ASK_FORMS, .queries = 1, .weights = w->query[w->one_ways].cells}};
     r.ask.query = memory_array(1, sizeof *r.ask.query);
     r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
@@ -348,7 +383,7 @@ static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
         assert_int_equal(openings(c, i), sequence + 1);
 }
 
-/* With records, which are read again for each request; and without any one-ways. */
+/* With records, which are read again for each request. */
 TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
 {
     static const char *const records[] = {"    max_rows: 500\n    as: records\n",
@@ -357,8 +392,12 @@ TEST(an_analyst_may_ask_for_other_forms_than_a_copula)
     struct request zero CLEAN(request_clear) = {0};
     scene_new(&c, &(const struct support_options){
                       .owners = 2, .copula = "method: copula\n", .part = records});
+    a_run_begins_as_planned(&c);
+    zero = products(&c, 0, 100);
+    refused(&c, &zero, ERR_REFUSED);
+    request_clear(&zero);
+    the_price_is_the_servers_own(&c);
     forms_that_do_not_fit_are_refused(&c);
-    forms_are_bound(&c, 0, 0);
     forms_are_bound(&c, 1, 100);
     zero = products(&c, 2, 0); /* its part of delta is spent */
     refused(&c, &zero, ERR_BUDGET);

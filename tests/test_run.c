@@ -148,9 +148,10 @@ TEST(a_state_of_another_form_is_refused)
     }
     whole.data[12]++; /* the number of the form */
     write_state(path, &whole, n);
-    expect_refused(&c, ERR_FORMAT, "its format is trefoil-run-4, and this one");
+    expect_refused(&c, ERR_FORMAT, "its format is trefoil-run-5, and this one");
     whole.data[12]--;
-    whole.data[14 + 32 + 16 + 2 * 4 + 4]++; /* the version of the request, which is then invalid */
+    whole.data[14 + 32 + 16 + 8 + 2 * 4 +
+               4]++; /* the version of the request, which is then invalid */
     write_state(path, &whole, n);
     assert_int_equal(open_state(&c, NULL), ERR_OK);
     ask_for(&c, 0, 1000, ERR_MISMATCH);
@@ -268,6 +269,9 @@ static void add_opened(struct scene *c, double remaining, uint32_t rounds)
     bytes_put(b, c->s.study->terms.digest, 32);
     bytes_put_u32(b, rounds);
     bytes_put(b, last, sizeof last);
+    bytes_put_u8(b, remaining >= RHO); /* whether it may begin */
+    bytes_put_double(b, remaining < RHO ? remaining : 0);
+    bytes_put_u32(b, 0); /* looks */
     bytes_put_u32(b, 0); /* nobody is left out */
 }
 
@@ -293,7 +297,7 @@ static void begin(struct scene *c, const uint8_t *lost)
         client_new(&c->client, c->netio, c->s.study, c->analyst, run_state_run(c->state), &c->log),
         ERR_OK);
     c->remote = (struct remote){
-        .study = c->s.study, .client = c->client, .state = c->state, .rho = RHO, .log = &c->log};
+        .study = c->s.study, .client = c->client, .state = c->state, .log = &c->log};
 }
 
 static void clear_steps(struct scene *c)
@@ -569,7 +573,7 @@ TEST(a_run_that_cannot_begin_says_why)
     add_opened(&c, RHO / 2, 0);
     add_step(&c, ERR_SYSTEM, "no");
     assert_int_equal(measure(&c, &lost), ERR_BUDGET);
-    support_says(c.words, "only 0.25 of the study's budget rho = 0.5 is left: an earlier run");
+    support_says(c.words, "only 0.25 of the study's budget rho is left: an earlier run");
     support_says(c.words, "--continue 03000000000000000000000000000000");
     assert_false(run_state_begun(c.state));
     assert_false(c.remote.open);

@@ -271,8 +271,8 @@ TEST(an_upload_is_replaced_or_withdrawn_until_it_is_counted)
 
     /* while a session counts it, it stays */
     store_use(b.store[0], true);
-    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_MISUSE);
-    assert_int_equal(store_withdraw(b.store[0], 1), ERR_MISUSE);
+    assert_int_equal(store_put(b.store[0], &other[0], true, &complete), ERR_BUSY);
+    assert_int_equal(store_withdraw(b.store[0], 1), ERR_BUSY);
     assert_int_equal(store_put(b.store[0], &b.parts[0], true, &complete), ERR_OK); /* the same */
     store_use(b.store[0], false);
 

@@ -212,7 +212,7 @@ TEST(a_request_has_to_be_of_the_session)
         assert_int_equal(answer_of(&first, i), ERR_OK);
     ask(&other, REQUEST_CLOSE);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(answer_of(&other, i), ERR_REFUSED); /* the first one has the place */
+        assert_int_equal(answer_of(&other, i), ERR_BUSY); /* the first one has the place */
     /* then the place is free, but it cannot have another's session */
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(answer_when_free(&other, i), ERR_MISUSE);
@@ -296,7 +296,8 @@ TEST(a_request_that_was_lost_is_not_waited_for)
 static int run_rounds(struct scene *c, const char *folder, const char *rounds)
 {
     const char *const a[] = {
-        "run", c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder), rounds, NULL};
+        "run",      c->s.path, "--key", file(c, "a.key"), "--out", file(c, "%s", folder),
+        "--wait=0", rounds,    NULL};
     return support_run(file(c, "%s.log", folder), 60, a);
 }
 
@@ -331,6 +332,45 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
     assert_int_equal(code, 0);
 }
 
+/* It lives, and asks for nothing: that costs nothing, and ends in time. */
+TEST(a_session_that_pays_for_nothing_ends)
+{
+    struct scene c CLEAN(scene_free);
+    struct client *client CLEAN(client_free) = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    struct client_opened opened;
+    bool closed = false;
+    double limit;
+    scene_with(&c, NULL, 1);
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
+    limit = support_deadline(20);
+    while (!closed && support_again(limit)) {
+        for (unsigned i = 0; i < STUDY_SERVERS; i++) /* where it ends first */
+            closed = closed || support_contains(file(&c, "server%u.log", i),
+                                                "nothing was asked for deadlines.round");
+    }
+    assert_true(closed);
+}
+
+/* Until a run has paid, owners may change their minds, whoever keeps a session open. */
+TEST(a_withdrawal_ends_a_session)
+{
+    struct scene c CLEAN(scene_free);
+    struct client *client CLEAN(client_free) = NULL;
+    uint8_t run[REQUEST_RUN_SIZE] = {7};
+    struct client_opened opened;
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    scene_with(&c, NULL, 20); /* nothing else ends it */
+    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
+    assert_int_equal(client_open(client, &opened), ERR_OK);
+    assert_int_equal(withdraw(&c, 0), 0);
+    assert_true(support_contains(file(&c, "server0.log"),
+                                 "an owner withdraws or replaces an upload: the session"));
+    assert_int_equal(client_close(client, stats), ERR_PEER);  /* there is no session */
+    assert_int_equal(client_open(client, &opened), ERR_BUSY); /* the owner may not have done yet */
+}
+
 /*
  * An analyst whose program is dead holds a session for a few seconds, not more: then owners can
  * withdraw what they sent.
@@ -338,14 +378,12 @@ TEST(a_run_keeps_its_place_while_its_program_lives)
 TEST(a_run_that_is_not_heard_of_ends)
 {
     struct scene c CLEAN(scene_free);
-    struct client *client CLEAN(client_free) = NULL;
-    uint8_t run[REQUEST_RUN_SIZE] = {7};
-    struct client_opened opened;
-    scene_new(&c, NULL);
-    assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
-    assert_int_equal(client_open(client, &opened), ERR_OK);
-    assert_int_equal(withdraw(&c, 0), 5); /* it may have been counted */
-    client_free(&client);
+    struct analyst dead;
+    scene_with(&c, NULL, 1);
+    connect_all(&c, &dead);
+    ask(&dead, REQUEST_OPEN);
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(answer_of(&dead, i), ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "nothing was heard from the run's program for too long", 10));

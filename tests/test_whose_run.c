@@ -6,12 +6,15 @@
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "parties/exchange/client.h"
+#include "parties/exchange/price.h"
 #include "tests/support_process.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CONNECT_S support_slow(3)
@@ -107,6 +110,25 @@ static void run_number(struct scene *c, char hex[2 * REQUEST_RUN_SIZE + 1])
 
 /* --- steps of a run --------------------------------------------------------------------------- */
 
+/* The one-ways with which a run begins, as planned with `left` of the budget. */
+static void first_request(struct scene *c, const uint8_t run[REQUEST_RUN_SIZE], double left,
+                          struct bytes *bytes)
+{
+    struct request r CLEAN(request_clear) = {.ask.kind = ASK_MEASURE};
+    struct study planned = *c->study;
+    struct price_first first;
+    planned.left = left;
+    assert_int_equal(price_first(&planned, &first), ERR_OK);
+    memcpy(r.run, run, sizeof r.run);
+    r.ask.multiplier = first.one_ways;
+    r.ask.queries = (uint32_t)c->study->workload->one_ways;
+    r.ask.query = memory_array(r.ask.queries, sizeof *r.ask.query);
+    for (uint32_t k = 0; k < r.ask.queries; k++)
+        r.ask.query[k] = k;
+    bytes_clear(bytes);
+    assert_int_equal(request_write(&r, bytes), ERR_OK);
+}
+
 static void measure(const uint8_t run[REQUEST_RUN_SIZE], uint32_t sequence, uint32_t query,
                     struct bytes *bytes)
 {
@@ -141,7 +163,7 @@ TEST(another_cannot_ask_for_it_or_end_it)
     scene_new(&c);
     assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
     assert_int_equal(client_new(&b, c.netio, c.study, c.me[1], run, &c.log), ERR_OK);
-    measure(run, 0, 0, &first);
+    first_request(&c, run, 0, &first);
     measure(run, 0, 1, &other);
     assert_int_equal(client_open(a, &opened), ERR_OK);
     refused(&c, client_open(b, &opened));
@@ -185,6 +207,33 @@ TEST(another_cannot_keep_its_place)
     assert_int_equal(code, 0);
 }
 
+/*
+ * a opens one session after the other, and pays for nothing. b's program waits, and has its turn in
+ * the end: then it pays.
+ */
+TEST(another_gets_its_turn)
+{
+    struct scene c CLEAN(scene_free);
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client *a CLEAN(client_free) = NULL;
+    struct client_opened opened;
+    const double limit = support_deadline(60);
+    pid_t b, ended;
+    int code;
+    scene_new(&c);
+    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    b = support_start(file(&c, "b.log"),
+                      (const char *const[]){"run", c.path, "--key", file(&c, "b.key"), "--out",
+                                            file(&c, "out"), NULL});
+    while ((ended = waitpid(b, &code, WNOHANG)) == 0 && support_again(limit))
+        (void)!client_open(a, &opened);
+    if (ended == 0)
+        support_kill(&b);
+    assert_true(ended == b && WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    assert_true(support_contains(file(&c, "b.log"), "another run, of analyst a, is in progress"));
+}
+
 /* --- handing over ----------------------------------------------------------------------------- */
 
 static int go_on(struct scene *c, const char *study, const char *who, const char *out,
@@ -194,14 +243,28 @@ static int go_on(struct scene *c, const char *study, const char *who, const char
                    "--continue", number, "--wait", "0");
 }
 
+/* Servers with a roster that revokes a's key. */
+static const char *leave_a_out(struct scene *c)
+{
+    const char *const amended = file(c, "amended.yaml");
+    char key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
+    assert_true(support_stop_all(c->server));
+    public_identity_text(&c->me[0]->public, key);
+    snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);
+    assert_true(
+        support_edit(c->path, amended, (const char *const[]){"study: test\n", revoked, NULL}));
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        assert_int_equal(TREFOIL(c, "roster", "sign", amended, "--key", file(c, "s%u.key", i)), 0);
+    assert_true(support_serve_all(&c->s, amended, c->server));
+    return amended;
+}
+
 /* Once the roster no longer lists a. */
 TEST(a_run_is_handed_over_by_the_roster)
 {
     struct scene c CLEAN(scene_free);
-    char number[2 * REQUEST_RUN_SIZE + 1], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64];
-    const char *amended;
+    char number[2 * REQUEST_RUN_SIZE + 1];
     scene_new(&c);
-    amended = file(&c, "amended.yaml");
     assert_int_equal(TREFOIL(&c, "run", c.path, "--key", file(&c, "a.key"), "--out",
                              file(&c, "out"), "--rounds", "1"),
                      0);
@@ -210,15 +273,54 @@ TEST(a_run_is_handed_over_by_the_roster)
     assert_int_equal(go_on(&c, c.path, "b", "taken", number), 5);
     assert_true(support_contains(file(&c, "said.log"), "this run belongs to analyst a"));
     spent(&c, 2);
-    assert_true(support_stop_all(c.server));
-    public_identity_text(&c.me[0]->public, key);
-    snprintf(revoked, sizeof revoked, "roster: 2\nrevoked: [%s]\nstudy: test\n", key);
-    assert_true(
-        support_edit(c.path, amended, (const char *const[]){"study: test\n", revoked, NULL}));
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(TREFOIL(&c, "roster", "sign", amended, "--key", file(&c, "s%u.key", i)),
-                         0);
-    assert_true(support_serve_all(&c.s, amended, c.server));
-    assert_int_equal(go_on(&c, amended, "b", "taken", number), 0);
+    assert_int_equal(go_on(&c, leave_a_out(&c), "b", "taken", number), 0);
     spent(&c, 4);
+}
+
+static int run_of_b(struct scene *c, const char *study, const char *out)
+{
+    return TREFOIL(c, "run", study, "--key", file(c, "b.key"), "--out", file(c, "%s", out),
+                   "--wait", "0");
+}
+
+/* a pays for one-ways and leaves. Once the roster leaves a out, b has what a did not spend. */
+TEST(another_run_begins_with_what_is_left)
+{
+    struct scene c CLEAN(scene_free);
+    struct client *a = NULL;
+    const uint8_t run[REQUEST_RUN_SIZE] = {42};
+    struct client_opened opened;
+    struct net_counters stats[STUDY_SERVERS][NET_PHASES];
+    struct bytes first CLEAN(bytes_clear) = {0}, result CLEAN(bytes_clear) = {0};
+    const char *amended;
+    char left[32];
+    scene_new(&c);
+    assert_int_equal(client_new(&a, c.netio, c.study, c.me[0], run, &quiet), ERR_OK);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    assert_true(opened.may && !(opened.left > 0));
+    first_request(&c, run, 0, &first);
+    assert_int_equal(client_result(a, &first, &result), ERR_OK);
+    assert_int_equal(client_close(a, stats), ERR_OK);
+    assert_int_equal(client_open(a, &opened), ERR_OK);
+    assert_true(opened.may && !(opened.left > 0)); /* its own run goes on as it began */
+    snprintf(left, sizeof left, "%.17g", opened.remaining);
+    client_free(&a);
+    while (run_of_b(&c, c.path, "out") == 5 && /* a's place is still taken */
+           support_contains(file(&c, "said.log"), "another run, of analyst a, is in progress"))
+        ;
+    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    spent(&c, 1);
+    amended = leave_a_out(&c);
+    assert_int_equal(TREFOIL(&c, "plan", amended, "--left", left), 0);
+    assert_true(support_contains(file(&c, "said.log"), "to which earlier ones left a rho of"));
+    assert_int_equal(run_of_b(&c, amended, "out"), 0);
+    assert_true(support_contains(file(&c, "said.log"), "earlier runs left this one a rho of"));
+    assert_int_equal(run_of_b(&c, amended, "out"), 0); /* nothing more to do */
+    spent(&c, 5);
+    assert_int_equal(run_of_b(&c, amended, "more"), 5);
+    assert_true(support_contains(file(&c, "said.log"), "an earlier run spent the rest"));
+    assert_int_equal(TREFOIL(&c, "audit", file(&c, "server0/audit.log"),
+                             file(&c, "server1/audit.log"), file(&c, "server2/audit.log"),
+                             "--study", amended),
+                     0);
 }

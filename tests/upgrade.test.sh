@@ -132,7 +132,7 @@ later 6 copula trefoil-copula-2 query copula "${query[2]}"
 later 6 again/errors trefoil-errors-2 "${query[@]}"
 later 6 again/measurements.json trefoil-measurements-2 refit again --out third
 later 6 fresh/stats.json trefoil-stats-1 refit fresh --study moved.yaml --out third
-later 6 fresh/run.state trefoil-run-3 run moved.yaml --key office.key --out fresh
+later 6 fresh/run.state trefoil-run-4 run moved.yaml --key office.key --out fresh
 later 6 fresh/loop.state trefoil-loop-2 run moved.yaml --key office.key --out fresh
 later 6 fresh/heads trefoil-sig1- audit uploaded/north/audit.log --study moved.yaml --heads fresh/heads
 later 6 uploaded/north/audit.log trefoil-audit-1 audit uploaded/north/audit.log

@@ -15,13 +15,6 @@
 #include <math.h>
 #include <unistd.h>
 
-enum err release_look(const struct study *study, const struct ledger_limits *limits,
-                      struct look *look, struct log *log)
-{
-    *look = (struct look){0};
-    return study->link.min_linked == 0 ? ERR_OK : look_plan(look, limits, study->link.look, log);
-}
-
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log)
 {
@@ -30,7 +23,7 @@ enum err release_loop_options(const struct study *study, const struct bounds *bo
     options->bounds = bounds->counts;
     options->slack = (struct ask_slack){.marginal = slack.marginal, .select = slack.select};
     TRY(price_limits(study, &options->limits, log));
-    return release_look(study, &options->limits, &options->look, log);
+    return price_look(study, &options->limits, &options->look, log);
 }
 
 enum err release_copula_options(const struct study *study, const struct bounds *bounds,
@@ -45,7 +38,7 @@ enum err release_copula_options(const struct study *study, const struct bounds *
         .slack.marginal = price_slack(study).marginal,
     };
     TRY(price_limits(study, &options->limits, log));
-    return release_look(study, &options->limits, &options->look, log);
+    return price_look(study, &options->limits, &options->look, log);
 }
 
 /* The folder's files. */

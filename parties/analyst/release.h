@@ -13,10 +13,6 @@
 
 struct bounds;
 
-/* The look that a run takes before its first round; none unless the study has min_linked. */
-enum err release_look(const struct study *study, const struct ledger_limits *limits,
-                      struct look *look, struct log *log) MUST_CHECK;
-
 /* Options of the loop for a study: the same for the servers' MPC and for central AIM. */
 enum err release_loop_options(const struct study *study, const struct bounds *bounds,
                               struct aim_options *options, struct log *log) MUST_CHECK;

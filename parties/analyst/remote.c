@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "parties/exchange/price.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -21,25 +22,13 @@ static enum err leave(struct remote *r, enum err reason)
     return reason;
 }
 
-/* What this many looks cost. */
-static double price_of(const struct remote *r, unsigned looks)
-{
-    const double k = r->study->rows_per_person;
-    return looks * k * k * look_rho(&r->look);
-}
-
-/* Whether runs before this one took no more than so many looks, and nothing else. */
-static bool only_looked(const struct remote *r, const struct client_opened *opened, unsigned looks)
-{
-    return opened->remaining >= (r->rho - price_of(r, looks)) * (1 - 0x1p-40);
-}
-
 /*
- * A run that begins needs the whole budget except looks, and one look; a run whose folder is lost
- * has had its part of the budget.
+ * A run begins if no other has spent more than looks, or with what those left whose analysts the
+ * roster leaves out. A run whose folder is lost has had its part of the budget.
  */
 static enum err may_begin(struct remote *r, const struct client_opened *opened)
 {
+    struct ledger_limits limits;
     char run[2 * REQUEST_RUN_SIZE + 1];
     if (run_state_lost(r->state)) {
         if (opened->rounds > 0)
@@ -48,21 +37,26 @@ static enum err may_begin(struct remote *r, const struct client_opened *opened)
                         "the servers know no round of the run that --continue names: compare its "
                         "number with that in a server's audit log. Nothing was spent");
     }
-    for (r->looks = 1; r->looks <= LOOK_TRIES; r->looks++)
-        if (only_looked(r, opened, r->looks - 1))
-            return ERR_OK;
-    if (only_looked(r, opened, LOOK_TRIES))
+    r->looks = opened->looks + 1;
+    if (opened->may)
+        return ERR_OK;
+    TRY(price_limits(r->study, &limits, r->log));
+    if (opened->looks >= LOOK_TRIES && opened->left >= (1 - r->study->link.look) * limits.rho)
         return log_fail(r->log, ERR_BUDGET,
                         "earlier runs took all %u looks that the study's budget has, and found too "
                         "few linked rows (min_linked): no run can begin any more. Nothing was "
-                        "spent now. Make a new study once the owners have corrected their tables",
+                        "spent now. Make a new study once the owners have corrected their tables; "
+                        "or one can begin without a look, once the roster no longer lists the "
+                        "analysts who took these",
                         LOOK_TRIES);
     sodium_bin2hex(run, sizeof run, opened->last, sizeof opened->last);
     return log_fail(r->log, ERR_BUDGET,
-                    "only %g of the study's budget rho = %g is left: an earlier run spent the "
-                    "rest. Nothing more was spent now. That run can be continued: trefoil run with "
-                    "its --out, or if that folder is lost, with another one and --continue %s",
-                    opened->remaining, r->rho, run);
+                    "only %g of the study's budget rho is left: an earlier run spent the rest. "
+                    "Nothing more was spent now. That run can be continued: trefoil run with its "
+                    "--out, or if that folder is lost, with another one and --continue %s. Or "
+                    "another run may begin with what is left, once the roster no longer lists the "
+                    "analysts who spent the rest",
+                    opened->remaining, run);
 }
 
 static enum err open_session(struct remote *r)
@@ -71,7 +65,10 @@ static enum err open_session(struct remote *r)
     enum err e;
     TRY(client_open(r->client, &opened));
     r->open = true;
-    e = run_state_begun(r->state) ? ERR_OK : may_begin(r, &opened);
+    if (run_state_begun(r->state))
+        return ERR_OK;
+    run_state_take_left(r->state, opened.left);
+    e = may_begin(r, &opened);
     return e == ERR_OK ? ERR_OK : leave(r, e);
 }
 
@@ -91,7 +88,7 @@ static enum err try_once(struct remote *r, const struct bytes *request, struct b
 
 static bool may_pass(enum err e)
 {
-    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE;
+    return e == ERR_PEER || e == ERR_TIMEOUT || e == ERR_AGAIN || e == ERR_MISUSE || e == ERR_BUSY;
 }
 
 /* Whether to try again after a failure; if so, says so, waits, and connects anew. */
@@ -121,10 +118,10 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
 }
 
 /*
- * If a server is not there, this fails at once. It waits for one that leaves while the session is
- * made. For a shorter time it also waits for servers that wait for each other: one may hold a
- * session whose third server died silently, until deadlines.round is over; a try takes
- * deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
+ * If a server is not there, this fails at once. It waits for its turn, and for a server that leaves
+ * while the session is made. For a shorter time it also waits for servers that wait for each other:
+ * one may hold a session whose third server died silently, until deadlines.round is over; a try
+ * takes deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
  * perhaps nobody has sent them.
  */
 static enum err begin(struct remote *r)
@@ -137,12 +134,17 @@ static enum err begin(struct remote *r)
     do {
         e = open_session(r);
         left = left || e == ERR_PEER;
-        held = e == ERR_TIMEOUT && client_answered(r->client);
+        held = e == ERR_BUSY || (e == ERR_TIMEOUT && client_answered(r->client));
         if (left && e != ERR_AGAIN)
             soon = clock_now_ms() + soon_ms; /* from when it is back */
-        shortly = (!left || e == ERR_AGAIN) && soon < wait;
+        shortly = (!left || e == ERR_AGAIN) && e != ERR_BUSY && soon < wait;
     } while ((left || held) && try_again(r, e, shortly ? soon : wait, &pause));
     return e;
+}
+
+enum err remote_begin(struct remote *r)
+{
+    return run_state_begun(r->state) ? ERR_OK : begin(r);
 }
 
 static struct phrase name_of(const struct ask *ask)

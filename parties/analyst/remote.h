@@ -22,9 +22,8 @@ struct remote {
     struct client *client;
     struct run_state *state;
     struct replies *replies; /* where a run whose loop has no state keeps its replies; or NULL */
-    double rho;              /* the study's budget: a run that begins must find it whole, */
-    struct look look;        /* except for looks that other runs took */
-    int64_t wait_ms;         /* how long a server may be away */
+    struct look look;
+    int64_t wait_ms; /* how long a server may be away */
     struct log *log;
     void (*wait)(void *self, const char *what); /* told what is waited for; may be NULL */
     void *self;
@@ -33,6 +32,12 @@ struct remote {
     double seconds; /* that servers took to answer; begin with 0 */
     bool open;      /* there is a session; begin with false */
 };
+
+/*
+ * Opens the session of a run that begins: the servers then say with which budget, which
+ * run_state_left() has from then on. A run that has begun knows.
+ */
+enum err remote_begin(struct remote *remote) MUST_CHECK;
 
 struct aim_backend remote_backend(struct remote *remote);
 

@@ -14,7 +14,7 @@
 
 #define STATE_MAX ((size_t)1 << 32)
 
-static const char magic[] = "trefoil-run-3\n";
+static const char magic[] = "trefoil-run-4\n";
 
 struct asked {
     uint32_t round;
@@ -27,6 +27,7 @@ struct run_state {
     int lock;
     const struct study *study; /* borrowed */
     uint8_t run[REQUEST_RUN_SIZE];
+    double left;
     struct asked last, before;
     struct asked *asked; /* the one of these that is asked now */
     uint32_t sequence;   /* of the last */
@@ -61,6 +62,7 @@ static enum err save(const struct run_state *s)
     bytes_put_text(&out, magic);
     bytes_put(&out, s->study->terms.digest, 32);
     bytes_put(&out, s->run, sizeof s->run);
+    bytes_put_double(&out, s->left);
     write_asked(&s->last, &out);
     write_asked(&s->before, &out);
     bytes_put_u32(&out, s->sequence);
@@ -79,6 +81,7 @@ static enum err read_state(struct run_state *s, const struct bytes *text)
     if (memcmp(terms, s->study->terms.digest, 32) != 0)
         return ERR_MISMATCH;
     reader_copy(&in, s->run, sizeof s->run);
+    s->left = reader_double(&in);
     read_asked(&s->last, &in);
     read_asked(&s->before, &in);
     s->sequence = reader_u32(&in);
@@ -93,7 +96,7 @@ static enum err load(struct run_state *s)
     struct bytes text CLEAN(bytes_clear) = {0};
     enum err e;
     TRY(file_read(s->path, STATE_MAX, &text, s->log));
-    TRY(version_check(s->path, text.data, text.size, magic, 3, s->log));
+    TRY(version_check(s->path, text.data, text.size, magic, 4, s->log));
     e = read_state(s, &text);
     if (e == ERR_MISMATCH)
         return log_fail(s->log, e, "%s belongs to a run of another study; use another --out",
@@ -151,7 +154,7 @@ static const char *what_is_gone(const struct run_state *s)
 {
     if (!run_state_begun(s) || s->last.round == RUN_STATE_LOOK)
         return NULL;
-    if (s->study->link.min_linked > 0 && access(s->look_path, F_OK) != 0)
+    if (s->study->link.min_linked > 0 && !(s->left > 0) && access(s->look_path, F_OK) != 0)
         return s->look_path; /* another look would replace the round that was asked for */
     return !has_round_zero(s) && access(s->loop_path, F_OK) != 0 ? s->loop_path : NULL;
 }
@@ -195,6 +198,16 @@ void run_state_close(struct run_state **state)
 const uint8_t *run_state_run(const struct run_state *s)
 {
     return s->run;
+}
+
+double run_state_left(const struct run_state *s)
+{
+    return s->left;
+}
+
+void run_state_take_left(struct run_state *s, double left)
+{
+    s->left = left;
 }
 
 bool run_state_lost(const struct run_state *s)

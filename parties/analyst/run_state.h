@@ -8,11 +8,11 @@
  * the servers work on the next round: after a crash it may lack the round before. That round's
  * request is therefore kept as well. It is sent again, and answered at no cost.
  *
- *   DIR/run.state   "trefoil-run-3\n"; terms digest (32); run (16); for the last request and the
- *                   one before: u32 round of the loop, u32 how often the servers have lost that
- *                   round, block request, empty where there is none; u32 sequence of the last;
- *                   u8 whether the run was ended at the servers;
- *                   32 bytes, BLAKE2b-256 of all before
+ *   DIR/run.state   "trefoil-run-4\n"; terms digest (32); run (16); f64 the budget that earlier
+ *                   runs left it, 0: all; for the last request and the one before: u32 round of
+ *                   the loop, u32 how often the servers have lost that round, block request, empty
+ *                   where there is none; u32 sequence of the last; u8 whether the run was ended at
+ *                   the servers; 32 bytes, BLAKE2b-256 of all before
  *   DIR/loop.state  aim/loop.h
  *   DIR/look.state  what a look opened, as parties/analyst/replies.h
  *   DIR/run.lock    locked while a run works here
@@ -38,6 +38,9 @@ void run_state_close(struct run_state **state);
 const uint8_t *run_state_run(const struct run_state *state); /* REQUEST_RUN_SIZE bytes */
 /* Whether the run is a lost one that is asked for again. */
 bool run_state_lost(const struct run_state *state);
+/* The budget rho that earlier runs left it; 0: it has all. Kept with the next request. */
+double run_state_left(const struct run_state *state);
+void run_state_take_left(struct run_state *state, double left);
 /* Whether a request may have been sent. */
 bool run_state_begun(const struct run_state *state);
 /* Whether the servers know that the run has ended; run_state_end() notes that they do. */

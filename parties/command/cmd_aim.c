@@ -164,7 +164,7 @@ static enum err take_look(const struct study *study, size_t linked,
     struct look look;
     int64_t value;
     double rows;
-    TRY(release_look(study, limits, &look, log));
+    TRY(price_look(study, limits, &look, log));
     if (look.multiplier == 0)
         return ERR_OK;
     TRY(plaintext_look(NULL, linked, look.multiplier, &value));

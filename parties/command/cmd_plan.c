@@ -23,7 +23,7 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: trefoil plan STUDY [--ranks R [--lanes N]]\n"
+    "usage: trefoil plan STUDY [--left RHO] [--ranks R [--lanes N]]\n"
     "\n"
     "Says what a study will take, before anybody sends anything: cells, memory,\n"
     "uploads, rounds, noise, disk; what error to expect at several epsilons and\n"
@@ -33,6 +33,8 @@ static const char help[] =
     "Reads only the study file. Refuses a study that cannot work, and says what to\n"
     "change.\n"
     "\n"
+    "  --left RHO         plan a run that begins with what earlier runs left of the\n"
+    "                     budget; trefoil run and servers' status say how much\n"
     "  --ranks R          also say how long servers of R ranks each take, what passes\n"
     "                     between ranks, and how much memory each needs\n"
     "  --lanes N          the number of threads of each rank; default 1\n"
@@ -52,6 +54,7 @@ struct plan {
     uint64_t one_way_cells; /* of all one-ways */
     uint64_t largest;       /* cells of the closure's largest marginal */
     uint32_t largest_query; /* and which it is */
+    const char *left;       /* of rho by earlier runs, as text; or NULL */
     struct log *log;
 };
 
@@ -273,10 +276,28 @@ static enum err plan_copula(const struct plan *p, double rho)
     return plan_copula_errors(p->study, p->rows);
 }
 
+/* Reads --left. */
+static enum err take_left(struct plan *p)
+{
+    struct ledger_limits limits;
+    char *end;
+    if (p->left == NULL)
+        return ERR_OK;
+    TRY(price_limits(p->study, &limits, p->log));
+    p->study->left = strtod(p->left, &end);
+    if (*end != '\0' || !(p->study->left > 0 && p->study->left <= limits.rho))
+        return log_fail(p->log, ERR_USAGE,
+                        "--left needs a rho above 0 and at most the study's, %.4g", limits.rho);
+    printf("for a run to which earlier ones left a rho of %.4g of the study's %.4g\n",
+           p->study->left, limits.rho);
+    return ERR_OK;
+}
+
 static enum err plan(struct plan *p, const char *path)
 {
     struct ledger_limits limits;
     TRY(study_load(&p->study, path, p->log));
+    TRY(take_left(p));
     TRY(bounds_new(&p->bounds, p->study, p->log));
     TRY(price_check_noise(p->study, p->log));
     TRY(price_limits(p->study, &limits, p->log));
@@ -300,6 +321,7 @@ static enum err run(int argc, char **argv, struct log *log)
     const char *file = NULL;
     struct plan p CLEAN(clear) = {.log = log};
     const struct command_option options[] = {
+        {.name = "left", .value = &p.left},
         {.name = "ranks", .number = &p.ranks, .least = 2, .most = SESSION_ALL_MAX},
         {.name = "lanes", .number = &p.lanes, .least = 1, .most = STUDY_LANES_MAX},
     };

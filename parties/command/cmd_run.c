@@ -47,8 +47,8 @@ static const char help[] =
     "  --out DIR    created if it does not exist; holds the run's state as well\n"
     "  --rounds N   stop when N marginals have been selected in all; the same command\n"
     "               with a larger N, or without, goes on later\n"
-    "  --wait S     how many seconds a server may be away once the run has begun;\n"
-    "               default 3600\n"
+    "  --wait S     how many seconds a server may be away once the run has begun, and\n"
+    "               how long to wait while another run has its turn; default 3600\n"
     "  --rows N     synthetic rows, instead of the noisy total\n"
     "  --seed N     for drawing the rows (not for the noise, which nobody can know);\n"
     "               default 1\n"
@@ -75,7 +75,7 @@ struct run {
     struct replies *replies; /* of a copula, whose loop keeps no state */
     struct aim_result *result;
     struct copula_result *copula; /* in its place, with method: copula */
-    double rho;                   /* of the study */
+    double rho;                   /* of the study, or what earlier runs left of it */
     struct progress progress;
     struct net_counters stats[STUDY_SERVERS][NET_PHASES];
     double total_s;
@@ -158,11 +158,26 @@ static enum err too_few(struct run *r)
         next_of(r, next));
 }
 
+/* Finds with what budget the run begins, or began. */
+static enum err find_budget(struct run *r, struct ledger_limits *limits)
+{
+    const double all = r->rho;
+    TRY(remote_begin(&r->remote));
+    r->study->left = run_state_left(r->state);
+    if (!(r->study->left > 0))
+        return ERR_OK;
+    TRY(price_limits(r->study, limits, r->log));
+    r->rho = r->progress.rho = limits->rho;
+    progress_say(&r->progress, "earlier runs left this one a rho of %.4g of the study's %.4g",
+                 r->rho, all);
+    return ERR_OK;
+}
+
 /* Finds how many rows were linked, before more is spent. */
 static enum err take_look(struct run *r, const struct ledger_limits *limits)
 {
     int64_t value;
-    TRY(release_look(r->study, limits, &r->remote.look, r->log));
+    TRY(price_look(r->study, limits, &r->remote.look, r->log));
     if (r->remote.look.multiplier == 0)
         return ERR_OK;
     TRY(remote_look(&r->remote, run_state_look_path(r->state), &value));
@@ -199,8 +214,7 @@ static enum err make_model(struct run *r, unsigned rounds)
     return aim_run(&r->result, &options, &backend, r->log);
 }
 
-static enum err play(struct run *r, const struct ledger_limits *limits, int64_t wait_ms,
-                     unsigned rounds)
+static enum err play(struct run *r, struct ledger_limits *limits, int64_t wait_ms, unsigned rounds)
 {
     double begin = clock_now_s();
     TRY(netio_new(&r->netio, r->log));
@@ -211,11 +225,11 @@ static enum err play(struct run *r, const struct ledger_limits *limits, int64_t 
     r->remote = (struct remote){.study = r->study,
                                 .client = r->client,
                                 .state = r->state,
-                                .rho = r->rho,
                                 .wait_ms = wait_ms,
                                 .log = r->log,
                                 .wait = show_wait,
                                 .self = &r->progress};
+    TRY(find_budget(r, limits));
     TRY(take_look(r, limits));
     TRY(is_copula(r) ? make_copula(r) : make_model(r, rounds));
     r->total_s = clock_now_s() - begin;
@@ -381,7 +395,7 @@ static void end(struct run *r)
 /* A refused run holds no place at the servers; after other failures the same command goes on. */
 static bool is_refusal(enum err e)
 {
-    return e == ERR_REFUSED || e == ERR_BUDGET;
+    return e == ERR_REFUSED || e == ERR_BUDGET || e == ERR_BUSY;
 }
 
 /* Removes what was made for a run that has not begun. */

@@ -33,6 +33,7 @@ enum command_exit command_exit_code(enum err e)
         return EXIT_PEER;
     case ERR_BUDGET:
     case ERR_REFUSED:
+    case ERR_BUSY:
     case ERR_LOST:
         return EXIT_BUDGET;
     case ERR_DATA:

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "parties/analyst/release.h"
 #include "parties/exchange/price.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
@@ -161,7 +160,7 @@ static enum err print_links(const struct study *study)
            all);
     print_merging(study, &sum);
     TRY(price_limits(study, &limits, NULL));
-    TRY(release_look(study, &limits, &look, NULL));
+    TRY(price_look(study, &limits, &look, NULL));
     if (look.multiplier > 0)
         printf(
             "look: how many rows were linked, with noise of %.0f rows, for %.2g %% of the budget;\n"

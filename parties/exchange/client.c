@@ -406,6 +406,9 @@ enum err client_open(struct client *c, struct client_opened *opened)
     reader_copy(&in, terms, sizeof terms);
     opened->rounds = reader_u32(&in);
     reader_copy(&in, opened->last, sizeof opened->last);
+    opened->may = reader_u8(&in) != 0;
+    opened->left = reader_double(&in);
+    opened->looks = reader_u32(&in);
     TRY(name_left_out(c, &in));
     return check_terms(c, terms, other);
 }

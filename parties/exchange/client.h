@@ -43,6 +43,9 @@ struct client_opened {
     double remaining;               /* of rho */
     uint32_t rounds;                /* of this run that are paid for */
     uint8_t last[REQUEST_RUN_SIZE]; /* the run that paid last; zeros if none has */
+    bool may;                       /* whether this run may begin, or has begun */
+    double left;                    /* the budget with which it begins, or began; 0: all of it */
+    uint32_t looks;                 /* that other runs had taken */
 };
 
 /*

@@ -4,7 +4,6 @@
 #include "aim/copula.h"
 #include "aim/copula_run.h"
 #include "aim/forms.h"
-#include "aim/look.h"
 #include "mpc/argmax.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -63,8 +62,8 @@ static struct ask_slack by_ratio(const struct study *study)
 
 /*
  * How many things a study measures that one row can move: its marginals, or one-ways and forms, of
- * which a row moves one for each pair; and the number of linked rows, if it looks. A copula's
- * one-ways may be lost once; forms take all that is left.
+ * which a row moves one for each pair; and the number of linked rows, if it looks. One-ways may be
+ * paid for twice: they are lost, or another run begins with what is left. Forms take all of that.
  */
 static uint64_t measured(const struct study *study)
 {
@@ -72,7 +71,7 @@ static uint64_t measured(const struct study *study)
     const uint64_t looks = study->link.min_linked > 0 ? LOOK_TRIES : 0;
     switch (study->method) {
     case STUDY_AIM:
-        return looks + d + study->rounds;
+        return looks + 2 * d + study->rounds;
     case STUDY_COPULA:
         return looks + 2 * d + products_pairs(d);
     }
@@ -150,45 +149,73 @@ enum err price_limits(const struct study *study, struct ledger_limits *limits, s
     TRY(check_epsilon(study, &slack, log));
     TRY(budget_plan(&terms, &plan, log));
     *limits = plan.limits;
+    if (study->left > 0)
+        limits->rho = fmin(limits->rho, study->left);
     return ERR_OK;
 }
 
-/* --- the least epsilon ------------------------------------------------------------------------ */
+/* --- what a run begins with ------------------------------------------------------------------- */
 
-/* What a study's looks leave of one row's budget. */
-static enum err rho_of_row(const struct study *study, double *rho)
+enum err price_look(const struct study *study, const struct ledger_limits *limits,
+                    struct look *look, struct log *log)
 {
-    const double k = study->rows_per_person;
+    *look = (struct look){0};
+    if (study->link.min_linked == 0 || study->left > 0)
+        return ERR_OK;
+    return look_plan(look, limits, study->link.look, log);
+}
+
+/* The look, and what a study's looks leave of one row's budget. */
+static enum err look_and_rest(const struct study *study, struct look *look, double *rho)
+{
     struct ledger_limits limits;
-    struct look look = {0};
     TRY(price_limits(study, &limits, NULL));
-    if (study->link.min_linked > 0)
-        TRY(look_plan(&look, &limits, study->link.look, NULL));
-    *rho = limits.rho / (k * k) - LOOK_TRIES * look_rho(&look);
+    TRY(price_look(study, &limits, look, NULL));
+    *rho = look_leaves(look, &limits);
     return ERR_OK;
 }
 
 enum err price_schedule(const struct study *study, struct schedule *start)
 {
+    struct look look;
     double rho;
-    TRY(rho_of_row(study, &rho));
+    TRY(look_and_rest(study, &look, &rho));
     *start = schedule_start(study->workload->one_ways, study->rounds, study->annealed, rho);
     return ERR_OK;
 }
+
+enum err price_first(const struct study *study, struct price_first *first)
+{
+    const size_t d = study->workload->one_ways;
+    struct schedule start;
+    struct look look;
+    double rho, sigma = 0;
+    TRY(look_and_rest(study, &look, &rho));
+    first->look = look.multiplier;
+    switch (study->method) {
+    case STUDY_COPULA:
+        sigma = copula_sigma(d, study->copula_share * rho);
+        break;
+    case STUDY_AIM:
+        TRY(price_schedule(study, &start));
+        sigma = start.sigma;
+        break;
+    }
+    return measure_multiplier(sigma, &first->one_ways, NULL);
+}
+
+/* --- the least epsilon ------------------------------------------------------------------------ */
 
 /* Whether the budget at this epsilon buys noise of at most the largest sigma, and a selection. */
 static bool buys_noise(const struct study *study, double epsilon)
 {
     struct study other = *study;
+    struct price_first first;
     struct schedule s;
     uint64_t multiplier;
-    double rho;
     other.epsilon = epsilon;
     if (study->method == STUDY_COPULA)
-        return rho_of_row(&other, &rho) == ERR_OK &&
-               measure_multiplier(
-                   copula_sigma(study->workload->one_ways, study->copula_share * rho), &multiplier,
-                   NULL) == ERR_OK;
+        return price_first(&other, &first) == ERR_OK;
     return price_schedule(&other, &s) == ERR_OK &&
            (s.sigma < 1 || measure_multiplier(s.sigma, &multiplier, NULL) == ERR_OK) &&
            (s.finished || s.epsilon > price_slack(&other).select);

@@ -7,7 +7,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
 
-#include "aim/ask.h"
+#include "aim/look.h"
 #include "aim/schedule.h"
 #include "parties/study/study.h"
 #include "protocols/tape.h"
@@ -30,9 +30,17 @@ double price_epsilon_limit(const struct study *study);
 double price_epsilon_least(const struct study *study);
 /* ERR_STUDY, logged, for an epsilon below that, or if there is none. */
 enum err price_check_noise(const struct study *study, struct log *log) MUST_CHECK;
-/* The ledger that the study's promise allows. */
+/* The ledger that the study's promise allows, or what study->left says is left of it. */
 enum err price_limits(const struct study *study, struct ledger_limits *limits,
                       struct log *log) MUST_CHECK;
+/* The look that a run takes before round 0: none without min_linked, or with what others left. */
+enum err price_look(const struct study *study, const struct ledger_limits *limits,
+                    struct look *look, struct log *log) MUST_CHECK;
+/* The multipliers of what a run asks first: its look, 0 if there is none; then all one-ways. */
+struct price_first {
+    uint64_t look, one_ways;
+};
+enum err price_first(const struct study *study, struct price_first *first) MUST_CHECK;
 /* What a run of AIM begins with; an error, not logged, if price_limits() or a look has one. */
 enum err price_schedule(const struct study *study, struct schedule *start) MUST_CHECK;
 

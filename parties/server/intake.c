@@ -32,6 +32,14 @@ static enum err refuse(const struct intake *in, const struct intake_message *m, 
     return outbox_put(in->outbox, m->from, m->kind, status, text, NULL);
 }
 
+/* A session counts the upload, and its run has not paid: it ends, and the owner tries again. */
+static enum err have_session_end(const struct intake *in, const struct intake_message *m)
+{
+    atomic_store(&in->site->status.give_way, true);
+    return refuse(in, m, ERR_AGAIN,
+                  "a session counts the upload; its run has not paid, so the session ends now");
+}
+
 /* Answers with what was found and the words `good` or, after a failure, with `bad`. */
 static enum err answer(const struct intake *in, const struct intake_message *m, enum err e,
                        const char *good, const char *bad, const struct bytes *found)
@@ -123,7 +131,7 @@ static const char *upload_words(enum err e)
                "another secret (the .secret file beside the owner's key; trefoil 0.1 had none). To "
                "replace that with this one: share --replace";
     case ERR_MISUSE:
-        return "the run has begun, or begins: the upload may have been counted, and stays";
+        return "the run has begun: the upload was counted, and stays";
     default:
         return not_stored;
     }
@@ -189,6 +197,8 @@ static enum err answer_upload(struct intake *in, const struct intake_message *m,
 
 static enum err refuse_upload(const struct intake *in, const struct intake_message *m, enum err e)
 {
+    if (e == ERR_BUSY)
+        return have_session_end(in, m);
     log_warn(in->site->log, "upload of %s: %s", study_owner_name(in->site->study, m->who).text,
              upload_words(e));
     return refuse(in, m, e == ERR_MISUSE ? ERR_REFUSED : e, upload_words(e));
@@ -339,9 +349,10 @@ enum err intake_withdraw(struct intake *in, const struct intake_message *m)
     if (!same)
         return ERR_OK;
     e = stored(in, store_withdraw(in->site->store, m->who));
+    if (e == ERR_BUSY)
+        return have_session_end(in, m);
     if (e == ERR_MISUSE)
-        return refuse(in, m, ERR_REFUSED,
-                      "the run has begun, or begins: the upload may have been counted");
+        return refuse(in, m, ERR_REFUSED, "the run has begun: the upload was counted");
     if (e == ERR_OK)
         e = put_withdrawal(in, m->who, &out);
     return answer(in, m, e, "", not_withdrawn, &out);

@@ -23,7 +23,7 @@ struct intake_waiting {
 #define INTAKE_WAITING 4096
 
 struct intake {
-    const struct site *site; /* borrowed, as is the outbox */
+    struct site *site; /* borrowed, as is the outbox */
     struct outbox *outbox;
     struct intake_waiting *waiting; /* at most INTAKE_WAITING; then the earliest is forgotten */
     size_t waiters, room;

@@ -69,7 +69,7 @@ struct play {
 };
 
 /*
- * Plays a request for a round (request_is_round()); `digest` is that of its bytes. `result` gets
+ * Plays a request for a round; `digest` is that of its bytes. `result` gets
  * the answer's payload.
  */
 enum err play_round(struct play *play, const struct request *request,

@@ -47,9 +47,10 @@ struct status {
     /* the worker */
     atomic_bool worker_ended;
     struct status_neighbour neighbour[2];
-    atomic_int guard;    /* an enum err: guard_verdict() */
-    atomic_bool session; /* an analyst's run is in progress */
-    atomic_uint round;   /* of that run */
+    atomic_int guard;     /* an enum err: guard_verdict() */
+    atomic_bool session;  /* an analyst's run is in progress */
+    atomic_bool give_way; /* set by the front: an owner waits for the session to end */
+    atomic_uint round;    /* of that run */
     atomic_uint
         adding; /* 1 + thousandths of the uploads added up so far; 0: none are being added up */
     atomic_uint_fast64_t run;     /* which one: the first bytes of its number */

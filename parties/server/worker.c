@@ -1,5 +1,6 @@
 #include "parties/server/worker.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/server/worker_private.h"
@@ -15,8 +16,10 @@ static enum err work(struct worker *w)
     struct bytes message = {0};
     enum err e = ERR_OK;
     while (e == ERR_OK && !atomic_load(w->site->stop)) {
+        const int64_t before = clock_now_ms();
         e = worker_once(w, &message);
         worker_heed_neighbours(w);
+        worker_turn_passes(w, clock_now_ms() - before);
         worker_show_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
             log_warn(

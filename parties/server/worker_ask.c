@@ -5,43 +5,13 @@
 
 #include <string.h>
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* --- who may ask ------------------------------------------------------------------------------ */
 
-static bool has_paid(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE])
-{
-    uint32_t rounds = 0;
-    return store_run(w->site->store, run, &rounds, NULL) == ERR_OK && rounds > 0;
-}
-
-/*
- * A run keeps the session until it ends it, or its program is not heard of for as long as one may
- * take to connect. A run that has paid goes before one that has not, which would only find the
- * budget gone.
- */
-static bool busy_with_another(const struct worker *w, const struct request *r)
-{
-    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
-           worker_silent_ms(w) < worker_connect_ms(w) &&
-           (has_paid(w, w->run) || !has_paid(w, r->run));
-}
-
-static enum err refuse_second(struct worker *w)
-{
-    const struct phrase since = date_text(w->began);
-    return log_fail(
-        &w->log, ERR_REFUSED,
-        "another run, of analyst %s, is in progress since %s; its program was last heard from %lld "
-        "s ago. Wait for it to end, or continue that run: trefoil run with its --out. If its "
-        "program has died, its place is free after %u s of silence",
-        w->site->study->analyst[w->user & 0xffffff].name, since.text,
-        (long long)worker_silent_ms(w) / 1000, (unsigned)w->site->study->connect_s);
-}
-
-/* ERR_REFUSED, logged, unless a request may be asked and no other run is in its way. */
+/* ERR_REFUSED or ERR_BUSY, logged, unless a request may be asked and no run is in its way. */
 static enum err may_have(struct worker *w, const struct worker_ask *ask)
 {
     TRY(worker_may_ask(w, ask));
-    return busy_with_another(w, &ask->request) ? refuse_second(w) : ERR_OK;
+    return worker_turn_is_taken(w, ask);
 }
 
 /* Whether the open session is the right one for a request that is not an OPEN. */

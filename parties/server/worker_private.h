@@ -1,8 +1,9 @@
 /*
  * parties/server/worker_private.h - the worker's state, shared by the files that take requests
- * (worker_ask.c), answer them (worker_answer.c), treat an OPEN at servers 1 and 2
- * (worker_follow.c), and look after sessions (worker_session.c), their lanes (worker_lanes.c), and
- * noise for a later run: making it (worker_ahead.c) and keeping it (worker_blocks.c).
+ * (worker_ask.c), say whose turn it is (worker_turn.c), answer (worker_answer.c), treat an OPEN at
+ * servers 1 and 2 (worker_follow.c), and look after sessions (worker_session.c), their lanes
+ * (worker_lanes.c), and noise for a later run: making it (worker_ahead.c) and keeping it
+ * (worker_blocks.c).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
@@ -68,6 +69,15 @@ struct worker {
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */
     int64_t began;                       /* since when, by the wall clock */
+    struct worker_turn {
+        uint32_t user;         /* of the last session that was open for a run */
+        bool begun;            /* its run has paid for its one-ways */
+        bool wanted;           /* another analyst was turned away meanwhile */
+        int64_t idle_ms;       /* that this session was idle */
+        int64_t held_ms;       /* that this user's sessions lasted, since one paid */
+        int64_t last_ms;       /* when one was last open, by clock_now_ms() */
+        int64_t shut_until_ms; /* until when none opens, since an owner waits */
+    } turn;
     struct {
         int64_t due,
             pause;         /* when noise is made next, by clock_now_ms(); how long it waits after */
@@ -143,9 +153,20 @@ int64_t worker_silent_ms(const struct worker *w);
 int64_t worker_connect_ms(const struct worker *w);
 
 /*
+ * worker_turn.c. An OPEN was served, and its run has paid for its one-ways or not; time has passed:
+ * ends a session that costs nothing and goes on for too long, or that an owner waits for; ERR_BUSY,
+ * logged, where another run has the session; ERR_BUSY, logged, where an analyst's OPEN has to wait.
+ */
+void worker_turn_begins(struct worker *w, bool begun);
+void worker_turn_passes(struct worker *w, int64_t ms);
+enum err worker_turn_is_taken(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
+enum err worker_turn_may_open(struct worker *w, uint32_t user) MUST_CHECK;
+
+/*
  * Whether an analyst may ask this of a run. A run belongs to the analyst who asked for its last
  * bound round; before that, to the one whose session it is. Another may go on with it once that
- * key is no longer on the roster. ERR_REFUSED, logged, for everybody else.
+ * key is no longer on the roster. ERR_REFUSED, logged, for everybody else. An OPEN may have to
+ * wait: worker_turn_may_open().
  */
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 /* Shows in the status what the ledger has spent, and its limit. */

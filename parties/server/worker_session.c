@@ -8,6 +8,8 @@
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round_ledger.h"
+#include "parties/server/start.h"
+#include "parties/study/roster.h"
 
 #include <string.h>
 
@@ -122,14 +124,9 @@ static const uint8_t *key_of(const struct worker *w, uint32_t user)
     return w->site->study->analyst[user & 0xffffff].key.sign;
 }
 
-/* The analyst of the roster with this key, or NULL. */
-static const char *name_of(const struct study *study, const uint8_t key[32])
+static enum err may_open(struct worker *w, const struct worker_ask *ask)
 {
-    for (size_t i = 0; i < study->analysts; i++)
-        if (memcmp(study->analyst[i].key.sign, key, 32) == 0 &&
-            !study_revoked(study, &study->analyst[i].key))
-            return study->analyst[i].name;
-    return NULL;
+    return ask->request.kind == REQUEST_OPEN ? worker_turn_may_open(w, ask->client.user) : ERR_OK;
 }
 
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
@@ -143,10 +140,10 @@ enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
     if (open && (r->kind != REQUEST_OPEN || worker_silent_ms(w) < worker_connect_ms(w)))
         memcpy(key, key_of(w, w->user), sizeof key);
     else if (!paid)
-        return ERR_OK;
-    name = name_of(w->site->study, key);
+        return may_open(w, ask);
+    name = roster_analyst(w->site->study, key);
     if (name == NULL || memcmp(key, key_of(w, ask->client.user), sizeof key) == 0)
-        return ERR_OK;
+        return may_open(w, ask);
     return log_fail(
         &w->log, ERR_REFUSED,
         "this run belongs to analyst %s, and no other may ask for it. Once the roster no longer "
@@ -248,12 +245,16 @@ static enum err new_engine(struct worker *w)
     return ERR_OK;
 }
 
-/* Tells what is left, and the last run: an analyst whose folder is lost needs its number. */
+/*
+ * Tells what is left, and the last run: an analyst whose folder is lost needs its number. And what
+ * this run begins, or began, with.
+ */
 static enum err tell_budget(struct worker *w, struct bytes *result)
 {
     struct ledger *ledger CLEAN(ledger_free) = NULL;
     struct store_head head;
     struct store_found last = {0};
+    struct start start;
     uint32_t rounds = 0;
     TRY(store_ledger(w->site->store, &w->site->limits, &ledger, &head));
     TRY(store_run(w->site->store, w->run, &rounds, NULL));
@@ -263,6 +264,11 @@ static enum err tell_budget(struct worker *w, struct bytes *result)
     bytes_put(result, w->site->study->terms.digest, sizeof w->site->study->terms.digest);
     bytes_put_u32(result, rounds);
     bytes_put(result, last.round.run, sizeof last.round.run);
+    TRY(start_of(&start, w->site->store, w->site->study, w->run));
+    worker_turn_begins(w, start.begun);
+    bytes_put_u8(result, start.may);
+    bytes_put_double(result, start.left);
+    bytes_put_u32(result, start.looks);
     return bytes_ok(result);
 }
 
@@ -346,8 +352,13 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
         memcpy(w->run, r->run, sizeof w->run);
         return handle_open(w, ask->digest, result);
     }
-    return r->kind == REQUEST_CLOSE ? handle_close(w, result)
-                                    : play_round(&w->play, r, ask->digest, result);
+    if (r->kind == REQUEST_CLOSE)
+        return handle_close(w, result);
+    TRY(start_allows(w->site->store, w->site->study, r, &w->log));
+    TRY(play_round(&w->play, r, ask->digest, result));
+    w->turn.begun = w->turn.begun || r->ask.kind != ASK_LOOK;
+    w->turn.idle_ms = 0;
+    return ERR_OK;
 }
 
 void worker_catch(struct worker *w, uint32_t round, enum err e)

@@ -40,8 +40,9 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 
 /*
  * Adds an upload; the same again is fine. ERR_DATA if the id is known with another digest;
- * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that upload may have
- * been counted: a session is open, or the ledger has a debit for more than looks (aim/look.h).
+ * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that upload has
+ * been counted: the ledger has a debit for more than looks (aim/look.h); ERR_BUSY while a session
+ * counts it.
  * `complete`: both components are here.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
@@ -60,7 +61,7 @@ enum err store_pass_part(struct store *store, const uint8_t id[UPLOAD_ID_SIZE], 
                          bool *complete) MUST_CHECK;
 /*
  * Deletes an owner's upload for good: once the batch ends it is not in the write-ahead log either.
- * ERR_MISUSE as with store_put(). Nothing to delete is fine.
+ * ERR_MISUSE, ERR_BUSY as with store_put(). Nothing to delete is fine.
  */
 enum err store_withdraw(struct store *store, uint32_t owner) MUST_CHECK;
 /* Says whether a session counts the uploads: meanwhile none can be replaced or withdrawn. */

@@ -129,6 +129,14 @@ static enum err spent_at(struct store *s, uint64_t number, struct spent *spent)
     return ERR_OK;
 }
 
+enum err store_left(struct store *s, uint64_t number, double *left)
+{
+    struct spent spent = {0};
+    const enum err e = spent_at(s, number, &spent);
+    *left = spent.left;
+    return e;
+}
+
 enum err store_run_is_over(struct store *s, bool *over)
 {
     uint64_t debits;

@@ -119,6 +119,8 @@ enum err store_append_entry(struct store *s, const struct bytes *entry,
  * than half of what it cost.
  */
 enum err store_run_is_over(struct store *s, bool *over) MUST_CHECK;
+/* What debit `number` left of rho. */
+enum err store_left(struct store *s, uint64_t number, double *left) MUST_CHECK;
 /* ERR_MISMATCH, logged, if the chain does not hold from its first entry on. */
 enum err store_check_ledger(struct store *s) MUST_CHECK;
 
@@ -130,6 +132,9 @@ enum err store_put_noise(struct store *s, const struct store_round *round,
 /* Deletes the noise of a run's rounds before `before`. If it `wiped` any, empty the log next. */
 enum err store_wipe_noise(struct store *s, const uint8_t run[REQUEST_RUN_SIZE], uint32_t before,
                           bool *wiped) MUST_CHECK;
+
+/* In SQL: whether a round takes one sample, a Gaussian; where a study takes looks, it is one. */
+#define STORE_LOOK "(gauss_count = 1 AND gumbel_count = 0)"
 
 /* Within a transaction: adds a round that a neighbour bound as debit `number` (store_rounds.c). */
 enum err store_adopt_round(struct store *s, const struct store_round *round,

@@ -59,6 +59,19 @@ enum err store_run(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], uin
 enum err store_analyst(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
                        uint8_t analyst[32], bool *known) MUST_CHECK;
 
+/* What had been paid when a run paid for its first round but looks; if it has not, until now. */
+struct store_start {
+    uint64_t debits, looks; /* looks among them; */
+    uint64_t own_looks;     /* and the run's own among these */
+    bool begun;             /* whether the run has paid for such a round */
+    double left;            /* of rho, after these debits; 0 if there are none */
+};
+enum err store_start(struct store *store, const uint8_t run[REQUEST_RUN_SIZE],
+                     struct store_start *start) MUST_CHECK;
+/* The keys, 32 bytes each, of analysts who paid for rounds of other runs; `looks`: or for looks. */
+enum err store_other_analysts(struct store *store, const uint8_t run[REQUEST_RUN_SIZE], bool looks,
+                              struct bytes *keys) MUST_CHECK;
+
 /*
  * Puts a round and its noise (range_write()) on disk, with the entry that would debit it: `after`
  * is the ledger after that debit, and `head` moves from its head now to the one that it would have.

@@ -129,22 +129,25 @@ static enum err delete_of(struct store *s, uint32_t owner)
 static enum err only_looked(struct store *s, uint64_t debits, bool *only)
 {
     uint64_t looks;
-    TRY(store_number(s,
-                     "SELECT COUNT(*) FROM rounds WHERE number IS NOT NULL AND gauss_count = 1"
-                     " AND gumbel_count = 0",
+    TRY(store_number(s, "SELECT COUNT(*) FROM rounds WHERE number IS NOT NULL AND " STORE_LOOK,
                      &looks));
     *only = debits == 0 || (s->study->link.min_linked > 0 && looks == debits);
     return ERR_OK;
 }
 
-/* ERR_MISUSE once uploads have been counted, except for looks, after which owners fix tables. */
+/*
+ * ERR_MISUSE once uploads have been counted, except for looks, after which owners fix tables;
+ * ERR_BUSY in a session that has not yet paid for more.
+ */
 static enum err changeable(struct store *s)
 {
     uint64_t debits;
     bool only;
     TRY(store_debits(s, &debits));
     TRY(only_looked(s, debits, &only));
-    return s->in_use || !only ? ERR_MISUSE : ERR_OK;
+    if (!only)
+        return ERR_MISUSE;
+    return s->in_use ? ERR_BUSY : ERR_OK;
 }
 
 static enum err put_new(struct store *s, const struct upload *u, bool replace)

@@ -234,6 +234,15 @@ static struct roster_person look_up(const struct study *study, const struct publ
     return found;
 }
 
+const char *roster_analyst(const struct study *study, const uint8_t sign[32])
+{
+    for (size_t i = 0; i < study->analysts; i++)
+        if (memcmp(study->analyst[i].key.sign, sign, 32) == 0 &&
+            !study_revoked(study, &study->analyst[i].key))
+            return study->analyst[i].name;
+    return NULL;
+}
+
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
                      struct roster_person *person, struct log *log)
 {

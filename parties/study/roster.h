@@ -48,6 +48,8 @@ bool roster_has(const struct study *study, enum role role, const struct public_i
  */
 enum err roster_find(const struct study *study, const struct public_identity *who, enum role role,
                      struct roster_person *person, struct log *log) MUST_CHECK;
+/* The name of the analyst whose signing key this is; NULL if it is not listed, or revoked. */
+const char *roster_analyst(const struct study *study, const uint8_t sign[32]);
 /* ERR_AUTH, logged, if the key at this place has expired; or any server's key. */
 enum err roster_current(const struct study *study, enum role role, size_t index,
                         struct log *log) MUST_CHECK;

@@ -157,6 +157,7 @@ struct study {
         bool given;
         uint8_t bytes[64];
     } signature[STUDY_SERVERS]; /* over terms and roster; roster.h says whether they are good */
+    double left; /* of rho, for a run that begins with what others left; not from the file; or 0 */
 };
 
 /* ERR_STUDY, logged, for anything wrong in it; ERR_SYSTEM if the file cannot be read. */
