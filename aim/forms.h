@@ -4,10 +4,10 @@
  *
  * Correlations take an integer factor u_i(a) for each code a of each column i. The codes of a
  * column are all in one group, or each is in one of several. For each two columns i < j, and each
- * group g of i and h of j, there is a form: the sum of u_i u_j over the rows whose codes are in both
- * groups. A backend opens it plus z, a unit Gaussian of the lattice 2^-20, given as its integer
- * multiple of that (aim/ask.h). Pairs are in the order of a closure: (0, 1), (0, 2) .. (1, 2); the
- * forms of a pair are row-major, groups of i and of j.
+ * group g of i and h of j, there is a form: the sum of u_i u_j over the rows whose codes are in
+ * both groups. A backend opens it plus z, a unit Gaussian of the lattice 2^-20, given as its
+ * integer multiple of that (aim/ask.h). Pairs are in the order of a closure: (0, 1), (0, 2) .. (1,
+ * 2); the forms of a pair are row-major, groups of i and of j.
  *
  * Sensitivity. A row has one code in a column, and so one group: of the forms of a pair it moves
  * one, by u_i(a) u_j(b), however many groups there are. So the squares of all moves add up to at

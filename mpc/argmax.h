@@ -19,7 +19,9 @@
 #include "mpc/party.h"
 
 #define ARGMAX_SEED_SIZE 32
-/* The most values: more would weaken what a check promises (docs/protocols.md), or take too long. */
+/*
+ * The most values: more would weaken what a check promises (docs/protocols.md), or take too long.
+ */
 #define ARGMAX_MOST 65536
 #define ARGMAX_MOST_CHECKED 16384
 #define ARGMAX_TAU (2 * 0x1p-64) /* what each value adds to the chance that the call fails */

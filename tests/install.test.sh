@@ -98,7 +98,7 @@ if [ -z "$python" ] || [[ ${TREFOIL_OUT:-build/gcc} == *-* ]]; then
 fi
 chmod 711 "$folder" && install -d -m 700 "$folder/demo"
 [ "$(id -u)" -ne 0 ] || chown nobody "$folder/demo"
-timeout 300 "$python" tests/unit_filter.py "$folder/trefoil@study.service" \
+timeout "$(patience 30)" "$python" tests/unit_filter.py "$folder/trefoil@study.service" \
     "$folder/bin/trefoil" demo --folder "$folder/demo" >"$folder/said" 2>&1
 status=$?
 if [ $status -eq 77 ]; then

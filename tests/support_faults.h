@@ -3,8 +3,8 @@
  * (tests/preload_fault.c). A program may do without the call, or end with a documented exit code
  * and a message; it never dies.
  *
- * TREFOIL_LONG=1 tries every fault, otherwise it is one or two of each kind. TREFOIL_SWEEP may name one
- * kind, or one fault, such as link@87; an argument of the program selects the tests.
+ * TREFOIL_LONG=1 tries every fault, otherwise it is one or two of each kind. TREFOIL_SWEEP may name
+ * one kind, or one fault, such as link@87; an argument of the program selects the tests.
  */
 #ifndef TREFOIL_TESTS_SUPPORT_FAULTS_H
 #define TREFOIL_TESTS_SUPPORT_FAULTS_H

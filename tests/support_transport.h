@@ -21,7 +21,8 @@ void transport_memory_hurry(struct transport *t);
 
 /*
  * From now on this one waits for nothing: what is not there when it looks never comes. So a script
- * of what its neighbours say, sent before, is heard to its end and no longer, on a slow machine too.
+ * of what its neighbours say, sent before, is heard to its end and no longer, on a slow machine
+ * too.
  */
 void transport_memory_hurry(struct transport *t);
 

@@ -1,5 +1,6 @@
 /* base/: readers and writers at every bound, errors, logs, files, memory. */
 #include "tests/support_cmocka.h"
+#include "tests/support_patience.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -219,7 +220,7 @@ TEST(pipes_are_read_as_long_as_somebody_writes)
         child = fork();
         if (child == 0) {
             close(ends[0]);
-            clock_pause(waits ? 100 : 0);
+            support_pause_ms(waits ? 100 : 0);
             _exit(write(ends[1], "some rows", 9) == 9 ? 0 : 1);
         }
         close(ends[1]);

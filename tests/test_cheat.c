@@ -673,7 +673,9 @@ TEST(late_rows_are_not_counted_where_a_check_fails)
     scene_end(&c, 1);
 }
 
-/* Rows that come once a run has begun stay out of it, though one server says that it counted them. */
+/*
+ * Rows that come once a run has begun stay out of it, though one server says that it counted them.
+ */
 TEST(no_server_alone_has_late_rows_counted)
 {
     static const struct lie lie = {.place = LISTS};

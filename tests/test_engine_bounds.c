@@ -192,7 +192,10 @@ TEST(shares_of_noise_can_be_compared)
         assert_memory_equal(digest[i][1], digest[(i + 1) % 3][0], 32);
 }
 
-/* As many candidates as a selection takes, then one more: nobody must pay for what cannot be opened. */
+/*
+ * As many candidates as a selection takes, then one more: nobody must pay for what cannot be
+ * opened.
+ */
 static bool refuses_a_candidate_too_many(struct engine *g, const struct study *study)
 {
     const size_t most = study_candidates_most(study);

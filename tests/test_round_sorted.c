@@ -306,7 +306,9 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
     sorting_free(&s);
 }
 
-/* One honest server knows: who says so as well, to it alone, would have the two go separate ways. */
+/*
+ * One honest server knows: who says so as well, to it alone, would have the two go separate ways.
+ */
 TEST(two_honest_servers_open_the_same)
 {
     struct sorting s;

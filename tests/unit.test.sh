@@ -75,16 +75,14 @@ mkdir "$folder/group" && mount -t cgroup2 cgroup2 "$folder/group" 2>/dev/null &&
 (echo $BASHPID >"$group/cgroup.procs" && exec unshare -m -p -u -i -n -C --fork bash "$folder/boot" "$folder" "$trefoil") >"$folder/boot.log" 2>&1 &
 outer=$!
 disown
-for _ in {1..100}; do
-    sleep 0.1
-    init=$(pgrep -P "$outer" -x systemd) && break
-done
+within 10 pgrep -P "$outer" -x systemd >/dev/null
+init=$(pgrep -P "$outer" -x systemd)
 if [ -z "$init" ]; then
     sed 's/^/# /' "$folder/boot.log"
     skip "three instances of the unit" "no systemd starts here"
     end_test
 fi
-timeout 300 nsenter -t "$init" -m -p -u -i -n -C -r -w bash <"$folder/work" >"$folder/said" 2>&1
+timeout "$(patience 30)" nsenter -t "$init" -m -p -u -i -n -C -r -w bash <"$folder/work" >"$folder/said" 2>&1
 status=$?
 [ $status -eq 0 ] || tail -n 30 "$folder/said" | sed 's/^/# /'
 result $status "share and run with three instances, each of which sees its own folders and key alone"

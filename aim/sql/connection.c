@@ -69,7 +69,9 @@ static bool is_secret(const char *key, size_t n)
     return false;
 }
 
-/* Whether a value has such a key, as in pqopt={password=..} or header={Authorization: Bearer ..}. */
+/*
+ * Whether a value has such a key, as in pqopt={password=..} or header={Authorization: Bearer ..}.
+ */
 static bool holds_secret(const char *value, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -3,8 +3,11 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/words.h"
 
+#include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -127,4 +130,58 @@ enum err run_stats_write(const char *folder, const struct run_stats *stats, stru
     all = document(stats, run, before);
     text = all != NULL ? json_dumps(all, JSON_INDENT(2)) : NULL;
     return text != NULL ? file_write(path, 0644, text, strlen(text), log) : ERR_NOMEM;
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+/* Says whose rows were counted, if that is not everybody's from the first round on. */
+static void print_owners(FILE *out, const struct run_stats *s)
+{
+    const size_t most = study_owners_most(s->study);
+    uint64_t first, last;
+    if (s->copula != NULL)
+        first = last = s->copula->round[0].population; /* none may come between */
+    else {
+        first = s->result->population[0];
+        last = s->result->population[s->result->measurements - 1];
+    }
+    if (first == last && last == most)
+        return;
+    fprintf(out, "owners: the rows of %" PRIu64 " of %zu are counted", last, most);
+    if (first < last)
+        fprintf(out, "; %" PRIu64 " of them came during the run", last - first);
+    fprintf(out, "\n");
+}
+
+static void print_traffic(FILE *out, const struct run_stats *s)
+{
+    uint64_t bytes = 0, rounds = 0;
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        for (unsigned k = 0; k < NET_PHASES; k++) {
+            bytes += s->server[i][k].wire_sent;
+            rounds += i == 0 ? s->server[i][k].rounds : 0;
+        }
+    if (rounds > 0) /* unless the servers could not end the run */
+        fprintf(out, "      between the servers %.1f MB in %" PRIu64 " exchanges\n",
+                (double)bytes / 1e6, rounds);
+    fprintf(out, "      from here %.1f kB, to here %.1f kB\n", (double)s->analyst.sent / 1e3,
+            (double)s->analyst.received / 1e3);
+}
+
+void run_stats_print(FILE *out, const struct run_stats *s)
+{
+    const struct study *study = s->study;
+    const struct aim_round *last = s->copula != NULL ? NULL
+                                                     : &s->result->round[s->result->rounds - 1];
+    const double spent = last != NULL ? last->spent : s->copula->round[1].spent;
+    fprintf(out, "took: servers %s, estimator %s\n", words_time(s->mpc_s).text,
+            words_time(s->total_s - s->mpc_s).text);
+    print_traffic(out, s);
+    print_owners(out, s);
+    fprintf(out, "guarantee: (epsilon %g, delta %g) differential privacy for %s\n", study->epsilon,
+            study->delta, study_of_persons(study) ? "all rows of one person" : "one row");
+    fprintf(out, "budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, s->rho,
+            fmax(0, s->rho - spent),
+            last == NULL || last->last ? ", too little for a run"
+                                       : ";\n        the same command without --rounds goes on");
 }

@@ -29,5 +29,7 @@ struct run_stats {
 /* Writes <folder>/stats.json; adds what is there from the same run. */
 enum err run_stats_write(const char *folder, const struct run_stats *stats,
                          struct log *log) MUST_CHECK;
+/* Says what the run cost, whose rows were counted, and what is left. */
+void run_stats_print(FILE *out, const struct run_stats *stats);
 
 #endif

@@ -99,8 +99,8 @@ struct audit_file {
 
 /*
  * Reads a log and checks its chain, its order, its signatures against the keys in its first line,
- * and that the total never falls, unless a debit was dropped. ERR_DATA, logged with the line, if one fails. A torn last line is
- * only counted.
+ * and that the total never falls, unless a debit was dropped. ERR_DATA, logged with the line, if
+ * one fails. A torn last line is only counted.
  */
 enum err audit_file_read(struct audit_file **file, const char *path, struct log *log) MUST_CHECK;
 void audit_file_free(struct audit_file **file);

@@ -236,9 +236,9 @@ static enum err play(struct run *r, struct ledger_limits *limits, int64_t wait_m
     return ERR_OK;
 }
 
-static enum err write_stats(const struct run *r, const char *folder)
+static struct run_stats stats_of(const struct run *r)
 {
-    const struct run_stats stats = {
+    return (struct run_stats){
         .study = r->study,
         .result = r->result,
         .copula = r->copula,
@@ -251,53 +251,6 @@ static enum err write_stats(const struct run *r, const char *folder)
         .total_s = r->total_s,
         .analyst = client_traffic(r->client),
     };
-    return run_stats_write(folder, &stats, r->log);
-}
-
-/* Says whose rows were counted, if that is not everybody's from the first round on. */
-static void say_owners(const struct run *r)
-{
-    uint64_t first, last;
-    if (is_copula(r))
-        first = last = r->copula->round[0].population; /* none may come between */
-    else {
-        first = r->result->population[0];
-        last = r->result->population[r->result->measurements - 1];
-    }
-    if (first == last && last == study_owners_most(r->study))
-        return;
-    printf("owners: the rows of %" PRIu64 " of %zu are counted", last, study_owners_most(r->study));
-    if (first < last)
-        printf("; %" PRIu64 " of them came during the run", last - first);
-    printf("\n");
-}
-
-/* Says what the run cost and what is left. */
-static void say_cost(const struct run *r)
-{
-    const struct aim_round *last = is_copula(r) ? NULL : &r->result->round[r->result->rounds - 1];
-    const double spent = last != NULL ? last->spent : r->copula->round[1].spent;
-    uint64_t bytes = 0, rounds = 0;
-    const struct traffic here = client_traffic(r->client);
-    for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        for (unsigned k = 0; k < NET_PHASES; k++) {
-            bytes += r->stats[i][k].wire_sent;
-            rounds += i == 0 ? r->stats[i][k].rounds : 0;
-        }
-    printf("took: servers %s, estimator %s\n", words_time(r->remote.seconds).text,
-           words_time(r->total_s - r->remote.seconds).text);
-    if (rounds > 0) /* unless the servers could not end the run */
-        printf("      between the servers %.1f MB in %" PRIu64 " exchanges\n", (double)bytes / 1e6,
-               rounds);
-    printf("      from here %.1f kB, to here %.1f kB\n", (double)here.sent / 1e3,
-           (double)here.received / 1e3);
-    say_owners(r);
-    printf("guarantee: (epsilon %g, delta %g) differential privacy for %s\n", r->study->epsilon,
-           r->study->delta, study_of_persons(r->study) ? "all rows of one person" : "one row");
-    printf("budget: rho %.4g of %.4g is spent; %.2g is left%s\n", spent, r->rho,
-           fmax(0, r->rho - spent),
-           last == NULL || last->last ? ", too little for a run"
-                                      : ";\n        the same command without --rounds goes on");
 }
 
 struct run_terms {
@@ -335,15 +288,16 @@ static enum err release_data(struct run *r, const struct run_terms *t)
 static enum err release(struct run *r, const struct run_terms *t)
 {
     const struct errors_progress refits = {.fitted = progress_refits, .self = &r->progress};
+    const struct run_stats stats = stats_of(r);
     const bool errors = !t->quick && !is_copula(r);
     if (r->remote.seconds > 0) { /* else the servers were asked nothing, and what is there holds */
-        TRY(write_stats(r, t->folder));
+        TRY(run_stats_write(t->folder, &stats, r->log));
         TRY(report_write(t->folder, r->study, NULL, r->log));
     }
     if (errors)
         TRY(release_errors(t->folder, r->result, &refits, r->log));
     progress_end(&r->progress);
-    say_cost(r);
+    run_stats_print(stdout, &stats);
     printf("wrote report.html, synthetic.csv, measurements.json, model%s, stats.json\nto %s\n",
            errors ? ", errors" : "", t->folder);
     return ERR_OK;

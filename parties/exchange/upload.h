@@ -14,15 +14,15 @@
  * its two components against the commitments, and the servers compare commitments before they
  * compute. So a client that sent different words to two servers is found and named.
  *
- * An id ends with its owner's index, and servers take an upload from that owner alone. So nobody who
- * has heard an id, from a server that lies, can have it taken elsewhere first: ids name uploads
+ * An id ends with its owner's index, and servers take an upload from that owner alone. So nobody
+ * who has heard an id, from a server that lies, can have it taken elsewhere first: ids name uploads
  * between the servers.
  *
- * Seeds, salts and the rest of the id are derived from the terms and the data (HMAC-SHA-512-256, keyed by the
- * owner's signing key and its random secret for the study). Sharing the same table again gives the
- * same upload, which is how a cut upload is resumed; other counts give other masks. Servers tell
- * everybody whom they admit an upload's digest. Somebody who guesses the table can check the guess
- * against it only with both keys.
+ * Seeds, salts and the rest of the id are derived from the terms and the data (HMAC-SHA-512-256,
+ * keyed by the owner's signing key and its random secret for the study). Sharing the same table
+ * again gives the same upload, which is how a cut upload is resumed; other counts give other masks.
+ * Servers tell everybody whom they admit an upload's digest. Somebody who guesses the table can
+ * check the guess against it only with both keys.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
 #define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H

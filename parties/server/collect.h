@@ -22,7 +22,9 @@ enum err collect_again(void *play,
 
 /* Whether rows are here that may join the run, and are not counted yet. */
 enum err collect_late(struct play *play, uint8_t *late) MUST_CHECK;
-/* What each server says of that: rows join once all three have some. Who has none is named, once. */
+/*
+ * What each server says of that: rows join once all three have some. Who has none is named, once.
+ */
 void collect_hear_late(struct play *play, const bool late[3]);
 
 #endif

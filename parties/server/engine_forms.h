@@ -4,7 +4,10 @@
 
 #include "parties/server/engine.h"
 
-/* Opens a copula's forms, once paid for; reads the uploads again for records whose pairs are not counted. */
+/*
+ * Opens a copula's forms, once paid for; reads the uploads again for records whose pairs are not
+ * counted.
+ */
 enum err engine_open_forms(struct engine *g, const struct engine_step *s, struct tape *range,
                            int64_t *values) MUST_CHECK;
 

@@ -6,8 +6,8 @@
  *   each         take      noise that was made ahead, if any is missing (parties/server/ahead.h)
  *   all -> all   agree     only if noise is still missing; then it is made, independent of data
  *   each         stage     the round's noise, sealed: on disk
- *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h), and
- *                          a voucher that the debit is staged (parties/exchange/voucher.h)
+ *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h); a
+ *                          voucher that the debit is staged (parties/exchange/voucher.h)
  *   each         bind      debit, and range bound to this request, with all three vouchers: one
  *                          transaction, on disk
  *   all -> all   confirm   that it is bound; fresh bytes; what was heard in `agree`

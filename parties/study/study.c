@@ -143,7 +143,9 @@ size_t study_candidates_most(const struct study *study)
     return ARGMAX_MOST_CHECKED;
 }
 
-/* Every marginal of the closure may be a candidate, and what a selection costs is paid before it. */
+/*
+ * Every marginal of the closure may be a candidate, and what a selection costs is paid before it.
+ */
 static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
 {
     const struct study *s = r->study;
