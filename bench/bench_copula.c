@@ -19,8 +19,8 @@
  * body and adult are looked for in $TREFOIL_DATA, or ../shared/data. If one is absent, the program
  * says so and leaves it out.
  */
-#include "aim/copula_model.h"
-#include "aim/evaluate.h"
+#include "aim/answer/evaluate.h"
+#include "aim/copula/copula_model.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"

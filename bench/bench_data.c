@@ -8,7 +8,7 @@
  * column of numbers, in the synthetic rows against the real ones: the mean over the runs of the
  * size of the relative error. --smoke invents the table.
  */
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "aim/table/csv.h"
 #include "base/memory.h"
 #include "base/secret.h"

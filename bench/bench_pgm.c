@@ -18,12 +18,12 @@
  * beside it. Absent ones are named and left out. Times are CPU seconds; each AIM run is a process
  * of its own, so that its peak memory can be measured.
  */
-#include "aim/budget.h"
-#include "aim/evaluate.h"
-#include "aim/loop.h"
-#include "aim/model_private.h"
-#include "aim/plaintext.h"
-#include "aim/sample.h"
+#include "aim/answer/evaluate.h"
+#include "aim/budget/budget.h"
+#include "aim/model/model_private.h"
+#include "aim/model/sample.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/data.h"

@@ -22,9 +22,9 @@
  * log-likelihood of test rows, every fifth, under a model of the others at epsilon 10, with numbers
  * as they are written, in units of their deviations (`trefoil eval`).
  */
-#include "aim/answer.h"
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
+#include "aim/answer/answer.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_file.h"
 #include "base/file.h"
 #include "bench/cpu.h"
 #include "bench/data.h"

@@ -6,7 +6,7 @@
 #define TREFOIL_BENCH_DATA_H
 
 #include "aim/table/table.h"
-#include "aim/workload.h"
+#include "aim/workload/workload.h"
 
 #include <jansson.h>
 

@@ -1,8 +1,8 @@
 #include "bench/flaim.h"
 
-#include "aim/loop.h"
-#include "aim/score.h"
-#include "aim/tabulate.h"
+#include "aim/budget/score.h"
+#include "aim/run/loop.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim_gather.h"
 #include "bench/flaim_message.h"

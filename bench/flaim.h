@@ -44,9 +44,9 @@
 #ifndef TREFOIL_BENCH_FLAIM_H
 #define TREFOIL_BENCH_FLAIM_H
 
-#include "aim/ledger.h"
-#include "aim/model.h"
-#include "aim/plaintext.h"
+#include "aim/budget/ledger.h"
+#include "aim/model/model.h"
+#include "aim/run/plaintext.h"
 #include "bench/secagg.h"
 #include "bench/split.h"
 

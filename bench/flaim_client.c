@@ -1,7 +1,7 @@
 #include "bench/flaim_private.h"
 
-#include "aim/loop.h"
-#include "aim/tabulate.h"
+#include "aim/run/loop.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "tests/support_model.h"
 

@@ -1,6 +1,6 @@
 #include "bench/flaim_gather.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 
 #include <math.h>

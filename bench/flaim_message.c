@@ -1,6 +1,6 @@
 #include "bench/flaim_message.h"
 
-#include "aim/model_private.h"
+#include "aim/model/model_private.h"
 #include "base/memory.h"
 #include "tests/support_model.h"
 

@@ -11,7 +11,7 @@
 #ifndef TREFOIL_BENCH_FLAIM_MESSAGE_H
 #define TREFOIL_BENCH_FLAIM_MESSAGE_H
 
-#include "aim/model.h"
+#include "aim/model/model.h"
 #include "base/bytes.h"
 
 #define FLAIM_DECISION_BYTES(steps) (1 + 4 * (uint64_t)(steps))

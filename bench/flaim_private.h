@@ -4,7 +4,7 @@
 #ifndef TREFOIL_BENCH_FLAIM_PRIVATE_H
 #define TREFOIL_BENCH_FLAIM_PRIVATE_H
 
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "bench/flaim.h"
 
 /* Measurements of one marginal so far: sum of alpha^2, and the mean of y/N weighted by that. */

@@ -1,6 +1,6 @@
 #include "bench/joining.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 

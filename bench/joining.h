@@ -11,12 +11,12 @@
  *   JOINING_ROUND   only the round's clients count, in that round, as the authors' program
  *                   simulates DistAIM: nobody's shares are kept
  *
- * Each set of rows is a population to the loop. Noise is consumed as in aim/plaintext.h.
+ * Each set of rows is a population to the loop. Noise is consumed as in aim/run/plaintext.h.
  */
 #ifndef TREFOIL_BENCH_JOINING_H
 #define TREFOIL_BENCH_JOINING_H
 
-#include "aim/plaintext.h"
+#include "aim/run/plaintext.h"
 #include "bench/split.h"
 
 enum joining_kind { JOINING_STAY, JOINING_AHEAD, JOINING_ROUND };

@@ -1,6 +1,6 @@
 #include "bench/servers.h"
 
-#include "aim/evaluate.h"
+#include "aim/answer/evaluate.h"
 #include "aim/table/csv.h"
 #include "base/memory.h"
 #include "bench/cpu.h"

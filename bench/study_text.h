@@ -2,7 +2,7 @@
 #ifndef TREFOIL_BENCH_STUDY_TEXT_H
 #define TREFOIL_BENCH_STUDY_TEXT_H
 
-#include "aim/workload.h"
+#include "aim/workload/workload.h"
 #include "base/bytes.h"
 
 #include <jansson.h>

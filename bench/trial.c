@@ -1,9 +1,9 @@
 #include "bench/trial.h"
 
-#include "aim/budget.h"
-#include "aim/evaluate.h"
-#include "aim/loop.h"
-#include "aim/sample.h"
+#include "aim/answer/evaluate.h"
+#include "aim/budget/budget.h"
+#include "aim/model/sample.h"
+#include "aim/run/loop.h"
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/flaim.h"

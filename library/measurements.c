@@ -1,5 +1,5 @@
 /* What was measured, from the file beside the model. */
-#include "aim/output.h"
+#include "aim/run/output.h"
 #include "base/memory.h"
 #include "library/private.h"
 

@@ -2,7 +2,7 @@
 #ifndef TREFOIL_LIBRARY_PRIVATE_H
 #define TREFOIL_LIBRARY_PRIVATE_H
 
-#include "aim/released.h"
+#include "aim/answer/released.h"
 #include "base/file.h"
 #include "library/keep.h"
 

@@ -1,5 +1,5 @@
 /* Questions and their answers. */
-#include "aim/answer.h"
+#include "aim/answer/answer.h"
 #include "aim/question/questions.h"
 #include "base/memory.h"
 #include "library/private.h"

@@ -2,8 +2,8 @@
  * A copula's file, with its digest made to fit, since no mutation would find it: no crash; what is
  * accepted can be drawn from, and its codes are the domain's.
  */
-#include "aim/copula_model.h"
-#include "aim/digest.h"
+#include "aim/copula/copula_model.h"
+#include "base/digest.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A stored privacy ledger, one line of fractions: what is accepted is written back as it was. */
-#include "aim/ledger.h"
+#include "aim/budget/ledger.h"
 #include "base/memory.h"
 #include "tests/fuzz.h"
 

@@ -3,10 +3,10 @@
  * rest is the input. What is accepted runs on: no crash, no leak, and no request that the ledger in
  * the file would not allow.
  */
-#include "aim/digest.h"
-#include "aim/loop.h"
-#include "aim/plaintext.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
 #include "base/bytes.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "tests/fuzz.h"
 

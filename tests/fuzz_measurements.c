@@ -1,5 +1,5 @@
 /* measurements.json: no crash; what is accepted reads the same after it is written. */
-#include "aim/output.h"
+#include "aim/run/output.h"
 #include "base/file.h"
 #include "tests/fuzz.h"
 

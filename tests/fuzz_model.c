@@ -2,8 +2,8 @@
  * A model file, with its digest made to fit, since no mutation would find it: no crash; what is
  * accepted is written back byte for byte, and can be drawn from.
  */
-#include "aim/digest.h"
-#include "aim/model_file.h"
+#include "aim/model/model_file.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "tests/fuzz.h"
 

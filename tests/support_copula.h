@@ -2,8 +2,8 @@
 #ifndef TREFOIL_TESTS_SUPPORT_COPULA_H
 #define TREFOIL_TESTS_SUPPORT_COPULA_H
 
-#include "aim/copula_run.h"
-#include "aim/plaintext.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/plaintext.h"
 
 struct copula_stage {
     struct domain *domain;

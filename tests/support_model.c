@@ -1,7 +1,7 @@
 #include "tests/support_model.h"
 
-#include "aim/model_private.h"
-#include "aim/tabulate.h"
+#include "aim/model/model_private.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 
 #include <math.h>

@@ -9,9 +9,9 @@
 #ifndef TREFOIL_TESTS_SUPPORT_MODEL_H
 #define TREFOIL_TESTS_SUPPORT_MODEL_H
 
-#include "aim/model.h"
+#include "aim/model/model.h"
 #include "aim/table/table.h"
-#include "aim/workload.h"
+#include "aim/workload/workload.h"
 
 /* A model without structural zeros. */
 enum err model_plain(struct model **m, const struct domain *d, const struct clique *cliques,

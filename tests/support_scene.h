@@ -6,7 +6,7 @@
 #include "tests/support_process.h"
 
 #include "aim/table/csv.h"
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"

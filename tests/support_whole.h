@@ -10,8 +10,8 @@
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
-#include "aim/loop.h"
-#include "aim/plaintext.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/analyst/release.h"

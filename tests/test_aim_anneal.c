@@ -4,9 +4,9 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/loop.h"
-#include "aim/plaintext.h"
-#include "aim/tabulate.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 

@@ -1,7 +1,7 @@
 /* aim/budget and base/random: conversions to ten digits, a ledger never exceeded, lattices. */
 #include "tests/support_cmocka.h"
 
-#include "aim/budget.h"
+#include "aim/budget/budget.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -4,7 +4,7 @@
 
 #include "aim/table/domain.h"
 #include "aim/table/number.h"
-#include "aim/workload.h"
+#include "aim/workload/workload.h"
 
 #include <math.h>
 #include <stdlib.h>

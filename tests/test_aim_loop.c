@@ -3,12 +3,12 @@
 #include "tests/support_copula.h"
 #include "tests/support_model.h"
 
-#include "aim/evaluate.h"
-#include "aim/loop.h"
-#include "aim/output.h"
-#include "aim/plaintext.h"
-#include "aim/sample.h"
-#include "aim/tabulate.h"
+#include "aim/answer/evaluate.h"
+#include "aim/model/sample.h"
+#include "aim/run/loop.h"
+#include "aim/run/output.h"
+#include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 
 #include <jansson.h>

@@ -6,9 +6,9 @@
 #include "tests/support_domain.h"
 #include "tests/support_model.h"
 
-#include "aim/model.h"
-#include "aim/model_file.h"
-#include "aim/model_private.h"
+#include "aim/model/model.h"
+#include "aim/model/model_file.h"
+#include "aim/model/model_private.h"
 #include "base/file.h"
 #include "base/random.h"
 

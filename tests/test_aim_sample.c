@@ -7,11 +7,11 @@
 #include "tests/support_domain.h"
 #include "tests/support_model.h"
 
-#include "aim/grid.h"
-#include "aim/model_private.h"
-#include "aim/plaintext.h"
-#include "aim/sample.h"
-#include "aim/tabulate.h"
+#include "aim/budget/grid.h"
+#include "aim/model/model_private.h"
+#include "aim/model/sample.h"
+#include "aim/run/plaintext.h"
+#include "aim/workload/tabulate.h"
 
 #include <math.h>
 #include <stdlib.h>

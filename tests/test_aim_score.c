@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
 
-#include "aim/score.h"
+#include "aim/budget/score.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #include "tests/support_domain.h"
 #include "tests/support_model.h"
 
-#include "aim/factor.h"
-#include "aim/model_private.h"
+#include "aim/model/factor.h"
+#include "aim/model/model_private.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 
 #include "aim/table/csv.h"
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/random.h"
 
 #include <math.h>

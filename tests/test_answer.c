@@ -6,9 +6,9 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 
-#include "aim/answer.h"
-#include "aim/model_densities.h"
-#include "aim/model_private.h"
+#include "aim/answer/answer.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_private.h"
 #include "base/random.h"
 #include "base/text.h"
 

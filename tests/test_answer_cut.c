@@ -1,11 +1,11 @@
 /*
- * What remains uncertain if a condition takes only some codes of a group (aim/answer_cut.c):
+ * What remains uncertain if a condition takes only some codes of a group (aim/answer/answer_cut.c):
  * against sums over all combinations of codes, and by how often intervals hold what was drawn.
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/answer_private.h"
-#include "aim/model_densities.h"
+#include "aim/answer/answer_private.h"
+#include "aim/model/model_densities.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/association.h"
+#include "aim/answer/association.h"
 #include "base/random.h"
 
 #include <math.h>

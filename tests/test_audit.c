@@ -9,10 +9,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/budget.h"
-#include "aim/copula_run.h"
-#include "aim/schedule.h"
-#include "aim/tabulate.h"
+#include "aim/budget/budget.h"
+#include "aim/budget/schedule.h"
+#include "aim/run/copula_run.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "mpc/ring.h"
 #include "parties/exchange/price.h"

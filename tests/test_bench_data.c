@@ -2,7 +2,7 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_stage.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "bench/trees.h"
 

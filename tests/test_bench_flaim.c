@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_stage.h"
 
-#include "aim/score.h"
-#include "aim/tabulate.h"
+#include "aim/budget/score.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim.h"
 #include "bench/joining.h"

@@ -1,15 +1,16 @@
 /*
- * aim/nominal.h, aim/copula_links.h, aim/copula_order.h and what a run makes of labels: shares,
- * slopes and links against numbers drawn by hand, groups, labels that have an order after all.
+ * aim/copula/nominal.h, aim/copula/copula_links.h, aim/copula/copula_order.h and what a run makes
+ * of labels: shares, slopes and links against numbers drawn by hand, groups, labels that have an
+ * order after all.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_copula.h"
 #include "tests/support_domain.h"
 
-#include "aim/copula_links.h"
-#include "aim/digest.h"
-#include "aim/forms.h"
-#include "aim/nominal.h"
+#include "aim/budget/forms.h"
+#include "aim/copula/copula_links.h"
+#include "aim/copula/nominal.h"
+#include "base/digest.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "tests/support_three.h"
 #include "tests/support_whole.h"
 
-#include "aim/loop.h"
-#include "aim/tabulate.h"
+#include "aim/run/loop.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/engine.h"

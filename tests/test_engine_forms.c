@@ -4,10 +4,10 @@
  */
 #include "tests/support_whole.h"
 
-#include "aim/copula.h"
-#include "aim/copula_run.h"
-#include "aim/forms.h"
-#include "aim/tabulate.h"
+#include "aim/budget/forms.h"
+#include "aim/copula/copula.h"
+#include "aim/run/copula_run.h"
+#include "aim/workload/tabulate.h"
 #include "protocols/measure.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "tests/support_marks.h"
 #include "tests/support_whole.h"
 
-#include "aim/plaintext.h"
-#include "aim/score.h"
+#include "aim/budget/score.h"
+#include "aim/run/plaintext.h"
 
 #include <string.h>
 

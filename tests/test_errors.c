@@ -2,9 +2,9 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 
-#include "aim/errors_file.h"
-#include "aim/errors_private.h"
-#include "aim/model_private.h"
+#include "aim/answer/errors_file.h"
+#include "aim/answer/errors_private.h"
+#include "aim/model/model_private.h"
 #include "base/file.h"
 #include "base/random.h"
 

@@ -5,10 +5,10 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 
-#include "aim/evaluate.h"
-#include "aim/evaluate_answers.h"
-#include "aim/model_densities.h"
-#include "aim/model_private.h"
+#include "aim/answer/evaluate.h"
+#include "aim/answer/evaluate_answers.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_private.h"
 #include "base/random.h"
 
 #include <math.h>

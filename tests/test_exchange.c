@@ -4,7 +4,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
 #include "base/memory.h"
 #include "parties/exchange/failures.h"
 #include "parties/exchange/receipt.h"

@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_model.h"
 
-#include "aim/answer_private.h"
-#include "aim/model_densities.h"
+#include "aim/answer/answer_private.h"
+#include "aim/model/model_densities.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_domain.h"
 
-#include "aim/model_file.h"
-#include "aim/model_private.h"
-#include "aim/tabulate.h"
+#include "aim/model/model_file.h"
+#include "aim/model/model_private.h"
+#include "aim/workload/tabulate.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "parties/command/command.h"

@@ -1,7 +1,7 @@
 /* aim/merge: codes that are measured together, against a plain loop. */
 #include "tests/support_cmocka.h"
 
-#include "aim/merge.h"
+#include "aim/workload/merge.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -1,16 +1,16 @@
 /*
- * A model with merged codes (aim/model_groups.c), against one that enumerates all combinations of
- * codes: the distribution over groups, times the shares of codes.
+ * A model with merged codes (aim/model/model_groups.c), against one that enumerates all
+ * combinations of codes: the distribution over groups, times the shares of codes.
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/errors_file.h"
-#include "aim/evaluate.h"
-#include "aim/model_file.h"
-#include "aim/model_private.h"
-#include "aim/model_weigh.h"
-#include "aim/sample.h"
-#include "aim/tabulate.h"
+#include "aim/answer/errors_file.h"
+#include "aim/answer/evaluate.h"
+#include "aim/model/model_file.h"
+#include "aim/model/model_private.h"
+#include "aim/model/model_weigh.h"
+#include "aim/model/sample.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "base/random.h"
 

@@ -1,10 +1,10 @@
 /* Runs that merge codes with few rows: what they ask, their files, the commands that read these. */
 #include "tests/support_cmocka.h"
 
-#include "aim/loop.h"
-#include "aim/model_file.h"
-#include "aim/output.h"
-#include "aim/plaintext.h"
+#include "aim/model/model_file.h"
+#include "aim/run/loop.h"
+#include "aim/run/output.h"
+#include "aim/run/plaintext.h"
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/memory.h"

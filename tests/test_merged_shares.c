@@ -1,7 +1,10 @@
-/* aim/model_shares.c: each code's share of its group, against integrals and draws by rejection. */
+/*
+ * aim/model/model_shares.c: each code's share of its group, against integrals and draws by
+ * rejection.
+ */
 #include "tests/support_cmocka.h"
 
-#include "aim/model_private.h"
+#include "aim/model/model_private.h"
 #include "base/memory.h"
 
 #include <math.h>

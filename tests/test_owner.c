@@ -5,7 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/budget.h"
+#include "aim/budget/budget.h"
 #include "base/file.h"
 #include "base/secret.h"
 #include "parties/owner/book.h"

@@ -4,11 +4,11 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/association.h"
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
-#include "aim/output.h"
-#include "aim/tabulate.h"
+#include "aim/answer/association.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_file.h"
+#include "aim/run/output.h"
+#include "aim/workload/tabulate.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"

@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_parse.h"
 
-#include "aim/schedule.h"
-#include "aim/score.h"
+#include "aim/budget/schedule.h"
+#include "aim/budget/score.h"
 #include "base/bytes.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"

@@ -3,9 +3,9 @@
 #include "tests/support_process.h"
 #include "tests/support_scene.h"
 
-#include "aim/copula.h"
-#include "aim/copula_model.h"
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
+#include "aim/copula/copula.h"
+#include "aim/copula/copula_model.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* trefoil refit: the run's model again, byte for byte; zeros are zero; what is wrong is named. */
 #include "tests/support_cmocka.h"
 
-#include "aim/loop.h"
-#include "aim/model_file.h"
-#include "aim/plaintext.h"
+#include "aim/model/model_file.h"
+#include "aim/run/loop.h"
+#include "aim/run/plaintext.h"
 #include "base/file.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"

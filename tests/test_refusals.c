@@ -5,8 +5,8 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/forms.h"
-#include "aim/score.h"
+#include "aim/budget/forms.h"
+#include "aim/budget/score.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/analyst/release.h"

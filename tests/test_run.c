@@ -4,8 +4,8 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/digest.h"
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"

@@ -5,7 +5,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/grid.h"
+#include "aim/budget/grid.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "protocols/discrete.h"

@@ -4,8 +4,8 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "aim/answer.h"
-#include "aim/model_densities.h"
+#include "aim/answer/answer.h"
+#include "aim/model/model_densities.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/expect.h"

@@ -1,7 +1,7 @@
 /* Few rows of many owners that the study does not list: they are packed together, and counted. */
 #include "tests/support_cmocka.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/analyst/central.h"

@@ -42,7 +42,7 @@ checks+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
 
 # And single findings that were reviewed:
 known=(
-    'aim/model_fit.c.*uninitialized.ArraySubscript'     # place[] is set for every pair that is kept
+    'aim/model/model_fit.c.*uninitialized.ArraySubscript'     # place[] is set for every pair that is kept
     'mpc/below.c.*core.uninitialized'                   # g[], l[] are set for every position
     'mpc/convert.c.*core.UndefinedBinaryOperatorResult' # callers give whole words
     'parties/study/roster.c.*core.NullDereference'            # whoever asks for a key has a study
@@ -70,7 +70,7 @@ run_gcc() {
 run_cppcheck() {
     cppcheck --enable=warning,portability,performance --std=c11 -I. --inline-suppr --quiet \
         --library=posix -D'TREFOIL_VERSION="0"' --suppress=internalAstError --suppress=unknownMacro \
-        --suppress=uninitvar:aim/sweep_body.inc --suppress=arrayIndexThenCheck --suppress=ctunullpointer \
+        --suppress=uninitvar:aim/model/sweep_body.inc --suppress=arrayIndexThenCheck --suppress=ctunullpointer \
         --suppress=missingIncludeSystem --template='{file}:{line}: {severity}: {message} [{id}]' \
         "${folders[@]}" 2>&1
 }

@@ -91,7 +91,7 @@ struct densities {
     struct density **of;
 };
 
-/* As if all counts were equal; aim/model_densities.h has those of a model. */
+/* As if all counts were equal; aim/model/model_densities.h has those of a model. */
 enum err densities_even(struct densities *out, const struct domain *d) MUST_CHECK;
 void densities_clear(struct densities *d);
 

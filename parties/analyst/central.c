@@ -1,6 +1,6 @@
 #include "parties/analyst/central.h"
 
-#include "aim/plaintext.h"
+#include "aim/run/plaintext.h"
 #include "aim/table/join.h"
 #include "base/memory.h"
 #include "parties/analyst/release.h"

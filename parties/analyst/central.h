@@ -5,8 +5,8 @@
 #ifndef TREFOIL_PARTIES_ANALYST_CENTRAL_H
 #define TREFOIL_PARTIES_ANALYST_CENTRAL_H
 
-#include "aim/copula_run.h"
-#include "aim/loop.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
 

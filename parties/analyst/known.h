@@ -18,7 +18,7 @@
 #ifndef TREFOIL_PARTIES_ANALYST_KNOWN_H
 #define TREFOIL_PARTIES_ANALYST_KNOWN_H
 
-#include "aim/model.h"
+#include "aim/model/model.h"
 
 #define KNOWN_MAX 256
 #define KNOWN_DOUBTED 4 /* above this z, noise is an unlikely reason: a warning */

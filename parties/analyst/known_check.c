@@ -1,7 +1,7 @@
 /* Whether known margins agree with each other, and with what was measured. */
 #include "parties/analyst/known.h"
 
-#include "aim/factor.h"
+#include "aim/model/factor.h"
 #include "base/memory.h"
 
 #include <math.h>

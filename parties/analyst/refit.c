@@ -1,8 +1,8 @@
 #include "parties/analyst/refit.h"
 
-#include "aim/copula_model.h"
-#include "aim/model_file.h"
-#include "aim/output.h"
+#include "aim/copula/copula_model.h"
+#include "aim/model/model_file.h"
+#include "aim/run/output.h"
 #include "base/file.h"
 #include "base/memory.h"
 

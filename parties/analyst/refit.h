@@ -11,7 +11,7 @@
 #ifndef TREFOIL_PARTIES_ANALYST_REFIT_H
 #define TREFOIL_PARTIES_ANALYST_REFIT_H
 
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "parties/analyst/known.h"
 #include "parties/study/study.h"
 

@@ -5,9 +5,9 @@
 #ifndef TREFOIL_PARTIES_ANALYST_RELEASE_H
 #define TREFOIL_PARTIES_ANALYST_RELEASE_H
 
-#include "aim/copula_run.h"
-#include "aim/errors.h"
-#include "aim/loop.h"
+#include "aim/answer/errors.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "aim/table/table.h"
 #include "parties/study/study.h"
 
@@ -32,7 +32,7 @@ enum err release_write(const char *folder, const struct study *study,
                        const struct aim_result *result, double rho, size_t rows, uint64_t seed,
                        struct log *log) MUST_CHECK;
 
-/* Makes the model's errors (aim/errors.h) and writes them beside it, as `errors`. */
+/* Makes the model's errors (aim/answer/errors.h) and writes them beside it, as `errors`. */
 enum err release_errors(const char *folder, const struct aim_result *result,
                         const struct errors_progress *progress, struct log *log) MUST_CHECK;
 

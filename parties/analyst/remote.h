@@ -11,8 +11,8 @@
 #ifndef TREFOIL_PARTIES_ANALYST_REMOTE_H
 #define TREFOIL_PARTIES_ANALYST_REMOTE_H
 
-#include "aim/backend.h"
-#include "aim/look.h"
+#include "aim/run/backend.h"
+#include "aim/run/look.h"
 #include "parties/analyst/replies.h"
 #include "parties/analyst/run_state.h"
 #include "parties/exchange/client.h"

@@ -1,6 +1,6 @@
 #include "parties/analyst/replies.h"
 
-#include "aim/digest.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "base/version.h"
 

@@ -1,6 +1,6 @@
 #include "parties/analyst/run_state.h"
 
-#include "aim/digest.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/secret.h"

@@ -4,16 +4,16 @@
  *
  * A request is on disk before it is sent. When the loop goes on, it computes the request again, but
  * sends the stored bytes, since servers answer a round's one request and no other. With
- * aim/loop.h's state file beside it, that is all that a run needs. The loop writes that file while
- * the servers work on the next round: after a crash it may lack the round before. That round's
- * request is therefore kept as well. It is sent again, and answered at no cost.
+ * aim/run/loop.h's state file beside it, that is all that a run needs. The loop writes that file
+ * while the servers work on the next round: after a crash it may lack the round before. That
+ * round's request is therefore kept as well. It is sent again, and answered at no cost.
  *
  *   DIR/run.state   "trefoil-run-4\n"; terms digest (32); run (16); f64 the budget that earlier
  *                   runs left it, 0: all; for the last request and the one before: u32 round of
  *                   the loop, u32 how often the servers have lost that round, block request, empty
  *                   where there is none; u32 sequence of the last; u8 whether the run was ended at
  *                   the servers; 32 bytes, BLAKE2b-256 of all before
- *   DIR/loop.state  aim/loop.h
+ *   DIR/loop.state  aim/run/loop.h
  *   DIR/look.state  what a look opened, as parties/analyst/replies.h
  *   DIR/run.lock    locked while a run works here
  */

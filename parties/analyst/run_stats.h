@@ -5,8 +5,8 @@
 #ifndef TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 #define TREFOIL_PARTIES_ANALYST_RUN_STATS_H
 
-#include "aim/copula_run.h"
-#include "aim/loop.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "netio/net.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/request.h"

@@ -1,4 +1,4 @@
-#include "aim/plaintext.h"
+#include "aim/run/plaintext.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"

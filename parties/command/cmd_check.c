@@ -1,4 +1,4 @@
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
+#include "aim/answer/released.h"
 #include "aim/question/questions.h"
-#include "aim/released.h"
 #include "aim/sql/database.h"
 #include "aim/table/csv.h"
 #include "base/file.h"

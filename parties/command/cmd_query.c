@@ -1,5 +1,5 @@
+#include "aim/answer/released.h"
 #include "aim/question/questions.h"
-#include "aim/released.h"
 #include "aim/table/number.h"
 #include "base/file.h"
 #include "base/memory.h"

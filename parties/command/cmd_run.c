@@ -1,5 +1,5 @@
-#include "aim/copula_run.h"
-#include "aim/loop.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/words.h"

@@ -1,4 +1,4 @@
-#include "aim/released.h"
+#include "aim/answer/released.h"
 #include "aim/table/csv.h"
 #include "parties/command/command.h"
 

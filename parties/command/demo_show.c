@@ -1,8 +1,8 @@
 /* What a demo shows at the end: costs, and the comparison with the truth that no real study has. */
-#include "aim/evaluate.h"
-#include "aim/sample.h"
+#include "aim/answer/evaluate.h"
+#include "aim/model/sample.h"
 #include "aim/table/csv.h"
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/command/demo.h"

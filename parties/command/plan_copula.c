@@ -1,8 +1,8 @@
 #include "parties/command/plan_copula.h"
 
-#include "aim/copula_noise.h"
-#include "aim/copula_run.h"
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
+#include "aim/copula/copula_noise.h"
+#include "aim/run/copula_run.h"
 #include "base/memory.h"
 #include "base/words.h"
 #include "parties/exchange/price.h"

@@ -2,7 +2,7 @@
 #ifndef TREFOIL_PARTIES_COMMAND_PLAN_NOISE_H
 #define TREFOIL_PARTIES_COMMAND_PLAN_NOISE_H
 
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "parties/study/study.h"
 
 struct plan_noise {

@@ -10,7 +10,7 @@
  *                  "rows": 1034.2,                                   COUNT(*)
  *                  "answers": [ { "item": "AVG(hours)", "answer": 38.2,   null: no rows
  *                                 "low": 37.9, "high": 38.5,         null: there is no interval
- *                                 "agreed": 0.9,                     for MODE: see aim/answer.h
+ *                                 "agreed": 0.9,                     for MODE: see answer.h
  *                                 "rows": 1020.7,                    that have the column
  *                                 "approximate": true,               absent if false
  *                                 "together": false } ] } ],         absent if true
@@ -21,7 +21,7 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_ANSWERS_H
 #define TREFOIL_PARTIES_DISPLAY_ANSWERS_H
 
-#include "aim/answer.h"
+#include "aim/answer/answer.h"
 
 #include <jansson.h>
 

@@ -22,8 +22,8 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_EVALUATION_H
 #define TREFOIL_PARTIES_DISPLAY_EVALUATION_H
 
-#include "aim/evaluate.h"
-#include "aim/evaluate_answers.h"
+#include "aim/answer/evaluate.h"
+#include "aim/answer/evaluate_answers.h"
 #include "parties/study/study.h"
 
 enum evaluation_side {

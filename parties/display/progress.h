@@ -9,8 +9,8 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 #define TREFOIL_PARTIES_DISPLAY_PROGRESS_H
 
-#include "aim/copula_run.h"
-#include "aim/loop.h"
+#include "aim/run/copula_run.h"
+#include "aim/run/loop.h"
 #include "aim/table/rows.h"
 #include "parties/study/study.h"
 

@@ -1,7 +1,7 @@
 /* The sections of a report, in order: each is a function. */
 #include "parties/display/report.h"
 
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* What a report is made of: the files that a run wrote, and nothing else. */
-#include "aim/model_densities.h"
-#include "aim/model_file.h"
-#include "aim/output.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_file.h"
+#include "aim/run/output.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/version.h"

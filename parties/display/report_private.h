@@ -2,9 +2,9 @@
 #ifndef TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 #define TREFOIL_PARTIES_DISPLAY_REPORT_PRIVATE_H
 
-#include "aim/association.h"
-#include "aim/copula_model.h"
-#include "aim/model.h"
+#include "aim/answer/association.h"
+#include "aim/copula/copula_model.h"
+#include "aim/model/model.h"
 #include "base/text.h"
 #include "parties/display/html.h"
 #include "parties/display/report.h"

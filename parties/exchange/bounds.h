@@ -5,13 +5,13 @@
  * An owner of counts bounds cells, not totals: each cell of a maximal marginal is at most 2^b - 1,
  * and a marginal below it sums several of its cells. A batch of records bounds totals: pad_to in
  * each marginal, however many owners hold its columns. Scores grow with these bounds and with the
- * codes that a run merges (aim/merge.h): merges that would need more than counts.room are refused.
- * All these numbers are public and come from the study.
+ * codes that a run merges (aim/workload/merge.h): merges that would need more than counts.room are
+ * refused. All these numbers are public and come from the study.
  */
 #ifndef TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
 #define TREFOIL_PARTIES_EXCHANGE_BOUNDS_H
 
-#include "aim/score.h"
+#include "aim/budget/score.h"
 #include "parties/study/study.h"
 
 struct bounds {

@@ -1,9 +1,9 @@
 #include "parties/exchange/price.h"
 
-#include "aim/budget.h"
-#include "aim/copula.h"
-#include "aim/copula_run.h"
-#include "aim/forms.h"
+#include "aim/budget/budget.h"
+#include "aim/budget/forms.h"
+#include "aim/copula/copula.h"
+#include "aim/run/copula_run.h"
 #include "mpc/argmax.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"

@@ -7,8 +7,8 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_PRICE_H
 #define TREFOIL_PARTIES_EXCHANGE_PRICE_H
 
-#include "aim/look.h"
-#include "aim/schedule.h"
+#include "aim/budget/schedule.h"
+#include "aim/run/look.h"
 #include "parties/study/study.h"
 #include "protocols/tape.h"
 

@@ -3,7 +3,7 @@
  *
  *   REQUEST_OPEN   start a session over the complete uploads, to begin or continue a run
  *   REQUEST_CLOSE  end session and run
- *   REQUEST_ROUND  a round of the run, which is paid for and answered (aim/ask.h)
+ *   REQUEST_ROUND  a round of the run, which is paid for and answered (aim/run/ask.h)
  *
  * The analyst sends the request to all three servers, which compare its SHA-256. Weights, penalties
  * and sensitivity are not in it: servers compute them from the study. Formats are versioned and
@@ -12,7 +12,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 #define TREFOIL_PARTIES_EXCHANGE_REQUEST_H
 
-#include "aim/ask.h"
+#include "aim/run/ask.h"
 #include "base/bytes.h"
 
 #define REQUEST_VERSION 5u

@@ -1,6 +1,6 @@
 #include "parties/owner/book.h"
 
-#include "aim/budget.h"
+#include "aim/budget/budget.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/line.h"

@@ -10,7 +10,7 @@
 #ifndef TREFOIL_PARTIES_OWNER_BOOK_H
 #define TREFOIL_PARTIES_OWNER_BOOK_H
 
-#include "aim/ledger.h"
+#include "aim/budget/ledger.h"
 #include "base/words.h"
 #include "parties/study/study.h"
 
@@ -27,7 +27,7 @@ struct book_entry {
     enum book_state state;
     int64_t time;
     double epsilon, delta;                  /* the study's promise */
-    double rho, epsilon_slack, delta_slack; /* its ledger's limits for that (aim/budget.h) */
+    double rho, epsilon_slack, delta_slack; /* its ledger's limits for that (aim/budget/budget.h) */
 };
 
 struct book {

@@ -1,6 +1,6 @@
 #include "parties/owner/pack.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
 #include "parties/study/study_uploads.h"

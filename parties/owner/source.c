@@ -1,6 +1,6 @@
 #include "parties/owner/source.h"
 
-#include "aim/tabulate.h"
+#include "aim/workload/tabulate.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"

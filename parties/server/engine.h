@@ -22,7 +22,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_ENGINE_H
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
 
-#include "aim/ledger.h"
+#include "aim/budget/ledger.h"
 #include "mpc/check.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"

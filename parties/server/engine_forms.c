@@ -1,6 +1,6 @@
 #include "parties/server/engine_forms.h"
 
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
 #include "base/memory.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/measure.h"

@@ -1,6 +1,6 @@
 /*
  * parties/server/engine_merge.h - counts of the cells that a request names: of the study's codes,
- * or of groups where the request merges codes (aim/merge.h).
+ * or of groups where the request merges codes (aim/workload/merge.h).
  *
  * Merged counts are local sums of shares. They are kept as long as requests name the same merges,
  * no selection is over unmerged codes, and no rows join. The first selection makes what scores need

@@ -6,7 +6,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_SITE_H
 #define TREFOIL_PARTIES_SERVER_SITE_H
 
-#include "aim/ledger.h"
+#include "aim/budget/ledger.h"
 #include "netio/gate.h"
 #include "netio/transport.h"
 #include "parties/audit/audit.h"

@@ -11,7 +11,7 @@
 #ifndef TREFOIL_PARTIES_SERVER_TALLY_H
 #define TREFOIL_PARTIES_SERVER_TALLY_H
 
-#include "aim/forms.h"
+#include "aim/budget/forms.h"
 #include "mpc/party.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/upload.h"
@@ -57,7 +57,7 @@ enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
 /*
  * For uploads in the tally, all of them records, except those with keys: adds to `out`, for each
  * two groups of codes of two attributes, the sum of the products of factors over all rows in both
- * (aim/forms.h).
+ * (aim/budget/forms.h).
  */
 enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
                         size_t count, const struct products *products,

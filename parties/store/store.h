@@ -40,10 +40,9 @@ enum err store_batch_end(struct store *store, enum err e) MUST_CHECK;
 
 /*
  * Adds an upload; the same again is fine. ERR_DATA if the id is known with another digest;
- * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that upload has
- * been counted: the ledger has a debit for more than looks (aim/look.h); ERR_BUSY while a session
- * counts it.
- * `complete`: both components are here.
+ * ERR_REFUSED if the owner has another upload, unless `replace`; ERR_MISUSE if that upload has been
+ * counted: the ledger has a debit for more than looks (aim/run/look.h); ERR_BUSY while a session
+ * counts it. `complete`: both components are here.
  */
 enum err store_put(struct store *store, const struct upload *u, bool replace,
                    bool *complete) MUST_CHECK;

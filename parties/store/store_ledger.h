@@ -8,7 +8,7 @@
 #ifndef TREFOIL_PARTIES_STORE_STORE_LEDGER_H
 #define TREFOIL_PARTIES_STORE_STORE_LEDGER_H
 
-#include "aim/ledger.h"
+#include "aim/budget/ledger.h"
 #include "parties/exchange/request.h"
 #include "parties/store/store.h"
 #include "protocols/range.h"

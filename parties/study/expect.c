@@ -1,6 +1,6 @@
 #include "parties/study/expect.h"
 
-#include "aim/answer.h"
+#include "aim/answer/answer.h"
 #include "aim/question/questions.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -13,7 +13,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_METHOD_H
 #define TREFOIL_PARTIES_STUDY_METHOD_H
 
-#include "aim/loop.h"
+#include "aim/run/loop.h"
 #include "parties/study/study.h"
 
 #include <stdio.h>

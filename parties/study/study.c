@@ -1,7 +1,7 @@
 /* The study file as a whole: its short parts, and loading it. */
 #include "parties/study/study.h"
 
-#include "aim/schedule.h"
+#include "aim/budget/schedule.h"
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"

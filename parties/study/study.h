@@ -13,11 +13,11 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
-#include "aim/model.h"
-#include "aim/score.h"
+#include "aim/budget/score.h"
+#include "aim/model/model.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
-#include "aim/workload.h"
+#include "aim/workload/workload.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/terms.h"
@@ -49,7 +49,7 @@ enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 const char *study_noise_word(enum study_noise noise);
 const char *study_score_word(enum aim_score score);
 
-/* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/copula_run.h). */
+/* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
 enum study_method { STUDY_AIM, STUDY_COPULA };
 const char *study_method_word(enum study_method method);
 
@@ -95,7 +95,7 @@ struct study_link {
     bool on;
     size_t keep;         /* the owner whose rows stay if others lack the person, or `owners` */
     unsigned min_linked; /* a run with fewer stops after a look; 0: there is no look */
-    double look;         /* the share of the budget set aside for looks (aim/look.h) */
+    double look;         /* the share of the budget set aside for looks (aim/run/look.h) */
 };
 
 /* Owners that the study does not list: tokens admit them (parties/study/token.h). */
@@ -130,7 +130,7 @@ struct study {
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for a copula */
     bool annealed;
-    double copula_clip, copula_share; /* for a copula: aim/copula_run.h */
+    double copula_clip, copula_share; /* for a copula: aim/run/copula_run.h */
     enum study_security security;
     struct study_server server[STUDY_SERVERS];
     size_t owners;

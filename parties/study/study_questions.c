@@ -2,7 +2,7 @@
  * A workload made for questions: the marginals over the columns of each. The file of questions is
  * next to the study file. Only these marginals and their weights are part of the terms.
  */
-#include "aim/answer.h"
+#include "aim/answer/answer.h"
 #include "aim/question/questions.h"
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,0 +1,383 @@
+#include "aim/answer/answer.h"
+
+#include "aim/answer/answer_private.h"
+#include "aim/model/model_weigh.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+#define LEAST_ROWS 0.5
+#define ERRORS_OUT 3 /* standard errors of the count that MIN and MAX leave out */
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static void join_column(struct scope *s, uint16_t column)
+{
+    struct scope one = {.n = 1, .attribute = {column}};
+    *s = scope_union(s, &one);
+}
+
+/* The columns of the condition and of GROUP BY. */
+static struct scope columns_of_rows(const struct question *q)
+{
+    struct scope s = {.n = 0};
+    for (size_t i = 0; i < q->groups; i++)
+        join_column(&s, q->group[i]);
+    for (unsigned k = 0; k < q->where.n; k++)
+        for (unsigned i = 0; i < q->where.one[k].parts; i++)
+            join_column(&s, q->where.one[k].part[i].column);
+    return s;
+}
+
+struct scope answer_columns(const struct question *q, size_t item)
+{
+    struct scope s = columns_of_rows(q);
+    if (!q->item[item].rows)
+        join_column(&s, q->item[item].column);
+    return s;
+}
+
+/* --- rows of each code of y ------------------------------------------------------------------- */
+
+/* The weights of a case's conditions on columns other than y; memory_free(&room) frees them. */
+static enum err case_weights(const struct answering *w, const struct one_case *c,
+                             struct model_weight *weight, size_t *weights, double **room)
+{
+    const struct domain *d = w->question->domain;
+    size_t cells = 0, at = 0;
+    *weights = 0;
+    for (unsigned i = 0; i < c->parts; i++)
+        cells += d->attribute[c->part[i].column].size;
+    TRY(memory_new(room, cells));
+    for (unsigned i = 0; i < c->parts; i++) {
+        uint16_t column = c->part[i].column;
+        if (column == w->y)
+            continue;
+        weight[(*weights)++] = (struct model_weight){column, *room + at};
+        for (uint32_t code = 0; code < d->attribute[column].size; code++)
+            (*room)[at++] = answer_disturb_share(
+                w, column, answer_part(w, column, c->part[i].values, code, INFINITY).share);
+    }
+    return ERR_OK;
+}
+
+static enum err weigh_case(struct answering *w, struct model_sums *m, unsigned k, struct log *log)
+{
+    struct model_weight weight[CASE_COLUMNS_MAX];
+    double *room CLEAN(memory_release) = NULL;
+    size_t weights;
+    TRY(case_weights(w, &w->question->where.one[k], weight, &weights, &room));
+    TRY(model_weigh(m, &w->asked, weight, weights, w->mass + k * w->cells, log));
+    return w->cell != NULL ? answer_cut_case(w, m, weight, weights, log) : ERR_OK;
+}
+
+/* The part of each code of y that each case leaves. */
+static enum err find_parts(struct answering *w)
+{
+    const struct question *q = w->question;
+    TRY(memory_new(&w->part, q->where.n * w->codes));
+    for (unsigned k = 0; k < q->where.n; k++) {
+        const struct values *v = w->y != ANSWER_ROWS ? case_values(&q->where.one[k], w->y) : NULL;
+        for (uint32_t code = 0; code < w->codes; code++) {
+            struct density_part *part = &w->part[k * w->codes + code];
+            *part = v != NULL ? answer_part(w, w->y, *v, code, INFINITY)
+                    : w->density != NULL && code < w->known ? density_whole(w->density, code)
+                                                            : (struct density_part){.share = 1};
+            if (w->y != ANSWER_ROWS)
+                answer_disturb_part(w, w->y, part);
+        }
+    }
+    return ERR_OK;
+}
+
+static void ask_column(struct clique *c, uint16_t column)
+{
+    c->n = (uint16_t)(c->n + domain_insert(c->attribute, c->n, column));
+}
+
+/* How many cells apart a column's neighbouring codes are in the table of what is asked. */
+static size_t stride_of(const struct answering *w, uint16_t column)
+{
+    size_t stride = 1;
+    for (unsigned i = w->asked.n; i-- > 0 && w->asked.attribute[i] != column;)
+        stride *= w->question->domain->attribute[w->asked.attribute[i]].size;
+    return stride;
+}
+
+static void answering_clear(struct answering *w)
+{
+    memory_free(&w->mass);
+    memory_free(&w->part);
+    memory_free(&w->cell);
+}
+
+static void count_links(struct answering *w, const struct model *m)
+{
+    struct scope rows = columns_of_rows(w->question), all = rows;
+    if (w->y != ANSWER_ROWS) {
+        const struct scope y = {.n = 1, .attribute = {w->y}};
+        all = scope_union(&rows, &y);
+    }
+    w->links = errors_links(m, &rows);
+    w->links_y = errors_links(m, &all);
+    w->total = model_total(m);
+}
+
+static enum err answering_start(struct answering *w, struct model_sums *m, struct log *log)
+{
+    const struct question *q = w->question;
+    const struct domain_attribute *a = w->y != ANSWER_ROWS ? &q->domain->attribute[w->y] : NULL;
+    w->codes = a != NULL ? a->size : 1;
+    w->known = a != NULL ? a->values : 1;
+    w->density = a != NULL ? w->inside->of[w->y] : NULL;
+    for (size_t i = 0; i < q->groups; i++)
+        ask_column(&w->asked, q->group[i]);
+    if (a != NULL)
+        ask_column(&w->asked, w->y);
+    w->cells = clique_cells(&w->asked, q->domain);
+    w->stride = a != NULL ? stride_of(w, w->y) : 0;
+    if (q->where.n * w->cells > MODEL_WEIGH_CELLS)
+        return log_fail(log, ERR_RANGE,
+                        "the answer has %llu cells in each of %u cases of the condition, and at "
+                        "most %llu altogether are allowed; group by fewer columns, or ask in parts",
+                        (unsigned long long)w->cells, q->where.n,
+                        (unsigned long long)MODEL_WEIGH_CELLS);
+    if (w->draw != NULL)
+        count_links(w, model_sums_of(m));
+    TRY(memory_new(&w->mass, q->where.n * w->cells));
+    if (w->cut != NULL && w->y == ANSWER_ROWS)
+        TRY(memory_new(&w->cell, w->cells));
+    for (unsigned k = 0; k < q->where.n; k++)
+        TRY(weigh_case(w, m, k, log));
+    return find_parts(w);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+bool answer_is_shown(const struct answer *a, size_t line)
+{
+    return a->question->groups == 0 || a->rows[line] >= LEAST_ROWS;
+}
+
+size_t answer_left_out(const struct answer *a, double *rows)
+{
+    size_t groups = 0;
+    *rows = 0;
+    for (size_t line = 0; line < a->lines; line++)
+        if (!answer_is_shown(a, line)) {
+            groups += a->rows[line] > 0; /* else the condition excludes it */
+            *rows += a->rows[line];
+        }
+    return groups;
+}
+
+/* A line's part of the table: where it begins, and which codes of y it has. */
+static struct answer_line line_of(const struct answering *w, const struct answer *a, size_t line)
+{
+    const struct question *q = w->question;
+    struct answer_line l = {.from = 0, .below = w->codes};
+    for (size_t i = 0; i < q->groups; i++) {
+        uint32_t code = answer_code(a, line, i);
+        if (q->group[i] == w->y) {
+            l.from = code;
+            l.below = code + 1;
+        } else {
+            l.first += code * stride_of(w, q->group[i]);
+        }
+    }
+    return l;
+}
+
+/* The cuts of each line, for all of its rows: as many as its cell has. */
+static enum err find_cuts(const struct answering *w, const struct answer *a, struct model_sums *m,
+                          struct log *log)
+{
+    for (size_t line = 0; line < a->lines; line++) {
+        const struct answer_line l = line_of(w, a, line);
+        const struct answer_cut *cell = &w->cell[l.first];
+        const double rows = answer_rows_of(w, &l, 0);
+        if (rows > 0)
+            w->cut[line] = (struct answer_cut){cell->each / rows, cell->less / rows / rows};
+    }
+    return answer_cut_groups(w, a, m, log);
+}
+
+/* Both ends, with `out` rows left out at each. */
+static void set_ends(const struct answering *w, const struct answer_line *l,
+                     enum aggregate aggregate, double rows, double out, double *least, double *most)
+{
+    double first = 0, last = 0;
+    out = fmin(rows / 2, out);
+    if (aggregate != AGGREGATE_MAX)
+        first = answer_quantile(w, l, out);
+    if (aggregate != AGGREGATE_MIN)
+        last = answer_quantile(w, l, rows - out);
+    *least = aggregate == AGGREGATE_MAX ? last : first;
+    *most = aggregate == AGGREGATE_MIN ? first : last;
+}
+
+static double one_end(enum aggregate aggregate, double least, double most)
+{
+    return aggregate == AGGREGATE_MIN ? least : aggregate == AGGREGATE_MAX ? most : most - least;
+}
+
+/*
+ * MIN, MAX or RANGE: the interval reaches from the most extreme possible value to the one with more
+ * standard errors left out.
+ */
+static void set_extreme(const struct answering *w, const struct answer_line *l,
+                        enum aggregate aggregate, size_t at, struct answer_value *v)
+{
+    double error = w->ends != NULL ? w->ends->error[at] : sqrt(v->rows), least, most, a, b;
+    v->known &= w->draw == NULL;
+    if (!v->known)
+        return;
+    set_ends(w, l, aggregate, v->rows, ERRORS_OUT * error, &least, &most);
+    v->number = one_end(aggregate, least, most);
+    if (w->ends == NULL)
+        return;
+    set_ends(w, l, aggregate, v->rows, 0, &least, &most);
+    a = one_end(aggregate, least, most);
+    set_ends(w, l, aggregate, v->rows, (ERRORS_OUT + w->ends->errors) * error, &least, &most);
+    b = one_end(aggregate, least, most);
+    v->bounded = true;
+    v->low = fmin(a, b);
+    v->high = fmax(a, b);
+}
+
+static struct answer_value value_of(const struct answering *w, const struct answer_line *l,
+                                    const struct question_item *item, size_t at)
+{
+    struct answer_sums s = answer_sums(w, l);
+    struct answer_value v = {.known = s.rows > 0, .rows = s.rows};
+    switch (item->aggregate) {
+    case AGGREGATE_COUNT:
+        v.known = true;
+        v.number = s.rows;
+        return v;
+    case AGGREGATE_SUM:
+        v.number = s.rows * s.mean;
+        return v;
+    case AGGREGATE_AVG:
+        v.number = s.mean;
+        return v;
+    case AGGREGATE_VARIANCE:
+        v.number = s.variance;
+        return v;
+    case AGGREGATE_STDDEV:
+        v.number = sqrt(s.variance);
+        return v;
+    case AGGREGATE_MEDIAN:
+    case AGGREGATE_PERCENTILE:
+        v.number = v.known ? answer_percentile(w, l, s.rows, item->p) : 0;
+        return v;
+    case AGGREGATE_MODE:
+        v.number = answer_mode(w, l);
+        return v;
+    case AGGREGATE_MIN:
+    case AGGREGATE_MAX:
+    case AGGREGATE_RANGE:
+        set_extreme(w, l, item->aggregate, at, &v);
+        return v;
+    }
+    return v;
+}
+
+static uint16_t column_of(const struct question_item *item)
+{
+    return item->rows ? ANSWER_ROWS : item->column;
+}
+
+/* All items of one column, or of rows. */
+static enum err answer_column(struct answer *a, struct model_sums *m, const struct answering *terms,
+                              uint16_t y, struct log *log)
+{
+    const struct question *q = a->question;
+    struct answering w CLEAN(answering_clear) = *terms;
+    w.y = y;
+    TRY(answering_start(&w, m, log));
+    if (w.cell != NULL)
+        TRY(find_cuts(&w, a, m, log));
+    for (size_t line = 0; line < a->lines; line++) {
+        struct answer_line l = line_of(&w, a, line);
+        double rows = answer_sums(&w, &l).rows;
+        if (w.cut != NULL)
+            l.cut = w.cut[line];
+        if (y == ANSWER_ROWS)
+            a->rows[line] = rows;
+        if (w.draw != NULL)
+            answer_disturb_line(&w, &l);
+        for (size_t i = 0; i < q->items; i++) {
+            struct answer_value *v = &a->value[line * q->items + i];
+            if (column_of(&q->item[i]) != y)
+                continue;
+            *v = value_of(&w, &l, &q->item[i], line * q->items + i);
+            v->known &= isfinite(v->number);
+            v->rows = rows;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err answer_all(struct answer *a, struct model_sums *m, const struct answering *terms,
+                           struct log *log)
+{
+    const struct question *q = a->question;
+    TRY(answer_column(a, m, terms, ANSWER_ROWS, log));
+    for (size_t i = 0; i < q->items; i++) {
+        bool done = q->item[i].rows;
+        for (size_t k = 0; k < i && !done; k++)
+            done = column_of(&q->item[k]) == q->item[i].column;
+        if (!done)
+            TRY(answer_column(a, m, terms, q->item[i].column, log));
+    }
+    return ERR_OK;
+}
+
+size_t answer_lines(const struct question *q)
+{
+    size_t lines = 1;
+    for (size_t i = 0; i < q->groups; i++)
+        lines *= q->domain->attribute[q->group[i]].size;
+    return lines;
+}
+
+enum err answer_make(struct answer **out, struct model_sums *m, const struct densities *inside,
+                     const struct question *q, const struct answer_draw *draw,
+                     const struct answer_ends *ends, struct log *log)
+{
+    struct answering terms = {.question = q, .inside = inside, .draw = draw, .ends = ends};
+    struct answer *a CLEAN(answer_free) = NULL;
+    struct answer_cut *cut CLEAN(memory_release) = NULL;
+    *out = NULL;
+    TRY(memory_new(&a, 1));
+    a->question = q;
+    a->lines = answer_lines(q);
+    if (a->lines * q->items > MODEL_WEIGH_CELLS)
+        return log_fail(log, ERR_RANGE,
+                        "the answer has %zu groups of %zu items, and at most %llu items are "
+                        "allowed; group by columns of fewer values, or ask for fewer items",
+                        a->lines, q->items, (unsigned long long)MODEL_WEIGH_CELLS);
+    TRY(memory_new(&a->rows, a->lines));
+    TRY(memory_new(&a->value, a->lines * q->items));
+    if (draw != NULL)
+        TRY(memory_new(&cut, a->lines));
+    terms.cut = cut;
+    TRY(answer_all(a, m, &terms, log));
+    return memory_hand_over(out, &a);
+}
+
+enum err answer_new(struct answer **out, struct model_sums *m, const struct densities *inside,
+                    const struct question *q, struct log *log)
+{
+    return answer_make(out, m, inside, q, NULL, NULL, log);
+}
+
+void answer_free(struct answer **a)
+{
+    if (*a == NULL)
+        return;
+    memory_free(&(*a)->rows);
+    memory_free(&(*a)->value);
+    memory_free(a);
+}

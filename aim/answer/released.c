@@ -1,0 +1,104 @@
+#include "aim/answer/released.h"
+
+#include "aim/answer/answer.h"
+#include "aim/answer/errors_file.h"
+#include "aim/model/model_densities.h"
+#include "aim/model/model_file.h"
+#include "aim/model/sample.h"
+#include "aim/workload/tabulate.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+void released_clear(struct released *r)
+{
+    errors_free(&r->errors);
+    model_sums_free(&r->sums);
+    densities_clear(&r->inside);
+    model_free(&r->model);
+    copula_free(&r->copula);
+    domain_free(&r->domain);
+}
+
+enum err released_load(struct released *r, const char *path, struct log *log)
+{
+    *r = (struct released){0};
+    if (copula_is_file(path)) {
+        TRY(copula_load(&r->copula, &r->domain, path, log));
+        return copula_densities(&r->inside, r->copula);
+    }
+    TRY(model_load(&r->model, &r->domain, path, MODEL_FILE_CELLS, log));
+    return model_densities(&r->inside, r->model, log);
+}
+
+enum err released_sums(struct released *r, struct log *log)
+{
+    if (r->sums != NULL)
+        return ERR_OK;
+    return r->model != NULL ? model_sums_new(&r->sums, r->model)
+                            : copula_sums(&r->sums, r->copula, log);
+}
+
+enum err released_errors(struct released *r, const char *path, char beside[FILE_PATH],
+                         struct log *log)
+{
+    const char *slash = strrchr(path, '/');
+    TRY(file_path(beside, log, "%.*serrors", slash != NULL ? (int)(slash - path) + 1 : 0, path));
+    if (r->model == NULL || r->errors != NULL || !file_is_there(beside))
+        return ERR_OK;
+    return errors_load(&r->errors, r->model, beside, log);
+}
+
+double released_total(const struct released *r)
+{
+    return r->model != NULL ? model_total(r->model) : r->copula->total;
+}
+
+/* For a copula, no marginal of several columns was measured. */
+bool released_item_together(const struct released *r, const struct question *q, size_t item)
+{
+    struct scope s = answer_columns(q, item);
+    return r->model == NULL ? s.n <= 1 : s.n == 0 || model_holds_together(r->model, &s);
+}
+
+/* For more than two columns, a copula has only the counts of drawn rows. */
+static enum err count_drawn(const struct released *r, const struct clique *c, double *counts)
+{
+    const struct table *drawn = model_sums_rows(r->sums);
+    const uint64_t cells = clique_cells(c, r->domain);
+    int64_t *rows CLEAN(memory_release) = NULL;
+    TRY(memory_new(&rows, cells));
+    tabulate_marginal(drawn, c, rows);
+    for (uint64_t i = 0; i < cells; i++)
+        counts[i] = (double)rows[i] * r->copula->total / (double)drawn->rows;
+    return ERR_OK;
+}
+
+enum err released_marginal(struct released *r, const struct clique *c, double *counts,
+                           struct log *log)
+{
+    if (r->model != NULL)
+        return model_marginal(r->model, c, counts, log);
+    if (c->n == 1)
+        return copula_marginal(r->copula, NULL, c->attribute, 1, counts);
+    TRY(released_sums(r, log));
+    return c->n == 2 ? copula_marginal(r->copula, model_sums_rows(r->sums), c->attribute, 2, counts)
+                     : count_drawn(r, c, counts);
+}
+
+enum err released_rows(struct table **t, const struct released *r, size_t rows, uint64_t seed,
+                       enum sampling how, struct log *log)
+{
+    if (rows == 0)
+        rows = (size_t)fmax(1, round(released_total(r)));
+    if (r->model != NULL)
+        return (how == SAMPLING_INDEPENDENT ? sample_independent : sample_rows)(t, r->model, rows,
+                                                                                seed, log);
+    if (how == SAMPLING_ROUNDED)
+        return log_fail(log, ERR_USAGE,
+                        "this model is a copula, whose rows are drawn one by one: rounded rows "
+                        "need another kind of model");
+    return copula_rows(t, r->copula, rows, seed, log);
+}

@@ -1,0 +1,72 @@
+/*
+ * aim/budget/ledger.h - how much of the privacy budget is spent, in exact rationals.
+ *
+ * Costs are in zero-concentrated differential privacy (zCDP), where they add up. A ledger starts
+ * with rho and refuses whatever would take the sum above it. It never rounds: doubles count as the
+ * binary fractions that they are. Where one person may have k rows, every cost counts k^2 times.
+ *
+ * Besides rho there are two smaller sums, of epsilon and of delta: how far the noise as computed
+ * (finite precision, bounded circuits) is from the noise of the theorem. budget_plan()
+ * (aim/budget/budget.h) sets them aside, so that the published (eps, delta) holds exactly.
+ */
+#ifndef TREFOIL_AIM_BUDGET_LEDGER_H
+#define TREFOIL_AIM_BUDGET_LEDGER_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <gmp.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LEDGER_ROWS_PER_PERSON_MAX 65535
+
+struct ledger;
+
+struct ledger_limits {
+    double rho;
+    unsigned rows_per_person; /* k; 0 counts as 1 */
+    double epsilon_slack;     /* the most that ledger_slack() may add up to, k included */
+    double delta_slack;
+};
+
+/* Whether it can be an amount of privacy: finite and not negative. */
+static inline bool ledger_amount(double v)
+{
+    return isfinite(v) && v >= 0;
+}
+
+enum err ledger_new(struct ledger **l, const struct ledger_limits *limits,
+                    struct log *log) MUST_CHECK;
+void ledger_free(struct ledger **l);
+enum err ledger_copy(struct ledger **l, const struct ledger *from) MUST_CHECK;
+
+/* Costs before k^2; the caller owns `cost` (mpq_init, mpq_clear). */
+void ledger_measure_cost(mpq_ptr cost, uint64_t multiplier, uint64_t marginals); /* n m^2 / 2^41 */
+/* For forms that one row moves by `squared` in all (aim/budget/forms.h): squared / 2^41. */
+void ledger_forms_cost(mpq_ptr cost, mpz_srcptr squared);
+/* (epsilon + slack)^2 / 8; ERR_RANGE unless both are finite and not negative. */
+enum err ledger_select_cost(mpq_ptr cost, double epsilon, double slack) MUST_CHECK;
+
+/* ERR_BUDGET, logged, if it does not fit; then nothing changes. */
+enum err ledger_debit(struct ledger *l, mpq_srcptr cost, struct log *log) MUST_CHECK;
+/* Adds k times each to the two slack sums; on ERR_BUDGET nothing changes. */
+enum err ledger_slack(struct ledger *l, double epsilon, double delta, struct log *log) MUST_CHECK;
+
+/* Whether `after` may follow `before`: the same limits, no sum smaller, none above its limit. */
+bool ledger_follows(const struct ledger *before, const struct ledger *after);
+
+double ledger_remaining(const struct ledger *l); /* rounded down */
+double ledger_spent(const struct ledger *l);     /* rounded down; k^2 included */
+unsigned ledger_rows_per_person(const struct ledger *l);
+
+/*
+ * A whole ledger in one line: rows_per_person, then limit and sum of rho, epsilon slack and delta
+ * slack as decimal fractions "num/den", separated by spaces. The caller frees it with
+ * memory_free(). A line that ledger_text() would not write is ERR_FORMAT.
+ */
+enum err ledger_text(const struct ledger *l, char **text) MUST_CHECK;
+enum err ledger_parse(struct ledger **l, const char *text, struct log *log) MUST_CHECK;
+
+#endif

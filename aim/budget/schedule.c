@@ -1,0 +1,73 @@
+#include "aim/budget/schedule.h"
+
+#include <math.h>
+
+#define MEASURE_SHARE 0.9
+#define ANNEALED_START 16 /* T0 = 16 d, unless given */
+/* Makes sigma larger and epsilon smaller, so that rounding cannot end even a unit above rho. */
+#define GUARD 0x1p-48
+
+static double sigma_of(double shares, double measure_share, double rho)
+{
+    return sqrt(shares / (2 * measure_share * rho)) * (1 + GUARD);
+}
+
+static double epsilon_of(double rounds, double rho)
+{
+    return sqrt(8 * (1 - MEASURE_SHARE) * rho / rounds) * (1 - GUARD);
+}
+
+unsigned schedule_rounds_most(size_t one_ways, unsigned rounds, bool annealed)
+{
+    unsigned d = (unsigned)one_ways;
+    if (!annealed)
+        return rounds;
+    if (rounds == 0)
+        return ANNEALED_START * d;
+    return rounds > 2 * d ? rounds : 2 * d; /* the one-ways must leave something */
+}
+
+struct schedule schedule_start(size_t one_ways, unsigned rounds, bool annealed, double rho)
+{
+    unsigned most = schedule_rounds_most(one_ways, rounds, annealed);
+    double shares = annealed ? most : (double)rounds + (double)one_ways;
+    struct schedule s = {.annealed = annealed, .most = most, .finished = most == 0};
+    s.last = most == 1;
+    s.sigma = sigma_of(shares, most > 0 ? MEASURE_SHARE : 1, rho);
+    s.epsilon = most > 0 ? epsilon_of(most, rho) : 0;
+    return s;
+}
+
+/* A last round takes at most the whole budget: as much as `most` rounds like the first. */
+double schedule_epsilon_most(const struct schedule *start)
+{
+    return start->annealed ? start->epsilon * sqrt(start->most) : start->epsilon;
+}
+
+bool schedule_is_noise(double moved, double sigma, uint64_t cells)
+{
+    return moved <= 0.797884560802865356 * sigma * (double)cells; /* sqrt(2/pi) */
+}
+
+void schedule_next(struct schedule *s, double moved, uint64_t cells, double remaining)
+{
+    s->done++;
+    if (s->last || s->done >= s->most) {
+        s->finished = true;
+        return;
+    }
+    if (!s->annealed) {
+        s->last = s->done + 1 == s->most;
+        return;
+    }
+    if (schedule_is_noise(moved, s->sigma, cells)) {
+        s->sigma /= M_SQRT2;
+        s->epsilon *= M_SQRT2;
+    }
+    if (s->done + 1 == s->most ||
+        remaining <= 2 * (1 / (2 * s->sigma * s->sigma) + s->epsilon * s->epsilon / 8)) {
+        s->last = true;
+        s->sigma = sigma_of(1, MEASURE_SHARE, remaining);
+        s->epsilon = epsilon_of(1, remaining);
+    }
+}

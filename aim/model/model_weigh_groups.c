@@ -1,0 +1,100 @@
+/* Weights of codes as weights of groups, and counts of groups as counts of codes. */
+#include "aim/model/model_private.h"
+#include "aim/model/model_weigh.h"
+#include "base/memory.h"
+
+/* Weights of groups instead of codes, and the factors that spread the asked groups over codes. */
+struct regroup {
+    const struct model *model;
+    struct model_weight *weight;
+    size_t weights;
+    double *room; /* for both: a number for each code of what is weighted */
+    const double *factor[CLIQUE_MAX];
+};
+
+static void regroup_clear(struct regroup *r)
+{
+    memory_free(&r->weight);
+    memory_free(&r->room);
+}
+
+static unsigned place_of(const struct clique *asked, uint16_t attribute)
+{
+    unsigned i = 0;
+    while (i < asked->n && asked->attribute[i] != attribute)
+        i++;
+    return i;
+}
+
+/*
+ * If an attribute is not asked, its groups weigh what their codes weigh on average. If it is asked,
+ * a group stays if any of its codes does; codes are weighed once they are apart. Returns how much
+ * room this took.
+ */
+static size_t regroup_one(struct regroup *r, const struct clique *asked, size_t i, double *room)
+{
+    const uint16_t a = r->weight[i].attribute;
+    const struct merges *m = &r->model->merges;
+    const double *of = r->weight[i].of, *share = r->model->share[a];
+    const unsigned place = place_of(asked, a);
+    if (share == NULL)
+        return 0;
+    r->weight[i].of = room;
+    for (uint32_t code = 0; code < m->codes[a]; code++) {
+        double *group = &room[m->group[a][code]];
+        if (place == asked->n)
+            *group += of[code] * share[code];
+        else if (of[code] != 0)
+            *group = 1;
+    }
+    if (place == asked->n)
+        return m->groups[a];
+    room += m->groups[a];
+    for (uint32_t code = 0; code < m->codes[a]; code++)
+        room[code] = of[code] * share[code];
+    r->factor[place] = room;
+    return m->groups[a] + m->codes[a];
+}
+
+static enum err regroup_start(struct regroup *r, const struct clique *asked,
+                              const struct model_weight *weight)
+{
+    size_t room = 0, at = 0;
+    TRY(memory_new(&r->weight, r->weights));
+    for (size_t i = 0; i < r->weights; i++) {
+        r->weight[i] = weight[i];
+        room += 2 * (size_t)r->model->merges.codes[weight[i].attribute];
+    }
+    TRY(memory_new(&r->room, room));
+    for (unsigned i = 0; i < asked->n; i++)
+        r->factor[i] = r->model->share[asked->attribute[i]];
+    for (size_t i = 0; i < r->weights; i++)
+        at += regroup_one(r, asked, i, r->room + at);
+    return ERR_OK;
+}
+
+static enum err weigh_model(struct model_sums *sums, const struct model *m,
+                            const struct clique *asked, const struct model_weight *weight,
+                            size_t weights, double *counts, struct log *log)
+{
+    struct regroup r CLEAN(regroup_clear) = {.model = m, .weights = weights};
+    double *grouped CLEAN(memory_release) = NULL;
+    if (m->shares == 0)
+        return model_weigh_merged(sums, asked, weight, weights, counts, log);
+    TRY(regroup_start(&r, asked, weight));
+    TRY(memory_new(&grouped, merges_cells(&m->merges, asked)));
+    TRY(model_weigh_merged(sums, asked, r.weight, weights, grouped, log));
+    return groups_spread(m, asked, r.factor, grouped, counts);
+}
+
+enum err model_weigh(struct model_sums *sums, const struct clique *asked,
+                     const struct model_weight *weight, size_t weights, double *counts,
+                     struct log *log)
+{
+    const struct model *m = model_sums_of(sums);
+    if (m == NULL) {
+        model_weigh_rows(sums, asked, weight, weights, counts);
+        return ERR_OK;
+    }
+    return weigh_model(sums, m, asked, weight, weights, counts, log);
+}

@@ -1,0 +1,386 @@
+#include "aim/run/loop.h"
+
+#include "aim/run/loop_private.h"
+#include "base/digest.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct schedule start_of(const struct aim_options *o)
+{
+    return schedule_start(o->workload->one_ways, o->rounds, o->annealed,
+                          look_leaves(&o->look, &o->limits));
+}
+
+double aim_sigma(const struct aim_options *o)
+{
+    return start_of(o).sigma;
+}
+
+double aim_epsilon(const struct aim_options *o)
+{
+    struct schedule s = start_of(o);
+    return s.finished ? 0 : s.epsilon - o->slack.select;
+}
+
+/* --- the ledger ------------------------------------------------------------------------------ */
+
+/* Prices the request as far as it is known. */
+static enum err price(struct loop *l, struct log *log)
+{
+    return ask_price(&l->price, &l->ask, &l->terms, log);
+}
+
+/* Debits the request once more for each time it could not be answered. */
+static enum err debit_lost(struct loop *l, unsigned lost)
+{
+    for (unsigned i = 0; i < lost; i++)
+        TRY(ask_debit(&l->price, 1, l->ledger, l->log));
+    return ERR_OK;
+}
+
+/* --- measuring ------------------------------------------------------------------------------- */
+
+/* What a measurement of this query counts: codes in round 0, merged codes after it. */
+static struct measurement about(const struct loop *l, uint32_t query)
+{
+    const struct clique *c = &l->options->workload->query[query].clique;
+    const struct merges *m = l->result->merges;
+    const bool merged = m != NULL && merges_touch(m, c);
+    return (struct measurement){.clique = *c, .merges = merged ? m : NULL};
+}
+
+/* Noisy counts from opened integers. */
+static enum err record(struct loop *l, uint32_t query, uint64_t population, const int64_t *values)
+{
+    struct aim_result *r = l->result;
+    struct measurement *x = &r->measurement[r->measurements];
+    uint64_t cells;
+    *x = about(l, query);
+    x->sigma = measure_sigma(l->ask.multiplier);
+    cells = measurement_cells(x, l->options->domain);
+    TRY(memory_new(&x->y, cells));
+    for (uint64_t i = 0; i < cells; i++)
+        x->y[i] = (double)values[i] / (double)l->ask.multiplier;
+    r->population[r->measurements] = population;
+    r->query[r->measurements++] = query;
+    return ERR_OK;
+}
+
+/* Undoes merges until they fit. */
+static enum err fit_merges(struct loop *l)
+{
+    for (bool fit;; merges_part(l->result->merges)) {
+        TRY(loop_merges_fit(l, &fit));
+        if (fit)
+            return ERR_OK;
+    }
+}
+
+/* Flags the columns that are never merged: `apart`, those of joint zeros, all if rows may come. */
+static enum err keep_apart(const struct aim_options *o, bool **keep)
+{
+    TRY(memory_new(keep, o->domain->attributes));
+    for (size_t k = 0; k < o->zeros; k++)
+        for (unsigned i = 0; i < o->zero[k].clique.n; i++)
+            (*keep)[o->zero[k].clique.attribute[i]] |= o->zero[k].clique.n > 1;
+    for (size_t i = 0; i < o->aparts; i++)
+        (*keep)[o->apart[i]] = true;
+    for (size_t i = 0; o->grows && i < o->domain->attributes; i++)
+        (*keep)[i] = true;
+    return ERR_OK;
+}
+
+enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
+                           double sigma)
+{
+    struct merges expected CLEAN(merges_clear) = {0};
+    bool *keep CLEAN(memory_release) = NULL;
+    TRY(keep_apart(o, &keep));
+    TRY(merges_none(&expected, o->domain));
+    for (size_t i = 0; i < expected.attributes; i++)
+        if (!keep[i])
+            expected.groups[i] = merges_expect(&o->domain->attribute[i], rows, sigma);
+    return merges_domain(&expected, o->domain, grouped);
+}
+
+static enum err choose_merges(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct aim_result *r = l->result;
+    const double **counts CLEAN(memory_release) = NULL;
+    bool *keep CLEAN(memory_release) = NULL;
+    const double total = model_estimate_total(o->domain, r->measurement, r->measurements);
+    const struct merges_least least = merges_least(total, measure_sigma(l->ask.multiplier));
+    TRY(memory_new(&counts, o->domain->attributes));
+    TRY(keep_apart(o, &keep));
+    for (size_t i = 0; i < r->measurements; i++)
+        counts[r->measurement[i].clique.attribute[0]] = r->measurement[i].y;
+    TRY(memory_new(&r->merges, 1));
+    TRY(merges_choose(r->merges, o->domain, counts, &least, keep));
+    return fit_merges(l);
+}
+
+/* All one-ways: the closure begins with them. */
+static enum err measure_one_ways(struct loop *l)
+{
+    const struct workload *w = l->options->workload;
+    struct told told CLEAN(told_clear) = {0};
+    TRY(l->backend->ask(l->backend->self, &l->ask, &told));
+    TRY(debit_lost(l, told.lost));
+    for (uint32_t i = 0; i < w->one_ways; i++)
+        TRY(record(l, i, told.population, told.value + w->query[i].offset));
+    return choose_merges(l);
+}
+
+/* --- the run --------------------------------------------------------------------------------- */
+
+/* Begins the next round's request: sigma and epsilon are no larger than scores have room for. */
+static enum err enter(struct loop *l, enum ask_kind kind, struct log *log)
+{
+    const struct schedule *s = &l->schedule;
+    const double most = l->options->bounds.epsilon;
+    double epsilon = s->finished ? 0 : s->epsilon - l->options->slack.select;
+    struct ask *a = &l->ask;
+    if (most > 0)
+        epsilon = fmin(epsilon, most);
+    if (!s->finished && !(epsilon > 0))
+        return log_fail(
+            log, ERR_RANGE,
+            "%u rounds leave each selection an epsilon of %g, less than the slack of its "
+            "noise; use fewer rounds or a larger budget",
+            s->most, epsilon);
+    TRY(measure_multiplier(s->sigma, &a->multiplier, log));
+    a->kind = kind;
+    a->queries = 0;
+    if (kind == ASK_SELECT) {
+        a->round = s->done + 1;
+        a->epsilon = epsilon;
+        a->sigma = measure_sigma(a->multiplier);
+    }
+    return ERR_OK;
+}
+
+/* Ends a round. The next request need not wait until the round is written and shown. */
+static enum err leave(struct loop *l, struct aim_round *r, double spent_before)
+{
+    l->result->rounds++;
+    r->sigma = measure_sigma(l->ask.multiplier);
+    r->spent = ledger_spent(l->ledger);
+    r->cost = r->spent - spent_before;
+    r->total = model_total(l->result->model);
+    r->model_cells = model_cells(l->result->model);
+    r->last = l->schedule.finished;
+    if (l->options->state_file != NULL)
+        TRY(loop_pack(l, &l->unsaved));
+    l->ended = r;
+    return l->backend->keeps ? ERR_OK : loop_settle(l);
+}
+
+static enum err marginal_of(struct loop *l, const struct measurement *x, double **counts)
+{
+    TRY(memory_new(counts, measurement_cells(x, l->options->domain)));
+    return model_measured(l->result->model, x, *counts, l->log);
+}
+
+static double distance(const double *a, const double *b, uint64_t cells)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < cells; i++)
+        sum += fabs(a[i] - b[i]);
+    return sum;
+}
+
+/* Adds a measurement to a round's `after` and `noise`, given the model's counts of it. */
+static void compare(struct aim_round *r, const struct measurement *x, const double *counts,
+                    uint64_t cells)
+{
+    r->after += distance(counts, x->y, cells);
+    r->noise += sqrt(2 / M_PI) * x->sigma * (double)cells;
+}
+
+static enum err compare_one_ways(struct loop *l, struct aim_round *r)
+{
+    for (uint32_t i = 0; i < l->options->workload->one_ways; i++) {
+        const struct measurement *x = &l->result->measurement[i];
+        double *counts CLEAN(memory_release) = NULL;
+        TRY(marginal_of(l, x, &counts));
+        compare(r, x, counts, measurement_cells(x, l->options->domain));
+    }
+    return ERR_OK;
+}
+
+static enum err round_zero(struct loop *l)
+{
+    struct aim_round *r = &l->result->round[0];
+    const double spent = ledger_spent(l->ledger);
+    *r = (struct aim_round){.query = AIM_NO_QUERY};
+    l->name = (struct clique_name){"all one-ways"};
+    TRY(enter(l, ASK_MEASURE, l->log));
+    for (uint32_t i = 0; i < l->options->workload->one_ways; i++)
+        l->ask.query[l->ask.queries++] = i;
+    TRY(price(l, l->log));
+    TRY(ask_debit(&l->price, 1, l->ledger, l->log));
+    TRY(measure_one_ways(l));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
+    TRY(compare_one_ways(l, r));
+    return leave(l, r, spent);
+}
+
+/* Takes in what was measured, fits, and notes how far the marginal moved. */
+static enum err learn(struct loop *l, struct aim_round *r, const struct told *told)
+{
+    const struct measurement *x = &l->result->measurement[l->result->measurements],
+                             as = about(l, r->query);
+    const uint64_t cells = measurement_cells(&as, l->options->domain);
+    double *before CLEAN(memory_release) = NULL, *after CLEAN(memory_release) = NULL;
+    TRY(marginal_of(l, &as, &before));
+    TRY(record(l, r->query, told->population, told->value));
+    TRY(loop_fit_round(l->options, l->result, &r->loss, l->log));
+    TRY(marginal_of(l, &as, &after));
+    r->moved = distance(after, before, cells);
+    r->before = distance(before, x->y, cells);
+    compare(r, x, after, cells);
+    return ERR_OK;
+}
+
+static enum err choose_and_learn(struct loop *l, struct aim_round *r)
+{
+    const struct aim_options *o = l->options;
+    struct told told CLEAN(told_clear) = {0};
+    TRY(loop_choose(l, &told, &r->query));
+    TRY(debit_lost(l, told.lost));
+    l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
+    return learn(l, r, &told);
+}
+
+/* What a round costs and selects from. */
+static enum err plan_round(struct loop *l, struct log *log)
+{
+    const struct aim_options *o = l->options;
+    struct merges *merges = l->result->merges;
+    TRY(enter(l, ASK_SELECT, log));
+    TRY(price(l, log));
+    TRY(ask_debit(&l->price, 1, l->ledger, o->stop_when_spent ? NULL : log));
+    loop_find_candidates(l, ledger_spent(l->ledger) / o->limits.rho);
+    l->ask.merges = merges != NULL && merges_any(merges) ? merges : NULL;
+    TRY(score_merged(&l->terms.bounds, &o->bounds, o->workload, l->ask.merges));
+    return price(l, log);
+}
+
+/* An annealed run's last round takes what is left; after lost rounds that may be almost nothing. */
+static bool takes_rest(const struct loop *l)
+{
+    const struct schedule *s = &l->schedule;
+    return l->options->stop_when_spent && s->annealed && s->last && s->done > 0;
+}
+
+static enum err round_select(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    struct aim_round *r = &l->result->round[l->result->rounds];
+    double spent = ledger_spent(l->ledger), k = ledger_rows_per_person(l->ledger);
+    const bool rest = takes_rest(l);
+    const enum err e = plan_round(l, rest ? NULL : l->log);
+    if (e == ERR_RANGE && rest)
+        return ERR_BUDGET;
+    TRY(e);
+    *r = (struct aim_round){
+        .round = l->ask.round, .epsilon = l->ask.epsilon, .candidates = l->ask.queries};
+    TRY(choose_and_learn(l, r));
+    schedule_next(&l->schedule, r->moved,
+                  merges_query_cells(l->result->merges, &o->workload->query[r->query]),
+                  ledger_remaining(l->ledger) / (k * k));
+    return leave(l, r, spent);
+}
+
+/* Lost rounds have used up what the remaining ones would cost. */
+static enum err end_early(struct loop *l)
+{
+    log_warn(l->log,
+             "what is left of the budget is too little for another round: the run ends "
+             "with round %u of %u",
+             l->schedule.done, l->schedule.most);
+    l->result->round[l->result->rounds - 1].last = true;
+    TRY(loop_settle(l));
+    return loop_fit_final(l->options, l->result, l->log);
+}
+
+static enum err prepare(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    size_t queries = o->workload->queries, measured;
+    struct aim_result *r = l->result;
+    l->schedule = start_of(o);
+    measured = o->workload->one_ways + l->schedule.most;
+    TRY(ledger_new(&l->ledger, &o->limits, l->log));
+    TRY(look_debit(&o->look, l->ledger, &o->slack, l->log));
+    TRY(memory_new(&l->ask.query, queries));
+    TRY(memory_new(&r->measurement, measured));
+    TRY(memory_new(&r->query, measured));
+    TRY(memory_new(&r->population, measured));
+    return memory_new(&r->round, (size_t)l->schedule.most + 1);
+}
+
+static enum err run(struct loop *l)
+{
+    const struct aim_options *o = l->options;
+    bool found = false;
+    TRY(prepare(l));
+    if (o->resume && o->state_file != NULL)
+        TRY(loop_load(l, &found));
+    if (!found)
+        TRY(round_zero(l));
+    while (!l->schedule.finished && (o->rounds_now == 0 || l->schedule.done < o->rounds_now)) {
+        enum err e = round_select(l);
+        if (e == ERR_BUDGET && o->stop_when_spent)
+            return end_early(l);
+        TRY(e);
+    }
+    TRY(loop_settle(l));
+    return loop_fit_final(l->options, l->result, l->log);
+}
+
+enum err aim_run(struct aim_result **result, const struct aim_options *options,
+                 const struct aim_backend *backend, struct log *log)
+{
+    struct loop l = {.options = options,
+                     .backend = backend,
+                     .log = log,
+                     .ask.price = &l.price,
+                     .terms = {options->domain, options->workload, options->bounds, options->score,
+                               options->slack}};
+    enum err e;
+    *result = NULL;
+    TRY(memory_new(&l.result, 1));
+    ask_price_new(&l.price);
+    e = run(&l);
+    if (e != ERR_OK)
+        (void)!loop_settle(&l); /* keeps what was learned, whatever ends the run */
+    bytes_clear(&l.unsaved);
+    ledger_free(&l.ledger);
+    l.ask.merges = NULL;
+    ask_clear(&l.ask);
+    ask_price_clear(&l.price);
+    if (e != ERR_OK)
+        aim_result_free(&l.result);
+    *result = l.result;
+    return e;
+}
+
+void aim_result_free(struct aim_result **result)
+{
+    struct aim_result *r = *result;
+    if (r == NULL)
+        return;
+    for (size_t i = 0; i < r->measurements; i++)
+        memory_free(&r->measurement[i].y);
+    memory_free(&r->measurement);
+    memory_free(&r->query);
+    memory_free(&r->population);
+    memory_free(&r->round);
+    model_free(&r->model);
+    merges_free(&r->merges);
+    memory_free(result);
+}

@@ -1,0 +1,149 @@
+/*
+ * aim/run/loop.h - AIM (McKenna et al. 2022) over any backend.
+ *
+ *   round 0      measure all one-ways, and by their counts merge codes that few rows have
+ *                (aim/workload/merge.h)
+ *   round 1 ...  estimate every candidate from the model, select the one that the model fits worst,
+ *                measure it, fit the model again; all over merged cells
+ *
+ * aim/budget/schedule.h says how many rounds there are and gives each its sigma and epsilon; the
+ * slack of the backend's selection comes off epsilon. The loop keeps a ledger of its own. Like the
+ * servers, it debits a request before making it.
+ *
+ * A candidate is any query of the workload's closure (one-ways included) that lies in the model's
+ * tree, or with which the tree would take at most (rho used / rho) of `model_bytes`. Queries whose
+ * estimate needs a larger table than that are left out.
+ *
+ * Requests follow from public values and what the backend opened: the same opened values give the
+ * same requests. So a run can stop after any round and go on later from `state_file`. That is
+ * written at the end of a round or, with a backend that keeps requests, during the next request. It
+ * holds public values only:
+ *
+ *   "trefoil-loop-2\n"; 32 bytes, BLAKE2b-256 of the options that matter; block ledger_text();
+ *   the schedule: u32 done, u8 last, u8 finished, f64 sigma, f64 epsilon; the merges; u32
+ *   measurements, for each u32 query, u64 population, f64 sigma, f64 each noisy count; u32 rounds,
+ *   for each all of struct aim_round but name; the model (aim/model/model_file.h); 32 bytes,
+ *   BLAKE2b-256 of all before.
+ *
+ * Where people join between rounds, the backend numbers the populations that it measured. Each has
+ * its own noisy total, pooled over its measurements by inverse variance. Measurements of earlier
+ * populations are scaled to the latest (aim/model/model.h).
+ */
+#ifndef TREFOIL_AIM_RUN_LOOP_H
+#define TREFOIL_AIM_RUN_LOOP_H
+
+#include "aim/budget/schedule.h"
+#include "aim/budget/score.h"
+#include "aim/model/model.h"
+#include "aim/run/backend.h"
+#include "aim/run/look.h"
+
+#define AIM_MODEL_BYTES (UINT64_C(80) << 20)
+#define AIM_FIT_ROUND 100
+#define AIM_FIT_FINAL 1000
+#define AIM_NO_QUERY UINT32_MAX
+
+struct aim_round {
+    unsigned round;
+    uint32_t query;        /* selected and measured; AIM_NO_QUERY in round 0 */
+    const char *name;      /* of the query; "all one-ways" in round 0. Valid during the callback */
+    double sigma, epsilon; /* epsilon 0 in round 0 */
+    size_t candidates;
+    double moved; /* L1 change of the query's marginal by this round, in rows */
+    double loss;  /* after the fit */
+    /* Sums over the measured cells, in rows: how far the model is from what was measured, before
+     * and after the fit, and what noise alone is expected to add, sqrt(2/pi) sigma a cell. */
+    double before, after, noise; /* before is 0 in round 0 */
+    double cost;                 /* zCDP of this round, k^2 included */
+    double spent;                /* of rho, after this round */
+    double total;                /* estimated rows */
+    uint64_t model_cells;        /* after the fit */
+    bool last;                   /* no round follows */
+};
+
+struct aim_options {
+    const struct domain *domain;
+    const struct workload *workload;
+    struct ledger_limits limits; /* from budget_plan() */
+    bool annealed;               /* aim/budget/schedule.h */
+    unsigned rounds;             /* T; if annealed T0, 0 for 16 d */
+    struct score_bounds bounds;
+    enum aim_score score;
+    struct ask_slack slack;   /* of the backend's noise */
+    struct look look;         /* taken before round 0 */
+    uint64_t model_bytes;     /* 0: AIM_MODEL_BYTES */
+    unsigned fit_round;       /* iterations after each round; 0: AIM_FIT_ROUND */
+    unsigned fit_final;       /* iterations at the end; 0: AIM_FIT_FINAL */
+    const struct zeros *zero; /* what cannot occur: public knowledge */
+    size_t zeros;
+    const uint16_t *apart; /* attributes that are never merged */
+    size_t aparts;
+    bool grows; /* rows not yet known may come during the run: nothing is merged */
+    const struct measurement *known; /* of aim_refit(): counts that the model is to have exactly */
+    size_t knowns;
+    const char *state_file; /* NULL: nothing is kept. Written after each round */
+    bool resume;            /* go on from state_file if it is there */
+    unsigned rounds_now;    /* stop after so many selections in all; 0: never */
+    bool stop_when_spent;   /* when the budget runs out, end with what was measured */
+    void (*progress)(void *self, const struct aim_round *round); /* may be NULL */
+    void *self;
+};
+
+struct aim_result {
+    struct merges *merges; /* chosen after the one-ways; NULL: none. Owned */
+    size_t measurements;   /* the d one-ways, then one a round */
+    struct measurement *measurement;
+    uint32_t *query;      /* closure index of each measurement */
+    uint64_t *population; /* and its population */
+    size_t rounds;        /* records: round 0, and those that followed */
+    struct aim_round *round;
+    double loss;                     /* after the final fit */
+    const struct measurement *known; /* what aim_refit() was given, borrowed */
+    size_t knowns;
+    double off; /* by how many rows the worst of these is missed */
+    struct model *model;
+};
+
+/* What a run with these options begins with. */
+double aim_sigma(const struct aim_options *o);
+double aim_epsilon(const struct aim_options *o); /* slack already taken off; 0 if T is 0 */
+
+/*
+ * The domain over groups instead of codes, if `rows` rows, spread evenly, are measured with this
+ * sigma (merges_expect()). Of the options, only domain, zeros, apart and grows matter. It borrows
+ * the rest, as merges_domain() does.
+ */
+enum err aim_expect_groups(struct domain *grouped, const struct aim_options *o, double rows,
+                           double sigma) MUST_CHECK;
+
+/*
+ * The result borrows options->domain and options->workload. ERR_MISMATCH, logged, if state_file
+ * was written with other options, ERR_FORMAT if it is cut or altered.
+ */
+enum err aim_run(struct aim_result **result, const struct aim_options *options,
+                 const struct aim_backend *backend, struct log *log) MUST_CHECK;
+
+/*
+ * Makes the model again, as a run fits it: to the first measurements, of every attribute alone,
+ * then after each further one, and at the end. The result has no model yet; its measurements and
+ * populations are those of a run. With the run's own options the model is the run's, to the last
+ * bit. Of the options, only domain, zeros, known counts, model_bytes and iterations matter. The
+ * fits treat known counts as measurements with a tenth of the least noise; the last model meets
+ * them (model_meet()).
+ */
+struct aim_refit_progress {
+    void (*fitted)(void *self, size_t fits, size_t of); /* may be NULL */
+    void *self;
+};
+enum err aim_refit(struct aim_result *result, const struct aim_options *options,
+                   const struct aim_refit_progress *progress, struct log *log) MUST_CHECK;
+
+/*
+ * What was measured, then what is known, with a tenth of the least noise: as fits take them. The
+ * caller owns the list, the result what it holds.
+ */
+enum err aim_counts(const struct aim_result *r, struct measurement **all) MUST_CHECK;
+
+void aim_result_free(struct aim_result **result);
+
+#endif

@@ -1,0 +1,97 @@
+/* What a round selects from: its candidates, the model's estimates of them, and the request. */
+#include "aim/run/loop_private.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+/* Makes estimates smaller, so that rounding cannot take their sum above the bound. */
+#define GUARD 0x1p-48
+
+void loop_find_candidates(struct loop *l, double share)
+{
+    const struct workload *w = l->options->workload;
+    const struct model *m = l->result->model;
+    uint64_t limit = (uint64_t)(fmin(share, 1) * (double)loop_model_limit(l->options));
+    l->ask.queries = 0;
+    for (uint32_t i = 0; i < w->queries; i++) {
+        const struct clique *c = &w->query[i].clique;
+        if (!model_covers(m, c) && (model_cells_with(m, c) > limit ||
+                                    model_marginal_cells(m, c) > loop_model_limit(l->options)))
+            continue;
+        l->ask.query[l->ask.queries++] = i;
+    }
+}
+
+/* Makes room for the estimates of all candidates. */
+static enum err make_room(struct loop *l)
+{
+    struct ask *a = &l->ask;
+    a->estimates = 0;
+    for (uint32_t k = 0; k < a->queries; k++)
+        a->estimates += merges_query_cells(a->merges, &l->options->workload->query[a->query[k]]);
+    if (a->estimates <= l->room)
+        return ERR_OK;
+    if (memory_extend(&a->estimate, a->estimates) != ERR_OK)
+        return log_fail(l->log, ERR_NOMEM,
+                        "no memory for the estimates of %u candidates (%zu cells)", a->queries,
+                        a->estimates);
+    l->room = a->estimates;
+    return ERR_OK;
+}
+
+/*
+ * Puts counts onto the grid 2^-10, rounded down, so that their sum stays within that of the counts,
+ * and clamped to what servers accept: each at most 2^l, the sum at most 2^(l+1).
+ */
+static enum err estimate(struct loop *l, struct model_memo *memo, uint32_t query, uint64_t *out)
+{
+    const struct workload_query *q = &l->options->workload->query[query];
+    const uint64_t cells = merges_query_cells(l->ask.merges, q);
+    double most = ldexp(1, (int)l->terms.bounds.bits);
+    double scale = fmin(1, 2 * most / model_total(l->result->model)) * (1 - GUARD);
+    double *counts CLEAN(memory_release) = NULL;
+    TRY(memory_new(&counts, cells));
+    TRY(model_memo_merged(memo, &q->clique, counts, l->log));
+    for (uint64_t i = 0; i < cells; i++)
+        out[i] = (uint64_t)(fmax(0, fmin(counts[i] * scale, most)) * (1 << AIM_ESTIMATE_BITS));
+    return ERR_OK;
+}
+
+static enum err fill_estimates(struct loop *l)
+{
+    const struct workload *w = l->options->workload;
+    const struct ask *a = &l->ask;
+    struct model_memo *memo CLEAN(model_memo_free) = NULL;
+    uint64_t *at = a->estimate;
+    TRY(model_memo_new(&memo, l->result->model));
+    for (uint32_t k = 0; k < a->queries; k++) {
+        TRY(estimate(l, memo, a->query[k], at));
+        at += merges_query_cells(a->merges, &w->query[a->query[k]]);
+    }
+    return ask_check_estimates(a, &l->terms, l->log);
+}
+
+static enum err settle(void *loop)
+{
+    return loop_settle(loop);
+}
+
+enum err loop_choose(struct loop *l, struct told *told, uint32_t *query)
+{
+    const struct aim_backend *b = l->backend;
+    enum err e;
+    TRY(make_room(l));
+    TRY(fill_estimates(l));
+    if (b->meanwhile != NULL)
+        b->meanwhile(b->self, settle, l);
+    e = b->ask(b->self, &l->ask, told);
+    if (b->meanwhile != NULL)
+        b->meanwhile(b->self, NULL, NULL); /* in case the request never left */
+    TRY(e);
+    TRY(loop_settle(l));
+    if (told->selected >= l->ask.queries)
+        return log_fail(l->log, ERR_MISMATCH, "round %u: the backend selected candidate %zu of %u",
+                        l->ask.round, told->selected, l->ask.queries);
+    *query = l->ask.query[told->selected];
+    return ERR_OK;
+}

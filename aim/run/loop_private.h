@@ -1,0 +1,51 @@
+/* aim/run/loop_private.h - the state of a run, shared by loop.c and the other loop_*.c. */
+#ifndef TREFOIL_AIM_RUN_LOOP_PRIVATE_H
+#define TREFOIL_AIM_RUN_LOOP_PRIVATE_H
+
+#include "aim/run/loop.h"
+
+struct loop {
+    const struct aim_options *options;
+    const struct aim_backend *backend;
+    struct log *log;
+    struct ledger *ledger;
+    struct aim_result *result;
+    struct schedule schedule;
+    struct ask ask;         /* of this round; its arrays are owned, its merges are the result's */
+    struct ask_terms terms; /* of its price */
+    struct ask_price price;
+    uint64_t room; /* for estimates */
+    struct clique_name name;
+    /* A round that has ended: its state is still to be written, and the round to be shown. */
+    struct aim_round *ended;
+    struct bytes unsaved;
+};
+
+uint64_t loop_model_limit(const struct aim_options *o); /* cells */
+
+/*
+ * Whether scores have room for the counts of groups. For squares: whether these counts are as easy
+ * to score as those of codes, since larger ones take more noise.
+ */
+enum err loop_merges_fit(const struct loop *l, bool *fit) MUST_CHECK;
+
+/* Fit a new model to all measurements of the result, starting from its last one. */
+enum err loop_fit_round(const struct aim_options *o, struct aim_result *r, double *loss,
+                        struct log *log) MUST_CHECK;
+enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
+                        struct log *log) MUST_CHECK;
+
+/* Finds the candidates of a round that may use up to this share of what a model may hold. */
+void loop_find_candidates(struct loop *l, double share);
+/* Has one of them selected and measured. *query: which. */
+enum err loop_choose(struct loop *l, struct told *told, uint32_t *query) MUST_CHECK;
+
+/* Writes and shows the round that has ended; does neither a second time. */
+enum err loop_settle(struct loop *l) MUST_CHECK;
+
+/* The state after a round, for options->state_file; then the state from there. */
+enum err loop_pack(const struct loop *l, struct bytes *out) MUST_CHECK;
+/* If there is no such file, *found is false and nothing changes. */
+enum err loop_load(struct loop *l, bool *found) MUST_CHECK;
+
+#endif

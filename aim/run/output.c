@@ -1,0 +1,231 @@
+#include "aim/run/output.h"
+
+#include "base/file.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* jansson accepts a NULL value (no memory, not UTF-8, not a finite number) and reports failure. */
+
+/* The object, or NULL if a part of it failed. */
+static json_t *unless(int failed, json_t *made)
+{
+    if (failed == 0)
+        return made;
+    json_decref(made);
+    return NULL;
+}
+
+static json_t *strings(char *const *text, size_t n)
+{
+    json_t *list = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(list, json_string(text[i]));
+    return unless(failed, list);
+}
+
+static json_t *numbers(const double *value, size_t n)
+{
+    json_t *list = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(list, json_real(value[i]));
+    return unless(failed, list);
+}
+
+/* What is assumed about the numbers inside bins (aim/table/density.h). */
+static int set_inside(json_t *o, const struct domain_attribute *a)
+{
+    int failed = 0;
+    if (a->step > 0)
+        failed |= json_object_set_new(o, "step", json_real(a->step));
+    switch (a->tail) {
+    case DOMAIN_TAIL_TREND:
+        break;
+    case DOMAIN_TAIL_EXPONENTIAL:
+        failed |= json_object_set_new(o, "tail", json_string("exponential"));
+        break;
+    case DOMAIN_TAIL_TYPICAL:
+        failed |= json_object_set_new(o, "typical", json_real(a->typical));
+        break;
+    }
+    return failed;
+}
+
+static json_t *attribute_json(const struct domain_attribute *a)
+{
+    static const char *const kinds[] = {"categorical", "integer", "numeric"};
+    json_t *o = json_object();
+    int failed = json_object_set_new(o, "name", json_string(a->name)) |
+                 json_object_set_new(o, "kind", json_string(kinds[a->kind])) |
+                 json_object_set_new(o, "size", json_integer(a->size));
+    switch (a->kind) {
+    case DOMAIN_CATEGORICAL:
+        failed |= json_object_set_new(o, "labels", strings(a->labels, a->values));
+        break;
+    case DOMAIN_INTEGER:
+        failed |= json_object_set_new(o, "min", json_integer(a->min));
+        failed |= json_object_set_new(o, "max", json_integer(a->max));
+        break;
+    case DOMAIN_NUMERIC:
+        failed |= json_object_set_new(o, "edges", numbers(a->edges, (size_t)a->values + 1));
+        failed |= set_inside(o, a);
+        break;
+    }
+    if (a->missing != NULL)
+        failed |= json_object_set_new(o, "missing", json_string(a->missing));
+    if (a->missing_too_count > 0)
+        failed |= json_object_set_new(o, "missing_too",
+                                      strings(a->missing_too, a->missing_too_count));
+    return unless(failed, o);
+}
+
+static json_t *measurement_json(const struct domain *d, const struct measurement *x)
+{
+    json_t *o = json_object(), *names = json_array();
+    int failed = 0;
+    for (unsigned i = 0; i < x->clique.n; i++)
+        failed |= json_array_append_new(names,
+                                        json_string(d->attribute[x->clique.attribute[i]].name));
+    failed |= json_object_set_new(o, "attributes", names);
+    if (x->sigma > 0) /* else it is known */
+        failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
+    failed |= json_object_set_new(o, "values", numbers(x->y, measurement_cells(x, d)));
+    if (x->merges != NULL)
+        failed |= json_object_set_new(o, "merged", json_true());
+    if (x->total > 0)
+        failed |= json_object_set_new(o, "total", json_real(x->total));
+    return unless(failed, o);
+}
+
+/* For each merged attribute, the group of each code. */
+static json_t *merged_json(const struct domain *d, const struct merges *m)
+{
+    json_t *o = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < d->attributes; i++) {
+        json_t *list;
+        if (m->group[i] == NULL)
+            continue;
+        list = json_array();
+        for (uint32_t code = 0; code < m->codes[i]; code++)
+            failed |= json_array_append_new(list, json_integer(m->group[i][code]));
+        failed |= json_object_set_new(o, d->attribute[i].name, list);
+    }
+    return unless(failed, o);
+}
+
+/* A form of two ordered attributes has a correlation; other forms name their groups. */
+static json_t *form_json(const struct copula_result *c, const struct copula_form *f)
+{
+    const struct copula *model = c->model;
+    const struct domain *d = model->domain;
+    const size_t i = f->first, j = f->second, latents = model->first[d->attributes];
+    json_t *o = json_object(), *names = json_array(), *groups = json_array();
+    int failed = json_array_append_new(names, json_string(d->attribute[i].name)) |
+                 json_array_append_new(names, json_string(d->attribute[j].name)) |
+                 json_array_append_new(groups, json_integer(f->of_first)) |
+                 json_array_append_new(groups, json_integer(f->of_second));
+    failed |= json_object_set_new(o, "attributes", names);
+    failed |= json_object_set_new(o, "value", json_real(f->value));
+    if (c->groups[i] > 1 || c->groups[j] > 1)
+        failed |= json_object_set(o, "groups", groups);
+    else
+        failed |= json_object_set_new(
+            o, "correlation",
+            json_real(model->correlation[model->first[i] * latents + model->first[j]]));
+    json_decref(groups);
+    return unless(failed, o);
+}
+
+static json_t *groups_json(const struct copula_result *c)
+{
+    const struct domain *d = c->model->domain;
+    json_t *o = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < d->attributes; i++) {
+        json_t *list = json_array();
+        for (uint32_t a = 0; a < d->attribute[i].size; a++)
+            failed |= json_array_append_new(list, json_integer(c->group[i][a]));
+        if (c->groups[i] > 1)
+            failed |= json_object_set(o, d->attribute[i].name, list);
+        json_decref(list);
+    }
+    return unless(failed, o);
+}
+
+static json_t *copula_json(const struct domain *d, const struct copula_result *c)
+{
+    json_t *o = json_object(), *scores = json_object(), *forms = json_array();
+    int failed = json_object_set_new(o, "sigma", json_real(c->sigma));
+    for (size_t i = 0; i < d->attributes; i++)
+        failed |= json_object_set_new(scores, d->attribute[i].name,
+                                      numbers(c->score[i], d->attribute[i].size));
+    for (size_t k = 0; k < c->forms; k++)
+        failed |= json_array_append_new(forms, form_json(c, &c->form[k]));
+    failed |= json_object_set_new(o, "scores", scores);
+    failed |= json_object_set_new(o, "groups", groups_json(c));
+    failed |= json_object_set_new(o, "forms", forms);
+    return unless(failed, o);
+}
+
+static json_t *document(const struct output_terms *o)
+{
+    json_t *root = json_object(), *sizes = json_object(), *attributes = json_array(),
+           *measurements = json_array(), *known = json_array();
+    const bool merged = o->merges != NULL && merges_any(o->merges);
+    const char *format = merged ? "trefoil-measurements-2" : "trefoil-measurements-1";
+    int failed = json_object_set_new(root, "format", json_string(format)) |
+                 json_object_set_new(root, "epsilon", json_real(o->epsilon)) |
+                 json_object_set_new(root, "delta", json_real(o->delta)) |
+                 json_object_set_new(root, "rho", json_real(o->rho)) |
+                 json_object_set_new(
+                     root, "rows_per_person",
+                     json_integer(o->rows_per_person != 0 ? o->rows_per_person : 1)) |
+                 json_object_set_new(root, "total", json_real(o->total));
+    for (size_t i = 0; i < o->domain->attributes; i++) {
+        const struct domain_attribute *a = &o->domain->attribute[i];
+        failed |= json_object_set_new(sizes, a->name, json_integer(a->size));
+        failed |= json_array_append_new(attributes, attribute_json(a));
+    }
+    for (size_t i = 0; i < o->measurements; i++)
+        failed |= json_array_append_new(measurements,
+                                        measurement_json(o->domain, &o->measurement[i]));
+    for (size_t i = 0; i < o->knowns; i++)
+        failed |= json_array_append_new(known, measurement_json(o->domain, &o->known[i]));
+    if (o->knowns > 0)
+        failed |= json_object_set(root, "known", known);
+    json_decref(known);
+    failed |= json_object_set_new(root, "domain", sizes);
+    failed |= json_object_set_new(root, "attributes", attributes);
+    if (merged)
+        failed |= json_object_set_new(root, "merged", merged_json(o->domain, o->merges));
+    failed |= json_object_set_new(root, "measurements", measurements);
+    if (o->copula != NULL)
+        failed |= json_object_set_new(root, "copula", copula_json(o->domain, o->copula));
+    return unless(failed, root);
+}
+
+static int append(const char *text, size_t n, void *bytes)
+{
+    bytes_put(bytes, text, n);
+    return 0;
+}
+
+enum err output_measurements(const char *path, const struct output_terms *o, struct log *log)
+{
+    json_t *root = document(o);
+    struct bytes out CLEAN(bytes_clear) = {0};
+    int failed;
+    if (root == NULL)
+        return log_fail(log, ERR_DATA,
+                        "cannot write %s: a name or label is not UTF-8, a number is not finite, or "
+                        "memory is short",
+                        path);
+    failed = json_dump_callback(root, append, &out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(root);
+    bytes_put_u8(&out, '\n');
+    TRY(failed != 0 ? ERR_NOMEM : bytes_ok(&out));
+    return file_write(path, 0644, out.data, out.size, log);
+}

@@ -1,0 +1,420 @@
+#include "aim/workload/merge.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum err make_room(struct merges *m, size_t attributes)
+{
+    *m = (struct merges){.attributes = attributes};
+    TRY(memory_new(&m->codes, attributes));
+    TRY(memory_new(&m->groups, attributes));
+    TRY(memory_new(&m->code, attributes));
+    return memory_new(&m->group, attributes);
+}
+
+enum err merges_none(struct merges *m, const struct domain *d)
+{
+    if (make_room(m, d->attributes) != ERR_OK) {
+        merges_clear(m);
+        return ERR_NOMEM;
+    }
+    for (size_t i = 0; i < d->attributes; i++)
+        m->codes[i] = m->groups[i] = d->attribute[i].size;
+    return ERR_OK;
+}
+
+void merges_clear(struct merges *m)
+{
+    for (size_t i = 0; m->group != NULL && i < m->attributes; i++) {
+        memory_free(&m->group[i]);
+        memory_free(&m->code[i]);
+    }
+    memory_free(&m->codes);
+    memory_free(&m->code);
+    memory_free(&m->group);
+    memory_free(&m->groups);
+    *m = (struct merges){0};
+}
+
+void merges_free(struct merges **m)
+{
+    if (*m != NULL)
+        merges_clear(*m);
+    memory_free(m);
+}
+
+/* --- which ------------------------------------------------------------------------------------ */
+
+/* Groups of neighbours, each named by its first code. A tournament finds the least count. */
+struct joining {
+    uint32_t codes;
+    double *count;
+    uint32_t *before, *after; /* the neighbours' first codes; `codes` where there is none */
+    uint32_t leaves, *winner; /* winner[1] has won; leaves are at winner[leaves + code] */
+};
+
+static void play(struct joining *j, uint32_t code)
+{
+    for (uint32_t at = (j->leaves + code) / 2; at > 0; at /= 2) {
+        const uint32_t low = j->winner[2 * at], high = j->winner[2 * at + 1];
+        j->winner[at] = j->count[high] < j->count[low] ? high : low;
+    }
+}
+
+static enum err joining_new(struct joining *j, uint32_t codes, const double *counts)
+{
+    j->codes = codes;
+    for (j->leaves = 1; j->leaves < codes;)
+        j->leaves *= 2;
+    TRY(memory_new(&j->count, j->leaves));
+    TRY(memory_new(&j->before, codes));
+    TRY(memory_new(&j->after, codes));
+    TRY(memory_new(&j->winner, 2 * (size_t)j->leaves));
+    for (uint32_t code = 0; code < j->leaves; code++) {
+        j->count[code] = code < codes ? fmax(counts[code], 0) : INFINITY;
+        j->winner[j->leaves + code] = code;
+    }
+    for (uint32_t code = 0; code < codes; code++) {
+        j->before[code] = code > 0 ? code - 1 : codes;
+        j->after[code] = code + 1;
+    }
+    for (uint32_t code = 0; code < j->leaves; code++)
+        play(j, code);
+    return ERR_OK;
+}
+
+static void joining_clear(struct joining *j)
+{
+    memory_free(&j->count);
+    memory_free(&j->before);
+    memory_free(&j->after);
+    memory_free(&j->winner);
+}
+
+/* The group at `code` takes in the one after it. */
+static void join(struct joining *j, uint32_t code)
+{
+    const uint32_t gone = j->after[code];
+    j->count[code] += j->count[gone];
+    j->count[gone] = INFINITY;
+    j->after[code] = j->after[gone];
+    if (j->after[code] < j->codes)
+        j->before[j->after[code]] = code;
+    play(j, gone);
+    play(j, code);
+}
+
+/* Bins and whole numbers. */
+static enum err join_neighbours(uint32_t *first, uint32_t codes, const double *counts, double least)
+{
+    struct joining j CLEAN(joining_clear) = {0};
+    TRY(joining_new(&j, codes, counts));
+    for (uint32_t groups = codes; groups > 2 && j.count[j.winner[1]] < least; groups--) {
+        const uint32_t code = j.winner[1], before = j.before[code], after = j.after[code];
+        if (after == codes || (before < codes && j.count[before] <= j.count[after]))
+            join(&j, before);
+        else
+            join(&j, code);
+    }
+    for (uint32_t code = 0; code < codes; code++)
+        first[code] = code == 0 || isfinite(j.count[code]) ? code : first[code - 1];
+    return ERR_OK;
+}
+
+struct label {
+    double count;
+    uint32_t code;
+};
+
+static int by_count(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count ? 1 : -1)
+                                : (x->code > y->code) - (x->code < y->code);
+}
+
+/* Joins labels with few rows, the largest first, until the group has enough. */
+static enum err join_labels(uint32_t *first, uint32_t codes, const double *counts, double least)
+{
+    struct label *label CLEAN(memory_release) = NULL;
+    double sum = 0;
+    TRY(memory_new(&label, codes));
+    for (uint32_t code = 0; code < codes; code++)
+        label[code] = (struct label){fmax(counts[code], 0), code};
+    qsort(label, codes, sizeof *label, by_count);
+    for (uint32_t k = 0; k < codes; k++) {
+        const bool begins = sum >= least || k < 2;
+        first[label[k].code] = begins ? label[k].code : first[label[k - 1].code];
+        sum = label[k].count + (begins ? 0 : sum);
+    }
+    return ERR_OK;
+}
+
+/* Numbers groups in the order of their first codes; `first` has a code of each code's group. */
+static enum err number(struct merges *m, size_t attribute, const uint32_t *first)
+{
+    uint32_t *group = NULL, *known CLEAN(memory_release) = NULL, groups = 0;
+    TRY(memory_new(&known, m->codes[attribute]));
+    TRY(memory_new(&group, m->codes[attribute]));
+    m->group[attribute] = group;
+    for (uint32_t code = 0; code < m->codes[attribute]; code++) {
+        uint32_t *of = &known[first[code]];
+        if (*of == 0)
+            *of = ++groups;
+        group[code] = *of - 1;
+    }
+    m->groups[attribute] = groups;
+    return merges_sort(m, attribute);
+}
+
+/* The missing value stays alone. */
+static enum err choose_one(struct merges *m, uint16_t attribute, const struct domain_attribute *a,
+                           const double *counts, const struct merges_least *least)
+{
+    uint32_t *first CLEAN(memory_release) = NULL, groups = 0;
+    TRY(memory_new(&first, a->size));
+    TRY(a->kind == DOMAIN_CATEGORICAL
+            ? join_labels(first, a->values, counts, least->labels)
+            : join_neighbours(first, a->values, counts, least->neighbours));
+    for (uint32_t code = a->values; code < a->size; code++)
+        first[code] = code;
+    for (uint32_t code = 0; code < a->size; code++)
+        groups += first[code] == code;
+    return groups < a->size ? number(m, attribute, first) : ERR_OK;
+}
+
+struct merges_least merges_least(double total, double sigma)
+{
+    return (struct merges_least){fmin(MERGE_SHARE * total, MERGE_NOISE * sigma),
+                                 fmin(MERGE_SHARE * total, MERGE_LABELS * sigma)};
+}
+
+uint32_t merges_expect(const struct domain_attribute *a, double rows, double sigma)
+{
+    const uint32_t codes = a->values;
+    const struct merges_least least = merges_least(rows, sigma);
+    const bool labels = a->kind == DOMAIN_CATEGORICAL;
+    const double each = rows / codes, most = labels ? least.labels : least.neighbours,
+                 groups = codes / fmax(1, ceil(most / each));
+    if (codes < 2)
+        return a->size;
+    return (uint32_t)fmax(2, labels ? ceil(groups) : floor(groups)) + (a->size - codes);
+}
+
+enum err merges_choose(struct merges *m, const struct domain *d, const double *const *counts,
+                       const struct merges_least *least, const bool *keep)
+{
+    TRY(merges_none(m, d));
+    for (uint16_t i = 0; i < d->attributes; i++)
+        if ((keep == NULL || !keep[i]) &&
+            choose_one(m, i, &d->attribute[i], counts[i], least) != ERR_OK) {
+            merges_clear(m);
+            return ERR_NOMEM;
+        }
+    return ERR_OK;
+}
+
+/* --- what they are ---------------------------------------------------------------------------- */
+
+static enum err copy(struct merges *m, const struct merges *from)
+{
+    TRY(make_room(m, from->attributes));
+    for (size_t i = 0; i < from->attributes; i++) {
+        m->codes[i] = from->codes[i];
+        m->groups[i] = from->groups[i];
+        if (from->group[i] == NULL)
+            continue;
+        TRY(memory_new(&m->group[i], m->codes[i]));
+        memcpy(m->group[i], from->group[i], m->codes[i] * sizeof *m->group[i]);
+        TRY(merges_sort(m, i));
+    }
+    return ERR_OK;
+}
+
+enum err merges_copy(struct merges *m, const struct merges *from)
+{
+    enum err e = copy(m, from);
+    if (e != ERR_OK)
+        merges_clear(m);
+    return e;
+}
+
+bool merges_any(const struct merges *m)
+{
+    for (size_t i = 0; i < m->attributes; i++)
+        if (m->group[i] != NULL)
+            return true;
+    return false;
+}
+
+bool merges_touch(const struct merges *m, const struct clique *c)
+{
+    for (unsigned i = 0; i < c->n; i++)
+        if (m->group[c->attribute[i]] != NULL)
+            return true;
+    return false;
+}
+
+bool merges_equal(const struct merges *a, const struct merges *b)
+{
+    for (size_t i = 0; i < a->attributes; i++) {
+        if (a->groups[i] != b->groups[i] || (a->group[i] == NULL) != (b->group[i] == NULL))
+            return false;
+        if (a->group[i] != NULL &&
+            memcmp(a->group[i], b->group[i], a->codes[i] * sizeof *a->group[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+enum err merges_sort(struct merges *m, size_t attribute)
+{
+    const uint32_t codes = m->codes[attribute], *group = m->group[attribute];
+    uint32_t *at CLEAN(memory_release) = NULL;
+    TRY(memory_new(&at, (size_t)m->groups[attribute] + 1));
+    TRY(memory_new(&m->code[attribute], codes));
+    for (uint32_t code = 0; code < codes; code++)
+        at[group[code] + 1]++;
+    for (uint32_t g = 0; g < m->groups[attribute]; g++)
+        at[g + 1] += at[g];
+    for (uint32_t code = 0; code < codes; code++)
+        m->code[attribute][at[group[code]]++] = code;
+    return ERR_OK;
+}
+
+uint32_t merges_below(const struct merges *m, size_t attribute, uint32_t from)
+{
+    const uint32_t *group = m->group[attribute], *code = m->code[attribute];
+    uint32_t below = from + 1;
+    while (below < m->codes[attribute] && group[code[below]] == group[code[from]])
+        below++;
+    return below;
+}
+
+uint32_t merges_largest(const struct merges *m, size_t attribute)
+{
+    uint32_t largest = 1;
+    if (m->group[attribute] == NULL)
+        return largest;
+    for (uint32_t from = 0, below; from < m->codes[attribute]; from = below) {
+        below = merges_below(m, attribute, from);
+        largest = below - from > largest ? below - from : largest;
+    }
+    return largest;
+}
+
+void merges_part(struct merges *m)
+{
+    uint32_t largest = 0;
+    size_t of = 0;
+    for (size_t i = 0; i < m->attributes; i++)
+        if (merges_largest(m, i) > largest) {
+            largest = merges_largest(m, i);
+            of = i;
+        }
+    memory_free(&m->group[of]);
+    memory_free(&m->code[of]);
+    m->groups[of] = m->codes[of];
+}
+
+uint64_t merges_cells(const struct merges *m, const struct clique *c)
+{
+    uint64_t cells = 1;
+    for (unsigned i = 0; i < c->n; i++)
+        if (__builtin_mul_overflow(cells, m->groups[c->attribute[i]], &cells))
+            return UINT64_MAX;
+    return cells;
+}
+
+uint64_t merges_query_cells(const struct merges *m, const struct workload_query *q)
+{
+    return m != NULL ? merges_cells(m, &q->clique) : q->cells;
+}
+
+void merges_index(const struct merges *m, const struct clique *c, uint32_t *index)
+{
+    uint64_t made = 1;
+    index[0] = 0;
+    for (unsigned i = 0; i < c->n; i++) { /* k descends, so that nothing is overwritten */
+        const uint16_t a = c->attribute[i];
+        const uint32_t size = m->codes[a], *group = m->group[a];
+        for (uint64_t k = made * size; k-- > 0;) {
+            const uint32_t code = (uint32_t)(k % size);
+            index[k] = index[k / size] * m->groups[a] + (group != NULL ? group[code] : code);
+        }
+        made *= size;
+    }
+}
+
+enum err merges_domain(const struct merges *m, const struct domain *d, struct domain *merged)
+{
+    *merged = (struct domain){.attributes = d->attributes};
+    TRY(memory_new(&merged->attribute, d->attributes));
+    for (size_t i = 0; i < d->attributes; i++) {
+        merged->attribute[i] = d->attribute[i];
+        merged->attribute[i].size = m->groups[i];
+    }
+    return ERR_OK;
+}
+
+/* --- as bytes --------------------------------------------------------------------------------- */
+
+void merges_write(const struct merges *m, struct bytes *out)
+{
+    uint16_t merged = 0;
+    for (size_t i = 0; i < m->attributes; i++)
+        merged = (uint16_t)(merged + (m->group[i] != NULL));
+    bytes_put_u16(out, merged);
+    for (size_t i = 0; i < m->attributes; i++) {
+        if (m->group[i] == NULL)
+            continue;
+        bytes_put_u16(out, (uint16_t)i);
+        for (uint32_t code = 0; code < m->codes[i]; code++)
+            bytes_put_u32(out, m->group[i][code]);
+    }
+}
+
+/* Groups are numbered by first code. Only neighbouring numbers merge; missing values never do. */
+static enum err read_one(struct merges *m, const struct domain *d, struct reader *r, size_t *least)
+{
+    const size_t i = reader_u16(r);
+    const struct domain_attribute *a;
+    uint32_t *group, groups = 0;
+    if (r->failed || i < *least || i >= d->attributes)
+        return ERR_FORMAT;
+    a = &d->attribute[i];
+    TRY(memory_new(&group, a->size));
+    m->group[i] = group;
+    for (uint32_t code = 0; code < a->size; code++) {
+        uint32_t lowest = a->kind == DOMAIN_CATEGORICAL || code == 0 ? 0 : group[code - 1];
+        if (code >= a->values)
+            lowest = groups;
+        group[code] = reader_u32(r);
+        if (r->failed || group[code] < lowest || group[code] > groups)
+            return ERR_FORMAT;
+        groups += group[code] == groups;
+    }
+    if (groups == a->size)
+        return ERR_FORMAT; /* nothing is merged */
+    m->groups[i] = groups;
+    TRY(merges_sort(m, i));
+    *least = i + 1;
+    return ERR_OK;
+}
+
+enum err merges_read(struct merges *m, const struct domain *d, struct reader *r)
+{
+    const uint16_t merged = reader_u16(r);
+    size_t least = 0;
+    enum err e;
+    TRY(merges_none(m, d));
+    e = r->failed || merged > d->attributes ? ERR_FORMAT : ERR_OK;
+    for (uint16_t k = 0; e == ERR_OK && k < merged; k++)
+        e = read_one(m, d, r, &least);
+    if (e != ERR_OK)
+        merges_clear(m);
+    return e;
+}
