@@ -993,7 +993,7 @@ TEST(nobody_fills_memory)
     int status;
     pid_t child;
     if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP a sanitizer lets no child have threads\n");
+        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
         skip();
     }
     build_at(&h, "127.0.0.1");
