@@ -53,7 +53,7 @@ TEST(a_stolen_key_fills_no_memory)
     int64_t end;
     pid_t child;
     if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP a sanitizer lets no child have threads\n");
+        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
         skip();
     }
     scene_new(&c, &o);

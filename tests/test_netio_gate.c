@@ -987,7 +987,7 @@ TEST(nobody_fills_memory)
     int64_t end;
     pid_t child;
     if (!SUPPORT_WITHHOLDS) {
-        print_message("# SKIP a sanitizer lets no child have threads\n");
+        print_message("# SKIP neither a sanitizer nor qemu lets a child have threads\n");
         skip();
     }
     build_at(&h, "127.0.0.1");
