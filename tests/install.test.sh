@@ -12,20 +12,20 @@ nothing() { # words: the standard input must be empty
     [ -z "$words" ]
 }
 
-(umask 077 && make --no-print-directory install PREFIX="$folder/in") >"$folder/install.log" 2>&1
+(umask 077 && make --no-print-directory install PREFIX="$folder") >"$folder/install.log" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/install.log"
 for page in man1/trefoil.1 man1/trefoil-share.1 man3/libtrefoil.3 man5/trefoil-study.5; do
-    [ -s "$folder/in/share/man/$page" ] || grep -q 'no manual pages were installed' "$folder/install.log" ||
+    [ -s "$folder/share/man/$page" ] || grep -q 'no manual pages were installed' "$folder/install.log" ||
         { echo "# $page is left out"; status=1; }
 done
 result $status "make install"
-find "$folder/in" ! -type l ! -perm -a+r -o -type d ! -perm -a+x | nothing "not for all"
+find "$folder"/{bin,include,lib,share} ! -type l ! -perm -a+r -o -type d ! -perm -a+x | nothing "not for all"
 result $? "everybody can read it, whatever the umask was"
 
 # --- the library
 
-library=$folder/in/lib/libtrefoil.so.0
+library=$folder/lib/libtrefoil.so.0
 nm -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort >"$folder/has"
 sed -n 's/^ *\(trefoil_[a-z_]*\);$/\1@@TREFOIL_0.2/p' library/libtrefoil.map | LC_ALL=C sort >"$folder/should"
 sed '/^ \*/d' library/trefoil.h | grep -oE '\btrefoil_[a-z_]+\(' | tr -d '(' | LC_ALL=C sort -u >"$folder/declared"
@@ -60,14 +60,14 @@ int main(void)
     return status != TREFOIL_SYSTEM;
 }
 X
-    export PKG_CONFIG_PATH=$folder/in/lib/pkgconfig
+    export PKG_CONFIG_PATH=$folder/lib/pkgconfig
     eval "flags=($(pkg-config --cflags --libs trefoil))"
     status=0
     for compiler in 'gcc -std=c99' 'g++ -x c++ -std=c++11'; do
         command -v "${compiler%% *}" >/dev/null || continue
         # shellcheck disable=SC2086
         $compiler -Wall -Wextra -Werror -pedantic "$folder/use.c" -o "$folder/use" "${flags[@]}" &&
-            LD_LIBRARY_PATH=$folder/in/lib "$folder/use" >"$folder/said" &&
+            LD_LIBRARY_PATH=$folder/lib "$folder/use" >"$folder/said" &&
             grep -q "^$(pkg-config --modversion trefoil) 1 .*/nowhere" "$folder/said" || status=1
     done
     result $status "programs in C and C++ are built with it by pkg-config"
@@ -79,7 +79,7 @@ if ! command -v systemd-analyze >/dev/null; then
     skip "the unit" "systemd-analyze is absent"
     end_test
 fi
-cp "$folder/in/lib/systemd/system/trefoil@.service" "$folder/trefoil@study.service"
+cp "$folder/lib/systemd/system/trefoil@.service" "$folder/trefoil@study.service"
 systemd-analyze verify --man=no "$folder/trefoil@study.service" 2>&1 | grep -F trefoil | nothing "systemd"
 result $? "systemd reads the unit"
 exposure=$(systemd-analyze security --offline=true "$folder/trefoil@study.service" 2>/dev/null |

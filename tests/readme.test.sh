@@ -10,12 +10,12 @@ tests/commands.sh README.md 'A study of your own' 'What is guaranteed' |
     sed -e "s|127.0.0.1:7100|127.0.0.1:$port|; s|127.0.0.1:7110|127.0.0.1:$((port + 5))|" \
         -e "s|127.0.0.1:7120|127.0.0.1:$((port + 10))|" -e "s|^cd \"\$(mktemp -d)\"|cd \"$folder\"|" \
         -e "s|^export PATH=.*|export PATH=\"$(dirname "$trefoil"):\$PATH\"|" >"$folder/commands"
+# in a country where decimals have a comma, if its locale can be made
+localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" 2>/dev/null &&
+    sed -i "1i export LOCPATH='$folder' LC_ALL=de_DE.UTF-8" "$folder/commands"
 [ "$(grep -c '^trefoil' "$folder/commands")" -ge 8 ]
 result $? "README has a study's commands"
-# in a country where decimals have a comma, where its locale can be made
-german=()
-localedef -i de_DE -f UTF-8 "$folder/de_DE.UTF-8" 2>/dev/null && german=(env LOCPATH="$folder" LC_ALL=de_DE.UTF-8)
-timeout "$(patience 30)" "${german[@]}" bash -e "$folder/commands" >"$folder/output" 2>&1
+timeout "$(patience 30)" bash -e "$folder/commands" >"$folder/output" 2>&1
 status=$?
 [ $status -eq 0 ] || sed 's/^/# /' "$folder/output"
 result $status "they run, one after another"
