@@ -143,6 +143,13 @@ static enum err exchange_lists(struct net *net, struct lists *l)
 
 /* --- what is counted -------------------------------------------------------------------------- */
 
+/* Adds an upload to the digest of what is counted: its id, and its digest as it is held. */
+static void add_counted(crypto_hash_sha256_state *hash, const struct entry *held)
+{
+    crypto_hash_sha256_update(hash, held->id, sizeof held->id);
+    crypto_hash_sha256_update(hash, held->digest, sizeof held->digest);
+}
+
 /*
  * Whether only what the run's last round counted may be counted now. That the run has begun is in
  * the ledger, which is the same at all three. Rows may join it unless its last round may have to be
@@ -224,7 +231,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
         }
         if (!held_by_all(l, &own, owner, log))
             continue;
-        crypto_hash_sha256_update(&hash, own.digest, sizeof own.digest);
+        add_counted(&hash, &own);
         u->upload[i] = u->upload[u->kept]; /* what is not kept stays, behind what is */
         u->upload[u->kept++] = name;
     }
@@ -292,7 +299,7 @@ static bool digest_counted(const struct lists *l, unsigned server, uint8_t diges
         const struct entry *held = e->counted ? held_somewhere(l, e->id) : NULL;
         any = any || e->counted;
         if (held != NULL)
-            crypto_hash_sha256_update(&hash, held->digest, sizeof held->digest);
+            add_counted(&hash, held);
     }
     crypto_hash_sha256_final(&hash, digest);
     return any;
