@@ -277,6 +277,31 @@ TEST(who_was_restored_believes_no_other_ids)
     }
 }
 
+/* Nor does a liar that holds another upload make it take the honest list for wrong. */
+TEST(who_was_restored_names_who_holds_no_more)
+{
+    static const unsigned place[] = {1, 3, 9};
+    for (unsigned k = 0; k < 6; k++) {
+        const unsigned liar = k % 3, restored = (liar + 1 + k / 3) % 3, third = 3 - liar - restored;
+        const unsigned lost = 2 * place[liar] + place[third] + 7 * 27;
+        const struct upload_name name = name_of(lost, third);
+        struct world w = empty_world();
+        uint8_t item[UPLOAD_ID_SIZE + 32];
+        w.there[lost] = w.restored[restored] = true;
+        w.last[0] = w.last[1] = w.last[2] = STANDING_LOST;
+        memcpy(item, name.id, UPLOAD_ID_SIZE);
+        memcpy(item + UPLOAD_ID_SIZE, name.digest, 32);
+        SHA256(item, sizeof item, w.bound);
+        run(&w);
+        assert_int_equal(w.result[restored], ERR_MISMATCH);
+        for (unsigned s = 0; s < 3; s++) {
+            char says[64];
+            snprintf(says, sizeof says, "but server %u does not hold them any more", s);
+            assert_int_equal(strstr(w.words[restored], says) != NULL, s != third);
+        }
+    }
+}
+
 /* Two that were restored can go on with what the third has; but not if that is not so. */
 TEST(who_was_restored_does_not_guess)
 {
