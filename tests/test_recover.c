@@ -304,6 +304,12 @@ static const struct alone {
     {{0, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 1, which no"}, 9, 0, 0, 0, true},
     {{3, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, true, true},
     {{2, 1, false, 3, TRUTH, ERR_OK, 3, ""}, 1, 0, 0, 0, false},
+    {{2, 1, false, 3, CHAIN, ERR_MISMATCH, 3, "disagree on debit 3"},
+     1,
+     0,
+     0,
+     0,
+     false}, /* 1 has it */
     {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, true, 0, 0, false},
     {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, 0, true, 0, false},
     {{2, 1, false, 3, TRUTH, ERR_MISMATCH, 3, "is another than its"}, 9, 0, true, 0, false},
