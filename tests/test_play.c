@@ -39,6 +39,7 @@ enum cheat {
     OTHER_ROSTER,
     OTHER_ANALYST, /* two analysts of one run share a request */
     OTHER_LEDGER,
+    OTHER_LIMITS, /* of the same ledger: another program, or other arithmetic */
     OTHER_NOISE,
     OTHER_COUNTS, /* its computation is wrong, and so is the index */
     HANGS_UP,     /* the same, and it does not send its part of the index */
@@ -56,6 +57,7 @@ static const char *const names[CHEATS] = {
     [OTHER_ROSTER] = "roster",
     [OTHER_ANALYST] = "analyst who asks for this round",
     [OTHER_LEDGER] = "privacy ledger",
+    [OTHER_LIMITS] = "privacy ledger",
 };
 
 struct stage {
@@ -343,9 +345,10 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     unsigned i = p->index;
     struct request r = selection(c, cheat);
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
+    struct ledger_limits limits = c->limits;
     struct play play = {.study = &mask->study,
                         .me = c->server[i],
-                        .limits = &c->limits,
+                        .limits = &limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
                         .openings = {.audit = c->audit[i], .log = log},
                         .net = p->net,
@@ -356,6 +359,7 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
     struct session *session = NULL;
     struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
+    limits.rho += cheat == OTHER_LIMITS ? 0x1p-40 : 0;
     play.session = session;
     memcpy(play.told_late, c->told_late[i], sizeof play.told_late);
     digest[1] = cheat == OTHER_REQUEST;

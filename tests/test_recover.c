@@ -29,10 +29,10 @@ struct neighbour {
 
 /* How the answer about one debit is changed. */
 struct lie {
-    unsigned own; /* debits that the restored server has */
-    uint8_t run;  /* its run: another one means another past */
-    bool both;    /* both neighbours tell the same lie, otherwise server 2 alone */
-    unsigned of;  /* about which debit; 0: their number */
+    unsigned own;                /* debits that the restored server has */
+    uint8_t run;                 /* its run: another one means another past */
+    enum { TWO, ONE, BOTH } who; /* tells the lie: server 2 or 1, or both the same */
+    unsigned of;                 /* about which debit; 0: their number */
     enum lie_kind {
         TRUTH,
         ENTRY,
@@ -151,7 +151,8 @@ static enum err answer(struct neighbour *n, const struct gate_client *to, const 
 {
     const struct lie *lie = n->c->lie;
     struct reader in = reader_of(ask->data + 1, ask->size - 1);
-    bool lies = reader_u64(&in) == lie->of && (lie->both || n->index == 2) && lie->kind != TRUTH;
+    bool lies = reader_u64(&in) == lie->of && lie->kind != TRUTH &&
+                (lie->who == BOTH || (lie->who == ONE) == (n->index == 1));
     struct bytes answer CLEAN(bytes_clear) = {0}, out CLEAN(bytes_clear) = {0};
     enum err e = recover_answer(n->c->b.store[n->index], ask->data + 1, ask->size - 1, &answer);
     if (lies && lie->of == 0 && lie->kind == CUT)
@@ -250,27 +251,27 @@ static enum err recover(struct scene *c, uint64_t *from, uint64_t *to, char word
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static const struct lie lies[] = {
-    {0, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
-    {2, 1, false, 1, TRUTH, ERR_OK, DEBITS, ""},
-    {3, 1, false, 3, TRUTH, ERR_OK, DEBITS, ""}, /* has all of them */
-    {3, 1, false, 3, REFUSAL, ERR_REFUSED, DEBITS, "server 2 (s2) does not give its ledger: "},
-    {3, 2, false, 3, TRUTH, ERR_MISMATCH, DEBITS, "debit 3 of this server's ledger is another"},
-    {1, 2, false, 1, TRUTH, ERR_MISMATCH, 1, "debit 1 of this server's ledger is another than its"},
-    {0, 1, false, 0, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
-    {0, 1, false, 0, REFUSAL, ERR_REFUSED, 0, "server 2 (s2) does not give its ledger: "},
-    {0, 1, false, 3, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
-    {0, 1, false, 1, MORE, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
-    {1, 1, false, 1, CUT, ERR_FORMAT, 1, "server 2 (s2) does not give its ledger: "},
-    {0, 1, false, 3, ENTRY, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 3, which is not"},
-    {0, 1, false, 3, CHAIN, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 3, which is not"},
-    {1, 1, false, 1, ENTRY, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 1, which is not"},
-    {0, 1, false, 2, ENTRY, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is not"},
-    {0, 1, false, 2, SELECTED, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is"},
-    {0, 1, false, 2, VALUES, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is not"},
-    {0, 1, false, 1, SHORT, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 1, which is not"},
-    {0, 1, true, 2, ENTRY, ERR_MISMATCH, 1, "does not follow the ones here"},
-    {0, 1, true, 1, CHAIN, ERR_MISMATCH, 0, "does not follow the ones here"},
-    {1, 1, true, 2, GENEROUS, ERR_MISMATCH, 1, "would change the budget, or give some of it back"},
+    {0, 1, TWO, 1, TRUTH, ERR_OK, DEBITS, ""},
+    {2, 1, TWO, 1, TRUTH, ERR_OK, DEBITS, ""},
+    {3, 1, TWO, 3, TRUTH, ERR_OK, DEBITS, ""}, /* has all of them */
+    {3, 1, TWO, 3, REFUSAL, ERR_REFUSED, DEBITS, "server 2 (s2) does not give its ledger: "},
+    {3, 2, TWO, 3, TRUTH, ERR_MISMATCH, DEBITS, "debit 3 of this server's ledger is another"},
+    {1, 2, TWO, 1, TRUTH, ERR_MISMATCH, 1, "debit 1 of this server's ledger is another than its"},
+    {0, 1, TWO, 0, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
+    {0, 1, TWO, 0, REFUSAL, ERR_REFUSED, 0, "server 2 (s2) does not give its ledger: "},
+    {0, 1, TWO, 3, CUT, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
+    {0, 1, TWO, 1, MORE, ERR_FORMAT, 0, "server 2 (s2) does not give its ledger: "},
+    {1, 1, TWO, 1, CUT, ERR_FORMAT, 1, "server 2 (s2) does not give its ledger: "},
+    {0, 1, TWO, 3, ENTRY, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 3, which is not"},
+    {0, 1, TWO, 3, CHAIN, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 3, which is not"},
+    {1, 1, TWO, 1, ENTRY, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 1, which is not"},
+    {0, 1, TWO, 2, ENTRY, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is not"},
+    {0, 1, TWO, 2, SELECTED, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is"},
+    {0, 1, TWO, 2, VALUES, ERR_MISMATCH, 1, "servers 2 and 1 disagree on debit 2, which is not"},
+    {0, 1, TWO, 1, SHORT, ERR_MISMATCH, 0, "servers 2 and 1 disagree on debit 1, which is not"},
+    {0, 1, BOTH, 2, ENTRY, ERR_MISMATCH, 1, "does not follow the ones here"},
+    {0, 1, BOTH, 1, CHAIN, ERR_MISMATCH, 0, "does not follow the ones here"},
+    {1, 1, BOTH, 2, GENEROUS, ERR_MISMATCH, 1, "would change the budget, or give some of it back"},
 };
 
 /* One lying server changes nothing, and two that tell the same lie give nothing back. */
@@ -299,18 +300,21 @@ static const struct alone {
     bool tried, opened, made; /* a part of it was sent; is logged; or only noise is logged */
     bool dropped;
 } alone[] = {
-    {{3, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, 0, true},
-    {{2, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 3, which no"}, 9, 0, 0, 0, true},
-    {{0, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 1, which no"}, 9, 0, 0, 0, true},
-    {{3, 1, false, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, true, true},
-    {{2, 1, false, 3, TRUTH, ERR_OK, 3, ""}, 1, 0, 0, 0, false},
-    {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, true, 0, 0, false},
-    {{3, 1, false, 3, TRUTH, ERR_OK, 4, ""}, 9, 0, true, 0, false},
-    {{2, 1, false, 3, TRUTH, ERR_MISMATCH, 3, "is another than its"}, 9, 0, true, 0, false},
-    {{4, 1, false, 3, TRUTH, ERR_OK, 5, ""}, 9, 0, 0, 0, false}, /* they lack more */
-    {{3, 2, false, 3, TRUTH, ERR_MISMATCH, 4, "is another than its"}, 9, 0, 0, 0, false},
-    {{3, 1, false, 3, ENTRY, ERR_MISMATCH, 4, "disagree on debit 3"}, 9, 0, 0, 0, false},
-    {{3, 1, false, 4, REFUSAL, ERR_REFUSED, 4, "does not give its"}, 9, 0, 0, 0, false},
+    {{3, 1, TWO, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, 0, true},
+    {{2, 1, TWO, 3, TRUTH, ERR_OK, 3, "dropped debit 3, which no"}, 9, 0, 0, 0, true},
+    {{0, 1, TWO, 3, TRUTH, ERR_OK, 3, "dropped debit 1, which no"}, 9, 0, 0, 0, true},
+    {{3, 1, TWO, 3, TRUTH, ERR_OK, 3, "dropped debit 4, which no"}, 9, 0, 0, true, true},
+    {{2, 1, TWO, 3, TRUTH, ERR_OK, 3, ""}, 1, 0, 0, 0, false},
+    /* one has it, and the other lies */
+    {{2, 1, ONE, 3, CHAIN, ERR_MISMATCH, 3, "disagree on"}, 1, 0, 0, 0, false},
+    {{2, 1, TWO, 3, CHAIN, ERR_MISMATCH, 3, "disagree on"}, 1, 0, 0, 0, false},
+    {{3, 1, TWO, 3, TRUTH, ERR_OK, 4, ""}, 9, true, 0, 0, false},
+    {{3, 1, TWO, 3, TRUTH, ERR_OK, 4, ""}, 9, 0, true, 0, false},
+    {{2, 1, TWO, 3, TRUTH, ERR_MISMATCH, 3, "is another than its"}, 9, 0, true, 0, false},
+    {{4, 1, TWO, 3, TRUTH, ERR_OK, 5, ""}, 9, 0, 0, 0, false}, /* they lack more */
+    {{3, 2, TWO, 3, TRUTH, ERR_MISMATCH, 4, "is another than its"}, 9, 0, 0, 0, false},
+    {{3, 1, TWO, 3, ENTRY, ERR_MISMATCH, 4, "disagree on debit 3"}, 9, 0, 0, 0, false},
+    {{3, 1, TWO, 4, REFUSAL, ERR_REFUSED, 4, "does not give its"}, 9, 0, 0, 0, false},
 };
 
 /* Dropped if neither neighbour has it, nothing was opened, and what was before is theirs too. */

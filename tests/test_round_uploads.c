@@ -48,6 +48,7 @@ struct world {
     struct study study;
     enum standing last[3];
     bool restored[3]; /* knows nothing of what it has counted */
+    bool renames[3];  /* says that it has counted the same, under other ids */
     uint8_t bound[32];
     enum err result[3];
     bool kept[3][CASES], lacking[3][CASES];
@@ -75,7 +76,7 @@ static enum err meet(struct party *p, void *shared)
     struct world *w = shared;
     const unsigned i = p->index;
     struct log log = {.buffer = w->words[i], .buffer_size = sizeof w->words[i]};
-    struct upload_name names[CASES];
+    struct upload_name names[2 * CASES];
     struct round_uploads u = {.study = &w->study, .last = w->last[i], .upload = names};
     w->words[i][0] = '\0';
     memcpy(u.bound, w->bound, sizeof u.bound);
@@ -83,8 +84,15 @@ static enum err meet(struct party *p, void *shared)
         const struct upload_name name = name_of(k, i);
         if (w->there[k] && has_of(k, i) != NOTHING)
             names[u.count++] = name;
-        if (w->there[k] && counts(k, i) && !w->restored[i])
+        if (w->there[k] && counts(k, i) && !w->restored[i] && !w->renames[i])
             bytes_put(&u.counted, name.id, sizeof name.id);
+    }
+    for (unsigned k = 0; k < CASES && w->renames[i]; k++) {
+        if (!w->there[k] || !counts(k, i))
+            continue;
+        names[u.count] = name_of(k, i);
+        names[u.count].id[0] = 1;
+        bytes_put(&u.counted, names[u.count++].id, UPLOAD_ID_SIZE);
     }
     w->result[i] = round_uploads(p->net, &u, w->digest[i], &log);
     for (size_t k = 0; k < u.kept; k++)
@@ -108,8 +116,10 @@ static void digest_of(const struct world *w, unsigned of, bool closed, uint8_t d
 {
     struct bytes all CLEAN(bytes_clear) = {0};
     for (unsigned k = 0; k < CASES; k++)
-        if (w->there[k] && is_alike(k) && (!closed || counts(k, of)))
+        if (w->there[k] && is_alike(k) && (!closed || counts(k, of))) {
+            bytes_put(&all, name_of(k, 0).id, UPLOAD_ID_SIZE);
             bytes_put(&all, name_of(k, 0).digest, 32);
+        }
     SHA256(all.size > 0 ? all.data : digest, all.size, digest);
 }
 
@@ -248,6 +258,47 @@ TEST(who_was_restored_believes_the_ledger)
         expect_kept(&w, restored, (liar + 1) % 3, true);
         for (unsigned s = 0; s < 3; s++)
             assert_int_equal(names(&w, restored, s, k % 6 >= 3), s == liar);
+    }
+}
+
+/* The same digests under other ids are another list. */
+TEST(who_was_restored_believes_no_other_ids)
+{
+    for (unsigned k = 0; k < 6; k++) {
+        const unsigned liar = k % 3, restored = (liar + 1 + k / 3) % 3;
+        struct world w = world_after(liar, true);
+        w.renames[liar] = w.restored[restored] = true;
+        w.last[restored] = STANDING_LOST;
+        w.there[13 + (1U << liar) * 27] = false;
+        run(&w);
+        expect_kept(&w, restored, (liar + 1) % 3, true);
+        for (unsigned s = 0; s < 3; s++)
+            assert_int_equal(names(&w, restored, s, true), s == liar);
+    }
+}
+
+/* Nor does a liar that holds another upload make it take the honest list for wrong. */
+TEST(who_was_restored_names_who_holds_no_more)
+{
+    static const unsigned place[] = {1, 3, 9};
+    for (unsigned k = 0; k < 6; k++) {
+        const unsigned liar = k % 3, restored = (liar + 1 + k / 3) % 3, third = 3 - liar - restored;
+        const unsigned lost = 2 * place[liar] + place[third] + 7 * 27;
+        const struct upload_name name = name_of(lost, third);
+        struct world w = empty_world();
+        uint8_t item[UPLOAD_ID_SIZE + 32];
+        w.there[lost] = w.restored[restored] = true;
+        w.last[0] = w.last[1] = w.last[2] = STANDING_LOST;
+        memcpy(item, name.id, UPLOAD_ID_SIZE);
+        memcpy(item + UPLOAD_ID_SIZE, name.digest, 32);
+        SHA256(item, sizeof item, w.bound);
+        run(&w);
+        assert_int_equal(w.result[restored], ERR_MISMATCH);
+        for (unsigned s = 0; s < 3; s++) {
+            char says[64];
+            snprintf(says, sizeof says, "but server %u does not hold them any more", s);
+            assert_int_equal(strstr(w.words[restored], says) != NULL, s != third);
+        }
     }
 }
 

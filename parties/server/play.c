@@ -150,6 +150,15 @@ static enum err state_digests(struct round *r, struct round_statement *own)
     return collect_late(r->p, &own->late);
 }
 
+/*
+ * Whether a new round is on disk here, so that its debit is known. The head after that debit is
+ * stated then, in place of the head before: whoever agrees has the same to sign.
+ */
+static bool is_staged(const struct round *r)
+{
+    return r->standing == STANDING_NONE && r->noise;
+}
+
 /* Completes the statement if `verdict` is ERR_OK, lets it ride, and returns its verdict. */
 static enum err agree(struct round *r, enum err verdict, enum round_intent intent)
 {
@@ -164,7 +173,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     memcpy(own.uploads, r->round.uploads, sizeof own.uploads);
     memcpy(own.roster, r->p->study->roster, sizeof own.roster);
     memcpy(own.analyst, r->round.analyst, sizeof own.analyst);
-    memcpy(own.ledger, r->head.head, sizeof own.ledger);
+    memcpy(own.ledger, is_staged(r) ? r->next : r->head.head, sizeof own.ledger);
     audit_head(r->p->openings.audit, &r->audit);
     own.audit = r->audit;
     if (verdict == ERR_OK)
@@ -174,7 +183,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
         round_topic(r->p->net, &own, topic);
         verdict = crew_topic(r->p->engine->party, r->p->session, topic);
     }
-    if (verdict == ERR_OK && intent == ROUND_BIND && r->standing == STANDING_NONE)
+    if (verdict == ERR_OK && is_staged(r))
         verdict = voucher_sign(r->p->study, r->p->me, r->next, own.voucher);
     own.verdict = (uint8_t)verdict;
     round_agree(&r->talk, &own);
@@ -224,7 +233,7 @@ static void expect(const struct play *p, bool heard)
         p->expect(p->expect_self, heard);
 }
 
-/* All three have signed that a new round is staged, or one agrees to what it did not sign. */
+/* All three have signed that a new round is staged, or one states a debit that it did not sign. */
 static enum err is_signed(const struct round *r)
 {
     unsigned without;

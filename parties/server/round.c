@@ -137,7 +137,7 @@ static enum err compare(unsigned server, const struct round_statement *own,
         "roster (number, keys, endpoints, deadlines, model; see trefoil roster show)",
         "stretch of noise set aside for this round",
         "analyst who asks for this round",
-        "privacy ledger (was a server restored from a backup?)",
+        "privacy ledger, or limits (was it restored from a backup, or is it another program?)",
     };
     TRY(verdict_of(server, other->verdict, log));
     if (!is_possible(other))

@@ -4,8 +4,9 @@
  *
  *   round_agree    all -> all   verdict, how far the round is and what it opened; digests: 32 fresh
  *                               bytes, request, its price and weights, uploads, roster, range of
- *                               noise, analyst, ledger head; head of the audit log; a keyed digest
- *                               of each noise component; a voucher for the debit
+ *                               noise, analyst, ledger head (once the round is staged: after its
+ *                               debit); head of the audit log; a keyed digest of each noise
+ *                               component; a voucher for the debit
  *   round_confirm  all -> all   verdict, the fresh bytes, a digest of what the third server said, a
  *                               signature of the receiver's log; after the debit is on disk
  *   round_values   one -> one   what the round opened, to the server that lacks what both others

@@ -143,6 +143,13 @@ static enum err exchange_lists(struct net *net, struct lists *l)
 
 /* --- what is counted -------------------------------------------------------------------------- */
 
+/* Adds an upload to the digest of what is counted: its id, and its digest as it is held. */
+static void add_counted(crypto_hash_sha256_state *hash, const struct entry *held)
+{
+    crypto_hash_sha256_update(hash, held->id, sizeof held->id);
+    crypto_hash_sha256_update(hash, held->digest, sizeof held->digest);
+}
+
 /*
  * Whether only what the run's last round counted may be counted now. That the run has begun is in
  * the ledger, which is the same at all three. Rows may join it unless its last round may have to be
@@ -172,12 +179,12 @@ static const struct entry *held_at(const struct lists *l, unsigned server, const
     return e != NULL && e->held ? e : NULL;
 }
 
-/* As this server holds it, or else the first that does. */
-static const struct entry *held_somewhere(const struct lists *l, const uint8_t *id)
+/* As `server` holds it, or else the first that does. */
+static const struct entry *held_somewhere(const struct lists *l, unsigned server, const uint8_t *id)
 {
     const struct entry *e = NULL;
     for (unsigned k = 0; e == NULL && k < STUDY_SERVERS; k++)
-        e = held_at(l, (l->own + k) % STUDY_SERVERS, id);
+        e = held_at(l, (server + k) % STUDY_SERVERS, id);
     return e;
 }
 
@@ -224,7 +231,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
         }
         if (!held_by_all(l, &own, owner, log))
             continue;
-        crypto_hash_sha256_update(&hash, own.digest, sizeof own.digest);
+        add_counted(&hash, &own);
         u->upload[i] = u->upload[u->kept]; /* what is not kept stays, behind what is */
         u->upload[u->kept++] = name;
     }
@@ -237,7 +244,7 @@ static void keep(const struct lists *l, struct round_uploads *u, uint8_t digest[
 static enum err check_counted(const struct lists *l, const struct study *study, const uint8_t *id,
                               struct log *log)
 {
-    const struct entry *first = held_somewhere(l, id);
+    const struct entry *first = held_somewhere(l, l->believed, id);
     enum err e = ERR_OK;
     if (first == NULL)
         return log_fail(log, ERR_MISMATCH,
@@ -289,10 +296,10 @@ static bool digest_counted(const struct lists *l, unsigned server, uint8_t diges
     crypto_hash_sha256_init(&hash);
     for (uint32_t k = 0; k < l->card[server].list.count; k++) {
         const struct entry *e = &l->entry[server][k];
-        const struct entry *held = e->counted ? held_somewhere(l, e->id) : NULL;
+        const struct entry *held = e->counted ? held_somewhere(l, server, e->id) : NULL;
         any = any || e->counted;
         if (held != NULL)
-            crypto_hash_sha256_update(&hash, held->digest, sizeof held->digest);
+            add_counted(&hash, held);
     }
     crypto_hash_sha256_final(&hash, digest);
     return any;
@@ -315,7 +322,7 @@ static void tell_apart(const struct lists *l, const struct study *study, unsigne
 {
     const struct entry *more = only_at(l, server, l->believed);
     const struct entry *e = more != NULL ? more : only_at(l, l->believed, server);
-    const struct entry *held = e != NULL ? held_somewhere(l, e->id) : NULL;
+    const struct entry *held = e != NULL ? held_somewhere(l, l->believed, e->id) : NULL;
     if (e != NULL)
         log_error(log,
                   "server %u says that this run has %scounted the rows of %s, and this server "
