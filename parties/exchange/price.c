@@ -16,6 +16,8 @@
 
 /* The public mathematics and the circuits use the same grids and bounds. */
 _Static_assert(AIM_GAUSS_BITS == GAUSS_BITS, "Gaussians");
+_Static_assert(SELECT_MOST == ARGMAX_MOST && SELECT_MOST_PROVED == ARGMAX_MOST_CHECKED,
+               "candidates");
 _Static_assert(FORMS_NOISE >= INT64_C(1) << (GAUSS_BITS + 4), "a Gaussian is below 2^4 deviations");
 _Static_assert(FORMS_NOISE >= INT64_C(1) << DISCRETE_DIGITS, "and a discrete one below its digits");
 _Static_assert(AIM_GUMBEL_BITS == GUMBEL_BITS, "Gumbels");

@@ -11,6 +11,15 @@
  */
 #define SILENT_TIMES 2
 
+/* Closes the session, if there is a reason. */
+static void end_turn(struct worker *w, const char *why)
+{
+    if (why == NULL)
+        return;
+    log_warn(w->site->log, "%s: the session, whose run has not paid, is closed", why);
+    worker_close_session(w);
+}
+
 static enum err work(struct worker *w)
 {
     struct bytes message = {0};
@@ -19,7 +28,7 @@ static enum err work(struct worker *w)
         const int64_t before = clock_now_ms();
         e = worker_once(w, &message);
         worker_heed_neighbours(w);
-        worker_turn_passes(w, clock_now_ms() - before);
+        end_turn(w, worker_turn_passes(w, clock_now_ms() - before));
         worker_show_neighbours(w);
         if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
             log_warn(

@@ -154,11 +154,12 @@ int64_t worker_connect_ms(const struct worker *w);
 
 /*
  * worker_turn.c. An OPEN was served, and its run has paid for its one-ways or not; time has passed:
- * ends a session that costs nothing and goes on for too long, or that an owner waits for; ERR_BUSY,
- * logged, where another run has the session; ERR_BUSY, logged, where an analyst's OPEN has to wait.
+ * says why the session has to be closed, if it costs nothing and goes on for too long or an owner
+ * waits for it, else NULL; ERR_BUSY, logged, where another run has the session; ERR_BUSY, logged,
+ * where an analyst's OPEN has to wait.
  */
 void worker_turn_begins(struct worker *w, bool begun);
-void worker_turn_passes(struct worker *w, int64_t ms);
+const char *worker_turn_passes(struct worker *w, int64_t ms);
 enum err worker_turn_is_taken(struct worker *w, const struct worker_ask *ask) MUST_CHECK;
 enum err worker_turn_may_open(struct worker *w, uint32_t user) MUST_CHECK;
 

@@ -30,29 +30,22 @@ void worker_turn_begins(struct worker *w, bool begun)
     t->begun = begun;
 }
 
-static void end(struct worker *w, const char *why)
-{
-    log_warn(w->site->log, "%s: the session, whose run has not paid, is closed", why);
-    worker_close_session(w);
-}
-
-void worker_turn_passes(struct worker *w, int64_t ms)
+const char *worker_turn_passes(struct worker *w, int64_t ms)
 {
     struct worker_turn *t = &w->turn;
     const bool give_way = atomic_exchange(&w->site->status.give_way, false);
     if (give_way && (w->engine == NULL || !t->begun))
         t->shut_until_ms = clock_now_ms() + worker_connect_ms(w);
     if (w->engine == NULL)
-        return;
+        return NULL;
     t->last_ms = clock_now_ms();
     t->idle_ms += ms < WORKER_POLL_MS ? ms : WORKER_POLL_MS;
     t->held_ms += ms;
     if (t->begun)
         t->held_ms = 0;
-    else if (give_way)
-        end(w, "an owner withdraws or replaces an upload");
-    else if (t->idle_ms >= round_ms(w))
-        end(w, "nothing was asked for deadlines.round");
+    if (!t->begun && give_way)
+        return "an owner withdraws or replaces an upload";
+    return !t->begun && t->idle_ms >= round_ms(w) ? "nothing was asked for deadlines.round" : NULL;
 }
 
 /* --- who is next ------------------------------------------------------------------------------ */

@@ -5,7 +5,6 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "mpc/argmax.h"
 #include "parties/study/study_parse.h"
 #include "parties/study/study_terms.h"
 
@@ -136,11 +135,11 @@ size_t study_candidates_most(const struct study *study)
 {
     switch (study->security) {
     case STUDY_SEMI_HONEST:
-        return ARGMAX_MOST;
+        return SELECT_MOST;
     case STUDY_ABORT:
         break;
     }
-    return ARGMAX_MOST_CHECKED;
+    return SELECT_MOST_PROVED;
 }
 
 /*
