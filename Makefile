@@ -26,7 +26,7 @@ endif
 
 PKG_CONFIG ?= pkg-config
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 # SQL needs unixODBC, and is built in where that is installed; `make ODBC=` leaves it out.
 ifeq ($(origin ODBC),undefined)
 ODBC := $(shell $(PKG_CONFIG) --exists odbc 2>/dev/null && echo odbc)
