@@ -47,7 +47,7 @@ static void make_parts(struct sorting *s, unsigned owner)
     bytes_extend(&packed, study_upload_bytes(study, owner));
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
-    assert_int_equal(upload_make(s->parts[owner], me, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
+    assert_int_equal(upload_make(s->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
                                  study->terms.digest, UPLOAD_RECORDS, &packed),
                      ERR_OK);
 }
