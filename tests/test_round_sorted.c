@@ -295,9 +295,9 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
         for (unsigned i = 1; i < STUDY_SERVERS; i++)
             assert_int_equal(known(&s, i, 1).attempts, k);
     }
-    assert_int_equal(goes_wrong(&s, ALTERED, ERR_LOST, "tries no more"), 0);
+    assert_int_equal(goes_wrong(&s, ALTERED, ERR_REFUSED, "tries no more"), 0);
     forgets(&s, LIAR);
-    assert_int_equal(goes_wrong(&s, NONE, ERR_LOST, "tries no more"), 0);
+    assert_int_equal(goes_wrong(&s, NONE, ERR_REFUSED, "tries no more"), 0);
     sorting_free(&s);
 }
 

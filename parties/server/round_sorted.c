@@ -72,7 +72,7 @@ static enum err settle(const struct round_sorted *r, const struct upload_name *u
                                                      : UNSORTED;
     if (*state != UNKNOWN || servers[SPENT] == 0)
         return ERR_OK;
-    return log_fail(r->log, ERR_LOST,
+    return log_fail(r->log, ERR_REFUSED, /* no round is lost */
                     "server %u has tried %d times to open whether the upload of %s is sorted by "
                     "person, and tries no more: find out who broke that off. The owner may "
                     "withdraw the upload and send it again",

@@ -37,7 +37,7 @@ struct round_sorted {
 
 /*
  * The first two steps, for uploads with this digest together: tells `keyed` what is known, and to
- * call for the others. ERR_LOST, logged, if an upload was tried too often; ERR_CHEAT, logged, if
+ * call for the others. ERR_REFUSED, logged, if an upload was tried too often; ERR_CHEAT, logged, if
  * servers differ: no crash, backup or owner makes honest ones do so.
  */
 enum err round_sorted(struct round_sorted *r, const struct upload_name *upload, size_t count,
