@@ -51,6 +51,7 @@ enum place {
     NEW_NOISE,
     NOISE,
     LEDGER,
+    LOST_SESSION,
     OTHER_LANE
 };
 
@@ -268,7 +269,7 @@ enum err __wrap_round_heads(struct net *net, const struct audit_head *own,
     return __real_round_heads(net, &longer, theirs);
 }
 
-/* Says that it has made a debit that nobody else has prepared. */
+/* Says that it has made a debit that nobody else has prepared; or that a session is a lost round. */
 __typeof__(round_ledger) __real_round_ledger, __wrap_round_ledger;
 enum err __wrap_round_ledger(struct net *net, const uint8_t open[32], const struct store_head *own,
                              const struct bytes *last, const struct bytes *staged, bool *adopt,
@@ -277,6 +278,8 @@ enum err __wrap_round_ledger(struct net *net, const uint8_t open[32], const stru
     struct bytes foreign = {0};
     struct store_head head = *own;
     enum err e;
+    if (departs(LOST_SESSION, log))
+        return ERR_LOST;
     if (!departs(LEDGER, log))
         return __real_round_ledger(net, open, own, last, staged, adopt, log);
     bytes_put_u64(&foreign, 4711);
@@ -774,6 +777,24 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
     assert_false(support_contains(file(&c, "server0.log"), "Gumbels are here") &&
                  support_contains(file(&c, "server2.log"), "Gumbels are here"));
     scene_end(&c, 1);
+}
+
+/* A server that calls a session lost costs the run that goes on no round. */
+TEST(a_session_is_no_round_that_is_lost)
+{
+    static const struct lie lie = {.place = LOST_SESSION};
+    const struct support_options o = {.owners = OWNERS, .rounds = 2};
+    struct scene c = scene_new(&o);
+    share_everything(&c);
+    expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
+    start_cheat(&c, 1, &lie);
+    expect_code(run_to(&c, "2"), 3, file(&c, "run0.log"));
+    expect_lies(&c, 1, "a session");
+    support_kill(&c.server[1]);
+    assert_int_equal(unlink(file(&c, "server%u.log", 1)), 0);
+    start_server(&c, 1, c.s.path);
+    expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
+    scene_free(&c);
 }
 
 /* Two lanes on each server; late uploads are counted. */
