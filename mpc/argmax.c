@@ -1,8 +1,8 @@
 #include "mpc/argmax.h"
 
-#include "mpc/check.h"
 #include "mpc/compare.h"
 #include "mpc/open.h"
+#include "mpc/record.h"
 
 #include <string.h>
 
@@ -80,7 +80,7 @@ static enum err open_zero(struct party *p, struct share64 w, size_t *index)
             *index = q;
             zeros++;
         }
-    TRY(check_opened(p, zeros == 1));
+    TRY(RECORD(p, ERR_OK, rode(p, zeros == 1)));
     if (zeros == 1)
         return ERR_OK;
     return log_fail(
@@ -116,7 +116,7 @@ static enum err lose_all(struct party *p, struct share64 values, unsigned width,
                          struct draw *draw)
 {
     const size_t noted = width <= 49 ? 250 : 450; /* bytes of a pair in a check's log: compare.h */
-    const size_t most = check_most(p, noted), tile = most < TILE ? most : TILE;
+    const size_t most = record_most(p, noted), tile = most < TILE ? most : TILE;
     size_t left = values.n * (values.n - 1) / 2;
     struct pairs at = {values.n, 0, 1};
     for (size_t n; left > 0; left -= n) {
@@ -140,7 +140,7 @@ enum err argmax_open(struct party *p, struct share64 values, unsigned width,
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     struct draw draw CLEAN(draw_clear) = {.seed = seed};
     struct share64 w;
-    if (values.n == 0 || values.n > (p->check != NULL ? ARGMAX_MOST_CHECKED : ARGMAX_MOST) ||
+    if (values.n == 0 || values.n > (party_proves(p) ? ARGMAX_MOST_CHECKED : ARGMAX_MOST) ||
         width < 2 || width > 64)
         return ERR_RANGE;
     TRY(party_share64(p, &w, values.n));

@@ -1,6 +1,6 @@
 #include "mpc/adder.h"
 #include "mpc/cached.h"
-#include "mpc/check.h"
+#include "mpc/record.h"
 #include "mpc/ring.h"
 
 #include <string.h>
@@ -278,7 +278,7 @@ static enum err distances_in_turn(struct party *p, struct share64 out, const str
     memset(out.b, 0, out.n * sizeof *out.b);
     for (size_t k = 0, at = 0; k < out.n;) {
         const size_t first = k;
-        const size_t n = next_pieces(spans, out.n, check_most(p, NOTED), &k, &at, piece);
+        const size_t n = next_pieces(spans, out.n, record_most(p, NOTED), &k, &at, piece);
         const struct share64 to = share64_view(out, first, n);
         sums.n = n;
         TRY(distances(p, sums, x, piece));
@@ -292,5 +292,5 @@ enum err cached_distance(struct party *p, struct share64 out, const struct cache
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     TRY(check(p, x, spans, out.n));
-    return p->check != NULL ? distances_in_turn(p, out, x, spans) : distances(p, out, x, spans);
+    return party_proves(p) ? distances_in_turn(p, out, x, spans) : distances(p, out, x, spans);
 }

@@ -1,7 +1,7 @@
 #include "mpc/carry.h"
 
 #include "mpc/bits.h"
-#include "mpc/check.h"
+#include "mpc/record.h"
 
 #include <string.h>
 
@@ -62,5 +62,5 @@ enum err carry_note(struct party *p, struct planes *a, struct planes *b, const s
     const struct move_term term = bits_product_plus(planes_flat(&high), x, y, planes_flat(&low));
     bits_xor(x, x, planes_flat(&low));
     bits_xor(y, y, planes_flat(&low));
-    return check_bits(p, &term, 1);
+    return record_bits(p, &term, 1);
 }

@@ -16,7 +16,7 @@ static size_t capacity(unsigned products)
 void check_bit_log_free(struct check_bit_log *log)
 {
     check_bit_log_clear(log);
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         memory_free(&log->list[l].chunk);
 }
 
@@ -37,7 +37,7 @@ static enum err add_chunk(struct check_bit_log *log, struct check_list *list)
 
 void check_bit_log_clear(struct check_bit_log *log)
 {
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++) {
         struct check_list *list = &log->list[l];
         while (list->chunks > 0)
             check_chunks_give(log->from, list->chunk[--list->chunks]);
@@ -53,7 +53,7 @@ bool check_bit_log_empty(const struct check_bit_log *log)
 size_t check_bit_log_bytes(const struct check_bit_log *log)
 {
     size_t bytes = 0;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         bytes += log->list[l].words * (4 * (size_t)l + 2) * sizeof(uint64_t);
     return bytes;
 }
@@ -61,7 +61,7 @@ size_t check_bit_log_bytes(const struct check_bit_log *log)
 struct check_cursor check_bit_log_end(const struct check_bit_log *log)
 {
     struct check_cursor end = {{0}};
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         end.at[l] = log->list[l].words;
     return end;
 }
@@ -125,7 +125,7 @@ enum err check_bit_log_room(struct check_bit_log *log, const struct move_term *t
                             unsigned products, size_t words)
 {
     struct check_list *list;
-    if (products == 0 || products > CHECK_PRODUCTS)
+    if (products == 0 || products > RECORD_PRODUCTS)
         return ERR_MISUSE;
     products = list_of(products);
     list = &log->list[products];

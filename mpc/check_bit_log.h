@@ -21,13 +21,13 @@ struct check_list {
 };
 
 struct check_bit_log {
-    struct check_list list[CHECK_PRODUCTS + 1]; /* of l products; none of 0 */
+    struct check_list list[RECORD_PRODUCTS + 1]; /* of l products; none of 0 */
     struct check_chunks *from;
 };
 
 /* Where the next words of each list go. */
 struct check_cursor {
-    size_t at[CHECK_PRODUCTS + 1];
+    size_t at[RECORD_PRODUCTS + 1];
 };
 
 void check_bit_log_free(struct check_bit_log *log);

@@ -6,7 +6,7 @@
 /* x_i (y_i + y_(i+1)) + x_(i+1) y_i for what rides along */
 static enum err make_ride(const struct flush *f)
 {
-    const struct check_ride *ride = f->ride;
+    const struct record_ride *ride = f->ride;
     const struct kernel *k = f->p->kernel;
     if (ride == NULL)
         return ERR_OK;
@@ -25,7 +25,7 @@ static enum err weigh(struct flush *f)
     size_t groups = 0, chunks = 0;
     struct prg *weights CLEAN(prg_free) = NULL;
     uint64_t rho[CHECK_DIGITS];
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++) {
         const size_t n = check_bit_log_groups(&f->c->bits, l);
         groups += n;
         f->groups += l * n;
@@ -59,7 +59,7 @@ static void each_chunk(struct flush *f,
                        void *arg)
 {
     const uint64_t *sigma = f->sigma;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         for (size_t k = 0; k < f->c->bits.list[l].chunks; k++) {
             const struct check_part part = check_bit_log_part(&f->c->bits, l, k);
             call(f, &part, l, sigma, arg);

@@ -11,7 +11,7 @@
 #include "mpc/kernel.h"
 
 /* One group of the longest relations. */
-#define CHECK_CHUNK ((4 * CHECK_PRODUCTS + 2) * KERNEL_GROUP * sizeof(uint64_t)) /* bytes */
+#define CHECK_CHUNK ((4 * RECORD_PRODUCTS + 2) * KERNEL_GROUP * sizeof(uint64_t)) /* bytes */
 
 struct check_chunks {
     void **spare;

@@ -9,7 +9,7 @@ static size_t words_of(enum ring ring)
 
 static enum err count_claims(struct party *p, enum ring ring, struct claims *c)
 {
-    c->relations = p->check->numbers.relations[ring];
+    c->relations = check_of(p)->numbers.relations[ring];
     c->words = c->relations == 0 ? 0 : words_of(ring);
     c->count = c->relations == 0 ? 0 : CLAIMS;
     c->bits = ring == RING_BITS ? 0 : 8 * (unsigned)ring_size(ring);

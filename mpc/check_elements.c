@@ -110,7 +110,7 @@ static void chosen(const struct check_prime *n, const uint64_t *bits, size_t at,
 /* Long words: their elements are made once, and from then on stand in place of the words. */
 static bool is_kept(const struct check_record *r, unsigned l)
 {
-    return r->form[l] == CHECK_WORDS && (r->ring == RING_64 || r->ring == RING_128);
+    return r->form[l] == RECORD_WORDS && (r->ring == RING_64 || r->ring == RING_128);
 }
 
 /*
@@ -144,21 +144,21 @@ static void put_product(struct filling *to, const struct weighing *w, const stru
     struct prime_block out;
     uint64_t scaled[NUMBERS_TILE];
     for (size_t i = 0; i < n; i++)
-        scaled[i] = r->form[l] == CHECK_CHOICE ? prime_scaled(f, w->w[i], factor, over) : factor;
+        scaled[i] = r->form[l] == RECORD_CHOICE ? prime_scaled(f, w->w[i], factor, over) : factor;
     for (unsigned v = 0; v < 4; v++) {
         const void *from = v < 2 ? r->x[l][v] : r->y[l][v - 2];
         if (from == NULL)
             continue;
         view.x[v] = out.x[v];
-        if (r->form[l] == CHECK_WORDS && v < 2)
+        if (r->form[l] == RECORD_WORDS && v < 2)
             weighed_words(w, r->ring, from, at, n, out.x[v]);
-        else if (r->form[l] == CHECK_BOTH)
+        else if (r->form[l] == RECORD_BOTH)
             chosen(to->n, from, at, v < 2 ? w->w : scaled, out.x[v], n);
         else if (v < 2)
             chosen(to->n, from, at, scaled, out.x[v], n);
         else
-            view.x[v] = plain_words(f, r->form[l] == CHECK_WORDS ? r->ring : r->narrow[l], from, at,
-                                    n, out.x[v]);
+            view.x[v] = plain_words(f, r->form[l] == RECORD_WORDS ? r->ring : r->narrow[l], from,
+                                    at, n, out.x[v]);
     }
     fill(to, &view, n);
 }

@@ -218,23 +218,24 @@ static enum err say(const struct flush *f)
 {
     const struct check_matrices *m = f->numbers.matrices;
     const struct check_numbers *numbers = &f->c->numbers;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
-        TRY(check_say(f->p, CHECK_FLUSH, l, f->c->bits.list[l].words,
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
+        TRY(check_say(f->p, RECORD_FLUSH, l, f->c->bits.list[l].words,
                       f->ride != NULL ? f->ride->z.n : 0));
     for (unsigned ring = 0; ring < NUMBERS_RINGS; ring++)
-        TRY(check_say(f->p, CHECK_FLUSH, ring, numbers->relations[ring], numbers->products));
+        TRY(check_say(f->p, RECORD_FLUSH, ring, numbers->relations[ring], numbers->products));
     for (size_t k = 0; m != NULL && k < m->tiles; k++)
-        TRY(check_say(f->p, CHECK_FLUSH, m->tile[k].n, m->plans->cells, m->plans->lefts));
+        TRY(check_say(f->p, RECORD_FLUSH, m->tile[k].n, m->plans->cells, m->plans->lefts));
     return ERR_OK;
 }
 
-enum err check_flush_lane(struct party *p, const struct check_ride *ride,
+enum err check_flush_lane(struct party *p, const struct record_ride *ride,
                           const struct check_matrices *matrices)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct check_guard *guard = &p->check->limits.guard;
-    struct flush f = {.p = p, .c = p->check, .ride = ride};
-    f.numbers = (struct check_prime){.p = p, .log = &p->check->numbers, .matrices = matrices};
+    struct check *c = check_of(p);
+    const struct check_guard *guard = &c->limits.guard;
+    struct flush f = {.p = p, .c = c, .ride = ride};
+    f.numbers = (struct check_prime){.p = p, .log = &c->numbers, .matrices = matrices};
     if (f.c->owed && (matrices == NULL || matrices->plans->mades == 0))
         return ERR_MISUSE;
     f.c->flushes++;
@@ -246,15 +247,4 @@ enum err check_flush_lane(struct party *p, const struct check_ride *ride,
     f.c->owed = false;
     f.c->rode = ride != NULL;
     return ride == NULL ? check_guard(guard, guard->end) : ERR_OK;
-}
-
-enum err check_opened(struct party *p, bool fits)
-{
-    struct check *c = p->check;
-    if (c == NULL)
-        return ERR_OK;
-    if (!fits)
-        return check_fail(p, "an index");
-    c->rode = false;
-    return check_guard(&c->limits.guard, c->limits.guard.end);
 }

@@ -33,7 +33,7 @@ struct columns {
 struct flush {
     struct party *p;
     struct check *c;
-    const struct check_ride *ride;
+    const struct record_ride *ride;
     uint64_t tau[KERNEL_ROWS]; /* weights of rows of bits */
     uint64_t *sigma;           /* 8 for each group of the log */
     uint64_t *sides;           /* of a few groups, U's and V's in turn */
@@ -60,7 +60,7 @@ enum err flush_bits(struct flush *f, struct sums sums[2]) MUST_CHECK;
 
 /* Summands become shares: a, which is sent, and b, which comes; `more` and numbers go beside it. */
 enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
-                       const struct check_ride *more) MUST_CHECK;
+                       const struct record_ride *more) MUST_CHECK;
 
 /* A coin's point, and the weights of rows there; and what numbers draw. */
 enum err flush_draw_point(struct flush *f, uint64_t r[CHECK_DIGITS],

@@ -12,34 +12,17 @@
 #define LOG ((size_t)192 << 20)
 #define LOG_LEAST ((size_t)32 << 20) /* of a lane */
 
-static enum err begin_lane(void *self, struct party *lane, size_t k)
-{
-    const struct check_limits *limits = self;
-    (void)k;
-    TRY(check_new_lane(lane, limits));
-    lane->check->prove = check_flush;
-    return ERR_OK;
-}
-
 size_t check_log_share(size_t lanes)
 {
     return LOG / lanes < LOG_LEAST ? LOG_LEAST : LOG / lanes;
-}
-
-enum err check_new(struct party *p, const struct check_limits *limits)
-{
-    struct check_limits each = *limits;
-    if (each.log == 0)
-        each.log = check_log_share(crew_most(p));
-    return crew_each_here(p, begin_lane, &each);
 }
 
 /* Whether `is_so` holds for any lane's check; false without a check. */
 static bool any_lane(const struct party *p, bool (*is_so)(const struct check *c))
 {
     bool any = false;
-    for (size_t k = 0; p->check != NULL && k < crew_lanes(p); k++)
-        any = any || is_so(crew_lane(p, k)->check);
+    for (size_t k = 0; party_proves(p) && k < crew_lanes(p); k++)
+        any = any || is_so(check_of(crew_lane(p, k)));
     return any;
 }
 
@@ -61,23 +44,16 @@ bool check_clean(const struct party *p)
 struct check_failure check_failure(const struct party *p)
 {
     struct check_failure first = {0};
-    for (size_t k = 0; p->check != NULL && k < crew_here(p) && !first.failed; k++)
-        first = crew_lane(p, k)->check->failure;
+    for (size_t k = 0; party_proves(p) && k < crew_here(p) && !first.failed; k++)
+        first = check_of(crew_lane(p, k))->failure;
     return first;
 }
 
 /* --- agree, flush ----------------------------------------------------------------------------- */
 
-static enum err agree_lane(void *self, struct party *lane, size_t k)
-{
-    (void)self;
-    (void)k;
-    return check_agree_lane(lane);
-}
-
 enum err check_agree(struct party *p)
 {
-    return any_lane(p, is_apart) ? crew_each(p, agree_lane, NULL) : ERR_OK;
+    return any_lane(p, is_apart) ? crew_each(p, check_agree_lane, NULL) : ERR_OK;
 }
 
 /*
@@ -87,8 +63,8 @@ enum err check_agree(struct party *p)
 static enum err say_lanes(const struct party *p)
 {
     for (size_t k = 1; k < crew_lanes(p); k++) {
-        uint8_t digest[CHECK_DIGEST];
-        TRY(check_script(crew_lane(p, k)->check, digest));
+        uint8_t digest[MOVE_DIGEST];
+        TRY(check_script(check_of(crew_lane(p, k)), digest));
         TRY(check_say_opened(p, digest, sizeof digest));
     }
     return ERR_OK;
@@ -97,24 +73,22 @@ static enum err say_lanes(const struct party *p)
 /* What rides along rides with lane 0's flush. */
 static enum err flush_lane(void *self, struct party *lane, size_t k)
 {
-    const struct check_ride *ride = k == 0 ? self : NULL;
-    if (ride == NULL && !check_notes(lane->check) && !lane->check->owed)
-        return check_agree_lane(lane);
+    const struct record_ride *ride = k == 0 ? self : NULL;
+    if (ride == NULL && !check_notes(check_of(lane)) && !check_of(lane)->owed)
+        return check_agree_lane(NULL, lane, k);
     return check_flush_lane(lane, ride, NULL);
 }
 
-enum err check_flush_with(struct party *p, struct check_ride *ride)
+enum err check_flush(struct party *p, struct record_ride *ride)
 {
-    const struct check_guard *guard = &p->check->limits.guard;
-    if (p->lane == 0 && !p->check->in_jobs)
-        TRY(check_guard(guard, guard->ready));
+    const struct check *c = check_of(p);
+    if (ride == NULL && check_clean(p))
+        return ERR_OK;
+    if (p->lane == 0 && !c->in_jobs)
+        TRY(check_guard(&c->limits.guard, c->limits.guard.ready));
     TRY(say_lanes(p));
-    return crew_each(p, flush_lane, ride);
-}
-
-enum err check_flush(struct party *p)
-{
-    return check_clean(p) ? ERR_OK : check_flush_with(p, NULL);
+    TRY(crew_each(p, flush_lane, ride));
+    return ride != NULL || check_clean(p) ? ERR_OK : ERR_MISUSE;
 }
 
 enum err check_matrices(struct party *p, const struct check_matrices *m)
@@ -136,25 +110,19 @@ enum err check_matrices(struct party *p, const struct check_matrices *m)
  */
 enum err check_begin_jobs(struct party *p)
 {
-    const struct check_guard *guard;
-    if (p->check == NULL)
-        return ERR_OK;
-    guard = &p->check->limits.guard;
+    struct check *c = check_of(p);
     TRY(check_agree(p));
-    TRY(check_guard(guard, guard->ready));
-    TRY(check_guard(guard, guard->begin));
-    p->check->in_jobs = true;
+    TRY(check_guard(&c->limits.guard, c->limits.guard.ready));
+    TRY(check_guard(&c->limits.guard, c->limits.guard.begin));
+    c->in_jobs = true;
     return ERR_OK;
 }
 
 enum err check_end_jobs(struct party *p, enum err e)
 {
-    const struct check_guard *guard;
-    if (p->check == NULL)
-        return e;
-    guard = &p->check->limits.guard;
-    p->check->in_jobs = false;
+    struct check *c = check_of(p);
+    c->in_jobs = false;
     if (e == ERR_CHEAT && !check_failure(p).failed)
         return check_fail(p, "what another process of this server computed");
-    return e == ERR_OK ? check_guard(guard, guard->end) : e;
+    return e == ERR_OK ? check_guard(&c->limits.guard, c->limits.guard.end) : e;
 }

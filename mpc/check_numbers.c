@@ -55,14 +55,14 @@ static size_t aligned(size_t bytes)
 /* Vector v of product l: x.a, x.b, y.a or y.b. */
 static size_t vector_bytes(const struct header *h, unsigned l, unsigned v, size_t words)
 {
-    switch ((enum check_form)h->form[l]) {
-    case CHECK_WORDS:
+    switch ((enum record_form)h->form[l]) {
+    case RECORD_WORDS:
         return aligned(words * ring_size((enum ring)h->ring));
-    case CHECK_CHOICE:
+    case RECORD_CHOICE:
         if (v >= 2)
             return aligned(words * ring_size((enum ring)h->narrow[l]));
         break;
-    case CHECK_BOTH:
+    case RECORD_BOTH:
         break;
     }
     return aligned(bits_words(words) * sizeof(uint64_t));
@@ -72,7 +72,7 @@ static size_t record_bytes(const struct header *h, size_t words)
 {
     size_t bytes = HEADER + (h->has_z ? 2 * aligned(words * ring_size((enum ring)h->ring)) : 0);
     for (unsigned l = 0; l < h->products; l++) {
-        bytes += h->form[l] == CHECK_WORDS ? 0 : ALIGNED;
+        bytes += h->form[l] == RECORD_WORDS ? 0 : ALIGNED;
         for (unsigned v = 0; v < 4; v++)
             if ((h->present >> (4 * l + v) & 1) != 0)
                 bytes += vector_bytes(h, l, v, words);
@@ -129,23 +129,24 @@ static void put_words(const struct kernel *k, enum ring ring, uint8_t *to, const
 
 /* Vector k of a product. */
 static void put_vector(const struct kernel *kernel, const struct header *h, uint8_t *to,
-                       const struct check_product *product, const void *from, unsigned k, size_t at)
+                       const struct record_product *product, const void *from, unsigned k,
+                       size_t at)
 {
-    if (product->form == CHECK_WORDS)
+    if (product->form == RECORD_WORDS)
         put_words(kernel, (enum ring)h->ring, to, from, at, h->words, k < 2 ? product->c : 1);
-    else if (product->form == CHECK_CHOICE && k >= 2)
+    else if (product->form == RECORD_CHOICE && k >= 2)
         put_words(kernel, product->narrow, to, from, at, h->words, 1);
     else
         memcpy(to, (const uint64_t *)from + at / 64, bits_words(h->words) * sizeof(uint64_t));
 }
 
 static void put_products(const struct kernel *kernel, uint8_t *to, const struct header *h,
-                         const struct check_product *products, size_t at)
+                         const struct record_product *products, size_t at)
 {
     for (unsigned l = 0; l < h->products; l++) {
-        const struct check_product *of = &products[l];
+        const struct record_product *of = &products[l];
         const void *v[4] = {of->x.a, of->x.b, of->y.a, of->y.b};
-        if (of->form != CHECK_WORDS) {
+        if (of->form != RECORD_WORDS) {
             const word128 factor = (word128)of->c << of->shift;
             memcpy(to, &factor, sizeof factor);
             to += ALIGNED;
@@ -159,7 +160,7 @@ static void put_products(const struct kernel *kernel, uint8_t *to, const struct 
     }
 }
 
-static uint32_t present(const struct check_product *products, unsigned count)
+static uint32_t present(const struct record_product *products, unsigned count)
 {
     uint32_t bits = 0;
     for (unsigned l = 0; l < count; l++)
@@ -171,7 +172,7 @@ static uint32_t present(const struct check_product *products, unsigned count)
 
 /* Words [from, to) of at most NUMBERS_PRODUCTS products, of which the first is of `relation`. */
 static enum err put(struct check_numbers *log, struct header h,
-                    const struct check_product *products, size_t from, size_t to)
+                    const struct record_product *products, size_t from, size_t to)
 {
     h.present = present(products, h.products);
     for (unsigned l = 0; l < h.products; l++) {
@@ -197,7 +198,7 @@ static enum err put(struct check_numbers *log, struct header h,
 
 /* Records in a row: z stands with the first products. */
 static enum err add_row(struct check_numbers *log, struct header h,
-                        const struct check_product *products, unsigned count, size_t n)
+                        const struct record_product *products, unsigned count, size_t n)
 {
     unsigned l = 0;
     do {
@@ -210,8 +211,8 @@ static enum err add_row(struct check_numbers *log, struct header h,
 }
 
 static enum err add_spans(struct check_numbers *log, struct header h,
-                          const struct check_product *products, unsigned count, const size_t *start,
-                          size_t n)
+                          const struct record_product *products, unsigned count,
+                          const size_t *start, size_t n)
 {
     for (size_t q = 0; q < n; q++)
         for (unsigned l = 0; l < count; l += h.products) {
@@ -224,21 +225,21 @@ static enum err add_spans(struct check_numbers *log, struct header h,
 }
 
 /* The bytes that n words of a product take if no component is zero. */
-static size_t product_bytes(enum ring ring, const struct check_product *product, size_t n)
+static size_t product_bytes(enum ring ring, const struct record_product *product, size_t n)
 {
     switch (product->form) {
-    case CHECK_WORDS:
+    case RECORD_WORDS:
         return 4 * n * ring_size(ring);
-    case CHECK_CHOICE:
+    case RECORD_CHOICE:
         return n / 4 + 2 * n * ring_size(product->narrow);
-    case CHECK_BOTH:
+    case RECORD_BOTH:
         return n / 2;
     }
     return 0;
 }
 
 enum err check_numbers_add(struct check_numbers *log, enum ring ring,
-                           const struct check_product *products, unsigned count,
+                           const struct record_product *products, unsigned count,
                            const size_t *start, size_t n, struct check_place *place)
 {
     const struct header h = {.ring = (uint8_t)ring, .relation = log->relations[ring]};
@@ -246,7 +247,7 @@ enum err check_numbers_add(struct check_numbers *log, enum ring ring,
     if (ring == RING_BITS)
         return ERR_MISUSE;
     for (unsigned l = 0; l < count; l++)
-        if (products[l].form != CHECK_WORDS && (start != NULL || products[l].narrow > ring))
+        if (products[l].form != RECORD_WORDS && (start != NULL || products[l].narrow > ring))
             return ERR_MISUSE;
     if (n > NUMBERS_MOST - log->relations[ring] ||
         (count != 0 && words > (NUMBERS_MOST - log->products) / count))
@@ -296,11 +297,11 @@ static void *take(uint8_t **at, bool there, size_t bytes)
 
 static void take_product(struct check_record *r, const struct header *h, unsigned l, uint8_t **at)
 {
-    r->form[l] = (enum check_form)h->form[l];
+    r->form[l] = (enum record_form)h->form[l];
     r->narrow[l] = (enum ring)h->narrow[l];
-    if (r->form[l] != CHECK_WORDS)
+    if (r->form[l] != RECORD_WORDS)
         memcpy(&r->factor[l], take(at, true, ALIGNED), sizeof r->factor[l]);
-    if (r->form[l] != CHECK_WORDS && r->ring != RING_128)
+    if (r->form[l] != RECORD_WORDS && r->ring != RING_128)
         r->factor[l] &= ((word128)1 << 8 * ring_size(r->ring)) - 1;
     for (unsigned v = 0; v < 4; v++)
         *(v < 2 ? &r->x[l][v] : &r->y[l][v - 2]) = take(at, h->present >> (4 * l + v) & 1,

@@ -39,7 +39,7 @@ struct check_record {
     bool one; /* of one relation */
     unsigned products;
     size_t relation, words;
-    enum check_form form[NUMBERS_PRODUCTS];
+    enum record_form form[NUMBERS_PRODUCTS];
     enum ring narrow[NUMBERS_PRODUCTS];                    /* of y, where x are bits */
     word128 factor[NUMBERS_PRODUCTS];                      /* modulo 2^K, of bits */
     void *x[NUMBERS_PRODUCTS][2], *y[NUMBERS_PRODUCTS][2]; /* by component: a, b */
@@ -61,7 +61,7 @@ bool check_numbers_empty(const struct check_numbers *log);
  * it is complete.
  */
 enum err check_numbers_add(struct check_numbers *log, enum ring ring,
-                           const struct check_product *products, unsigned count,
+                           const struct record_product *products, unsigned count,
                            const size_t *start, size_t n, struct check_place *place) MUST_CHECK;
 void check_numbers_fill(struct check_numbers *log, struct check_place *place, struct operand z,
                         size_t n);

@@ -143,13 +143,13 @@ static void add_summands(uint64_t (*sum)[SUM], const struct check_record *r, uns
                          size_t n)
 {
     switch (r->form[l]) {
-    case CHECK_WORDS:
+    case RECORD_WORDS:
         (r->ring == RING_128 ? add_words128 : add_words64)(sum, r, l, at, n);
         break;
-    case CHECK_CHOICE:
+    case RECORD_CHOICE:
         (r->narrow[l] == RING_128 ? add_chosen128 : add_chosen64)(sum, r, l, at, n);
         break;
-    case CHECK_BOTH:
+    case RECORD_BOTH:
         add_both(sum, r, l, at, n);
         break;
     }
@@ -252,7 +252,7 @@ enum err claims_sum(struct party *p, enum ring ring, struct claims *c)
     struct check_record r;
     struct buckets b;
     TRY(buckets_new(p, ring, &b));
-    while (check_numbers_next(&p->check->numbers, &place, &r))
+    while (check_numbers_next(&check_of(p)->numbers, &place, &r))
         for (size_t at = 0, n; r.ring == ring && at < r.words; at += n) {
             n = r.words - at < NUMBERS_TILE ? r.words - at : NUMBERS_TILE;
             add_tile(&b, c->weight, &r, at, n);

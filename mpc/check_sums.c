@@ -10,7 +10,7 @@ static enum err mask(struct party *p, uint64_t *z, size_t n)
 }
 
 enum err flush_reshare(struct flush *f, uint64_t *a, uint64_t *b, size_t n,
-                       const struct check_ride *more)
+                       const struct record_ride *more)
 {
     const size_t bytes = n * sizeof *a, rides = more != NULL ? more->z.n * sizeof *a : 0;
     const struct round round = {

@@ -2,8 +2,8 @@
 
 #include "mpc/bits.h"
 #include "mpc/carry.h"
-#include "mpc/check.h"
 #include "mpc/convert.h"
+#include "mpc/record.h"
 
 #define FEW ((size_t)8192) /* lanes */
 
@@ -50,7 +50,7 @@ static enum err note_bits(const struct noting *s)
     bits_xor(planes_flat(&c), planes_flat(&c), planes_flat(&b));
     bits_zero(zero);
     first = bits_product(zero, planes_plane(&c, 0), s->one);
-    TRY(check_bits(p, &first, 1));
+    TRY(record_bits(p, &first, 1));
     return carry_note(p, &a, &b, &c);
 }
 
@@ -75,7 +75,7 @@ static enum err note_values(const struct noting *s, unsigned row, unsigned width
             const struct move_term term = bits_product(high, top, low);
             bits_xor(low, low, top);
             bits_xor(low, low, high);
-            TRY(check_bits(p, &term, 1));
+            TRY(record_bits(p, &term, 1));
         }
     return ERR_OK;
 }
@@ -104,7 +104,7 @@ static enum err note_sums(const struct noting *s, unsigned digit, unsigned first
 {
     struct party *p = s->p;
     const unsigned all = 1u << s->t->width[digit];
-    struct move_term generate[CHECK_PRODUCTS], propagate[CHECK_PRODUCTS];
+    struct move_term generate[RECORD_PRODUCTS], propagate[RECORD_PRODUCTS];
     struct planes hot, either, tops;
     TRY(party_planes(p, &hot, all, s->x.n));
     TRY(party_planes(p, &either, all, s->x.n));
@@ -118,7 +118,7 @@ static enum err note_sums(const struct noting *s, unsigned digit, unsigned first
     }
     propagate->c = OPERAND(planes_plane(&hot, all - 1));
     if (digit > 0)
-        TRY(check_bits(p, propagate, all - 1));
+        TRY(record_bits(p, propagate, all - 1));
     if (digit + 1 == s->t->digits) { /* both top bits are in g */
         TRY(party_planes(p, &tops, 2, s->x.n));
         set_hot(s, &tops, s->width - 1, 1);
@@ -126,7 +126,7 @@ static enum err note_sums(const struct noting *s, unsigned digit, unsigned first
                  planes_plane(&s->t->y, s->t->y.width - 1));
         generate->c = OPERAND(planes_plane(&tops, 1));
     }
-    return check_bits(p, generate, all - 1);
+    return record_bits(p, generate, all - 1);
 }
 
 static enum err note(struct party *p, const struct move_carries *t, struct share64 x,
@@ -190,11 +190,11 @@ enum err compare_top_bit(struct party *p, struct bits out, struct share64 x, uns
     t.width = digit;
     TRY(party_planes(p, &t.g, t.digits, x.n));
     TRY(party_planes(p, &t.p, t.digits, x.n));
-    if (p->check != NULL)
+    if (party_proves(p))
         TRY(party_planes(p, &t.y, rows, x.n));
     convert_known(p, known, width, x);
     TRY(move_carries(p, &t));
-    if (p->check != NULL)
+    if (party_proves(p))
         TRY(note(p, &t, x, width));
     return adder_carry(p, out, &t.g, &t.p);
 }

@@ -56,7 +56,7 @@ static enum err split(struct party *p, struct planes *u, struct planes *t, struc
     bits_zero(planes_flat(t));
     slice(p, x.a + parts.j2.begin, parts.j2, t->width, x.n, t->a);
     slice(p, x.b + parts.j1.begin, parts.j1, t->width, x.n, t->b);
-    if (p->check != NULL)
+    if (party_proves(p))
         return input_carries(p, u, x);
     slice_sum(p, x, parts.j, u->width, u->b);
     return move_input(p, *u);
@@ -177,7 +177,7 @@ static enum err bit_number(struct party *p, enum ring ring, struct operand out, 
         known[w] = x.b[w];
     for (size_t w = bits_words(parts.j2.begin); w < bits_words(parts.j2.end); w++)
         known[w] = x.a[w];
-    if (p->check == NULL)
+    if (!party_proves(p))
         return move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL});
     TRY(note_room(p, &t, ring, x.n));
     TRY(move_known(p, &(struct move_known){ring, x.n, out, known, .added = NULL, .shares = t}));

@@ -90,7 +90,7 @@ enum err crew_tiles(struct party *p, size_t crew, size_t tiles,
  * own places; what is in its scratch ends with the tile. Without a crew, or for one tile,
  * everything runs on `p` itself.
  *
- * Under a check, lanes first compare what they have heard (check_agree()), since a lane may use
+ * Under a check, lanes first compare what they have heard (record_agree()), since a lane may use
  * what another one made. Once a lane fails, every lane of the three servers ends at its next round.
  * The error is that of the lane that failed by itself, not of one that was ended.
  */

@@ -1,18 +1,18 @@
 /*
- * What crews are given: tiles and jobs. This is above the check, which asks the same lanes through
- * mpc/crew.c: lanes agree on what they heard before they start, and jobs end with a proof.
+ * What crews are given: tiles and jobs. Under a check lanes agree on what they heard before they
+ * start, and jobs end with a proof.
  */
 #include "mpc/crew.h"
 
 #include "base/memory.h"
-#include "mpc/check.h"
+#include "mpc/record.h"
 
 /* --- tiles ------------------------------------------------------------------------------------ */
 
 enum err crew_run(struct party *p, size_t tiles,
                   enum err (*work)(void *self, struct party *lane, size_t tile), void *self)
 {
-    TRY(check_agree(p));
+    TRY(record_agree(p));
     return crew_tiles(p, crew_lanes(p), tiles, work, self);
 }
 
@@ -95,7 +95,7 @@ static enum err work_near(void *self, struct party *lane, size_t k)
     const struct bytes *argument = &l->argument[k];
     struct reader r = reader_of(argument->data, argument->size);
     TRY(d->job->work(d->job->self, lane, &r, &l->result[k]));
-    TRY(check_flush(lane));
+    TRY(record_prove(lane));
     return bytes_ok(&l->result[k]);
 }
 
@@ -119,12 +119,14 @@ enum err crew_jobs(struct party *p, const struct crew_job *job)
 {
     struct letters l CLEAN(letters_clear) = {0};
     const size_t lanes = crew_all(p), here = crew_here(p);
+    enum err e;
     TRY(memory_new(&l.argument, here));
     l.here = here;
     TRY(memory_new(&l.result, lanes));
     l.lanes = lanes;
-    TRY(check_begin_jobs(p));
-    TRY(check_end_jobs(p, work(p, job, &l)));
+    TRY(RECORD(p, ERR_OK, begin_jobs(p)));
+    e = work(p, job, &l);
+    TRY(RECORD(p, e, end_jobs(p, e)));
     for (size_t k = 0; k < lanes && job->take != NULL; k++) {
         struct reader r = reader_of(l.result[k].data, l.result[k].size);
         TRY(job->take(job->self, k, &r));

@@ -110,7 +110,7 @@ enum err elementary_circle(struct party *p, struct share128 cosine, struct share
     TRY(party_share128(p, &both, 2 * n));
     first.x = share128_view(both, 0, n);
     first.y = share128_view(both, n, n);
-    if (p->check != NULL) {
+    if (party_proves(p)) {
         TRY(turn_first_checked(p, both, u));
     } else {
         turn_first(p, first.x.a, first.y.a, u);

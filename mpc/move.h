@@ -49,18 +49,17 @@ struct move_term {
  * `count` outputs, each the sum of `products` terms, at the cost of one: terms[products k ..] are
  * output k's, of which the first names out, c and words; those after a sum's last product have no
  * product. `apart`: no output overlaps an operand. Without that promise an output may be an operand
- * of any term.
+ * of any term. `proved`, of numbers: nothing is noted, since what is settled next proves it
+ * (mpc/check_matrix.h).
  */
 struct move_sums {
     enum ring ring;
     const struct move_term *terms;
     size_t count;
     unsigned products;
-    bool apart;
+    bool apart, proved;
 };
 enum err move_sums(struct party *p, const struct move_sums *sums) MUST_CHECK;
-/* For numbers. Under a check nothing is noted: what is settled next proves it (check_matrix.h). */
-enum err move_sums_proved(struct party *p, const struct move_sums *sums) MUST_CHECK;
 
 /*
  * A sum of many products costs what one does: each server adds up its own parts, in words that
@@ -76,9 +75,9 @@ void move_part_inner(const struct party *p, uint64_t *z, struct share64 x, struc
 void move_part_side(const struct party *p, uint16_t *side, struct share16 x);
 void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, const uint16_t *y,
                       size_t rows, size_t columns, size_t n);
-struct check_sums;
+struct record_sums;
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
-                     const struct check_sums *of) MUST_CHECK;
+                     const struct record_sums *of) MUST_CHECK;
 
 /* --- input, and products of what is known ----------------------------------------------------- */
 

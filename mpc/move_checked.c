@@ -3,24 +3,31 @@
  * from the other as a digest, in the same round; the two are compared before use. Lanes past a
  * vector's end are cleared first: nothing vouches for what they hold.
  */
-#include "mpc/check_private.h"
+#include "mpc/move_private.h"
+#include "mpc/record.h"
 
+#include <openssl/evp.h>
 #include <string.h>
 
 /* A component that arrives, its size, and the digest that it must match. */
 struct arrival {
     uint64_t *words;
     size_t bytes;
-    uint8_t digest[CHECK_DIGEST];
+    uint8_t digest[MOVE_DIGEST];
 };
+
+enum err move_digest(const void *p, size_t bytes, uint8_t digest[MOVE_DIGEST])
+{
+    return EVP_Digest(p, bytes, digest, NULL, EVP_sha256(), NULL) == 1 ? ERR_OK : ERR_CRYPTO;
+}
 
 static enum err accept(struct party *p, struct arrival *a, const char *what)
 {
-    uint8_t own[CHECK_DIGEST];
-    TRY(check_digest(a->words, a->bytes, own));
+    uint8_t own[MOVE_DIGEST];
+    TRY(move_digest(a->words, a->bytes, own));
     party_opened(p, own, sizeof own);
     party_opened(p, a->digest, sizeof a->digest);
-    return memcmp(own, a->digest, sizeof own) == 0 ? ERR_OK : check_fail(p, what);
+    return memcmp(own, a->digest, sizeof own) == 0 ? ERR_OK : p->recorder->calls->failed(p, what);
 }
 
 /* A copy of one component of planes, lanes past the end cleared. */
@@ -41,8 +48,8 @@ enum err move_third_checked(struct party *p, struct operand x, size_t words, uin
 {
     const size_t bytes = words * sizeof *third;
     struct arrival in = {.words = third, .bytes = bytes};
-    uint8_t digest[CHECK_DIGEST];
-    TRY(check_digest(x.b, bytes, digest));
+    uint8_t digest[MOVE_DIGEST];
+    TRY(move_digest(x.b, bytes, digest));
     const struct round round = {
         .send = {[NET_NEXT] = {move_whole(x.a, bytes)},
                  [NET_PREV] = {move_whole(digest, sizeof digest)}},
@@ -56,7 +63,7 @@ enum err move_third_checked(struct party *p, struct operand x, size_t words, uin
 enum err move_opened(struct party *p, uint64_t *out, size_t words)
 {
     party_opened(p, out, words * sizeof *out);
-    return check_say_opened(p, out, words * sizeof *out);
+    return p->recorder->calls->opened(p, out, words * sizeof *out);
 }
 
 static enum err open_cleared(struct party *p, enum ring ring, struct operand x, size_t words,
@@ -84,7 +91,7 @@ enum err move_open_checked(struct party *p, enum ring ring, struct operand x, si
                            uint64_t *out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    TRY(check_say(p, CHECK_OPEN, ring, n, 0));
+    TRY(p->recorder->calls->say(p, RECORD_OPEN, ring, n, 0));
     return ring == RING_BITS ? open_bits_cleared(p, x, n, out) : open_cleared(p, ring, x, n, out);
 }
 
@@ -101,10 +108,10 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
     const bool first = p->index == (from + 1) % 3;
     const enum net_peer giver = first ? NET_PREV : NET_NEXT, other = first ? NET_NEXT : NET_PREV;
     struct arrival in = {.bytes = bytes};
-    uint8_t digest[CHECK_DIGEST];
+    uint8_t digest[MOVE_DIGEST];
     uint64_t *a, *b;
     struct round round = {0};
-    TRY(check_say(p, CHECK_REVEAL, from, y->n, y->width));
+    TRY(p->recorder->calls->say(p, RECORD_REVEAL, from, y->n, y->width));
     TRY(clear_lanes(p, y->a, y->n, y->width, &a));
     TRY(clear_lanes(p, y->b, y->n, y->width, &b));
     if (p->index == from) {
@@ -113,7 +120,7 @@ enum err move_reveal_checked(struct party *p, unsigned from, const struct planes
         return move_round(p, &round);
     }
     TRY(scratch_array(p->scratch, &in.words, words));
-    TRY(check_digest(first ? a : b, bytes, digest));
+    TRY(move_digest(first ? a : b, bytes, digest));
     round.receive[giver][0] = move_kept(in.words, bytes);
     round.send[other][0] = move_whole(digest, sizeof digest);
     round.receive[other][0] = move_kept(in.digest, sizeof in.digest);

@@ -335,5 +335,5 @@ enum err move_choose(struct party *p, struct share64 out, struct bits s, struct 
 {
     struct choosing c = {p, s, v, out, start, {NULL, NULL}, {NULL, NULL}};
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    return p->check != NULL ? choose_checked(&c) : choose(&c);
+    return party_proves(p) ? choose_checked(&c) : choose(&c);
 }

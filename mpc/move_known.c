@@ -4,7 +4,8 @@
  * From server i's point of view: it is j in part i, and j+2 and j+1 in the two others. So it sends
  * an arrow's message for one part and receives that of another.
  */
-#include "mpc/check_private.h"
+#include "mpc/move_private.h"
+#include "mpc/record.h"
 #include "mpc/words.h"
 
 #include <string.h>
@@ -76,7 +77,7 @@ enum err move_input(struct party *p, struct planes u)
     }
     zero_part(u.a, &u, c.parts.j2);
     zero_part(u.b, &u, c.parts.j1);
-    TRY(check_say(p, CHECK_INPUT, u.n, u.width, 0));
+    TRY(RECORD(p, ERR_OK, say(p, RECORD_INPUT, u.n, u.width, 0)));
     return move_round(p, &round);
 }
 
@@ -397,7 +398,7 @@ enum err move_known(struct party *p, const struct move_known *t)
         .receive[NET_NEXT] = {{nj2 * c.product, NULL, take_m, &m_j2, true},
                               {nj * c.product, NULL, take_product, &product_j1, false}},
     };
-    if (p->check != NULL && t->shares.a == NULL) /* nobody could note what it must be */
+    if (party_proves(p) && t->shares.a == NULL) /* nobody could note what it must be */
         return ERR_MISUSE;
     TRY(make_room(&c, (struct role *[]){&j, &j1, &j2}));
     return move_round(p, &round);

@@ -1,4 +1,5 @@
-#include "mpc/check_private.h"
+#include "mpc/move_private.h"
+#include "mpc/record.h"
 
 #include <string.h>
 
@@ -31,8 +32,8 @@ enum err move_reveal(struct party *p, unsigned from, const struct planes *y, uin
     struct joining j = {p->kernel, RING_BITS, {y->a, y->b}, (uint8_t *)out};
     const struct message in = {.bytes = bytes, .take = join, .self = &j};
     struct round round = {0};
-    TRY(check_agree(p));
-    if (p->check != NULL)
+    TRY(record_agree(p));
+    if (party_proves(p))
         return move_reveal_checked(p, from, y, out);
     if (p->index == from) { /* the next server lacks this one's a, the one before it its b */
         round.send[NET_NEXT][0] = move_whole(y->a, bytes);
@@ -69,11 +70,9 @@ enum err move_open(struct party *p, enum open_reason reason, enum ring ring, str
     struct joining j = {p->kernel, ring, x, (uint8_t *)out};
     const struct round round = {.send[NET_NEXT] = {move_whole(x.a, bytes)},
                                 .receive[NET_PREV] = {{.bytes = bytes, .take = join, .self = &j}}};
-    TRY(check_flush(p));
-    if (!check_clean(p))
-        return ERR_MISUSE;
+    TRY(record_prove(p));
     TRY(report(p, reason, n));
-    if (p->check != NULL)
+    if (party_proves(p))
         return move_open_checked(p, ring, x, n, out);
     TRY(open_round(p, &round, out, bytes));
     if (ring == RING_BITS && n % 64 != 0)
@@ -120,9 +119,9 @@ static enum err open_products(struct party *p, struct share64 x, struct share64 
 static enum err open_checked_products(struct party *p, enum open_reason reason, struct share64 x,
                                       struct share64 y, uint64_t *out)
 {
-    struct check_ride ride = {.x = x, .y = y};
+    struct record_ride ride = {.x = x, .y = y};
     TRY(party_share64(p, &ride.z, x.n));
-    TRY(check_flush_with(p, &ride));
+    TRY(p->recorder->calls->prove(p, &ride));
     TRY(report(p, reason, x.n));
     return move_open_checked(p, RING_BITS, OPERAND(ride.z), 64 * x.n, out);
 }
@@ -131,7 +130,7 @@ enum err move_open_products(struct party *p, enum open_reason reason, struct sha
                             struct share64 y, uint64_t *out)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    if (p->check != NULL)
+    if (party_proves(p))
         return open_checked_products(p, reason, x, y, out);
     TRY(report(p, reason, x.n));
     return open_products(p, x, y, out);

@@ -29,6 +29,9 @@ enum err move_round(struct party *p, const struct round *round) MUST_CHECK;
 struct message move_whole(const void *words, size_t bytes);
 struct message move_kept(void *words, size_t bytes);
 
+#define MOVE_DIGEST 32 /* SHA-256 */
+enum err move_digest(const void *p, size_t bytes, uint8_t digest[MOVE_DIGEST]) MUST_CHECK;
+
 /* Where there is a check: with digests. The log is not looked at. */
 enum err move_open_checked(struct party *p, enum ring ring, struct operand x, size_t n,
                            uint64_t *out) MUST_CHECK;

@@ -2,7 +2,8 @@
  * A round of moves: messages to both neighbours, made and taken in steps as they travel. A check
  * plays its own rounds with these too, so nothing here waits for one.
  */
-#include "mpc/check_private.h"
+#include "mpc/move_private.h"
+#include "mpc/record.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ static enum err produce(void *self, size_t offset, uint8_t *out, size_t n)
         if (tamper != NULL)
             TRY(tamper->alter(tamper->self, &sent, out, k));
         if (all[m].both && c->to == NET_NEXT)
-            TRY(check_hear(c->p, c->p->index, out, k));
+            TRY(RECORD(c->p, ERR_OK, hear(c->p, c->p->index, out, k)));
     }
     return ERR_OK;
 }
@@ -55,7 +56,8 @@ static enum err consume(void *self, size_t offset, const uint8_t *in, size_t n)
     for (size_t end = offset + n, k; offset < end; offset += k, in += k) {
         size_t at = offset, m = message_at(all, &at, (k = end - offset, &k));
         if (all[m].both)
-            TRY(check_hear(c->p, (c->p->index + (c->from == NET_NEXT ? 1 : 2)) % 3, in, k));
+            TRY(RECORD(c->p, ERR_OK,
+                       hear(c->p, (c->p->index + (c->from == NET_NEXT ? 1 : 2)) % 3, in, k)));
         TRY(all[m].take(all[m].self, at, in, k));
     }
     return ERR_OK;
@@ -96,7 +98,7 @@ enum err move_round(struct party *p, const struct round *round)
         };
     }
     TRY(net_stream(p->net, flows, 2));
-    return went_to_both(round->send[NET_NEXT]) ? check_heard(p) : ERR_OK;
+    return went_to_both(round->send[NET_NEXT]) ? RECORD(p, ERR_OK, heard(p)) : ERR_OK;
 }
 
 /* --- messages in memory ----------------------------------------------------------------------- */

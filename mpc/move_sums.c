@@ -1,4 +1,5 @@
-#include "mpc/check_private.h"
+#include "mpc/move_private.h"
+#include "mpc/record.h"
 #include "mpc/words.h"
 
 #include <string.h>
@@ -13,10 +14,7 @@ struct summing {
     const struct move_sums *sums;
     size_t size;          /* of a word */
     const uint8_t *whole; /* all of z, where it had to be made first */
-    bool proved;          /* not noted: somebody else says what it is */
     struct cursor make, note, keep, take;
-    struct check_cursor sent, came; /* how far noting has got, for each component of z */
-    struct check_place numbers;     /* where z will be put */
 };
 
 /* The longest run of bytes, up to *bytes, within one output, and where it begins; moves past it. */
@@ -101,14 +99,12 @@ static enum err make_numbers(struct summing *s, uint8_t *out, size_t n)
     return ERR_OK;
 }
 
-/* Notes what has been made as a relation to be proved, while its operands are still there. */
+/* Tells what has been made, while its operands are still there. */
 static void note(struct summing *s, const uint8_t *z, size_t n)
 {
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->note, (k = left, &k), &at);
-        check_bit_log_put(&s->p->check->bits, &s->sent, s->p->kernel, t,
-                          check_products(t, s->sums->products), at, (const void *)(z + (n - left)),
-                          k / 8);
+        s->p->recorder->calls->made(s->p, t, at, (const void *)(z + (n - left)), k / 8);
     }
 }
 
@@ -117,7 +113,7 @@ static enum err make_step(struct summing *s, uint8_t *out, size_t n)
     if (s->sums->ring != RING_BITS)
         return make_numbers(s, out, n);
     TRY(make_bits(s, out, n));
-    if (s->p->check != NULL)
+    if (party_proves(s->p))
         note(s, out, n);
     return ERR_OK;
 }
@@ -154,10 +150,8 @@ static enum err sums_take(void *self, size_t offset, const uint8_t *in, size_t n
     for (size_t left = n, k, at; left > 0; left -= k) {
         const struct move_term *t = next_run(s, &s->take, (k = left, &k), &at);
         memcpy(word_at(t->out.b, at), in + (n - left), k);
-        if (s->p->check != NULL && s->sums->ring == RING_BITS)
-            check_bit_log_take(&s->p->check->bits, &s->came, s->p->kernel, t,
-                               check_products(t, s->sums->products),
-                               (const void *)(in + (n - left)), k / 8);
+        if (party_proves(s->p) && s->sums->ring == RING_BITS)
+            s->p->recorder->calls->came(s->p, t, (const void *)(in + (n - left)), k / 8);
     }
     return ERR_OK;
 }
@@ -212,56 +206,9 @@ static enum err send_whole(struct summing *s, size_t bytes, const struct round *
     return move_round(s->p, round);
 }
 
-static enum err note_products(struct summing *s, const struct move_term *t, unsigned products,
-                              struct check_place *place)
+enum err move_sums(struct party *p, const struct move_sums *sums)
 {
-    const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(s->p->scratch);
-    struct check_numbers *log = &s->p->check->numbers;
-    struct check_product *of;
-    TRY(scratch_array(s->p->scratch, &of, products));
-    for (unsigned l = 0; l < products; l++)
-        of[l] = (struct check_product){t[l].x, t[l].y, .c = 1};
-    return check_numbers_add(log, s->sums->ring, of, products, NULL, t->words, place);
-}
-
-/* Before the move: notes what is asked, and products of numbers while they are still there. */
-static enum err begin(struct summing *s)
-{
-    const struct move_sums *sums = s->sums;
-    if (s->p->check == NULL)
-        return ERR_OK;
-    s->sent = s->came = check_bit_log_end(&s->p->check->bits);
-    TRY(check_say(s->p, CHECK_SUMS, sums->ring, sums->count, sums->products));
-    for (size_t k = 0; k < sums->count; k++) {
-        const struct move_term *t = &sums->terms[sums->products * k];
-        const unsigned products = check_products(t, sums->products);
-        struct check_place place;
-        TRY(check_say(s->p, CHECK_TERM, t->words, products, 0));
-        if (sums->ring == RING_BITS)
-            TRY(check_bit_log_room(&s->p->check->bits, t, products, t->words));
-        else if (products > 0 && !s->proved)
-            TRY(note_products(s, t, products, k == 0 ? &s->numbers : &place));
-        else if (!s->proved)
-            return ERR_MISUSE;
-    }
-    return ERR_OK;
-}
-
-/* After the move: notes z of numbers, both components. A full log is proved. */
-static enum err end(struct summing *s)
-{
-    const struct move_sums *sums = s->sums;
-    const bool numbers = s->p->check != NULL && sums->ring != RING_BITS && !s->proved;
-    for (size_t k = 0; numbers && k < sums->count; k++) {
-        const struct move_term *t = &sums->terms[sums->products * k];
-        check_numbers_fill(&s->p->check->numbers, &s->numbers, t->out, t->words);
-    }
-    return s->proved ? ERR_OK : check_if_full(s->p);
-}
-
-static enum err send_sums(struct party *p, const struct move_sums *sums, bool proved)
-{
-    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring), .proved = proved};
+    struct summing s = {.p = p, .sums = sums, .size = ring_size(sums->ring)};
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
     size_t bytes = 0;
     for (size_t k = 0; k < sums->count; k++)
@@ -270,23 +217,11 @@ static enum err send_sums(struct party *p, const struct move_sums *sums, bool pr
         .send[NET_PREV] = {{bytes, sums_make, NULL, &s, false}},
         .receive[NET_NEXT] = {{bytes, NULL, sums_take, &s, false}},
     };
-    TRY(begin(&s));
-    TRY(sums->apart || are_apart(sums) ? move_round(p, &round) : send_whole(&s, bytes, &round));
-    return end(&s);
-}
-
-enum err move_sums(struct party *p, const struct move_sums *sums)
-{
-    return send_sums(p, sums, false);
-}
-
-enum err move_sums_proved(struct party *p, const struct move_sums *sums)
-{
-    if (sums->ring == RING_BITS)
+    if (sums->proved && sums->ring == RING_BITS)
         return ERR_MISUSE;
-    if (p->check != NULL)
-        p->check->owed = true;
-    return send_sums(p, sums, true);
+    TRY(RECORD(p, ERR_OK, begin(p, sums)));
+    TRY(sums->apart || are_apart(sums) ? move_round(p, &round) : send_whole(&s, bytes, &round));
+    return RECORD(p, ERR_OK, end(p, sums));
 }
 
 /* --- sums in parts ---------------------------------------------------------------------------- */
@@ -313,14 +248,11 @@ void move_part_matrix(const struct party *p, uint16_t *z, const uint16_t *x, con
 }
 
 enum err move_settle(struct party *p, enum ring ring, struct operand out, void *z, size_t n,
-                     const struct check_sums *of)
+                     const struct record_sums *of)
 {
     const struct move_term term = {.out = out, .c = {.a = z}, .words = n};
-    if (p->check != NULL && of == NULL)
+    if (party_proves(p) && of == NULL)
         return ERR_MISUSE;
-    TRY(send_sums(p, &(struct move_sums){ring, &term, 1, 1, true}, true));
-    if (p->check == NULL)
-        return ERR_OK;
-    return of->matrices != NULL ? check_matrices(p, of->matrices)
-                                : check_ring(p, ring, of->products, of->count, of->start, out, n);
+    TRY(move_sums(p, &(struct move_sums){ring, &term, 1, 1, true, true}));
+    return record_numbers(p, ring, of, out, n);
 }

@@ -1,6 +1,6 @@
 #include "mpc/note.h"
 
-#include "mpc/check.h"
+#include "mpc/record.h"
 #include "mpc/width.h"
 #include "mpc/words.h"
 
@@ -87,24 +87,25 @@ static struct operand all_but(const struct stretch *s, struct bits x, unsigned k
 }
 
 /* c 2^shift times the bits x_j and x_(j+1) */
-static struct check_product of_bits(const struct stretch *s, struct bits x, int64_t c,
-                                    unsigned shift)
+static struct record_product of_bits(const struct stretch *s, struct bits x, int64_t c,
+                                     unsigned shift)
 {
-    return (struct check_product){carried(s, x, 0), carried(s, x, 1), c, CHECK_BOTH, shift,
-                                  RING_BITS};
+    return (struct record_product){carried(s, x, 0), carried(s, x, 1), c, RECORD_BOTH, shift,
+                                   RING_BITS};
 }
 
 /* c 2^shift times the bit x_(j+2) and a number */
-static struct check_product of_choice(const struct stretch *s, struct bits x, enum ring ring,
-                                      struct operand y, int64_t c, unsigned shift)
+static struct record_product of_choice(const struct stretch *s, struct bits x, enum ring ring,
+                                       struct operand y, int64_t c, unsigned shift)
 {
-    return (struct check_product){
-        carried(s, x, 2), at_lane(ring, y, s->lane), c, CHECK_CHOICE, shift, ring};
+    return (struct record_product){
+        carried(s, x, 2), at_lane(ring, y, s->lane), c, RECORD_CHOICE, shift, ring};
 }
 
-static enum err end(const struct stretch *s, const struct check_product *products, unsigned count)
+static enum err end(const struct stretch *s, const struct record_product *products, unsigned count)
 {
-    return check_ring(s->p, s->ring, products, count, NULL, s->z, s->n);
+    return record_numbers(s->p, s->ring,
+                          &(struct record_sums){.products = products, .count = count}, s->z, s->n);
 }
 
 /* --- one bit ---------------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ static enum err note_t(const struct stretch *s, const void *self)
 {
     const struct bit *b = self;
     const struct operand t = at_lane(s->ring, b->t, s->lane), x = all_but(s, b->x, 2);
-    const struct check_product product = of_bits(s, b->x, 2, 0);
+    const struct record_product product = of_bits(s, b->x, 2, 0);
     words_add_bits(s->ring, s->z.a, NULL, x.a, t.a, s->n);
     words_add_bits(s->ring, s->z.b, NULL, x.b, t.b, s->n);
     return end(s, &product, 1);
@@ -129,7 +130,7 @@ static enum err note_out(const struct stretch *s, const void *self)
     const struct bit *b = self;
     const struct operand t = at_lane(s->ring, b->t, s->lane), u = carried(s, b->x, 2);
     const struct operand out = at_lane(s->ring, b->out, s->lane);
-    const struct check_product product = of_choice(s, b->x, s->ring, b->t, 2, 0);
+    const struct record_product product = of_choice(s, b->x, s->ring, b->t, 2, 0);
     words_add_bits(s->ring, s->z.a, t.a, u.a, out.a, s->n);
     words_add_bits(s->ring, s->z.b, t.b, u.b, out.b, s->n);
     return end(s, &product, 1);
@@ -170,7 +171,7 @@ static enum err note_sum(const struct stretch *s, const void *self)
     const struct operand carry_s = bits_here(s, v->carry_s), carry_k = bits_here(s, v->carry_k);
     right_of(s, v, s->z.a, &(struct right){out.a, shifted.a, t.a, carry_s.a, carry_k.a, w.a});
     right_of(s, v, s->z.b, &(struct right){out.b, shifted.b, t.b, carry_s.b, carry_k.b, w.b});
-    const struct check_product products[] = {
+    const struct record_product products[] = {
         of_bits(s, v->carry_s, -2, 0),
         of_bits(s, v->carry_k, 2, v->lift),
         of_choice(s, v->top, v->product, v->t, 1, v->lift),
@@ -200,8 +201,9 @@ static enum err note_product(const struct stretch *s, const void *self)
         sum.b = NULL;
     if (s->role == 2)
         sum.a = NULL;
-    return check_ring(s->p, RING_64, &(struct check_product){t, sum, .c = 1}, 1, NULL,
-                      at_lane(RING_64, c->product, s->lane), s->n);
+    const struct record_product product = {t, sum, .c = 1};
+    return record_numbers(s->p, RING_64, &(struct record_sums){.products = &product, .count = 1},
+                          at_lane(RING_64, c->product, s->lane), s->n);
 }
 
 /* The sums of one part, of which this server has u and w where it holds component j+2. */
@@ -258,11 +260,13 @@ static enum err note_sums(struct party *p, struct choices *s)
     right_side(s, ka, z.a, c->out.a, c->product.a, s->u.a, c->v.a);
     right_side(s, kb, z.b, c->out.b, c->product.b, s->u.b, c->v.b);
     const struct operand t = at_lane(RING_64, c->t, s->part.begin);
-    const struct check_product products[] = {
+    const struct record_product products[] = {
         {{ka == 2 ? s->u.a : NULL, kb == 2 ? s->u.b : NULL}, s->rest, .c = 1},
         {{ka == 2 ? s->w.a : NULL, kb == 2 ? s->w.b : NULL}, t, .c = 1},
     };
-    return check_ring(p, RING_64, products, 2, start, z, s->count);
+    return record_numbers(p, RING_64,
+                          &(struct record_sums){.products = products, .count = 2, .start = start},
+                          z, s->count);
 }
 
 enum err note_choice(struct party *p, const struct note_choice *terms)

@@ -2,7 +2,6 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "mpc/check.h"
 
 #include <string.h>
 
@@ -65,7 +64,8 @@ void party_free(struct party **party)
         return;
     end_streams(*party);
     scratch_free(&(*party)->scratch);
-    check_free(&(*party)->check);
+    if ((*party)->recorder != NULL)
+        (*party)->recorder->free((*party)->recorder);
     memory_free(party);
 }
 
@@ -94,33 +94,17 @@ enum err party_random_bits(struct party *p, struct bits *x)
 
 /* --- vectors from the scratch ----------------------------------------------------------------- */
 
-enum err party_share16(struct party *p, struct share16 *x, size_t n)
-{
-    x->n = n;
-    TRY(scratch_array(p->scratch, &x->a, n));
-    return scratch_array(p->scratch, &x->b, n);
-}
-
-enum err party_share32(struct party *p, struct share32 *x, size_t n)
-{
-    x->n = n;
-    TRY(scratch_array(p->scratch, &x->a, n));
-    return scratch_array(p->scratch, &x->b, n);
-}
-
-enum err party_share64(struct party *p, struct share64 *x, size_t n)
-{
-    x->n = n;
-    TRY(scratch_array(p->scratch, &x->a, n));
-    return scratch_array(p->scratch, &x->b, n);
-}
-
-enum err party_share128(struct party *p, struct share128 *x, size_t n)
-{
-    x->n = n;
-    TRY(scratch_array(p->scratch, &x->a, n));
-    return scratch_array(p->scratch, &x->b, n);
-}
+#define PARTY_SHARE(type)                                                                          \
+    enum err party_##type(struct party *p, struct type *x, size_t n)                               \
+    {                                                                                              \
+        x->n = n;                                                                                  \
+        TRY(scratch_array(p->scratch, &x->a, n));                                                  \
+        return scratch_array(p->scratch, &x->b, n);                                                \
+    }
+PARTY_SHARE(share16)
+PARTY_SHARE(share32)
+PARTY_SHARE(share64)
+PARTY_SHARE(share128)
 
 enum err party_planes(struct party *p, struct planes *x, unsigned width, size_t n)
 {

@@ -69,6 +69,13 @@ struct party_tamper {
     void *self;
 };
 
+/* Who is told what moves do: mpc/record.h has the calls. It is freed with its party. */
+struct recorder {
+    const struct recorder_calls *calls;
+    size_t log; /* bytes that may be noted before they are proved */
+    void (*free)(struct recorder *recorder);
+};
+
 struct crew;
 
 struct party {
@@ -79,7 +86,7 @@ struct party {
     struct log *log;
     const struct kernel *kernel; /* kernel_best() */
     struct scratch *scratch;
-    struct check *check; /* NULL: servers are trusted to follow the protocol; see mpc/check.h */
+    struct recorder *recorder;         /* NULL: servers are trusted to follow the protocol */
     const struct party_watch *watch;   /* NULL except in tests */
     const struct party_tamper *tamper; /* NULL except in tests */
     struct {
@@ -103,6 +110,12 @@ void party_free(struct party **party);
  */
 enum err party_topic(struct party *p, const struct session *session,
                      const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
+
+/* Whether servers prove to each other what they do, before anything is opened. */
+static inline bool party_proves(const struct party *p)
+{
+    return p->recorder != NULL;
+}
 
 /* Tells a watch of words, in place, that all three know from here on. */
 static inline void party_opened(const struct party *p, const void *words, size_t bytes)

@@ -1,6 +1,6 @@
 #include "mpc/ring.h"
 
-#include "mpc/check.h"
+#include "mpc/record.h"
 #include "mpc/width.h"
 
 #define WIDTH 64
@@ -29,7 +29,7 @@ void ring64_from128(struct share64 out, struct share128 x)
 
 static enum err multiply(struct party *p, enum ring ring, const struct move_term *product)
 {
-    return move_sums(p, &(struct move_sums){ring, product, 1, 1, false});
+    return move_sums(p, &(struct move_sums){ring, product, 1, 1, false, false});
 }
 
 enum err ring64_multiply(struct party *p, struct share64 out, struct share64 x, struct share64 y)
@@ -48,14 +48,14 @@ enum err ring128_multiply(struct party *p, struct share128 out, struct share128 
 enum err ring128_sums(struct party *p, const struct move_term *terms, size_t count,
                       unsigned products)
 {
-    return move_sums(p, &(struct move_sums){RING_128, terms, count, products, true});
+    return move_sums(p, &(struct move_sums){RING_128, terms, count, products, true, false});
 }
 
 enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, struct share64 y,
                       const size_t *start)
 {
     const struct scratch_mark mark CLEAN(scratch_release) = scratch_mark(p->scratch);
-    const struct check_product product = {OPERAND(x), OPERAND(y), .c = 1};
+    const struct record_product product = {OPERAND(x), OPERAND(y), .c = 1};
     uint64_t *z;
     TRY(scratch_array(p->scratch, &z, out.n));
     for (size_t s = 0; s < out.n; s++) {
@@ -64,5 +64,5 @@ enum err ring64_inner(struct party *p, struct share64 out, struct share64 x, str
         move_part_inner(p, &z[s], share64_view(x, start[s], n), share64_view(y, start[s], n));
     }
     return move_settle(p, RING_64, OPERAND(out), z, out.n,
-                       &(struct check_sums){.products = &product, .count = 1, .start = start});
+                       &(struct record_sums){.products = &product, .count = 1, .start = start});
 }

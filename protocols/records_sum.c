@@ -80,7 +80,7 @@ static enum err sum_block(struct party *p, const struct summing *c, const struct
                           struct share16 cells)
 {
     uint16_t *parts;
-    if (p->check != NULL && c->of->checked != NULL)
+    if (party_proves(p) && c->of->checked != NULL)
         return c->of->checked(p, c->of, b, cells);
     TRY(scratch_array(p->scratch, &parts, crew_lanes(p) * stride_of(c)));
     TRY(add_tiles(p, c, b, parts));

@@ -76,7 +76,7 @@ static enum err all_multiply(struct party *p, struct secrets *s)
 {
     const struct move_term product = {
         .out = OPERAND(s->out16), .x = OPERAND(s->x16), .y = OPERAND(s->y16), .words = s->n};
-    TRY(move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false}));
+    TRY(move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false, false}));
     TRY(ring64_multiply(p, s->out, s->x, s->y));
     TRY(ring128_multiply(p, s->wide, s->wide, s->wide));
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */

@@ -297,7 +297,7 @@ enum err __wrap_play_round(struct play *play, const struct request *request,
     lies_to = play->log;
     apart.now = apart.still && request->sequence == LAST;
     for (size_t k = 0; apart.now && k < crew_lanes(p); k++)
-        crew_lane(p, k)->check->limits.log = 1;
+        crew_lane(p, k)->recorder->log = 1;
     of[0] ^= apart.now && apart.asked_otherwise;
     apart.still = apart.still && !apart.now;
     if (late != NULL && request->sequence == 1)

@@ -120,7 +120,7 @@ static enum err nothing(struct party *p, struct play *play)
         if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
             e = ERR_FORMAT;
         if (e == ERR_OK)
-            e = check_opened(p, true);
+            e = p->recorder->calls->rode(p, true);
     }
     planes_free(&x);
     planes_free(&y);

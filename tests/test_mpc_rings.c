@@ -169,7 +169,7 @@ DEFINE_WIDTH(64)
 static enum err multiply16(struct party *p, struct share16 out, struct share16 x, struct share16 y)
 {
     const struct move_term product = {OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n};
-    return move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false});
+    return move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false, false});
 }
 
 static enum err multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y)
