@@ -16,7 +16,7 @@
 #include "bench/figures.h"
 #include "bench/support_studies.h"
 #include "bench/work.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "bench/cpu.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_forked.h"

@@ -1,8 +1,8 @@
 #include "protocols/bitonic.h"
 
-#include "mpc/crew.h"
-#include "mpc/order.h"
-#include "mpc/record.h"
+#include "mpc/circuits/order.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/record.h"
 #include "protocols/lanes.h"
 
 #include <string.h>

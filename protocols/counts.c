@@ -1,10 +1,10 @@
 #include "protocols/counts.h"
 
 #include "base/memory.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/record.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/record.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "protocols/records_checked.h"
 
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
 #include "protocols/records_tile.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "protocols/records.h"
 
-#include "mpc/move.h"
+#include "mpc/move/move.h"
 #include "protocols/records_checked.h"
 #include "protocols/records_sum.h"
 #include "protocols/records_tile.h"

@@ -1,7 +1,7 @@
 #include "protocols/records.h"
 
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
 #include "protocols/records_sum.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "protocols/records_sum.h"
 
-#include "mpc/bits.h"
-#include "mpc/crew.h"
-#include "mpc/truncate.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/crew.h"
 #include "protocols/records_load.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "protocols/records_tile.h"
 
-#include "mpc/move.h"
+#include "mpc/move/move.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 #include "protocols/tape.h"
 
 #include "base/secret.h"
-#include "mpc/crew.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

@@ -15,7 +15,7 @@
 #define TREFOIL_PROTOCOLS_TAPE_H
 
 #include "base/bytes.h"
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #define TAPE_ID_SIZE 32
 

@@ -1,8 +1,8 @@
 #include "tests/support_check.h"
 
-#include "mpc/bits.h"
-#include "mpc/check_numbers.h"
-#include "mpc/move.h"
+#include "mpc/check/check_numbers.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/move.h"
 #include "tests/support_cmocka.h"
 
 #include <openssl/sha.h>

@@ -1,13 +1,13 @@
 /*
- * mpc/check.h: the log of a check has a bound, however long the vectors are. They are cut into
- * moves that note at most three quarters of the limit, and the move that passes it is followed by a
- * flush.
+ * mpc/check/check.h: the log of a check has a bound, however long the vectors are. They are cut
+ * into moves that note at most three quarters of the limit, and the move that passes it is followed
+ * by a flush.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/argmax.h"
-#include "mpc/cached.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/cached.h"
 #include "protocols/counts.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"

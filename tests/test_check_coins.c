@@ -1,10 +1,10 @@
 /*
- * Coins of mpc/check.h: a server that corrects an error once it knows a coin is noticed by what
- * comes next, and nobody knows a coin while they can still correct what that coin judges.
+ * Coins of mpc/check/check.h: a server that corrects an error once it knows a coin is noticed by
+ * what comes next, and nobody knows a coin while they can still correct what that coin judges.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 #include "tests/support_check.h"
 #include "tests/support_patience.h"
 

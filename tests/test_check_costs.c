@@ -4,10 +4,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_private.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/truncate.h"
 #include "tests/support_three.h"
 
 #define N_MAX 8200

@@ -1,18 +1,18 @@
 /*
- * Studies of counts under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
- * a selection and a measurement. The right values are opened, in the stated number of rounds;
- * whatever word a server alters, the two others open those values or nothing.
+ * Studies of counts under mpc/check/check.h, protocol by protocol: counts, noise of each kind,
+ * scores, a selection and a measurement. The right values are opened, in the stated number of
+ * rounds; whatever word a server alters, the two others open those values or nothing.
  */
 #include "tests/support_all.h"
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_private.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/open.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

@@ -1,10 +1,10 @@
 /*
- * mpc/check.h: a flush sends what its definition in docs/protocols.md says, at the stated cost.
- * Relations are in the clear here, and coins are computed from what the servers sent.
+ * mpc/check/check.h: a flush sends what its definition in docs/protocols.md says, at the stated
+ * cost. Relations are in the clear here, and coins are computed from what the servers sent.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 #include "tests/support_check.h"
 
 #include "base/memory.h"

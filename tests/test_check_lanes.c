@@ -1,16 +1,16 @@
 /*
- * mpc/check.h on several lanes: each proves what it computed, and all have done so before any value
- * opens.
+ * mpc/check/check.h on several lanes: each proves what it computed, and all have done so before any
+ * value opens.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/open.h"
 #include "tests/support_three.h"
 
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /*
- * mpc/check_matrix.h: claims of matrix products against their definition in plain numbers, and the
- * errors they find.
+ * mpc/check/check_matrix.h: claims of matrix products against their definition in plain numbers,
+ * and the errors they find.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check_matrix.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_matrix.h"
+#include "mpc/check/check_private.h"
 #include "tests/support_check.h"
 
 #include <string.h>

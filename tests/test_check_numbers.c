@@ -1,11 +1,11 @@
 /*
- * mpc/check_numbers.h: what is noted of numbers comes back, relation by relation, however it was
- * cut into records.
+ * mpc/check/check_numbers.h: what is noted of numbers comes back, relation by relation, however it
+ * was cut into records.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_private.h"
 #include "tests/support_check.h"
 #include "tests/support_three.h"
 

@@ -1,10 +1,11 @@
 /*
- * mpc/check.h: for numbers, a flush sends what its definition in docs/protocols.md says, at the
- * stated cost. Relations are in the clear here, and coins are computed from what the servers sent.
+ * mpc/check/check.h: for numbers, a flush sends what its definition in docs/protocols.md says, at
+ * the stated cost. Relations are in the clear here, and coins are computed from what the servers
+ * sent.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/prime.h"
+#include "mpc/kernel/prime.h"
 #include "tests/support_check.h"
 
 #include <openssl/bn.h>

@@ -1,12 +1,12 @@
 /*
- * Relations of numbers under mpc/check.h: correct ones are accepted whatever their length, and
- * nobody opens what a server alters.
+ * Relations of numbers under mpc/check/check.h: correct ones are accepted whatever their length,
+ * and nobody opens what a server alters.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_prime.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/check/check_prime.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 #include "tests/support_check.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
- * protocols/link.h, protocols/bitonic.h, mpc/order.h: persons joined and bounded over all owners,
- * bit for bit what a plain join and bound give; what it costs; what is opened of it.
+ * protocols/link.h, protocols/bitonic.h, mpc/circuits/order.h: persons joined and bounded over all
+ * owners, bit for bit what a plain join and bound give; what it costs; what is opened of it.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "tests/support_check.h"
 #include "tests/test_link.h"
 

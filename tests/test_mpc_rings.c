@@ -5,11 +5,11 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/argmax.h"
-#include "mpc/convert.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
-#include "mpc/words.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/kernel/words.h"
 #include "tests/support_three.h"
 
 #include <string.h>

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "mpc/bits.h"
-#include "mpc/open.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/open.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"

@@ -5,7 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/range.h"
 #include "tests/support_three.h"
 

@@ -1,7 +1,7 @@
 #include "parties/server/collect.h"
 
 #include "base/memory.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/round_sorted.h"
 #include "parties/server/round_uploads.h"
 #include "parties/study/study_uploads.h"

@@ -1,7 +1,7 @@
 #include "parties/server/engine.h"
 
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "parties/server/engine_forms.h"
 #include "parties/server/engine_merge.h"
 #include "parties/study/study_uploads.h"

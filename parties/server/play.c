@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
 

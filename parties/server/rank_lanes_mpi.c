@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/thread.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "netio/context.h"
 #include "netio/net.h"
 #include "parties/server/ranks_mpi.h"

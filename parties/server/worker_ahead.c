@@ -15,7 +15,7 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/round.h"
 #include "parties/server/worker_private.h"
 #include "protocols/range.h"
