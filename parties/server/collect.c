@@ -1,7 +1,7 @@
 #include "parties/server/collect.h"
 
 #include "base/memory.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/round_sorted.h"
 #include "parties/server/round_uploads.h"
 #include "parties/study/study_uploads.h"
@@ -284,7 +284,7 @@ static enum err count_alike(const struct play *p)
     uint8_t topic[SESSION_ID_SIZE];
     round_uploads_topic(p->net, p->uploads, topic);
     TRY(crew_topic(p->engine->party, p->session, topic));
-    return check_alike(p->engine->party, p->uploads, sizeof p->uploads);
+    return record_alike(p->engine->party, p->uploads, sizeof p->uploads);
 }
 
 static void clear(struct round_uploads *u)
@@ -311,7 +311,7 @@ static enum err add_keyed(struct play *p, const struct round_uploads *u)
     struct round_sorted r CLEAN(round_sorted_clear) = {.study = p->study,
                                                        .store = p->store,
                                                        .net = p->net,
-                                                       .proved = p->engine->party->check != NULL,
+                                                       .proved = party_proves(p->engine->party),
                                                        .log = p->log};
     TRY(round_sorted(&r, u->upload, u->kept, p->uploads, &p->engine->tally.keyed));
     TRY(add_all(p, u));

@@ -1,7 +1,7 @@
 #include "parties/server/engine.h"
 
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "parties/server/engine_forms.h"
 #include "parties/server/engine_merge.h"
 #include "parties/study/study_uploads.h"
@@ -46,7 +46,7 @@ enum err engine_new(struct engine **engine, struct party *party, const struct st
 {
     struct engine *g CLEAN(engine_free) = NULL;
     *engine = NULL;
-    if (proves(study) != (party->check != NULL))
+    if (proves(study) != party_proves(party))
         return ERR_MISUSE;
     TRY(memory_new(&g, 1));
     *g = (struct engine){
@@ -127,11 +127,11 @@ enum err engine_finish(struct engine *g)
     TRY(tally_gather(g->party, &g->tally));
     TRY(tally_finish(g->party, &g->tally));
     if (g->counts != NULL && g->owners == g->tally.owners)
-        return check_flush(g->party);
+        return record_prove(g->party);
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    return check_flush(g->party);
+    return record_prove(g->party);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -279,7 +279,7 @@ enum err engine_reserve(struct engine *g, const struct engine_step *step)
 {
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, step->noise[TAPE_GUMBEL]));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, step->noise[TAPE_GAUSS]));
-    return check_flush(g->party);
+    return record_prove(g->party);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@
 #define TREFOIL_PARTIES_SERVER_ENGINE_H
 
 #include "aim/budget/ledger.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"

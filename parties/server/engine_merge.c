@@ -1,7 +1,7 @@
 #include "parties/server/engine_merge.h"
 
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 
 void engine_merged_clear(struct engine_merged *m)
 {

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
 
@@ -281,7 +281,7 @@ static enum err hear_confirmed(void *self)
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
     /* under a check what is opened is right, however often: the guard counts checks instead */
-    if (r->p->engine->party->check == NULL)
+    if (!party_proves(r->p->engine->party))
         TRY(store_attempt(r->p->store, &r->round));
     /* a round that is asked for again costs nothing */
     openings_price(o, r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0,

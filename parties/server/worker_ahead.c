@@ -15,7 +15,7 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/round.h"
 #include "parties/server/worker_private.h"
 #include "protocols/range.h"
@@ -80,7 +80,7 @@ static enum err set_topic(struct making *m)
     round_ahead_digest(&m->w->ahead, digest);
     hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
     TRY(crew_topic(m->w->party, m->w->session, topic));
-    return check_alike(m->w->party, digest, sizeof digest);
+    return record_alike(m->w->party, digest, sizeof digest);
 }
 
 static enum err compare(struct making *m)
@@ -138,7 +138,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
     bell_arm(&w->site->bell, &w->ended);
     e = tape_reserve(w->party, &m->tape, kind, m->plan.samples[kind]);
     if (e == ERR_OK)
-        e = check_flush(w->party);
+        e = record_prove(w->party);
     bell_disarm(&w->site->bell);
     if (m->heard != GO_ON) /* it ended before a check, which is not an error */
         return ERR_OK;

@@ -9,7 +9,7 @@
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 
 #include "base/thread.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/exchange/request.h"
 #include "parties/server/guard.h"
 #include "parties/server/play.h"
