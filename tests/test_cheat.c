@@ -16,6 +16,7 @@
 #include "mpc/elementary.h"
 #include "mpc/move_private.h"
 #include "mpc/truncate.h"
+#include "parties/server/engine.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
@@ -290,7 +291,8 @@ __typeof__(play_round) __real_play_round, __wrap_play_round;
 enum err __wrap_play_round(struct play *play, const struct request *request,
                            const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
 {
-    const struct party *p = play->engine->party;
+    const struct three *three = play->engine.self;
+    const struct party *p = three->party;
     uint8_t of[REQUEST_DIGEST_SIZE];
     enum err e;
     memcpy(of, digest, sizeof of);

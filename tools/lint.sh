@@ -37,10 +37,11 @@ declare -A below=(
     [display]="study"
     [audit]="study"
     [store]="exchange study"
-    [server]="store audit exchange display study"
+    [setting]="store exchange study"
+    [server]="setting store audit exchange display study"
     [owner]="exchange display study"
     [analyst]="exchange study"
-    [command]="server owner analyst store audit exchange display study"
+    [command]="server setting owner analyst store audit exchange display study"
 )
 
 check() { # name command...: the command prints problems, or nothing

@@ -8,7 +8,7 @@
  * Opens a copula's forms, once paid for; reads the uploads again for records whose pairs are not
  * counted.
  */
-enum err engine_open_forms(struct engine *g, const struct engine_step *s, struct tape *range,
-                           int64_t *values) MUST_CHECK;
+enum err three_open_forms(struct three *g, const struct engine_step *s, struct tape *range,
+                          int64_t *values) MUST_CHECK;
 
 #endif

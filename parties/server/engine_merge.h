@@ -12,10 +12,10 @@
 #include "parties/server/engine.h"
 
 /* ERR_REFUSED, logged, for merges that the study does not permit, or counts too large. */
-enum err engine_merge(struct engine *engine, const struct ask *ask,
-                      struct engine_scope *scope) MUST_CHECK;
+enum err three_merge(struct three *engine, const struct ask *ask,
+                     struct three_scope *scope) MUST_CHECK;
 /* Drops the merged counts, because rows are counted anew. */
-void engine_unmerge(struct engine *engine);
-void engine_merged_clear(struct engine_merged *merged);
+void three_unmerge(struct three *engine);
+void three_merged_clear(struct three_merged *merged);
 
 #endif

@@ -35,9 +35,8 @@
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H
 
-#include "parties/server/ahead.h"
-#include "parties/server/engine.h"
 #include "parties/server/openings.h"
+#include "parties/setting/engine.h"
 #include "parties/store/store_rounds.h"
 
 #include <stdatomic.h>
@@ -50,9 +49,7 @@ struct play {
     struct store *store;
     uint8_t analyst[32]; /* signing key of the analyst who asks */
     struct net *net;
-    const struct session *session;
-    struct engine *engine;
-    struct ahead ahead; /* blocks of noise that this session may take */
+    struct engine engine;
     struct openings openings;
     atomic_uint *adding;     /* how far the uploads are added up: status.h */
     uint8_t uploads[32];     /* digest of what the engine has counted */

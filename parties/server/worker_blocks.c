@@ -44,6 +44,5 @@ enum err worker_name_ahead(struct worker *w)
 enum err worker_keep_ahead(struct worker *w)
 {
     size_t dropped;
-    w->play.ahead = (struct ahead){.blocks = w->ahead.common};
     return store_ahead_keep(w->site->store, &w->ahead.common, &dropped);
 }

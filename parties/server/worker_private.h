@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "mpc/crew.h"
 #include "parties/exchange/request.h"
+#include "parties/server/engine.h"
 #include "parties/server/guard.h"
 #include "parties/server/play.h"
 #include "parties/server/round_ahead.h"
@@ -61,7 +62,7 @@ struct worker {
     struct net *net;                /* lane 0's, and its party with the others as its crew */
     struct party *party;
     struct crew *crew;
-    struct engine *engine;
+    struct three *engine;
     struct play play;
     struct round_ahead ahead; /* as compared when the session opened */
     struct guard guard;

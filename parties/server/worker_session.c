@@ -35,7 +35,7 @@ void worker_close_session(struct worker *w)
     bool was_open = w->session != NULL;
     show_bytes(w);
     atomic_store(&w->site->status.session, false);
-    engine_free(&w->engine);
+    three_free(&w->engine);
     worker_close_lanes(w);
     session_free(&w->session);
     bytes_clear(&w->play.upload_ids);
@@ -97,8 +97,8 @@ static enum err open_session(struct worker *w, const struct bytes *propose,
     const struct check_guard guard = guard_of(&w->guard);
     TRY(meet(w, propose, attempt));
     TRY(worker_open_lanes(w));
-    TRY(engine_check(w->party, w->site->study, &guard));
-    w->party->audit = openings_audit;
+    TRY(three_check(w->party, w->site->study, &guard));
+    w->party->audit = three_audit;
     w->party->audit_self = &w->play.openings;
     hear(w);
     w->shown_sent = w->shown_received = 0;
@@ -233,12 +233,14 @@ static enum err new_engine(struct worker *w)
     uint8_t id[TAPE_ID_SIZE], ahead[32];
     round_ahead_digest(&w->ahead, ahead);
     hash_labelled(id, "trefoil-tape-2", w->session->id, SESSION_ID_SIZE, ahead, sizeof ahead);
-    TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
+    TRY(three_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
-    w->play.session = w->session;
-    w->play.engine = w->engine;
+    w->play.engine = three_table(w->engine);
     w->engine->uploads = (struct engine_uploads){collect_again, &w->play};
+    w->engine->ahead = (struct ahead){.blocks = w->ahead.common};
+    w->engine->store = w->site->store;
+    w->engine->session = w->session;
     w->play.expect = expect_agreement;
     w->play.expect_self = w;
     w->play.late = false;
