@@ -34,9 +34,9 @@ const char *worker_turn_passes(struct worker *w, int64_t ms)
 {
     struct worker_turn *t = &w->turn;
     const bool give_way = atomic_exchange(&w->site->status.give_way, false);
-    if (give_way && (w->engine == NULL || !t->begun))
+    if (give_way && (!worker_has_run(w) || !t->begun))
         t->shut_until_ms = clock_now_ms() + worker_connect_ms(w);
-    if (w->engine == NULL)
+    if (!worker_has_run(w))
         return NULL;
     t->last_ms = clock_now_ms();
     t->idle_ms += ms < WORKER_POLL_MS ? ms : WORKER_POLL_MS;
@@ -63,7 +63,7 @@ static bool has_begun(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE
  */
 static bool busy_with_another(const struct worker *w, const struct request *r)
 {
-    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
+    return w->net != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
            worker_silent_ms(w) < worker_connect_ms(w) &&
            (has_begun(w, w->run) || !has_begun(w, r->run));
 }
