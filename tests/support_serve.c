@@ -1,7 +1,7 @@
 #include "tests/support_process.h"
 
 #include "parties/server/server.h"
-#include "parties/server/trio.h"
+#include "parties/settings/three/trio.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -17,8 +17,8 @@
 #include "parties/analyst/release.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
-#include "parties/server/engine.h"
 #include "parties/server/round.h"
+#include "parties/settings/three/engine.h"
 
 #include <string.h>
 

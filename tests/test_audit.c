@@ -17,7 +17,7 @@
 #include "mpc/ring.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 

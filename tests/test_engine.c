@@ -1,7 +1,8 @@
 /*
- * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties
- * equals a run of the plaintext backend that replays the same noise, reconstructed here from the
- * three tapes. What is opened in a run is exactly the selected indices and the noisy marginals.
+ * parties/settings/three/engine.c under the AIM loop: a whole run of the MPC backend on three
+ * parties equals a run of the plaintext backend that replays the same noise, reconstructed here
+ * from the three tapes. What is opened in a run is exactly the selected indices and the noisy
+ * marginals.
  *
  * Whole runs mark uploads, keys and all that comes in as secret (tests/support_marks.h): under
  * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
@@ -20,7 +21,7 @@
 #include "base/memory.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/upload.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * parties/server/engine.c and forms: a copula's run on three parties equals the plaintext one on
- * the same noise; what forms cost is what a row can move; what is refused.
+ * parties/settings/three/engine.c and forms: a copula's run on three parties equals the plaintext
+ * one on the same noise; what forms cost is what a row can move; what is refused.
  */
 #include "tests/support_whole.h"
 

@@ -1,7 +1,8 @@
 /*
- * parties/server/engine_merge.c: requests that merge codes open what the plaintext backend opens
- * for merged cells with the same noise, whatever the data, the score and the security, and however
- * merges change from one request to the next. How large merged cells can be, by a plain loop.
+ * parties/settings/three/engine_merge.c: requests that merge codes open what the plaintext backend
+ * opens for merged cells with the same noise, whatever the data, the score and the security, and
+ * however merges change from one request to the next. How large merged cells can be, by a plain
+ * loop.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_marks.h"

@@ -5,7 +5,7 @@
 #include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
 

@@ -1,12 +1,12 @@
 /*
  * Whether an upload is sorted by person is opened once, whoever forgets it or says so; and a server
- * that alters what is opened gets only so many tries (parties/server/round_sorted.h).
+ * that alters what is opened gets only so many tries (parties/settings/three/round_sorted.h).
  */
 #include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
-#include "parties/server/engine.h"
 #include "parties/server/round.h"
+#include "parties/settings/three/engine.h"
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"

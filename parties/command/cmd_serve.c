@@ -1,8 +1,8 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
-#include "parties/server/ranks.h"
 #include "parties/server/server.h"
-#include "parties/server/trio.h"
+#include "parties/settings/three/ranks.h"
+#include "parties/settings/three/trio.h"
 #include "parties/study/study_ports.h"
 
 #include <signal.h>

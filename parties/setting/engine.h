@@ -1,6 +1,7 @@
 /*
  * parties/setting/engine.h - what a server computes with within a session: its engine, as a table
- * of functions over a state that only its setting knows (parties/server/engine.h: three servers).
+ * of functions over a state that only its setting knows (parties/settings/three/engine.h: three
+ * servers).
  *
  * Engines with the same study and uploads, given one request, produce the same public integers.
  * The order within a round (docs/protocols.md):
