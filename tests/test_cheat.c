@@ -21,6 +21,7 @@
 #include "parties/server/round_ledger.h"
 #include "parties/server/round_uploads.h"
 #include "parties/server/server.h"
+#include "parties/settings/three/engine.h"
 #include "protocols/bitonic.h"
 #include "protocols/coin.h"
 #include "protocols/measure.h"
@@ -308,7 +309,8 @@ __typeof__(play_round) __real_play_round, __wrap_play_round;
 enum err __wrap_play_round(struct play *play, const struct request *request,
                            const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
 {
-    const struct party *p = play->engine->party;
+    const struct three *three = play->engine.self;
+    const struct party *p = three->party;
     uint8_t of[REQUEST_DIGEST_SIZE];
     enum err e;
     memcpy(of, digest, sizeof of);

@@ -42,10 +42,12 @@ declare -A below=(
     [display]="study"
     [audit]="study"
     [store]="exchange study"
-    [server]="store audit exchange display study"
+    [setting]="store exchange study"
+    [server]="setting store audit exchange display study"
     [owner]="exchange display study"
     [analyst]="exchange study"
-    [command]="server owner analyst store audit exchange display study"
+    [settings]="server setting store audit exchange display study"
+    [command]="settings server setting owner analyst store audit exchange display study"
 )
 
 check() { # name command...: the command prints problems, or nothing
@@ -105,6 +107,12 @@ include_order() {
             echo "$file:$line: ${file%/*}/ may not include ${file%%/*}/$included"
     done < <(sources mpc aim parties | grep '/.*/' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
         sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
+}
+
+# A server uses its setting through two tables (parties/setting/), whatever computes behind them.
+server_knows_no_shares() {
+    sources parties/server parties/setting |
+        xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(mpc|protocols|parties/settings)/'
 }
 
 # What files must not reach, even through ten headers: the study knows no network, owners' code no shares.
@@ -492,6 +500,7 @@ flags=$(make_variable FLAGS)
 package_flags=$(make_variable PKG_CFLAGS)
 
 check "include order" include_order
+check "what servers know of their setting" server_knows_no_shares
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits

@@ -28,8 +28,8 @@ struct crew_task {
 };
 
 /*
- * Lanes beyond `first` that other processes of this server have (parties/server/ranks.h). They
- * share no memory with the caller, so they run jobs, not closures: see crew_jobs().
+ * Lanes beyond `first` that other processes of this server have (parties/settings/three/ranks.h).
+ * They share no memory with the caller, so they run jobs, not closures: see crew_jobs().
  */
 struct crew_far {
     enum err (*topic)(void *self, const uint8_t topic[SESSION_ID_SIZE]) MUST_CHECK;
@@ -109,8 +109,9 @@ const struct crew_far *crew_far(const struct party *p);
 
 /*
  * Work that every lane of the session does once, wherever it is: it reads bytes, and writes bytes.
- * `number` names `work` to processes that share no memory (parties/server/rank_lanes_mpi.c), where
- * `self` is another object. So servers need the same number of lanes in all, not of processes.
+ * `number` names `work` to processes that share no memory
+ * (parties/settings/three/rank_lanes_mpi.c), where `self` is another object. So servers need the
+ * same number of lanes in all, not of processes.
  */
 enum crew_job_number { CREW_GREET, CREW_COUNT, CREW_NOISE };
 struct crew_job {

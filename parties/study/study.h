@@ -65,7 +65,7 @@ struct study_server {
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
     size_t ranks;
-    char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (parties/server/ranks.h) */
+    char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (settings/three/ranks.h) */
 };
 
 struct study_owner {

@@ -1,9 +1,9 @@
-/* parties/server/ranks_mpi.h - what the files behind ranks.h share in a build with MPI. */
-#ifndef TREFOIL_PARTIES_SERVER_RANKS_MPI_H
-#define TREFOIL_PARTIES_SERVER_RANKS_MPI_H
+/* parties/settings/three/ranks_mpi.h - what the files behind ranks.h share in a build with MPI. */
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_RANKS_MPI_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_RANKS_MPI_H
 
 #include "netio/seal.h"
-#include "parties/server/ranks.h"
+#include "parties/settings/three/ranks.h"
 
 #define RANKS_NAME 64 /* of a rank's machine */
 #define RANKS_PIECE ((size_t)256 << 10)

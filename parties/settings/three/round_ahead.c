@@ -1,4 +1,4 @@
-#include "parties/server/round_ahead.h"
+#include "parties/settings/three/round_ahead.h"
 
 #include "parties/exchange/request.h"
 

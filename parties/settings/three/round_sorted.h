@@ -1,6 +1,6 @@
 /*
- * parties/server/round_sorted.h - whether an upload is sorted by person is opened once in its life,
- * though sessions make rows from it again and again (parties/server/keyed.h).
+ * parties/settings/three/round_sorted.h - whether an upload is sorted by person is opened once in
+ * its life, though sessions make rows from it again and again (parties/settings/three/keyed.h).
  *
  *   all -> all   of each upload that is counted: unknown here, sorted, not sorted, tried too often
  *   all -> all   a digest of the uploads and of what follows from that
@@ -18,11 +18,11 @@
  * SORTED_ATTEMPTS times for an upload. Under a check the bit cannot be altered, and checks are
  * counted instead. LEAKS: the bits.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ROUND_SORTED_H
-#define TREFOIL_PARTIES_SERVER_ROUND_SORTED_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ROUND_SORTED_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_ROUND_SORTED_H
 
 #include "netio/net.h"
-#include "parties/server/keyed.h"
+#include "parties/settings/three/keyed.h"
 #include "parties/store/store_sorted.h"
 
 /* It borrows what it points to, and `keyed` borrows it until rows are made. */

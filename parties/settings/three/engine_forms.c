@@ -1,4 +1,4 @@
-#include "parties/server/engine_forms.h"
+#include "parties/settings/three/engine_forms.h"
 
 #include "aim/budget/forms.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 
 /* Sums of products that are made from records. */
 struct summing {
-    struct engine *g;
+    struct three *g;
     struct products products;
     struct share64 sums;
 };
@@ -27,8 +27,8 @@ static bool reads_again(const struct study *study)
     return study->open.most > 0;
 }
 
-enum err engine_open_forms(struct engine *g, const struct engine_step *step, struct tape *range,
-                           int64_t *values)
+enum err three_open_forms(struct three *g, const struct engine_step *step, struct tape *range,
+                          int64_t *values)
 {
     const struct ask *a = step->ask;
     struct share64 sums CLEAN(share64_free) = {0};

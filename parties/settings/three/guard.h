@@ -1,5 +1,5 @@
 /*
- * parties/server/guard.h - whether this server still lets the others try a check
+ * parties/settings/three/guard.h - whether this server still lets the others try a check
  * (mpc/check/check.h).
  *
  * Checks that begin, end and fail are noted on disk (parties/store/store_guard.h). When a check has
@@ -15,8 +15,8 @@
  *
  * A statement that no server can make (parties/server/round.h) counts as a check that failed.
  */
-#ifndef TREFOIL_PARTIES_SERVER_GUARD_H
-#define TREFOIL_PARTIES_SERVER_GUARD_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
 
 #include "mpc/check/check.h"
 #include "parties/audit/audit.h"

@@ -1,4 +1,4 @@
-#include "parties/server/ahead.h"
+#include "parties/settings/three/ahead.h"
 
 #include "base/hash.h"
 #include "protocols/range.h"

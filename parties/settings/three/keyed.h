@@ -1,14 +1,14 @@
 /*
- * parties/server/keyed.h - what a study with keys of persons counts: rows that the servers make
- * from all owners' uploads together (protocols/link.h).
+ * parties/settings/three/keyed.h - what a study with keys of persons counts: rows that the servers
+ * make from all owners' uploads together (protocols/link.h).
  *
  * An upload becomes a table when it comes. When all are there, rows are made from the tables, once,
  * and counted instead of the uploads: with `link` a list for each batch, otherwise one list for all
  * owners. A batch with an upload that is not sorted has no rows. Rows are kept for as long as they
  * may be counted again. Whether an upload is sorted is opened once (round_sorted.h).
  */
-#ifndef TREFOIL_PARTIES_SERVER_KEYED_H
-#define TREFOIL_PARTIES_SERVER_KEYED_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
 
 #include "mpc/party/party.h"
 #include "parties/exchange/upload.h"

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/prg.h"
 #include "base/secret.h"
-#include "parties/server/ranks_mpi.h"
+#include "parties/settings/three/ranks_mpi.h"
 
 #include <mpi.h>
 #include <sodium.h>

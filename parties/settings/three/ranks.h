@@ -1,5 +1,5 @@
 /*
- * parties/server/ranks.h - a server on several machines: the ranks of an MPI job.
+ * parties/settings/three/ranks.h - a server on several machines: the ranks of an MPI job.
  *
  * Rank 0 is the server proper: gate, store, ledger, audit log, status. The others are lanes
  * elsewhere, which do jobs (mpc/move/crew.h). Each has its own links to the lanes with the same
@@ -20,8 +20,8 @@
  * died. Waiting is a short sleep, never a spin. One thread at a time calls MPI. A build without MPI
  * has only ranks_start() (no_ranks.c).
  */
-#ifndef TREFOIL_PARTIES_SERVER_RANKS_H
-#define TREFOIL_PARTIES_SERVER_RANKS_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
 
 #include "mpc/move/crew.h"
 #include "netio/session.h"

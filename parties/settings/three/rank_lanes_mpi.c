@@ -9,7 +9,7 @@
 #include "mpc/check/check.h"
 #include "netio/context.h"
 #include "netio/net.h"
-#include "parties/server/ranks_mpi.h"
+#include "parties/settings/three/ranks_mpi.h"
 #include "parties/study/study_ports.h"
 #include "protocols/portion.h"
 #include "protocols/tape.h"

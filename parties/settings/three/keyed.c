@@ -1,4 +1,4 @@
-#include "parties/server/keyed.h"
+#include "parties/settings/three/keyed.h"
 
 #include "base/memory.h"
 #include "mpc/party/scratch.h"

@@ -1,21 +1,21 @@
 /*
- * parties/server/tally.h - what a server has counted for a study so far: shared sums of uploads, in
- * the maximal marginals. For a copula's records these are sums of single attributes only, since
- * sums of products of factors are made from the records (tally_products()).
+ * parties/settings/three/tally.h - what a server has counted for a study so far: shared sums of
+ * uploads, in the maximal marginals. For a copula's records these are sums of single attributes
+ * only, since sums of products of factors are made from the records (tally_products()).
  *
  * New uploads add to it, and what is in it is never computed again. A batch is counted, once, when
  * the uploads of all its owners are there; an owner of whole rows is a batch by itself. Where rows
  * have keys of persons, uploads are only loaded, and tally_finish() counts the rows that servers
- * make from all of them together (parties/server/keyed.h): nothing can be added later.
+ * make from all of them together (parties/settings/three/keyed.h): nothing can be added later.
  */
-#ifndef TREFOIL_PARTIES_SERVER_TALLY_H
-#define TREFOIL_PARTIES_SERVER_TALLY_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
 
 #include "aim/budget/forms.h"
 #include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/upload.h"
-#include "parties/server/keyed.h"
+#include "parties/settings/three/keyed.h"
 #include "protocols/portion.h"
 
 struct tally {

@@ -1,4 +1,4 @@
-#include "parties/server/ranks.h"
+#include "parties/settings/three/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

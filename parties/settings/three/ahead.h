@@ -1,19 +1,19 @@
 /*
- * parties/server/ahead.h - noise that idle servers make before a run, for a run to take.
+ * parties/settings/three/ahead.h - noise that idle servers make before a run, for a run to take.
  *
  * Idle servers open a session for noise alone (worker_ahead.c). They make as many blocks of it as
  * the study's plan may take (price_ahead()), prove them where the study has security: abort, and
  * keep them sealed (parties/store/store_ahead.h). When a run's session opens, the three compare
- * which blocks they have (parties/server/round_ahead.h). A request that needs more noise than the
- * tape has takes these blocks before new noise is made: each is deleted from the disk and put at
- * the end of the session's tape. From there on the rules of a tape hold: a round's range is staged,
- * compared and bound. Noise that a session took and did not use is lost with the session.
+ * which blocks they have (parties/settings/three/round_ahead.h). A request that needs more noise
+ * than the tape has takes these blocks before new noise is made: each is deleted from the disk and
+ * put at the end of the session's tape. From there on the rules of a tape hold: a round's range is
+ * staged, compared and bound. Noise that a session took and did not use is lost with the session.
  *
  * The tape's id follows from the blocks that the three have agreed on, so servers who heard
  * different lists have different tapes, and open nothing.
  */
-#ifndef TREFOIL_PARTIES_SERVER_AHEAD_H
-#define TREFOIL_PARTIES_SERVER_AHEAD_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_AHEAD_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_AHEAD_H
 
 #include "parties/store/store_ahead.h"
 

@@ -1,4 +1,4 @@
-#include "parties/server/round_sorted.h"
+#include "parties/settings/three/round_sorted.h"
 
 #include "base/hash.h"
 #include "base/memory.h"

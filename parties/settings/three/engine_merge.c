@@ -1,21 +1,21 @@
-#include "parties/server/engine_merge.h"
+#include "parties/settings/three/engine_merge.h"
 
 #include "base/memory.h"
 #include "mpc/circuits/ring.h"
 
-void engine_merged_clear(struct engine_merged *m)
+void three_merged_clear(struct three_merged *m)
 {
     merges_clear(&m->merges);
     counts_free(&m->counts);
-    *m = (struct engine_merged){0};
+    *m = (struct three_merged){0};
 }
 
-void engine_unmerge(struct engine *g)
+void three_unmerge(struct three *g)
 {
     counts_free(&g->merged.counts);
 }
 
-static enum err check_room(const struct engine *g, const struct score_bounds *merged)
+static enum err check_room(const struct three *g, const struct score_bounds *merged)
 {
     if (merged->bits <= g->bounds->counts.room)
         return ERR_OK;
@@ -26,21 +26,21 @@ static enum err check_room(const struct engine *g, const struct score_bounds *me
 }
 
 /* Replaces the merges that were there, unless the new ones are refused. */
-static enum err take_merges(struct engine *g, const struct ask *a)
+static enum err take_merges(struct three *g, const struct ask *a)
 {
-    struct engine_merged m CLEAN(engine_merged_clear) = {0};
+    struct three_merged m CLEAN(three_merged_clear) = {0};
     TRY(merges_copy(&m.merges, a->merges));
     TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
     TRY(check_room(g, &m.bounds));
-    engine_merged_clear(&g->merged);
+    three_merged_clear(&g->merged);
     g->merged = m;
-    m = (struct engine_merged){0};
+    m = (struct three_merged){0};
     return ERR_OK;
 }
 
-static enum err sum_cells(const struct engine *g, struct counts *out)
+static enum err sum_cells(const struct three *g, struct counts *out)
 {
-    const struct engine_merged *m = &g->merged;
+    const struct three_merged *m = &g->merged;
     const struct workload_query *query = g->study->workload->query;
     uint32_t *index CLEAN(memory_release) = NULL;
     size_t largest = 0;
@@ -58,9 +58,9 @@ static enum err sum_cells(const struct engine *g, struct counts *out)
     return ERR_OK;
 }
 
-static enum err count_merged(struct engine *g)
+static enum err count_merged(struct three *g)
 {
-    struct engine_merged *m = &g->merged;
+    struct three_merged *m = &g->merged;
     const struct workload *w = g->study->workload;
     struct counts *counts CLEAN(counts_free) = NULL;
     uint64_t *cells CLEAN(memory_release) = NULL;
@@ -72,7 +72,7 @@ static enum err count_merged(struct engine *g)
     return memory_hand_over(&m->counts, &counts);
 }
 
-static enum err check_merges(const struct engine *g)
+static enum err check_merges(const struct three *g)
 {
     switch (g->study->method) {
     case STUDY_COPULA:
@@ -84,19 +84,19 @@ static enum err check_merges(const struct engine *g)
 }
 
 /* What scores need takes many times the room of counts, so only one kind of cells has it. */
-static void forget_others(struct engine *g, const struct ask *a)
+static void forget_others(struct three *g, const struct ask *a)
 {
     if (a->kind != ASK_SELECT)
         return;
     if (a->merges == NULL)
-        engine_unmerge(g);
+        three_unmerge(g);
     else
         counts_unfinish(g->counts);
 }
 
-enum err engine_merge(struct engine *g, const struct ask *a, struct engine_scope *scope)
+enum err three_merge(struct three *g, const struct ask *a, struct three_scope *scope)
 {
-    *scope = (struct engine_scope){NULL, g->counts, g->bounds->counts};
+    *scope = (struct three_scope){NULL, g->counts, g->bounds->counts};
     if (a->merges == NULL) {
         forget_others(g, a);
         return ERR_OK;

@@ -1,4 +1,4 @@
-#include "parties/server/guard.h"
+#include "parties/settings/three/guard.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * parties/server/round_ahead.h - which blocks of noise made ahead all three servers have when a
- * session opens.
+ * parties/settings/three/round_ahead.h - which blocks of noise made ahead all three servers have
+ * when a session opens.
  *
  *   all -> all   names of the blocks: 2 kB, which ride on the session's first exchange
  *
@@ -8,8 +8,8 @@
  * So a block that any one of them has used is not used again, whatever backups the two others were
  * restored from. LEAKS: nothing secret; names are digests of public values.
  */
-#ifndef TREFOIL_PARTIES_SERVER_ROUND_AHEAD_H
-#define TREFOIL_PARTIES_SERVER_ROUND_AHEAD_H
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_ROUND_AHEAD_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_ROUND_AHEAD_H
 
 #include "netio/net.h"
 #include "parties/store/store_ahead.h"

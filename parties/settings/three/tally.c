@@ -1,4 +1,4 @@
-#include "parties/server/tally.h"
+#include "parties/settings/three/tally.h"
 
 #include "base/memory.h"
 #include "mpc/circuits/ring.h"
