@@ -1,7 +1,4 @@
-/*
- * mpc/kernel/kernel.h: what the check of matrices computes, under every table, against its
- * definition.
- */
+/* mpc/kernel/kernel.h: the check of matrices, under every table, against its definition. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"

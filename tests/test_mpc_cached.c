@@ -1,7 +1,4 @@
-/*
- * mpc/circuits/cached.h: distances to public numbers, against plain arithmetic, with their exact
- * costs.
- */
+/* mpc/circuits/cached.h: distances to public numbers, against plain ones, with exact costs. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"

@@ -1,6 +1,4 @@
-/*
- * mpc/move/crew.h: many lanes compute what one does, at any speed; one that fails ends all of them.
- */
+/* mpc/move/crew.h: many lanes compute what one does, at any speed; one that fails ends all. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"

@@ -1,7 +1,4 @@
-/*
- * mpc/check/check_field.h - points and weights of the check's sums over GF(2^64); see
- * mpc/kernel/kernel.h.
- */
+/* mpc/check/check_field.h - points and weights of sums over GF(2^64); see mpc/kernel/kernel.h. */
 #ifndef TREFOIL_MPC_CHECK_CHECK_FIELD_H
 #define TREFOIL_MPC_CHECK_CHECK_FIELD_H
 

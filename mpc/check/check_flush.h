@@ -1,6 +1,4 @@
-/*
- * mpc/check/check_flush.h - a flush in progress; see mpc/check/check_flush.c. For mpc/check/ alone.
- */
+/* mpc/check/check_flush.h - a flush in progress; see check_flush.c. For mpc/check/ alone. */
 #ifndef TREFOIL_MPC_CHECK_CHECK_FLUSH_H
 #define TREFOIL_MPC_CHECK_CHECK_FLUSH_H
 

@@ -1,6 +1,4 @@
-/*
- * mpc/check/check_fold.h - what both kinds of check_matrix.h are folded with. For mpc/check/ alone.
- */
+/* mpc/check/check_fold.h - what both kinds of check_matrix.h are folded with; for mpc/check/. */
 #ifndef TREFOIL_MPC_CHECK_CHECK_FOLD_H
 #define TREFOIL_MPC_CHECK_CHECK_FOLD_H
 

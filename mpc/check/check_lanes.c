@@ -17,28 +17,14 @@ size_t check_log_share(size_t lanes)
     return LOG / lanes < LOG_LEAST ? LOG_LEAST : LOG / lanes;
 }
 
-/* Whether `is_so` holds for any lane's check; false without a check. */
-static bool any_lane(const struct party *p, bool (*is_so)(const struct check *c))
-{
-    bool any = false;
-    for (size_t k = 0; party_proves(p) && k < crew_lanes(p); k++)
-        any = any || is_so(check_of(crew_lane(p, k)));
-    return any;
-}
-
-static bool is_apart(const struct check *c)
-{
-    return c->apart;
-}
-
-static bool is_owed(const struct check *c)
-{
-    return c->owed || c->rode;
-}
-
 bool check_clean(const struct party *p)
 {
-    return !any_lane(p, check_notes) && !any_lane(p, is_apart) && !any_lane(p, is_owed);
+    bool clean = true;
+    for (size_t k = 0; party_proves(p) && k < crew_lanes(p); k++) {
+        const struct check *c = check_of(crew_lane(p, k));
+        clean = clean && !check_notes(c) && !c->apart && !c->owed && !c->rode;
+    }
+    return clean;
 }
 
 struct check_failure check_failure(const struct party *p)
@@ -53,7 +39,10 @@ struct check_failure check_failure(const struct party *p)
 
 enum err check_agree(struct party *p)
 {
-    return any_lane(p, is_apart) ? crew_each(p, check_agree_lane, NULL) : ERR_OK;
+    bool apart = false;
+    for (size_t k = 0; k < crew_lanes(p); k++)
+        apart = apart || check_of(crew_lane(p, k))->apart;
+    return apart ? crew_each(p, check_agree_lane, NULL) : ERR_OK;
 }
 
 /*

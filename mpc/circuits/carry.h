@@ -1,6 +1,5 @@
 /*
- * mpc/circuits/carry.h - what a check (mpc/check/check.h) notes about u = x_j + x_(j+1), which
- * server j knows.
+ * mpc/circuits/carry.h - what a check notes about u = x_j + x_(j+1), which server j knows.
  *
  * The bits a and b of those two components are shared without a message: each is carried by one
  * component, which two servers hold. With c = u ^ a ^ b, u is right if

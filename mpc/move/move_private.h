@@ -1,6 +1,4 @@
-/*
- * mpc/move/move_private.h - what the moves are built on: a round, as messages. For mpc/move/ alone.
- */
+/* mpc/move/move_private.h - what moves are built on: a round, as messages. For mpc/move/move*.c. */
 #ifndef TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
 #define TREFOIL_MPC_MOVE_MOVE_PRIVATE_H
 

@@ -1,6 +1,5 @@
 /*
- * mpc/move/note.h - the relations of numbers that server j shares because it knows them
- * (mpc/check/check.h).
+ * mpc/move/note.h - relations of numbers that server j shares because it knows them.
  *
  * In a part of the lanes with server j in the heavier role, components j and j+1 are known to j,
  * and component j+2 to the two others. Write x_j for a number that component j alone carries; both
