@@ -24,7 +24,7 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/recording.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/settings/three/ranks_mpi.h"
 #include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"

@@ -5,7 +5,7 @@
 #include "tests/support_stores.h"
 
 #include "base/file.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "parties/server/bell.h"
 #include "parties/settings/three/ahead.h"
 #include "parties/settings/three/round_ahead.h"

@@ -14,7 +14,7 @@
 #include "aim/run/copula_run.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
 #include "parties/settings/three/engine.h"

@@ -142,7 +142,7 @@ static enum err count(struct lists *l, struct three *g, const struct session *se
     g->session = session;
     if (i == LIAR && l->lies) {
         TRY(lie(l, g->party->net));
-        TRY(check_alike(g->party, l->digest[0], sizeof l->digest[0]));
+        TRY(record_alike(g->party, l->digest[0], sizeof l->digest[0]));
         TRY(tally_add(g->party, &g->tally, &l->parts[0][i], 1));
         return three_finish(g);
     }

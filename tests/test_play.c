@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "mpc/bits.h"
-#include "mpc/open.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/open.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
@@ -241,7 +241,7 @@ static enum err make_noise(struct three *g, enum cheat cheat)
     enum err e;
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
-    TRY(check_flush(g->party));
+    TRY(record_prove(g->party));
     if (cheat == OTHER_TAPE)
         g->tape.id[0] ^= 1;
     if (cheat == OTHER_NOISE)

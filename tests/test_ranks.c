@@ -6,7 +6,7 @@
 #include "tests/support_patience.h"
 #include "tests/support_scene.h"
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/open.h"
+#include "mpc/move/open.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

@@ -16,7 +16,7 @@
 enum tape_noise price_tape_noise(const struct study *study);
 
 /*
- * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h.
+ * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/circuits/argmax.h.
  *
  * For small epsilons it is measured in total variation: a term tau costs (1 + e^eps) tau. If that
  * is too much for the study's delta, the noise is compared by ratios: they cost more epsilon, but

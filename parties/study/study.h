@@ -53,7 +53,7 @@ const char *study_score_word(enum aim_score score);
 enum study_method { STUDY_AIM, STUDY_COPULA };
 const char *study_method_word(enum study_method method);
 
-/* What guards against a server that departs from the protocol: nothing, or mpc/check.h. */
+/* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 const char *study_security_word(enum study_security security);
 

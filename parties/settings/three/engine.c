@@ -1,8 +1,8 @@
 #include "parties/settings/three/engine.h"
 
 #include "base/memory.h"
-#include "mpc/crew.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
 #include "parties/server/openings.h"
 #include "parties/settings/three/engine_forms.h"
 #include "parties/settings/three/engine_merge.h"
@@ -50,7 +50,7 @@ enum err three_new(struct three **engine, struct party *party, const struct stud
 {
     struct three *g CLEAN(three_free) = NULL;
     *engine = NULL;
-    if (proves(study) != (party->check != NULL))
+    if (proves(study) != (party_proves(party)))
         return ERR_MISUSE;
     TRY(memory_new(&g, 1));
     *g = (struct three){
@@ -137,7 +137,7 @@ static enum err hold(void *self, const struct upload_name *upload, size_t count,
     g->sorted = (struct round_sorted){.study = g->study,
                                       .store = g->store,
                                       .net = g->party->net,
-                                      .proved = g->party->check != NULL,
+                                      .proved = party_proves(g->party),
                                       .log = g->log};
     return round_sorted(&g->sorted, upload, count, uploads, &g->tally.keyed);
 }
@@ -171,11 +171,11 @@ enum err three_finish(void *self)
     TRY(tally_finish(g->party, &g->tally));
     round_sorted_clear(&g->sorted);
     if (g->counts != NULL && g->owners == g->tally.owners)
-        return check_flush(g->party);
+        return record_prove(g->party);
     g->owners = g->tally.owners;
     TRY(fresh_counts(g));
     TRY(spread(g));
-    return check_flush(g->party);
+    return record_prove(g->party);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -358,10 +358,11 @@ enum err three_measure(void *self, const struct engine_step *s, void *range, siz
 enum err three_audit(void *self, enum open_reason reason, size_t values)
 {
     static const enum engine_opening opening[OPEN_REASONS] = {
-        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX, [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
-        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,    [OPEN_SORTED] = ENGINE_OPENS_NOTHING,
-        [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING,   [OPEN_CHECK_ZERO] = ENGINE_OPENS_OTHER,
-        [OPEN_MASKED] = ENGINE_OPENS_OTHER};
+        [OPEN_SELECTED_INDEX] = ENGINE_OPENS_INDEX,
+        [OPEN_NOISY_MARGINAL] = ENGINE_OPENS_VALUES,
+        [OPEN_NOISY_FORM] = ENGINE_OPENS_VALUES,
+        [OPEN_SORTED] = ENGINE_OPENS_NOTHING, /* so is an honest owner's, whatever its rows */
+        [OPEN_REJECT_BIT] = ENGINE_OPENS_NOTHING};
     return openings_audit(self, opening[reason], open_reason_name(reason), values);
 }
 
@@ -371,7 +372,7 @@ static enum err topic(void *self, const uint8_t topic[ENGINE_TOPIC], const uint8
 {
     struct three *g = self;
     TRY(crew_topic(g->party, g->session, topic));
-    return alike == NULL ? ERR_OK : check_alike(g->party, alike, 32);
+    return alike == NULL ? ERR_OK : record_alike(g->party, alike, 32);
 }
 
 static bool proved(const void *self)
@@ -383,7 +384,7 @@ static bool proved(const void *self)
 static bool is_proving(const void *self)
 {
     const struct three *g = self;
-    return g->party->check != NULL;
+    return party_proves(g->party);
 }
 
 struct engine three_table(struct three *engine)

@@ -8,7 +8,7 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_ENGINE_H
 
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "parties/exchange/bounds.h"
 #include "parties/setting/engine.h"
 #include "parties/settings/three/ahead.h"

@@ -1,7 +1,7 @@
 #include "parties/settings/three/engine_merge.h"
 
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 
 void three_merged_clear(struct three_merged *m)
 {

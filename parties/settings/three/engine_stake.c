@@ -48,7 +48,7 @@ enum err three_reserve(void *self, const struct engine_step *step)
     const size_t *noise = three_step(step)->noise;
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, noise[TAPE_GUMBEL]));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, noise[TAPE_GAUSS]));
-    return check_flush(g->party);
+    return record_prove(g->party);
 }
 
 /* --- stakes ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
  * parties/settings/three/guard.h - whether this server still lets the others try a check
- * (mpc/check.h).
+ * (mpc/check/check.h).
  *
  * Checks that begin, end and fail are noted on disk (parties/store/store_guard.h). When a check has
  * failed, or too many were broken off, the server no longer takes part in the study. Its operator
@@ -18,7 +18,7 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_GUARD_H
 
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "parties/audit/audit.h"
 #include "parties/store/store_guard.h"
 
@@ -43,7 +43,7 @@ void guard_start(struct guard *guard, struct store *store, struct log *log);
 /* The calling thread waits for the others' agreement, until it has come or the round is over. */
 void guard_expects(struct guard *guard, const atomic_bool *ended);
 void guard_hears(struct guard *guard);
-/* From now on `ready` is asked before lane 0 begins a check (mpc/check.h); NULL: nobody. */
+/* From now on `ready` is asked before lane 0 begins a check (mpc/check/check.h); NULL: nobody. */
 void guard_asks(struct guard *guard, enum err (*ready)(void *self), void *self);
 
 /* For the checks of all lanes of a session; those of the session before no longer run. */

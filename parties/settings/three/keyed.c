@@ -1,7 +1,7 @@
 #include "parties/settings/three/keyed.h"
 
 #include "base/memory.h"
-#include "mpc/scratch.h"
+#include "mpc/party/scratch.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
 #include "protocols/mask.h"

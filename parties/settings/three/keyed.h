@@ -10,7 +10,7 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_KEYED_H
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 #include "parties/exchange/upload.h"
 #include "parties/study/study.h"
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "base/thread.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "netio/context.h"
 #include "netio/net.h"
 #include "parties/settings/three/ranks_mpi.h"
@@ -205,7 +205,7 @@ static void *go(void *arg)
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(l->party->scratch);
     l->error = work(l);
     if (l->error == ERR_OK) /* nothing goes back that is not proved */
-        l->error = check_flush(l->party);
+        l->error = record_prove(l->party);
     if (l->error != ERR_OK)
         net_abort(l->net);
     atomic_store(&l->done, true);

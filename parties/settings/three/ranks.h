@@ -2,10 +2,10 @@
  * parties/settings/three/ranks.h - a server on several machines: the ranks of an MPI job.
  *
  * Rank 0 is the server proper: gate, store, ledger, audit log, status. The others are lanes
- * elsewhere, which do jobs (mpc/crew.h). Each has its own links to the lanes with the same numbers
- * at the two other servers. They keep nothing that lasts, no key file, no study: rank 0 passes what
- * a lane needs. Messages within the server are sealed under keys that ranks agree on at the start;
- * sums go back masked, by MPI_Reduce in Z_2^64. If a rank dies, all ranks end.
+ * elsewhere, which do jobs (mpc/move/crew.h). Each has its own links to the lanes with the same
+ * numbers at the two other servers. They keep nothing that lasts, no key file, no study: rank 0
+ * passes what a lane needs. Messages within the server are sealed under keys that ranks agree on at
+ * the start; sums go back masked, by MPI_Reduce in Z_2^64. If a rank dies, all ranks end.
  *
  *   0 -> r  ADMIT   passes that neighbours show; answered
  *   0 -> r  OPEN    a session's secrets, lanes and their addresses; answered
@@ -23,7 +23,7 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_RANKS_H
 
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "netio/session.h"
 #include "parties/study/study.h"
 

@@ -1,9 +1,9 @@
 #include "parties/settings/three/tally.h"
 
 #include "base/memory.h"
-#include "mpc/crew.h"
-#include "mpc/ring.h"
-#include "mpc/scratch.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/party/scratch.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/counts_sum.h"
 #include "protocols/mask.h"

@@ -12,7 +12,7 @@
 #define TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
 
 #include "aim/budget/forms.h"
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/upload.h"
 #include "parties/settings/three/keyed.h"

@@ -6,7 +6,7 @@
 #ifndef TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
 #define TREFOIL_PARTIES_SETTINGS_THREE_TRIO_H
 
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/exchange/request.h"
 #include "parties/server/openings.h"
 #include "parties/server/site.h"

@@ -14,7 +14,7 @@
  * on disk by then is lost.
  */
 #include "base/hash.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "parties/server/round.h"
 #include "parties/settings/three/trio.h"
 #include "protocols/range.h"
@@ -71,7 +71,7 @@ static enum err set_topic(struct making *m)
     round_ahead_digest(&m->t->ahead, digest);
     hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
     TRY(crew_topic(m->t->party, m->t->session, topic));
-    return check_alike(m->t->party, digest, sizeof digest);
+    return record_alike(m->t->party, digest, sizeof digest);
 }
 
 static enum err compare(struct making *m)
@@ -129,7 +129,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
     bell_arm(&t->site->bell, &t->ended);
     e = tape_reserve(t->party, &m->tape, kind, m->plan.samples[kind]);
     if (e == ERR_OK)
-        e = check_flush(t->party);
+        e = record_prove(t->party);
     bell_disarm(&t->site->bell);
     if (m->heard != GO_ON) /* it ended before a check, which is not an error */
         return ERR_OK;

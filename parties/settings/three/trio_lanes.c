@@ -1,8 +1,8 @@
 /*
  * The lanes of a session: each has a bulk link, its frames and its party. Lane 0 is the worker's
- * own; the others work while mpc/crew.h gives them tiles, in threads that log into words of their
- * own. Lanes beyond what each of the three servers has in one process only do jobs. The servers
- * tell each other on lane 0 where these are, in this process or another rank's:
+ * own; the others work while mpc/move/crew.h gives them tiles, in threads that log into words of
+ * their own. Lanes beyond what each of the three servers has in one process only do jobs. The
+ * servers tell each other on lane 0 where these are, in this process or another rank's:
  *
  *   all -> all   places   host and two ports of each of these lanes
  *
