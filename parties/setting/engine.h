@@ -95,7 +95,7 @@ struct engine_ops {
     enum err (*supply)(void *self, const struct engine_step *step, bool *made);
     /* Makes what is missing, proved. LEAKS: nothing but how much is made. */
     enum err (*reserve)(void *self, const struct engine_step *step);
-    /* Takes the noise for a step; `kept` gets what take_stake() takes. */
+    /* Takes the noise for a step; `kept` gets what take_stake takes. NULL after a failure. */
     enum err (*stake)(void *self, const struct engine_step *step, void **stake, struct bytes *kept);
     /* ERR_FORMAT if `kept` is not this place's. */
     enum err (*take_stake)(void *self, const struct store_stake *place, const struct bytes *kept,
