@@ -1,9 +1,10 @@
 /*
  * parties/server/openings.h - whether a round may open something, and its lines in the audit log.
  *
- * An engine asks here before each opening (openings_audit()). Nothing that depends on data is opened
- * unless all three servers have confirmed that the round is bound. The only exception is whether an
- * upload is sorted, which an honest owner's always is. The line is on disk before anything is sent.
+ * An engine asks here before each opening (openings_audit()). Nothing that depends on data is
+ * opened unless all three servers have confirmed that the round is bound. The only exception is
+ * whether an upload is sorted, which an honest owner's always is. The line is on disk before
+ * anything is sent.
  */
 #ifndef TREFOIL_PARTIES_SERVER_OPENINGS_H
 #define TREFOIL_PARTIES_SERVER_OPENINGS_H

@@ -44,12 +44,12 @@ struct engine_counted {
     bool at_end;          /* `add` only loads uploads, and `finish` counts them */
 };
 
-/* What is about to be opened, for the audit log. */
+/* What is about to be opened, for the audit log; the first, unless it is known to be another. */
 enum engine_opening {
-    ENGINE_OPENS_NOTHING, /* of people: it depends on no data, or is as an honest owner's must be */
+    ENGINE_OPENS_OTHER,
     ENGINE_OPENS_INDEX,
     ENGINE_OPENS_VALUES,
-    ENGINE_OPENS_OTHER
+    ENGINE_OPENS_NOTHING /* of people: it depends on no data, or is as an honest owner's must be */
 };
 
 /* A request that has been found permissible, with its cost. */
@@ -59,12 +59,6 @@ struct engine_step {
     struct ask_price price;
     struct store_stake place; /* of the noise that it would take */
     void *own;                /* the engine's */
-};
-
-/* Where the first failure of a proof was. */
-struct engine_failure {
-    const char *phase; /* NULL: nothing failed */
-    uint64_t check;
 };
 
 /* `self` is first everywhere but in what belongs to a step or a stake. */
@@ -101,7 +95,7 @@ struct engine_ops {
     enum err (*supply)(void *self, const struct engine_step *step, bool *made);
     /* Makes what is missing, proved. LEAKS: nothing but how much is made. */
     enum err (*reserve)(void *self, const struct engine_step *step);
-    /* Takes the noise for a step; `kept` gets what take_stake() takes. */
+    /* Takes the noise for a step; `kept` gets what take_stake takes. NULL after a failure. */
     enum err (*stake)(void *self, const struct engine_step *step, void **stake, struct bytes *kept);
     /* ERR_FORMAT if `kept` is not this place's. */
     enum err (*take_stake)(void *self, const struct store_stake *place, const struct bytes *kept,

@@ -67,10 +67,15 @@ enum err three_stake(void *self, const struct engine_step *step, void **stake, s
 {
     struct three *g = self;
     struct tape *range;
+    enum err e;
     TRY(memory_new(&range, 1));
     *stake = range;
-    TRY(range_cut(&g->tape, three_step(step)->noise, range));
-    return range_write(range, kept);
+    e = range_cut(&g->tape, three_step(step)->noise, range);
+    if (e == ERR_OK)
+        e = range_write(range, kept);
+    if (e != ERR_OK)
+        three_free_stake(stake);
+    return e;
 }
 
 enum err three_take_stake(void *self, const struct store_stake *place, const struct bytes *kept,
