@@ -22,7 +22,7 @@ TEST(the_domain_is_read)
     struct fixture *f = *state;
     const struct domain *d = f->base->domain;
     assert_int_equal(d->attributes, 4);
-    assert_int_equal(d->attribute[0].kind, DOMAIN_INTEGER);
+    assert_ptr_equal(d->attribute[0].kind, &column_whole);
     assert_int_equal(d->attribute[0].size, 10);
     assert_int_equal(d->attribute[0].policy, DOMAIN_CLIP);
     assert_null(d->attribute[0].missing);
@@ -81,7 +81,7 @@ TEST(bins_are_read)
         uint64_t count;
         assert_int_equal(parse_edit(f, bins[i].find, bins[i].replace, &s), ERR_OK);
         a = &s->domain->attribute[i < 7 ? 0 : 2];
-        assert_int_equal(a->kind, DOMAIN_NUMERIC);
+        assert_ptr_equal(a->kind, &column_bins);
         assert_int_equal(a->whole, i < 7);
         assert_true(a->step == bins[i].step);
         assert_int_equal(a->values, bins[i].values);
