@@ -149,7 +149,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
 static enum err make_blocks(struct making *m)
 {
     enum tape_kind kind;
-    tape_start(&m->tape, m->w->session->id, price_tape_noise(m->w->site->study));
+    tape_start(&m->tape, m->w->session->id, m->w->site->study->noise);
     net_enter(m->w->net, NET_NOISE);
     TRY(compare(m));
     while (m->heard == GO_ON && next_kind(m, &kind)) {
