@@ -14,7 +14,6 @@
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
 #include "aim/budget/score.h"
-#include "aim/model/model.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
 #include "aim/workload/workload.h"
