@@ -26,7 +26,7 @@ endif
 
 PKG_CONFIG ?= pkg-config
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 # SQL needs unixODBC, and is built in where that is installed; `make ODBC=` leaves it out.
 ifeq ($(origin ODBC),undefined)
 ODBC := $(shell $(PKG_CONFIG) --exists odbc 2>/dev/null && echo odbc)
@@ -100,7 +100,7 @@ PRELOAD := $(OUT)/tests/preload_fault.so
 BENCH_SOURCES := $(wildcard bench/bench_*.c)
 RELAY := $(OUT)/tests/relay
 BENCHES := $(patsubst bench/%.c,$(OUT)/bench/%,$(BENCH_SOURCES))
-BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES) bench/scale_ranks.c,$(wildcard bench/*.c)))
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SOURCES) bench/scale_ranks.c,$(wildcard bench/*.c bench/flaim/*.c)))
 BENCH_LIBRARY := $(OUT)/bench/support.a
 FUZZ_SOURCES := $(wildcard tests/fuzz_*.c)
 FUZZERS := $(patsubst tests/%.c,build/fuzz/%,$(FUZZ_SOURCES))
@@ -362,7 +362,7 @@ $(OUT)/tests/test_library: $(OUT)/tests/test_library.o $(TEST_SUPPORT) $(SHARED_
 # In these, one of its servers alters what it sends or says, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
 	move_reveal elementary_circle truncate_signed_ring64 coin_flip move_choose move_open_checked check_coin \
-	measure_open round_agree round_confirm round_signatures round_heads round_ledger round_uploads \
+	measure_open round_agree round_confirm round_signatures round_heads round_broadcast round_ledger round_uploads \
 	net_stream play_round usleep)
 
 # One of its servers says other things to one neighbour than to the other, or alters what it opens.

@@ -13,7 +13,7 @@
  *                                  handshakes and sealing
  *   upload_bytes_counts_adult_pgm  the same as counts in the 64 marginals of adult_pgm
  *
- *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/e2e_adult.h
+ *   mpc_s, network_s, estimate_s, l1, l1_central      a whole run on Adult: bench/flaim/e2e_adult.h
  *
  * Tables are those of $TREFOIL_DATA, or ../shared/data. If one is absent, the program says so and
  * leaves out what needs it. --smoke has a hundredth of the owners under the same names.
@@ -21,8 +21,8 @@
 #include "base/bytes.h"
 #include "bench/cast.h"
 #include "bench/data.h"
-#include "bench/e2e_adult.h"
 #include "bench/figures.h"
+#include "bench/flaim/e2e_adult.h"
 #include "bench/study_text.h"
 #include "bench/tap.h"
 #include "parties/study/study_uploads.h"

@@ -11,18 +11,18 @@
  *   --report     run nothing: tables, JSON and plots of the results so far
  *   --results    what has been run, a line each; a sweep that was stopped goes on from there.
  *                Default: build/bench/flaim-results.jsonl
- *   --json       all figures (bench/report.h describes the format); plots go beside it
+ *   --json       all figures (bench/flaim/report.h describes the format); plots go beside it
  *   --smoke      as --quick, with one seed and without what has been run before
  *
  * Tables come from $TREFOIL_DATA, or ../shared/data. Absent ones are named and left out, as are AUC
  * without libxgboost and plots without gnuplot.
  */
 #include "base/clock.h"
-#include "bench/costs.h"
 #include "bench/data.h"
 #include "bench/figures.h"
-#include "bench/report.h"
-#include "bench/trees.h"
+#include "bench/flaim/costs.h"
+#include "bench/flaim/report.h"
+#include "bench/flaim/trees.h"
 
 #include <math.h>
 #include <stdio.h>

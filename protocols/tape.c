@@ -79,8 +79,7 @@ void tape_plan(struct tape *tape, enum tape_kind kind, size_t samples)
     tape->reel[kind].planned = samples;
 }
 
-/* To 24 bits, so that servers agree even if their mathematical libraries differ in the last one. */
-static double rounded_up(double x)
+double tape_rounded_up(double x)
 {
     int exponent;
     double mantissa = frexp(x, &exponent);
@@ -90,12 +89,14 @@ static double rounded_up(double x)
 struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind)
 {
     if (kind == TAPE_GUMBEL)
-        return (struct tape_slack){rounded_up(gumbel_epsilon()), rounded_up(gumbel_tau())};
+        return (struct tape_slack){tape_rounded_up(gumbel_epsilon()),
+                                   tape_rounded_up(gumbel_tau())};
     switch (noise) {
     case NOISE_BOX_MULLER:
-        return (struct tape_slack){rounded_up(gauss_epsilon()), rounded_up(exponential_tau())};
+        return (struct tape_slack){tape_rounded_up(gauss_epsilon()),
+                                   tape_rounded_up(exponential_tau())};
     case NOISE_DISCRETE: /* coins alone: nothing is evaluated */
-        return (struct tape_slack){0, rounded_up(discrete_tau())};
+        return (struct tape_slack){0, tape_rounded_up(discrete_tau())};
     }
     return (struct tape_slack){INFINITY, 1};
 }
@@ -105,19 +106,20 @@ struct tape_ratio tape_ratio(enum noise_kind noise)
     switch (noise) {
     case NOISE_BOX_MULLER:
         return (struct tape_ratio){
-            rounded_up(gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
-            rounded_up(exponential_tail())};
+            tape_rounded_up(gauss_epsilon() +
+                            2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
+            tape_rounded_up(exponential_tail())};
     case NOISE_DISCRETE:
-        return (struct tape_ratio){rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
-                                   rounded_up(discrete_tail())};
+        return (struct tape_ratio){tape_rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
+                                   tape_rounded_up(discrete_tail())};
     }
     return (struct tape_ratio){INFINITY, 1};
 }
 
 struct tape_ratio tape_select_ratio(double candidates, double epsilon)
 {
-    return (struct tape_ratio){rounded_up(gumbel_epsilon() + 4 * gumbel_ratio(candidates)),
-                               rounded_up(gumbel_missed(candidates, epsilon))};
+    return (struct tape_ratio){tape_rounded_up(gumbel_epsilon() + 4 * gumbel_ratio(candidates)),
+                               tape_rounded_up(gumbel_missed(candidates, epsilon))};
 }
 
 /*

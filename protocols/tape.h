@@ -60,6 +60,8 @@ void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum noise_ki
 void tape_free(struct tape *tape);
 
 const struct tape_cost *tape_cost(enum noise_kind noise, enum tape_kind kind);
+/* To 24 bits, so that servers agree even if their mathematical libraries differ in the last one. */
+double tape_rounded_up(double x);
 struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind);
 struct tape_ratio tape_ratio(enum noise_kind noise);
 /*

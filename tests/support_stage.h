@@ -5,7 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "bench/flaim.h"
+#include "bench/flaim/flaim.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "bench/trees.h"
+#include "bench/flaim/trees.h"
 
 #include <math.h>
 #include <string.h>

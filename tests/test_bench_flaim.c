@@ -5,8 +5,8 @@
 #include "aim/budget/score.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "bench/flaim.h"
-#include "bench/joining.h"
+#include "bench/flaim/flaim.h"
+#include "bench/flaim/joining.h"
 
 #include <math.h>
 #include <string.h>

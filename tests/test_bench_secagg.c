@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/secret.h"
-#include "bench/secagg.h"
-#include "bench/shamir.h"
+#include "bench/flaim/secagg.h"
+#include "bench/flaim/shamir.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "bench/costs.h"
-#include "bench/plan.h"
-#include "bench/results.h"
-#include "bench/servers.h"
+#include "bench/flaim/costs.h"
+#include "bench/flaim/plan.h"
+#include "bench/flaim/results.h"
+#include "bench/flaim/servers.h"
 #include "tests/support_study.h"
 
 #include <math.h>

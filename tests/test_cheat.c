@@ -53,6 +53,7 @@ enum place {
     NOISE,
     LEDGER,
     LISTS,
+    LOST_SESSION,
     OTHER_LANE
 };
 
@@ -74,6 +75,7 @@ static struct {
     const struct net *first; /* lane */
     atomic_bool inside;      /* the place of its lie */
     atomic_bool done;
+    bool before; /* it lied in a session before this one */
 } villain;
 
 /* For servers of which an analyst asks different things: in the last round, the first time. */
@@ -121,9 +123,21 @@ enum err __wrap_party_new(struct party **party, struct net *net, const struct se
     TRY(__real_party_new(party, net, session, lane, log));
     tamper[lane] = (struct party_tamper){.alter = alter, .self = *party};
     (*party)->tamper = &tamper[lane];
-    if (lane == 0)
+    if (lane == 0) {
         villain.first = net;
+        villain.before = villain.done;
+    }
     return ERR_OK;
+}
+
+/* Once it has lied about noise, it leaves where it should wish for more. */
+__typeof__(round_broadcast) __real_round_broadcast, __wrap_round_broadcast;
+enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, void *prev,
+                                void *next)
+{
+    return villain.before && villain.lie.place == CIRCLE && size == 1
+               ? ERR_PEER
+               : __real_round_broadcast(net, own, size, prev, next);
 }
 
 static void enter(enum place place)
@@ -257,13 +271,17 @@ enum err __wrap_round_heads(struct net *net, const struct audit_head *own,
     return __real_round_heads(net, &longer, theirs);
 }
 
-/* Says that it has made a debit that nobody else has prepared. */
+/*
+ * Says that it has made a debit that nobody else has prepared; or that a session is a lost round.
+ */
 __typeof__(round_ledger) __real_round_ledger, __wrap_round_ledger;
 enum err __wrap_round_ledger(struct net *net, const uint8_t open[32],
                              const struct round_ledger *own, bool *adopt, struct vouchers *vouchers,
                              struct log *log)
 {
     struct round_ledger said = *own;
+    if (departs(LOST_SESSION, log))
+        return ERR_LOST;
     if (departs(LEDGER, log)) {
         store_chain("4711", 4, said.head.head);
         said.head.number++;
@@ -767,7 +785,10 @@ TEST(other_rows_of_a_person_are_not_counted_where_a_check_fails)
     scene_end(&c, 0);
 }
 
-/* A lie where noise is made before a run, which only a check notices: no block is kept. */
+/*
+ * A lie where noise is made before a run, which only a check notices: no block is kept. A session
+ * that is broken off when a server has stopped is not noted as another lie.
+ */
 TEST(noise_ahead_is_not_kept_where_a_check_fails)
 {
     static const struct lie lie = {CIRCLE, NET_NOISE, NET_PREV, 0};
@@ -785,11 +806,32 @@ TEST(noise_ahead_is_not_kept_where_a_check_fails)
     for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
         assert_true(support_wait_for(file(&c, "server%u.log", i), "noise ahead: ", 60));
     for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
+        assert_true(
+            support_wait_for(file(&c, "server%u.log", i), "noise ahead: stopped for now", 60));
+    for (unsigned i = 0; i < STUDY_SERVERS; i += 2)
         assert_int_equal(support_stop(&c.server[i]), 0);
     expect_lines(&c, 1, NET_NOISE, 0, 0, true);
     assert_false(support_contains(file(&c, "server0.log"), "Gumbels are here") &&
                  support_contains(file(&c, "server2.log"), "Gumbels are here"));
     scene_end(&c, 1);
+}
+
+/* A server that calls a session lost costs the run that goes on no round. */
+TEST(a_session_is_no_round_that_is_lost)
+{
+    static const struct lie lie = {.place = LOST_SESSION};
+    const struct support_options o = {.owners = OWNERS, .rounds = 2};
+    struct scene c = scene_new(&o);
+    share_everything(&c);
+    expect_code(run_to(&c, "1"), 0, file(&c, "run0.log"));
+    start_cheat(&c, 1, &lie);
+    expect_code(run_to(&c, "2"), 3, file(&c, "run0.log"));
+    expect_lies(&c, 1, "a session");
+    support_kill(&c.server[1]);
+    assert_int_equal(unlink(file(&c, "server%u.log", 1)), 0);
+    start_server(&c, 1, c.s.path);
+    expect_code(run_to(&c, "2"), 0, file(&c, "run0.log"));
+    scene_free(&c);
 }
 
 /* Two lanes on each server; late uploads are counted. */

@@ -659,10 +659,10 @@ static enum err open_unbound(struct party *p, void *shared)
     bytes_put_string(&o.what, "-");
     p->audit = openings_audit;
     p->audit_self = &o;
-    audit_head(o.audit, &before);
+    TRY(audit_head(o.audit, &before));
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;
     right = right && open_products(p, OPEN_SELECTED_INDEX, x, x, &value) == ERR_MISUSE;
-    audit_head(o.audit, &after);
+    TRY(audit_head(o.audit, &after));
     right = right && before.entries == after.entries && net_rounds(p->net) == rounds;
     o.confirmed = true;
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_OK;

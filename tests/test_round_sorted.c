@@ -18,6 +18,8 @@ enum lie {
     ALTERED,    /* the bits that it sends to be opened */
     TWO_FACED,  /* tells one neighbour that it knows, and the other that it does not */
     OTHER_BITS, /* says that it opened others */
+    OTHERWISE,  /* says that it knows that nothing is sorted */
+    IMPOSSIBLE, /* says more than a server can */
 };
 
 struct sorting {
@@ -104,7 +106,12 @@ __typeof__(round_broadcast) __real_round_broadcast, __wrap_round_broadcast;
 enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, void *prev,
                                 void *next)
 {
-    uint8_t other[OWNERS] = {1, 1}; /* sorted: known, or as it was opened */
+    /*
+     * sorted: known, or as it was opened; not sorted; tried too often, though that is not counted
+     */
+    static const uint8_t words[] = {
+        [TWO_FACED] = 1, [OTHER_BITS] = 1, [OTHERWISE] = 2, [IMPOSSIBLE] = 3};
+    const uint8_t other[OWNERS] = {words[here.lie], words[here.lie]};
     struct net_round r = {.send = {own, own},
                           .send_size = {size, size},
                           .receive = {prev, next},
@@ -114,7 +121,7 @@ enum err __wrap_round_broadcast(struct net *net, const void *own, size_t size, v
     here.broadcasts++;
     if (here.lie == TWO_FACED)
         r.send[NET_NEXT] = other;
-    if (here.lie == OTHER_BITS && here.broadcasts == 2)
+    if ((here.lie == OTHER_BITS && here.broadcasts == 2) || here.lie >= OTHERWISE)
         r.send[NET_PREV] = r.send[NET_NEXT] = other;
     return net_exchange(net, &r);
 }
@@ -237,7 +244,7 @@ static void forgets(struct sorting *s, unsigned server)
 }
 
 #define ONE "min_owners: 1\n"
-#define OTHERWISE "opened otherwise at another server"
+#define DIFFERS "was opened otherwise at server"
 
 TEST(what_is_sorted_is_opened_once)
 {
@@ -285,14 +292,14 @@ TEST(a_server_that_alters_what_is_opened_gets_eight_tries)
     struct sorting s;
     sorting_new(&s, ONE);
     for (unsigned k = 1; k <= SORTED_ATTEMPTS; k++) {
-        assert_int_equal(goes_wrong(&s, ALTERED, ERR_MISMATCH, OTHERWISE), OWNERS);
+        assert_int_equal(goes_wrong(&s, ALTERED, ERR_CHEAT, DIFFERS), OWNERS);
         expect_known(&s, 0);
         for (unsigned i = 1; i < STUDY_SERVERS; i++)
             assert_int_equal(known(&s, i, 1).attempts, k);
     }
-    assert_int_equal(goes_wrong(&s, ALTERED, ERR_LOST, "tries no more"), 0);
+    assert_int_equal(goes_wrong(&s, ALTERED, ERR_REFUSED, "tries no more"), 0);
     forgets(&s, LIAR);
-    assert_int_equal(goes_wrong(&s, NONE, ERR_LOST, "tries no more"), 0);
+    assert_int_equal(goes_wrong(&s, NONE, ERR_REFUSED, "tries no more"), 0);
     sorting_free(&s);
 }
 
@@ -300,7 +307,7 @@ TEST(a_server_that_says_it_opened_other_bits_changes_nothing)
 {
     struct sorting s;
     sorting_new(&s, ONE);
-    assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_MISMATCH, OTHERWISE), OWNERS);
+    assert_int_equal(goes_wrong(&s, OTHER_BITS, ERR_CHEAT, DIFFERS), OWNERS);
     expect_known(&s, 1 << LIAR);
     goes_well(&s, OWNERS);
     sorting_free(&s);
@@ -318,13 +325,16 @@ TEST(two_honest_servers_open_the_same)
     forgets(&s, 2);
     for (unsigned o = 0; o < OWNERS; o++) /* so that what the liar says fits */
         assert_int_equal(store_put_sorted(s.b.store[1], s.digest[o], true), ERR_OK);
-    assert_int_equal(goes_wrong(&s, TWO_FACED, ERR_MISMATCH, "was told of other uploads"), 0);
+    assert_int_equal(goes_wrong(&s, TWO_FACED, ERR_CHEAT, "was told of other uploads"), 0);
     for (unsigned i = 1; i < STUDY_SERVERS; i++)
         assert_int_equal(known(&s, i, 0).attempts, i == 1);
     sorting_free(&s);
 }
 
-/* What one server alone knows is opened again, and has to be the same. */
+/*
+ * What one server alone knows is opened again, and has to be the same: the other honest one does
+ * not keep what all three open now, if that is another bit.
+ */
 TEST(what_was_known_stays)
 {
     struct sorting s;
@@ -333,6 +343,24 @@ TEST(what_was_known_stays)
     forgets(&s, LIAR);
     forgets(&s, 2);
     assert_int_equal(store_put_sorted(s.b.store[1], s.digest[1], true), ERR_OK);
-    assert_int_equal(goes_wrong(&s, NONE, ERR_MISMATCH, OTHERWISE), OWNERS);
+    assert_int_equal(goes_wrong(&s, NONE, ERR_CHEAT, "was opened otherwise"), OWNERS);
+    assert_false(known(&s, 2, 0).known);
+    assert_false(known(&s, 2, 1).known);
+    sorting_free(&s);
+}
+
+TEST(who_says_what_both_others_contradict_is_named)
+{
+    struct sorting s;
+    sorting_new(&s, ONE);
+    goes_well(&s, OWNERS);
+    goes_wrong(&s, OTHERWISE, ERR_CHEAT, "server 0 says otherwise than both others");
+    forgets(&s, 2);
+    goes_wrong(&s, OTHERWISE, ERR_CHEAT, "servers 0 and 1 differ");
+    goes_well(&s, 0);
+    sorting_free(&s);
+    sorting_new(&s, ONE "security: abort\n");
+    goes_wrong(&s, IMPOSSIBLE, ERR_CHEAT, "server 0 says of an upload what no server can");
+    goes_well(&s, OWNERS);
     sorting_free(&s);
 }

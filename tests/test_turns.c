@@ -25,13 +25,10 @@ struct scene {
     struct netio *netio;
 };
 
-static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
+static void scene_of(struct scene *c, const char *domain, unsigned connect_s, unsigned round_s)
 {
-    const struct support_options o = {.owners = 1,
-                                      .rounds = 2,
-                                      .round_s = connect_s > 60 ? connect_s : 60,
-                                      .connect_s = connect_s,
-                                      .domain = domain};
+    const struct support_options o = {
+        .owners = 1, .rounds = 2, .round_s = round_s, .connect_s = connect_s, .domain = domain};
     memset(c, 0, sizeof *c);
     assert_int_equal(support_study_new(&c->s, &o, &quiet), ERR_OK);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
@@ -43,6 +40,11 @@ static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
     }
     assert_int_equal(identity_load(&c->me, file(c, "a.key"), &quiet), ERR_OK);
     assert_int_equal(netio_new(&c->netio, &quiet), ERR_OK);
+}
+
+static void scene_with(struct scene *c, const char *domain, unsigned connect_s)
+{
+    scene_of(c, domain, connect_s, connect_s > 60 ? connect_s : 60);
 }
 
 static void scene_new(struct scene *c, const char *domain)
@@ -192,7 +194,7 @@ static enum err answer_when_free(struct analyst *a, unsigned server)
     do {
         tell(a, server, attempt, &r);
         e = answer_of(a, server);
-    } while (e == ERR_REFUSED && support_again(end));
+    } while (e == ERR_BUSY && support_again(end));
     return e;
 }
 
@@ -341,7 +343,7 @@ TEST(a_session_that_pays_for_nothing_ends)
     struct client_opened opened;
     bool closed = false;
     double limit;
-    scene_with(&c, NULL, 1);
+    scene_of(&c, NULL, 1, 3);
     assert_int_equal(client_new(&client, c.netio, c.s.study, c.me, run, &quiet), ERR_OK);
     assert_int_equal(client_open(client, &opened), ERR_OK);
     limit = support_deadline(20);
@@ -384,6 +386,7 @@ TEST(a_run_that_is_not_heard_of_ends)
     ask(&dead, REQUEST_OPEN);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(answer_of(&dead, i), ERR_OK);
+    disconnect_all(&dead);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_true(support_wait_for(file(&c, "server%u.log", i),
                                      "nothing was heard from the run's program for too long", 10));

@@ -75,9 +75,10 @@ static enum err open_session(struct remote *r)
 /* A try begins with a session, since after a failure the servers have none. */
 static enum err try_once(struct remote *r, const struct bytes *request, struct bytes *result)
 {
-    enum err e;
-    if (!r->open)
-        TRY(open_session(r));
+    enum err e = r->open ? ERR_OK : open_session(r);
+    if (e == ERR_LOST) /* only a round can be lost, and the next number would not be the servers' */
+        return ERR_MISMATCH;
+    TRY(e);
     e = client_result(r->client, request, result);
     r->open = e == ERR_OK;
     if (e == ERR_REFUSED && run_state_lost(r->state))

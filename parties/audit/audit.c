@@ -272,9 +272,15 @@ enum err audit_has_opened(struct audit *a, const uint8_t run[AUDIT_RUN_SIZE], ui
 
 /* --- heads ------------------------------------------------------------------------------------ */
 
-void audit_head(const struct audit *a, struct audit_head *head)
+enum err audit_head(struct audit *a, struct audit_head *head)
 {
     *head = a->head;
+    if (head->entries == a->lasting.entries) /* which this thread alone changes */
+        return ERR_OK;
+    if (fdatasync(a->fd) != 0)
+        return failed(a, "sync");
+    set_lasting(a);
+    return ERR_OK;
 }
 
 void audit_lasting(struct audit *a, struct audit_head *head)

@@ -35,7 +35,8 @@ enum err audit_lost(struct audit *audit, const struct audit_lost *lost) MUST_CHE
 enum err audit_caught(struct audit *audit, const struct audit_caught *caught) MUST_CHECK;
 enum err audit_resumed(struct audit *audit, const struct audit_checks *checks) MUST_CHECK;
 
-void audit_head(const struct audit *audit, struct audit_head *head);
+/* The head to show to others, who note it for good: all of the log is on disk first. */
+enum err audit_head(struct audit *audit, struct audit_head *head) MUST_CHECK;
 /* The head of what is on disk for good; from any thread. */
 void audit_lasting(struct audit *audit, struct audit_head *head);
 /* Notes that a neighbour showed this head of its log, and signs it. */

@@ -32,7 +32,7 @@ static struct ask_slack by_variation(const struct study *study)
 {
     const struct tape_slack gauss = tape_slack(study->noise, TAPE_GAUSS),
                             gumbel = tape_slack(study->noise, TAPE_GUMBEL);
-    const double factor = 1 + exp(study->epsilon);
+    const double factor = 1 + tape_rounded_up(exp(study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon,
                               .select = gumbel.epsilon,
                               .measured = {factor, gauss.tau},
@@ -47,7 +47,7 @@ static struct ask_slack by_ratio(const struct study *study)
                                                        sqrt(8 * study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon,
                               .select = gumbel.epsilon,
-                              .measured = {exp(study->epsilon), gauss.tail},
+                              .measured = {tape_rounded_up(exp(study->epsilon)), gauss.tail},
                               .candidate = {1, ARGMAX_TAU + gumbel.tail}};
 }
 

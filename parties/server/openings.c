@@ -161,7 +161,7 @@ enum err openings_sign_logs(struct openings *o, struct net *net)
 {
     struct audit_head ours, theirs[2];
     uint8_t signature[2][64] = {{0}};
-    audit_head(o->audit, &ours);
+    TRY(audit_head(o->audit, &ours));
     TRY(round_heads(net, &ours, theirs));
     TRY(openings_sign(o, net, &ours, theirs, signature));
     TRY(round_signatures(net, signature));

@@ -174,7 +174,8 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     memcpy(own.roster, r->p->study->roster, sizeof own.roster);
     memcpy(own.analyst, r->round.analyst, sizeof own.analyst);
     memcpy(own.ledger, is_staged(r) ? r->next : r->head.head, sizeof own.ledger);
-    audit_head(r->p->openings.audit, &r->audit);
+    if (verdict == ERR_OK)
+        verdict = audit_head(r->p->openings.audit, &r->audit);
     own.audit = r->audit;
     if (verdict == ERR_OK)
         verdict = state_digests(r, &own);

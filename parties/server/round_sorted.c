@@ -20,29 +20,59 @@ static enum err recall(const struct round_sorted *r, const struct upload_name *u
     return ERR_OK;
 }
 
+/* Servers differ in what they have kept: names the one that both others contradict, or two. */
+static enum err differ(const struct round_sorted *r, const struct phrase *owner,
+                       const uint8_t said[STUDY_SERVERS])
+{
+    static const char lies[] = "departs from the protocol, or its store was altered";
+    for (unsigned i = 0; i < STUDY_SERVERS; i++) {
+        const unsigned j = (i + 1) % STUDY_SERVERS, k = (i + 2) % STUDY_SERVERS;
+        if (said[j] == said[k] && said[j] != UNKNOWN)
+            return log_fail(r->log, ERR_CHEAT,
+                            "server %u says otherwise than both others whether the upload of %s is "
+                            "sorted by person: it %s",
+                            i, owner->text, lies);
+    }
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (said[i] != SORTED && said[i] != UNSORTED)
+            log_error(r->log,
+                      "servers %u and %u differ in whether the upload of %s is sorted by person, "
+                      "which was opened before: one of them %s",
+                      (i + 1) % STUDY_SERVERS, (i + 2) % STUDY_SERVERS, owner->text, lies);
+    return ERR_CHEAT;
+}
+
+/* Under a check nobody counts attempts. */
+static enum err are_possible(const struct round_sorted *r, const uint8_t said[STUDY_SERVERS])
+{
+    for (unsigned i = 0; i < STUDY_SERVERS; i++)
+        if (said[i] >= STATES || (r->proved && said[i] == SPENT))
+            return log_fail(r->log, ERR_CHEAT,
+                            "server %u says of an upload what no server can: it departs from the "
+                            "protocol, or its memory is faulty",
+                            i);
+    return ERR_OK;
+}
+
 /* What follows from what the three servers say, by their indices: a state that is not SPENT. */
 static enum err settle(const struct round_sorted *r, const struct upload_name *u,
                        const uint8_t said[STUDY_SERVERS], uint8_t *state)
 {
     const struct phrase owner = study_owner_name(r->study, u->owner);
     unsigned servers[STATES] = {0}, spent = STUDY_SERVERS;
+    TRY(are_possible(r, said));
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
-        if (said[i] >= STATES)
-            return ERR_FORMAT;
         servers[said[i]]++;
         spent = said[i] == SPENT ? i : spent;
     }
     if (servers[SORTED] > 0 && servers[UNSORTED] > 0)
-        return log_fail(r->log, ERR_MISMATCH,
-                        "servers differ in whether the upload of %s is sorted by person, which was "
-                        "opened before: one departs from the protocol, or its store was altered",
-                        owner.text);
+        return differ(r, &owner, said);
     *state = servers[SORTED] + servers[UNSORTED] < 2 ? UNKNOWN
              : servers[SORTED] > 0                   ? SORTED
                                                      : UNSORTED;
     if (*state != UNKNOWN || servers[SPENT] == 0)
         return ERR_OK;
-    return log_fail(r->log, ERR_LOST,
+    return log_fail(r->log, ERR_REFUSED, /* no round is lost */
                     "server %u has tried %d times to open whether the upload of %s is sorted by "
                     "person, and tries no more: find out who broke that off. The owner may "
                     "withdraw the upload and send it again",
@@ -58,7 +88,7 @@ static enum err confirm(const struct round_sorted *r, const uint8_t uploads[32],
     TRY(round_broadcast(r->net, own, sizeof own, came[NET_PREV], came[NET_NEXT]));
     for (unsigned p = 0; p < 2; p++)
         if (memcmp(came[p], own, sizeof own) != 0)
-            return log_fail(r->log, ERR_MISMATCH,
+            return log_fail(r->log, ERR_CHEAT,
                             "server %u was told of other uploads than this one, or otherwise which "
                             "are sorted by person: it departs from the protocol, or the third does",
                             net_index_of(net_index(r->net), (enum net_peer)p));
@@ -80,20 +110,33 @@ static enum err count_attempts(void *self, const size_t *owner, size_t count)
     return store_batch_end(r->store, e);
 }
 
-/* Compares what was opened with what the neighbours opened, and with what is known here. */
-static enum err compare(const struct round_sorted *r, const size_t *owner, const uint8_t *bit,
-                        size_t count, uint8_t *const came[2])
+/*
+ * Compares what was opened with what is known here, and what each server will keep. Who knows an
+ * upload's bit says that one, whatever was opened now: so nobody keeps another.
+ */
+static enum err compare(const struct round_sorted *r, const size_t *owner, const bool *sorted,
+                        uint8_t *bit, uint8_t *const came[2], size_t count)
 {
+    struct store_sorted found;
+    for (size_t k = 0; k < count; k++) {
+        TRY(store_sorted(r->store, r->upload[owner[k]]->digest, &found));
+        bit[k] = found.known ? found.sorted : sorted[k];
+    }
     TRY(round_broadcast(r->net, bit, count, came[NET_PREV], came[NET_NEXT]));
     for (size_t k = 0; k < count; k++) {
-        struct store_sorted found;
-        TRY(store_sorted(r->store, r->upload[owner[k]]->digest, &found));
-        if ((found.known && found.sorted != bit[k]) || came[NET_PREV][k] != bit[k] ||
-            came[NET_NEXT][k] != bit[k])
-            return log_fail(r->log, ERR_MISMATCH,
-                            "whether the upload of %s is sorted by person was opened otherwise at "
-                            "another server, or before: a server departs from the protocol",
-                            study_owner_name(r->study, owner[k]).text);
+        const struct phrase name = study_owner_name(r->study, owner[k]);
+        if (bit[k] != sorted[k])
+            return log_fail(r->log, ERR_CHEAT,
+                            "whether the upload of %s is sorted by person was opened otherwise "
+                            "than before: one of the others departs from the protocol",
+                            name.text);
+        for (unsigned p = 0; p < 2; p++)
+            if (came[p][k] != bit[k])
+                return log_fail(
+                    r->log, ERR_CHEAT,
+                    "whether the upload of %s is sorted by person was opened otherwise at server "
+                    "%u: it departs from the protocol, or the third does",
+                    name.text, net_index_of(net_index(r->net), (enum net_peer)p));
     }
     return ERR_OK;
 }
@@ -104,9 +147,8 @@ static enum err keep(void *self, const size_t *owner, const bool *sorted, size_t
     uint8_t *bits CLEAN(memory_release) = NULL;
     enum err e = ERR_OK;
     TRY(memory_new(&bits, 3 * count));
-    for (size_t k = 0; k < count; k++)
-        bits[k] = sorted[k];
-    TRY(compare(r, owner, bits, count, (uint8_t *const[2]){bits + count, bits + 2 * count}));
+    TRY(compare(r, owner, sorted, bits, (uint8_t *const[2]){bits + count, bits + 2 * count},
+                count));
     TRY(store_batch(r->store));
     for (size_t k = 0; e == ERR_OK && k < count; k++)
         e = store_put_sorted(r->store, r->upload[owner[k]]->digest, sorted[k]);

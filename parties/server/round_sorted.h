@@ -6,7 +6,8 @@
  *   all -> all   a digest of the uploads and of what follows from that
  *   each         count     the attempt: on disk before a part of the bits is sent
  *   all          open      the bits of uploads that two servers do not know
- *   all -> all   these bits; each keeps them on disk if all three say the same
+ *   all -> all   these bits, or what a server knew before; each keeps them on disk if all three say
+ *                the same
  *
  * What two servers know is not opened again: the third takes it from them. So no server can have it
  * opened anew by saying that it does not know. Two honest servers hear each other directly: they
@@ -36,8 +37,8 @@ struct round_sorted {
 
 /*
  * The first two steps, for uploads with this digest together: tells `keyed` what is known, and to
- * call for the others. ERR_LOST, logged, if an upload was tried too often; ERR_MISMATCH if servers
- * differ.
+ * call for the others. ERR_REFUSED, logged, if an upload was tried too often; ERR_CHEAT, logged, if
+ * servers differ: no crash, backup or owner makes honest ones do so.
  */
 enum err round_sorted(struct round_sorted *r, const struct upload_name *upload, size_t count,
                       const uint8_t uploads[32], struct keyed *keyed) MUST_CHECK;

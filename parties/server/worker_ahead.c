@@ -195,6 +195,8 @@ static void tell(struct worker *w, const struct making *m, enum err e)
 static bool make_ahead(struct worker *w)
 {
     struct making m CLEAN(clear) = {.w = w, .plan = price_ahead(w->site->study)};
+    /* then it only says so to the others, and nothing that ends this is a lie once more */
+    const bool stopped = guard_verdict(&w->guard) != ERR_OK;
     enum err e;
     hush(w);
     memset(w->run, 0, sizeof w->run);
@@ -206,8 +208,9 @@ static bool make_ahead(struct worker *w)
     e = make_blocks(&m);
     guard_asks(&w->guard, NULL, NULL);
     bell_disarm(&w->site->bell);
-    worker_catch(w, 0, e);
-    if (e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT)
+    if (!stopped)
+        worker_catch(w, 0, e);
+    if (!stopped && e != ERR_OK && guard_verdict(&w->guard) == ERR_CHEAT)
         log_error(w->site->log, "noise ahead: %s", log_first(w->words));
     else
         tell(w, &m, e);

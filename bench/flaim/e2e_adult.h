@@ -1,0 +1,25 @@
+/*
+ * bench/flaim/e2e_adult.h - the run against which others are measured: Adult in 32 bins, 64
+ * three-way marginals, 100 owners (adult.clients100.csv), epsilon 1, delta 1e-5, T = 10, over three
+ * server processes on loopback.
+ *
+ *   mpc_s       processor seconds of the busiest server during the run
+ *   network_s   how much longer the analyst waited for the servers: for messages, and for cores if
+ *               there are fewer than servers
+ *   estimate_s  the analyst's estimator
+ *   l1, l1_central, l1_central_sd    error of the synthetic rows, and of central AIM's over five
+ *                                    seeds:
+ *               mean and deviation
+ */
+#ifndef TREFOIL_BENCH_FLAIM_E2E_ADULT_H
+#define TREFOIL_BENCH_FLAIM_E2E_ADULT_H
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <jansson.h>
+
+/* Adds the figures to `out`; says so if the table is absent. */
+enum err e2e_adult(json_t *out, struct log *log) MUST_CHECK;
+
+#endif
