@@ -79,12 +79,12 @@ endif
 SOURCES := $(filter-out $(if $(ODBC),aim/sql/no_odbc.c,aim/sql/odbc.c) \
 	$(if $(IPSEC),netio/gcm_no_ipsec.c,netio/gcm_ipsec.c) \
 	$(if $(UTF8PROC),base/unicode_no_utf8proc.c,base/unicode_utf8proc.c) \
-	$(wildcard parties/server/*_mpi.c), \
-	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c)))
+	$(wildcard parties/settings/three/*_mpi.c), \
+	$(foreach d,$(FOLDERS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c)))
 MAIN := parties/main.c
 OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(MAIN),$(SOURCES)))
 LIBRARY := $(OUT)/product.a
-RANKS_OBJECTS := $(patsubst %.c,$(OUT)/mpi/%.o,parties/command/cmd_serve.c $(wildcard parties/server/*_mpi.c))
+RANKS_OBJECTS := $(patsubst %.c,$(OUT)/mpi/%.o,parties/command/cmd_serve.c $(wildcard parties/settings/three/*_mpi.c))
 PROGRAM := $(OUT)/trefoil$(if $(filter 1,$(MPI)),-mpi)
 # For other programs: the estimator and its questions alone. Its objects are position independent, their names hidden.
 SHARED := $(OUT)/libtrefoil.so.0

@@ -16,7 +16,7 @@
 #include "bench/figures.h"
 #include "bench/support_studies.h"
 #include "bench/work.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/tape.h"
 #include "tests/support_forked.h"
 
@@ -108,7 +108,7 @@ static size_t size_of(const struct options *o, const struct figure *f)
 }
 
 /* One run with or without the check; both servers that hold it go on when all are done. */
-static enum err run(struct party *p, struct check *check, const struct figure *f, struct work *w,
+static enum err run(struct party *p, struct recorder *check, const struct figure *f, struct work *w,
                     struct sample *sample)
 {
     uint64_t zero = 0;
@@ -116,10 +116,10 @@ static enum err run(struct party *p, struct check *check, const struct figure *f
     TRY(forked_barrier(p, &zero));
     cpu = cpu_s();
     begin = clock_now_s();
-    p->check = check;
+    p->recorder = check;
     TRY(f->run(p, w));
-    TRY(check_flush(p));
-    p->check = NULL;
+    TRY(record_prove(p));
+    p->recorder = NULL;
     TRY(forked_barrier(p, &zero));
     sample->cpu_s[p->index] = cpu_s() - cpu;
     if (p->index == 0)
@@ -127,12 +127,12 @@ static enum err run(struct party *p, struct check *check, const struct figure *f
     return ERR_OK;
 }
 
-static enum err run_in_turn(struct party *p, struct board *b, size_t figure, struct check *check)
+static enum err run_in_turn(struct party *p, struct board *b, size_t figure, struct recorder *check)
 {
     const struct figure *f = &figures[figure];
     struct work w = {.n = size_of(&b->options, f)};
     enum err e;
-    p->check = NULL;
+    p->recorder = NULL;
     e = f->prepare(p, &w);
     for (unsigned k = 0; e == ERR_OK && k < KERNELS; k++) {
         p->kernel = kernel_by_name(kernels[k]);
@@ -151,13 +151,13 @@ static enum err measure(struct party *p, void *shared)
 {
     static const struct check_limits limits;
     struct board *b = shared;
-    struct check *check;
+    struct recorder *check;
     enum err e = check_new(p, &limits);
-    check = p->check;
+    check = p->recorder;
     for (size_t k = 0; e == ERR_OK && k < FIGURES; k++)
         if (is_asked(&b->options, figures[k].name))
             e = run_in_turn(p, b, k, check);
-    p->check = check;
+    p->recorder = check;
     return e;
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "mpc/kernel.h"
+#include "mpc/kernel/kernel.h"
 #include "tests/support_netio.h"
 
 #include <cblas.h>

@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "bench/cpu.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_forked.h"
@@ -95,7 +95,7 @@ static enum err count(struct party *p, struct board *b, const struct held *h)
     const struct net_counters before = net_total(p->net);
     const double cpu = cpu_s();
     TRY(records_count(p, &h->shape, h->batch, b->owners, h->query, h->queries));
-    TRY(check_flush(p));
+    TRY(record_prove(p));
     const struct net_counters after = net_total(p->net);
     b->cpu_s[p->index] = cpu_s() - cpu;
     if (p->index == 0) {

@@ -5,8 +5,8 @@
 #ifndef TREFOIL_BENCH_WORK_H
 #define TREFOIL_BENCH_WORK_H
 
-#include "mpc/cached.h"
-#include "mpc/party.h"
+#include "mpc/circuits/cached.h"
+#include "mpc/party/party.h"
 
 struct work {
     size_t n;

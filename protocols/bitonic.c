@@ -1,8 +1,8 @@
 #include "protocols/bitonic.h"
 
-#include "mpc/check.h"
-#include "mpc/crew.h"
-#include "mpc/order.h"
+#include "mpc/circuits/order.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/record.h"
 #include "protocols/lanes.h"
 
 #include <string.h>
@@ -145,7 +145,7 @@ static enum err order_tile(void *self, struct party *p, size_t tile)
 
 static enum err order_layer(struct party *p, struct layer *y)
 {
-    const size_t noted = check_most(p, (6 * (size_t)y->rows->width + 7) / 8),
+    const size_t noted = record_most(p, (6 * (size_t)y->rows->width + 7) / 8),
                  most = noted < BITONIC_TILE ? noted : BITONIC_TILE;
     y->pairs = 0;
     for (size_t r = 0; r < y->regions; r++)

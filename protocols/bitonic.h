@@ -8,7 +8,7 @@
  * layer, but has pairs that begin in the middle of words.) Many lists are merged two by two, in a
  * tree, all pairs of a level in the same rounds.
  *
- *   a pair x, y    s = [x > y] by the planes that order (mpc/order.h)
+ *   a pair x, y    s = [x > y] by the planes that order (mpc/circuits/order.h)
  *                  x ^= s (x ^ y), y ^= s (x ^ y) in all planes
  *   ANDs a pair    2 o - ceil(log2(o + 1)) + w, of w planes, o of which order
  *   rounds         ceil(log2(o + 1)) + 1 a tile; a layer has ceil(pairs / tile) tiles
@@ -18,7 +18,7 @@
 #ifndef TREFOIL_PROTOCOLS_BITONIC_H
 #define TREFOIL_PROTOCOLS_BITONIC_H
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 
 #define BITONIC_TILE ((size_t)1 << 16) /* pairs, where there is one lane and no check */
 

@@ -1,6 +1,6 @@
 #include "protocols/coin.h"
 
-#include "mpc/below.h"
+#include "mpc/circuits/below.h"
 
 #define BITS 64
 

@@ -1,10 +1,10 @@
 #include "protocols/counts.h"
 
 #include "base/memory.h"
-#include "mpc/check.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/record.h"
 
 #include <string.h>
 
@@ -96,7 +96,7 @@ enum err counts_finish(struct party *p, struct counts *c)
  */
 enum err counts_finish_squares(struct party *p, struct counts *c)
 {
-    const size_t most = check_most(p, 4 * sizeof *c->x.a);
+    const size_t most = record_most(p, 4 * sizeof *c->x.a);
     TRY(share64_new(&c->squares, c->queries));
     for (size_t q = 0, end; q < c->queries; q = end) {
         for (end = q + 1; end < c->queries && c->start[end + 1] - c->start[q] <= most;)

@@ -8,7 +8,7 @@
 #ifndef TREFOIL_PROTOCOLS_COUNTS_H
 #define TREFOIL_PROTOCOLS_COUNTS_H
 
-#include "mpc/cached.h"
+#include "mpc/circuits/cached.h"
 
 struct counts {
     size_t queries;
@@ -16,7 +16,7 @@ struct counts {
     size_t *cells;
     unsigned bits; /* every count is below 2^bits */
     struct share64 x;
-    struct cached *kept;    /* for scores; see mpc/cached.h */
+    struct cached *kept;    /* for scores; see mpc/circuits/cached.h */
     struct share64 squares; /* of each query the sum of its counts' squares: for squared scores */
 };
 

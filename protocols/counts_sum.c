@@ -1,8 +1,8 @@
 #include "protocols/counts_sum.h"
 
-#include "mpc/adder.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
+#include "mpc/circuits/adder.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/move/crew.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef TREFOIL_PROTOCOLS_COUNTS_SUM_H
 #define TREFOIL_PROTOCOLS_COUNTS_SUM_H
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 #include "protocols/counts_pack.h"
 
 /* One upload as a server holds it: its two components, each a seed or the vector. */

@@ -1,9 +1,9 @@
 #include "protocols/discrete.h"
 
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/open.h"
 #include "protocols/coin.h"
 #include "protocols/exponential.h"
 

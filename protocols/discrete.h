@@ -18,7 +18,7 @@
 #ifndef TREFOIL_PROTOCOLS_DISCRETE_H
 #define TREFOIL_PROTOCOLS_DISCRETE_H
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 
 #define DISCRETE_DIGITS 26
 #define DISCRETE_ROUNDS 33 /* of a batch of candidates: usually one is enough */

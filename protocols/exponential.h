@@ -15,7 +15,7 @@
 #ifndef TREFOIL_PROTOCOLS_EXPONENTIAL_H
 #define TREFOIL_PROTOCOLS_EXPONENTIAL_H
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 
 #define EXPONENTIAL_TOP 5    /* weight of the highest digit: 2^5 */
 #define EXPONENTIAL_COINS 68 /* 2^5 .. 2^-62 */

@@ -4,12 +4,13 @@
  *   2 E = 2^e (1 + f), E ~ Exp(1) (protocols/exponential.h); an angle theta that nobody knows
  *   r = sqrt(2E) = 2^(e/2) sqrt(1 + f);  z = r cos theta,  z' = r sin theta
  *
- *   2^(e/2), f  from the place of E's leading one (mpc/leading.h), at 58 and 48 fraction bits
- *   root        mpc/elementary.h: a polynomial that f's top three bits choose
- *   cos, sin    mpc/elementary.h: a product of points that pairs of servers know
+ *   2^(e/2), f  from the place of E's leading one (mpc/circuits/leading.h), at 58 and 48 fraction
+ *               bits
+ *   root        mpc/circuits/elementary.h: a polynomial that f's top three bits choose
+ *   cos, sin    mpc/circuits/elementary.h: a product of points that pairs of servers know
  *   z           products in Z_2^128 at 118 fraction bits; one truncation rounds to 2^-20: a floor
  *               whose offset is, in each server's view, fixed or uniform and independent of z
- *               (mpc/truncate.h)
+ *               (mpc/circuits/truncate.h)
  *
  * ERROR of the value before rounding, the worst over all coins and masks, as gauss_error() adds it
  * up in units of 2^-52; docs/protocols.md has the proof:
@@ -22,7 +23,7 @@
 #ifndef TREFOIL_PROTOCOLS_GAUSS_H
 #define TREFOIL_PROTOCOLS_GAUSS_H
 
-#include "mpc/elementary.h"
+#include "mpc/circuits/elementary.h"
 #include "protocols/exponential.h"
 
 #define GAUSS_BITS 20

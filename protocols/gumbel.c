@@ -1,10 +1,10 @@
 #include "protocols/gumbel.h"
 
-#include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/leading.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/leading.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
 
 #include <math.h>
 

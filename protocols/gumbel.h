@@ -2,8 +2,8 @@
  * protocols/gumbel.h - Gumbel variables g = -ln E, on the grid 2^-24.
  *
  *   E ~ Exp(1) (protocols/exponential.h) is 2^(5 - k) (1 + t): the place of its leading one tells
- *   k ln 2, bit by bit, and t's 30 bits (mpc/leading.h); then g = (k - 5) ln 2 - ln(1 + t), the
- *   logarithm by mpc/elementary.h
+ *   k ln 2, bit by bit, and t's 30 bits (mpc/circuits/leading.h); then g = (k - 5) ln 2 -
+ *   ln(1 + t), the logarithm by mpc/circuits/elementary.h
  *
  * ERROR of g, the worst over all coins and masks, for E >= 2^-68, as gumbel_error() adds it up:
  *   2^-24 (digits of E below 2^-92) + 2^-24 (the last rounding) + 2^-30 (t)

@@ -1,4 +1,4 @@
-#include "mpc/order.h"
+#include "mpc/circuits/order.h"
 #include "protocols/link_private.h"
 
 /* 1 in the lanes below n of a vector's word `at`. */

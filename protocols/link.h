@@ -26,7 +26,7 @@
 #ifndef TREFOIL_PROTOCOLS_LINK_H
 #define TREFOIL_PROTOCOLS_LINK_H
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 #include "protocols/link_private.h"
 
-#include "mpc/crew.h"
-#include "mpc/open.h"
-#include "mpc/order.h"
+#include "mpc/circuits/order.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/open.h"
 #include "protocols/bitonic.h"
 #include "protocols/lanes.h"
 

@@ -1,6 +1,6 @@
 #include "protocols/mask.h"
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #include <string.h>
 

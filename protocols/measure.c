@@ -1,7 +1,7 @@
 #include "protocols/measure.h"
 
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
                       const uint32_t *queries, size_t count, uint64_t m, int64_t *values)

@@ -1,7 +1,7 @@
 #include "protocols/portion.h"
 
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "protocols/mask.h"
 
 /* Cells of a portion where counts are cut by cells: fewer are not worth its rounds. */

@@ -33,7 +33,7 @@
 #ifndef TREFOIL_PROTOCOLS_RECORDS_H
 #define TREFOIL_PROTOCOLS_RECORDS_H
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 #include "protocols/records_pack.h"
 
 /*

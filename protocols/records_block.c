@@ -1,8 +1,8 @@
 #include "protocols/records_block.h"
 
-#include "mpc/bits.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/move/crew.h"
 
 #include <string.h>
 

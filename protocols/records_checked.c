@@ -1,7 +1,7 @@
 #include "protocols/records_checked.h"
 
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
 #include "protocols/records_tile.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static enum err count_group(struct party *p, const struct group *g, struct share
     TRY(party_share16(p, &m.z, parts));
     memset(own, 0, parts * sizeof *own);
     TRY(add_tiles(p, g, tile, own));
-    TRY(move_settle(p, RING_16, OPERAND(m.z), own, parts, &(struct check_sums){.matrices = &m}));
+    TRY(move_settle(p, RING_16, OPERAND(m.z), own, parts, &(struct record_sums){.matrices = &m}));
     TRY(place(p, g, m.z.a, cells.a));
     return place(p, g, m.z.b, cells.b);
 }

@@ -2,7 +2,7 @@
 #ifndef TREFOIL_PROTOCOLS_RECORDS_CHECKED_H
 #define TREFOIL_PROTOCOLS_RECORDS_CHECKED_H
 
-#include "mpc/check_matrix.h"
+#include "mpc/check/check_matrix.h"
 #include "protocols/records_block.h"
 #include "protocols/records_plan.h"
 

@@ -1,6 +1,6 @@
 #include "protocols/records.h"
 
-#include "mpc/move.h"
+#include "mpc/move/move.h"
 #include "protocols/records_checked.h"
 #include "protocols/records_sum.h"
 #include "protocols/records_tile.h"
@@ -66,7 +66,7 @@ enum err records_count(struct party *p, const struct records_shape *shape,
     const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(p->scratch);
     struct counting c = {0};
     TRY(records_plans_new(p, &c.plans, shape, queries, query_count));
-    if (p->check != NULL)
+    if (party_proves(p))
         TRY(records_checks_new(p, &c.checks, &c.plans, shape));
     return records_sum(p,
                        &(const struct records_sums){.shape = shape,

@@ -1,7 +1,7 @@
 #include "protocols/records.h"
 
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
 #include "protocols/records_sum.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ static enum err settle_checked(struct party *p, const struct moments *m,
     TRY(party_share16(p, &of.z, m->rows * m->rows));
     unfold(m, parts, whole);
     TRY(move_settle(p, RING_16, OPERAND(of.z), whole, of.z.n,
-                    &(struct check_sums){.matrices = &of}));
+                    &(struct record_sums){.matrices = &of}));
     fold(m, of.z.a, cells.a);
     fold(m, of.z.b, cells.b);
     return ERR_OK;
@@ -110,7 +110,7 @@ static enum err settle(struct party *p, const struct records_sums *s, const stru
                        uint16_t *parts, struct share16 cells)
 {
     const struct moments *m = s->self;
-    if (p->check != NULL)
+    if (party_proves(p))
         return settle_checked(p, m, b, parts, cells);
     return move_settle(p, RING_16, OPERAND(cells), parts, cells.n, NULL);
 }
@@ -184,7 +184,7 @@ enum err records_moments(struct party *p, const struct records_shape *shape,
     TRY(pairs_new(p, &m, shape->attributes));
     TRY(strips_new(p, &m));
     m.checks = (struct check_plans){.rows = rows, .sides = 2, .pair = &same, .pairs = 1};
-    if (p->check != NULL)
+    if (party_proves(p))
         TRY(check_plans(p, &m.checks));
     return records_sum(p,
                        &(const struct records_sums){.shape = shape,

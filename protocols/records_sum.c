@@ -1,8 +1,8 @@
 #include "protocols/records_sum.h"
 
-#include "mpc/bits.h"
-#include "mpc/crew.h"
-#include "mpc/truncate.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/crew.h"
 #include "protocols/records_load.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ static enum err sum_block(struct party *p, const struct summing *c, const struct
                           struct share16 cells)
 {
     uint16_t *parts;
-    if (p->check != NULL && c->of->checked != NULL)
+    if (party_proves(p) && c->of->checked != NULL)
         return c->of->checked(p, c->of, b, cells);
     TRY(scratch_array(p->scratch, &parts, crew_lanes(p) * stride_of(c)));
     TRY(add_tiles(p, c, b, parts));

@@ -1,6 +1,6 @@
 #include "protocols/records_tile.h"
 
-#include "mpc/move.h"
+#include "mpc/move/move.h"
 
 #include <string.h>
 
@@ -232,8 +232,7 @@ enum err records_tile_sides(struct party *p, struct records_tile *t,
             TRY(plan_product(&m, k, plans, &product[k], terms, &count));
     }
     if (count > 0)
-        TRY((t->kept != NULL ? move_sums_proved
-                             : move_sums)(p, &(struct move_sums){RING_16, terms, count, 1, true}));
+        TRY(move_sums(p, &(struct move_sums){RING_16, terms, count, 1, true, t->kept != NULL}));
     for (size_t k = 0; k < plans->sides; k++)
         TRY(finish_side(&m, &plans->side[k], &product[k], t->side[k],
                         t->kept != NULL ? &t->kept[k] : NULL));

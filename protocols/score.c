@@ -1,6 +1,6 @@
 #include "protocols/score.h"
 
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 
 static enum err check(struct party *p, const uint64_t *c, size_t cells, unsigned bits, size_t query)
 {

@@ -7,7 +7,7 @@
  * integers are compared, so the sensitivity to one row is exactly 1 in the arithmetic that runs.
  * Everything except s_j and its products is local, in Z_2^64, at 10 fraction bits.
  *
- * Cost and rounds: those of cached_distance() in mpc/cached.h. LEAKS: nothing.
+ * Cost and rounds: those of cached_distance() in mpc/circuits/cached.h. LEAKS: nothing.
  *
  * Squares, with the integers C_j nearest to c_j: sum (x_j - C_j)^2 = sum x_j^2 - 2 sum C_j x_j +
  * sum C_j^2. The first sum is kept (counts_finish_squares()), the others are linear in what is

@@ -1,6 +1,6 @@
 #include "protocols/select.h"
 
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "protocols/gumbel.h"
 
 enum err select_index(struct party *p, const struct counts *counts, struct tape *tape,

@@ -4,13 +4,13 @@
  *   index = lowest argmax over q of  m_q (score_q - penalty_q) + 2^(f-24) g_q
  *
  * score_q is one of protocols/score.h, g_q are the next Gumbels of the tape (one a candidate, in
- * their order), m_q and penalty_q public integers. LEAKS: the index, through mpc/argmax.h, with
- * reason SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
+ * their order), m_q and penalty_q public integers. LEAKS: the index, through mpc/circuits/argmax.h,
+ * with reason SELECTED_INDEX. Rounds: those of the score, then those of argmax_open().
  */
 #ifndef TREFOIL_PROTOCOLS_SELECT_H
 #define TREFOIL_PROTOCOLS_SELECT_H
 
-#include "mpc/argmax.h"
+#include "mpc/circuits/argmax.h"
 #include "protocols/score.h"
 #include "protocols/tape.h"
 
@@ -22,7 +22,7 @@ struct select_request {
     unsigned shift;       /* f, 24 .. 40 */
     unsigned width;       /* bits that any difference of two values needs, signed; at most 64 */
     bool squared;         /* scores are score_l2(), and penalties integers; else score_l1() */
-    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes, which may arrive meanwhile: mpc/argmax.h */
+    const uint8_t *seed;  /* ARGMAX_SEED_SIZE bytes, may arrive meanwhile: mpc/circuits/argmax.h */
 };
 
 /* The Gumbels must have been reserved. */

@@ -1,8 +1,8 @@
 #include "protocols/tape.h"
 
 #include "base/secret.h"
-#include "mpc/crew.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -245,7 +245,7 @@ enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind, s
 {
     const struct maker *maker = maker_of(tape->noise, kind);
     /* a check notes what is computed: half as many at a time keep its moves below 96 MiB */
-    const size_t most = maker->cost.batch / (p->check != NULL ? 2 : 1) *
+    const size_t most = maker->cost.batch / (party_proves(p) ? 2 : 1) *
                         (maker->opens ? 1 : crew_processes(p));
     size_t position = tape_position(tape, kind), *made = &tape->reel[kind].made, n;
     if (count > SIZE_MAX / 64)

@@ -16,7 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/noise.h"
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #define TAPE_ID_SIZE 32
 
@@ -77,7 +77,7 @@ size_t tape_position(const struct tape *tape, enum tape_kind kind);
 
 /*
  * Makes samples until `count` more are there. Where there is a check, the caller proves it
- * (check_flush()) before any of it is kept. A protocol: all three call it alike.
+ * (record_prove()) before any of it is kept. A protocol: all three call it alike.
  */
 enum err tape_reserve(struct party *p, struct tape *tape, enum tape_kind kind,
                       size_t count) MUST_CHECK;

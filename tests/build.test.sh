@@ -44,7 +44,7 @@ else
 fi
 # the linker marks a program only if the C library's start files are marked too, and Debian's are not
 if [ "$(uname -m)" = x86_64 ]; then
-    readelf -n "$out"/base/*.o "$out"/*/*/*.o 2>/dev/null | awk '/^File: / { files++ } /x86 feature: IBT, SHSTK/ { marked++ }
+    readelf -n "$out"/base/*.o "$out"/*/*/*.o "$out"/*/*/*/*.o 2>/dev/null | awk '/^File: / { files++ } /x86 feature: IBT, SHSTK/ { marked++ }
         END { print "# " marked " of " files " objects"; exit !(files > 100 && marked == files) }'
     result $? "its objects are marked for indirect branch tracking and shadow stacks"
 else

@@ -105,7 +105,7 @@ result $status "commands, options and targets that texts name are there"
 
 # --- functions and types that texts name, and the places they give for them
 
-sources=(base/*.[ch] netio/*.[ch] mpc/*.[chi]* protocols/*.[ch] aim/*/*.[chi]* library/*.[ch] tools/python/*/*.py parties/*.[ch] parties/*/*.[ch] tests/*.[ch])
+sources=(base/*.[ch] netio/*.[ch] mpc/*/*.[chi]* protocols/*.[ch] aim/*/*.[chi]* library/*.[ch] tools/python/*/*.py parties/*.[ch] parties/*/*.[ch] parties/settings/*/*.[ch] tests/*.[ch])
 status=0
 for text in README.md docs/*.md; do
     while read -r name; do

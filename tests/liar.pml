@@ -1,8 +1,8 @@
 /*
- * A round under a check (parties/server/play.c, parties/server/guard.h, docs/protocols.md), for spin: two servers that
- * follow the protocol and may crash between any two steps, and a third that does not. The third says whatever it likes
- * in every message, and different things to the two; leaves at any moment; computes correctly or not; and has each of
- * them asked what it likes. So it has no state here: what it says is chosen where it is heard.
+ * A round under a check (parties/server/play.c, parties/settings/three/guard.h, docs/protocols.md), for spin: two
+ * servers that follow the protocol and may crash between any two steps, and a third that does not. The third says
+ * whatever it likes in every message, and different things to the two; leaves at any moment; computes correctly or
+ * not; and has each of them asked what it likes. So it has no state here: what it says is chosen where it is heard.
  *
  * The model has what is on the two disks, what each message says, and who has heard what; of what is computed, only
  * whether the third lied in it: then no check of that session is accepted (docs/protocols.md says how surely). Each

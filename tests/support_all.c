@@ -1,17 +1,17 @@
 #include "tests/support_all.h"
 
 #include "base/memory.h"
-#include "mpc/argmax.h"
-#include "mpc/below.h"
-#include "mpc/cached.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/fixed.h"
-#include "mpc/leading.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/below.h"
+#include "mpc/circuits/cached.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/fixed.h"
+#include "mpc/circuits/leading.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/open.h"
 #include "protocols/link.h"
 #include "protocols/measure.h"
 #include "protocols/records.h"
@@ -76,7 +76,7 @@ static enum err all_multiply(struct party *p, struct secrets *s)
 {
     const struct move_term product = {
         .out = OPERAND(s->out16), .x = OPERAND(s->x16), .y = OPERAND(s->y16), .words = s->n};
-    TRY(move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false}));
+    TRY(move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false, false}));
     TRY(ring64_multiply(p, s->out, s->x, s->y));
     TRY(ring128_multiply(p, s->wide, s->wide, s->wide));
     return ring64_multiply(p, s->x, s->x, s->y); /* in place */

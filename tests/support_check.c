@@ -1,8 +1,8 @@
 #include "tests/support_check.h"
 
-#include "mpc/bits.h"
-#include "mpc/check_numbers.h"
-#include "mpc/move.h"
+#include "mpc/check/check_numbers.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/move.h"
 #include "tests/support_cmocka.h"
 
 #include <openssl/sha.h>
@@ -301,11 +301,11 @@ static word128 word_at(enum ring ring, const void *v, size_t i)
 word128 play_factors(const struct check_record *r, unsigned l, unsigned component, size_t i,
                      word128 *x, word128 *y)
 {
-    const bool words = r->form[l] == CHECK_WORDS;
+    const bool words = r->form[l] == RECORD_WORDS;
     *x = word_at(words ? r->ring : RING_BITS, r->x[l][component], i);
-    *y = word_at(words                        ? r->ring
-                 : r->form[l] == CHECK_CHOICE ? r->narrow[l]
-                                              : RING_BITS,
+    *y = word_at(words                         ? r->ring
+                 : r->form[l] == RECORD_CHOICE ? r->narrow[l]
+                                               : RING_BITS,
                  r->y[l][component], i);
     return words ? 1 : r->factor[l];
 }

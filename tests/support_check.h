@@ -6,7 +6,7 @@
 #define TREFOIL_TESTS_SUPPORT_CHECK_H
 
 #include "base/bytes.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "tests/support_three.h"
 
 #include <pthread.h>

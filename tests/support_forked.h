@@ -6,7 +6,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_FORKED_H
 #define TREFOIL_TESTS_SUPPORT_FORKED_H
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 typedef enum err (*forked_job)(struct party *p, void *shared);
 

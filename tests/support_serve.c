@@ -1,6 +1,7 @@
 #include "tests/support_process.h"
 
 #include "parties/server/server.h"
+#include "parties/settings/three/trio.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@ _Noreturn void support_serve_here(const struct support_study *s, unsigned i)
         identity_load(&me, support_path(s, "s%u.key", i), &log) != ERR_OK)
         _exit(1);
     _exit(server_run(&(const struct server_options){.study = s->study,
+                                                    .setting = &trio_setting,
                                                     .me = me,
                                                     .folder = support_path(s, "server%u", i),
                                                     .listen = s->host,

@@ -4,7 +4,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_SHARES_H
 #define TREFOIL_TESTS_SUPPORT_SHARES_H
 
-#include "mpc/share.h"
+#include "mpc/kernel/share.h"
 
 /* As share64_new() and share64_free(). */
 enum err share16_new(struct share16 *x, size_t n) MUST_CHECK;

@@ -49,9 +49,9 @@ struct store_round round_of(uint8_t run, uint32_t i)
     struct store_round r = {.sequence = i};
     memset(r.run, run, sizeof r.run);
     memset(r.request, (int)i, sizeof r.request);
-    r.range.tape[0] = run;
-    r.range.from[TAPE_GAUSS] = 10 * i;
-    r.range.count[TAPE_GAUSS] = 10;
+    r.stake.of[0] = run;
+    r.stake.from[STAKE_MEASURE] = 10 * i;
+    r.stake.count[STAKE_MEASURE] = 10;
     return r;
 }
 

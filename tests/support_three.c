@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/processor.h"
 #include "base/secret.h"
-#include "mpc/crew.h"
+#include "mpc/move/crew.h"
 #include "tests/support_cmocka.h"
 #include "tests/support_session.h"
 #include "tests/support_transport.h"

@@ -5,7 +5,7 @@
 #ifndef TREFOIL_TESTS_SUPPORT_THREE_H
 #define TREFOIL_TESTS_SUPPORT_THREE_H
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 #include "tests/support_shares.h"
 
 struct three_costs {

@@ -125,10 +125,10 @@ static enum err share_all(struct whole *w, struct log *log)
     return e;
 }
 
-enum err count_all(struct engine *g, const struct upload *uploads, size_t count)
+enum err count_all(struct three *g, const struct upload *uploads, size_t count)
 {
     TRY(tally_add(g->party, &g->tally, uploads, count));
-    TRY(engine_finish(g));
+    TRY(three_finish(g));
     return check_clean(g->party) ? ERR_OK : ERR_MISUSE;
 }
 
@@ -140,7 +140,7 @@ static void mark_upload(struct upload *u)
 }
 
 /* Adds the uploads of the first `owners` owners. */
-static enum err add_uploads(struct whole *w, struct engine *g, unsigned owners)
+static enum err add_uploads(struct whole *w, struct three *g, unsigned owners)
 {
     const bool marked = g->party->watch != NULL; /* set by marks_begin() */
     struct upload held[OWNERS];
@@ -213,7 +213,8 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     const uint8_t signature[2][64] = {{0}};
     struct round_talk talk = {.net = net, .log = s->engine->log};
     const bool finished = step->ask->kind != ASK_SELECT ||
-                          counts_finished(step->scope.counts, step->select.squared);
+                          counts_finished(three_step(step)->scope.counts,
+                                          three_step(step)->select.squared);
     uint64_t rounds = net_rounds(net);
     round_agree(&talk, &statement);
     TRY(net_settle(net));
@@ -221,8 +222,8 @@ static enum err open_step(struct seat *s, struct engine_step *step, struct tape 
     TRY(net_settle(net));
     TRY(memory_new(&told->value, step->price.cells));
     if (step->ask->kind == ASK_SELECT)
-        TRY(engine_select(s->engine, step, range, talk.seed, &told->selected));
-    TRY(engine_measure(s->engine, step, range, told->selected, told->value, &told->values));
+        TRY(three_select(s->engine, step, range, talk.seed, &told->selected));
+    TRY(three_measure(s->engine, step, range, told->selected, told->value, &told->values));
     if (step->ask->kind == ASK_FORMS && !study_counts_pairs(s->engine->study))
         return ERR_OK; /* blocks of records take more */
     return net_rounds(net) - rounds > ROUNDS_MAX + (finished ? 0 : ROUNDS_FINISH) ? ERR_RANGE
@@ -252,14 +253,14 @@ enum err perform(struct seat *s, const struct ask *a, struct told *told)
     struct bytes kept = {0};
     struct tape range = {0};
     enum err e;
-    TRY(engine_prepare(s->engine, a, &step));
-    range_next(&s->engine->tape, step.noise, &place);
-    e = engine_reserve(s->engine, &step);
+    TRY(three_prepare(s->engine, a, &step));
+    range_next(&s->engine->tape, three_step(&step)->noise, &place);
+    e = three_reserve(s->engine, &step);
     if (e == ERR_OK && !check_clean(s->engine->party))
         e = ERR_MISUSE;
     if (e == ERR_OK)
-        e = range_is_made(&s->engine->tape, step.noise)
-                ? range_cut(&s->engine->tape, step.noise, &range)
+        e = range_is_made(&s->engine->tape, three_step(&step)->noise)
+                ? range_cut(&s->engine->tape, three_step(&step)->noise, &range)
                 : ERR_MISUSE;
     if (e == ERR_OK)
         e = range_write(&range, &kept);
@@ -274,10 +275,10 @@ enum err perform(struct seat *s, const struct ask *a, struct told *told)
     if (e == ERR_OK && s->w->twice)
         e = open_again(s, &step, &kept, &place, told);
     /* only these were used of the Gaussians that were ready for the largest candidate */
-    s->w->used[TAPE_GAUSS][s->index] -= step.noise[TAPE_GAUSS] - told->values;
+    s->w->used[TAPE_GAUSS][s->index] -= three_step(&step)->noise[TAPE_GAUSS] - told->values;
     bytes_clear(&kept);
     tape_free(&range);
-    engine_step_clear(&step);
+    three_step_clear(&step);
     return e;
 }
 
@@ -298,13 +299,13 @@ struct aim_backend seat_backend(struct seat *seat)
     return (struct aim_backend){.self = seat, .ask = seat_ask};
 }
 
-enum err load_engine(struct whole *w, struct party *p, struct engine **engine)
+enum err load_engine(struct whole *w, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     static const struct check_guard nobody;
-    enum err e = engine_check(p, w->s.study, &nobody);
+    enum err e = three_check(p, w->s.study, &nobody);
     if (e == ERR_OK)
-        e = engine_new(engine, p, w->s.study, w->bounds, id, p->log);
+        e = three_new(engine, p, w->s.study, w->bounds, id, p->log);
     if (e != ERR_OK)
         return e;
     w->again[p->index] = (struct again){w, p};
@@ -339,7 +340,7 @@ enum err run_mpc(struct party *p, void *shared)
         e = take_look(&seat, options.look.multiplier);
     if (e == ERR_OK)
         e = aim_run(&w->result[p->index], &options, &backend, p->log);
-    engine_free(&seat.engine);
+    three_free(&seat.engine);
     return e;
 }
 

@@ -17,8 +17,8 @@
 #include "parties/analyst/release.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
-#include "parties/server/engine.h"
 #include "parties/server/round.h"
+#include "parties/settings/three/engine.h"
 
 #include <string.h>
 
@@ -74,12 +74,12 @@ enum err share_one(struct whole *w, unsigned o, int changed, struct upload parts
 
 struct seat {
     struct whole *w;
-    struct engine *engine;
+    struct three *engine;
     unsigned index;
     unsigned requests;
 };
 
-enum err count_all(struct engine *g, const struct upload *uploads, size_t count);
+enum err count_all(struct three *g, const struct upload *uploads, size_t count);
 
 /* Exchanges of a round, including those around it, without making the tape. */
 #define ROUNDS_MAX 20
@@ -90,7 +90,7 @@ enum err perform(struct seat *s, const struct ask *a, struct told *told);
 /* As a backend: uploads may come first. */
 enum err seat_ask(void *self, const struct ask *a, struct told *told);
 struct aim_backend seat_backend(struct seat *seat);
-enum err load_engine(struct whole *w, struct party *p, struct engine **engine);
+enum err load_engine(struct whole *w, struct party *p, struct three **engine);
 enum err run_mpc(struct party *p, void *shared);
 void whole_new(struct whole *w, const struct support_options *o);
 void whole_new_persons(struct whole *w, const struct support_options *o,

@@ -1,14 +1,14 @@
 /*
- * Noise made ahead: parties/store/store_ahead.c, parties/server/round_ahead.c and ahead.c. A block
- * is used by one session, if all three have it, and is on no disk by then.
+ * Noise made ahead: parties/store/store_ahead.c, parties/settings/three/round_ahead.c and ahead.c.
+ * A block is used by one session, if all three have it, and is on no disk by then.
  */
 #include "tests/support_stores.h"
 
 #include "base/file.h"
-#include "mpc/ring.h"
-#include "parties/server/ahead.h"
+#include "mpc/circuits/ring.h"
 #include "parties/server/bell.h"
-#include "parties/server/round_ahead.h"
+#include "parties/settings/three/ahead.h"
+#include "parties/settings/three/round_ahead.h"
 #include "parties/store/store_backup.h"
 #include "protocols/range.h"
 

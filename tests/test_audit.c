@@ -14,10 +14,10 @@
 #include "aim/run/copula_run.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "parties/exchange/price.h"
 #include "parties/owner/pack.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 #include "tests/support_study.h"
 #include "tests/support_three.h"
 
@@ -68,22 +68,22 @@ struct audit {
 /* One server's place: its engine, and the noise that it could reuse. */
 struct seat {
     struct audit *a;
-    struct engine *engine;
+    struct three *engine;
     struct share64 kept;
 };
 
 /* The engine's counts are those of the uploads, as servers make them. */
-static enum err count_uploads(const struct audit *a, struct engine *g)
+static enum err count_uploads(const struct audit *a, struct three *g)
 {
     struct upload held[OWNERS];
     for (unsigned o = 0; o < OWNERS; o++)
         held[o] = a->parts[o][g->party->index];
     TRY(tally_add(g->party, &g->tally, held, OWNERS));
-    return engine_finish(g);
+    return three_finish(g);
 }
 
 /* Or of the table in hand. */
-static enum err share_counts(const struct audit *a, struct engine *g)
+static enum err share_counts(const struct audit *a, struct three *g)
 {
     const struct workload *w = a->s.study->workload;
     struct party *p = g->party;
@@ -101,11 +101,11 @@ static enum err share_counts(const struct audit *a, struct engine *g)
                                        : counts_finish(p, g->counts);
 }
 
-static enum err engine_of(struct audit *a, struct party *p, struct engine **engine)
+static enum err engine_of(struct audit *a, struct party *p, struct three **engine)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
-    struct engine *g;
-    TRY(engine_new(engine, p, a->s.study, a->bounds, id, p->log));
+    struct three *g;
+    TRY(three_new(engine, p, a->s.study, a->bounds, id, p->log));
     g = *engine;
     tape_plan(&g->tape, TAPE_GAUSS, a->runs * (4 + CELLS));
     tape_plan(&g->tape, TAPE_GUMBEL, a->runs * CANDIDATES);
@@ -120,9 +120,9 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
     struct tape range CLEAN(tape_free) = {0};
     int64_t values[CELLS];
     size_t measured = 0;
-    enum err e = engine_reserve(s->engine, step);
+    enum err e = three_reserve(s->engine, step);
     if (e == ERR_OK)
-        e = range_cut(&s->engine->tape, step->noise, &range);
+        e = range_cut(&s->engine->tape, three_step(step)->noise, &range);
     if (e == ERR_OK && noise != NULL && noise->n > 0)
         ring64_copy(range.reel[TAPE_GAUSS].samples, *noise);
     else if (e == ERR_OK && noise != NULL) {
@@ -130,9 +130,9 @@ static enum err perform(struct seat *s, struct engine_step *step, struct share64
         ring64_copy(*noise, range.reel[TAPE_GAUSS].samples);
     }
     if (e == ERR_OK && step->ask->kind == ASK_SELECT)
-        e = engine_select(s->engine, step, &range, seed, index);
+        e = three_select(s->engine, step, &range, seed, index);
     if (e == ERR_OK)
-        e = engine_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
+        e = three_measure(s->engine, step, &range, index != NULL ? *index : 0, values, &measured);
     for (size_t i = 0; i < measured; i++)
         out[i] = (double)values[i] / (double)step->ask->multiplier;
     if (s->engine->party->index == 0)
@@ -151,7 +151,7 @@ static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t
         memcpy(estimate, r->estimate, r->estimates * sizeof *estimate);
         memset(r->estimate, 0, r->estimates * sizeof *r->estimate);
     }
-    TRY(engine_prepare(s->engine, r, &step));
+    TRY(three_prepare(s->engine, r, &step));
     if (unclamped) {
         memcpy(r->estimate, estimate, r->estimates * sizeof *estimate);
         s->engine->counts->bits = 20;
@@ -161,7 +161,7 @@ static enum err ask(struct seat *s, struct ask *r, struct share64 *noise, size_t
     for (size_t k = 0; s->a->flaw == HALF_NOISE && k < r->weights / 2; k++)
         r->weight[k] *= 2;
     e = perform(s, &step, noise, index, out);
-    engine_step_clear(&step);
+    three_step_clear(&step);
     return e;
 }
 
@@ -223,7 +223,7 @@ static enum err run_all(struct party *p, void *shared)
             s.a->outcome[i] = o;
     }
     share64_free(&s.kept);
-    engine_free(&s.engine);
+    three_free(&s.engine);
     return e;
 }
 

@@ -10,17 +10,18 @@
 #include "tests/support_scene.h"
 #include "tests/support_store.h"
 
-#include "mpc/check_private.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/elementary.h"
-#include "mpc/move_private.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/move_private.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
 #include "parties/server/round_ledger.h"
 #include "parties/server/round_uploads.h"
 #include "parties/server/server.h"
+#include "parties/settings/three/engine.h"
 #include "protocols/bitonic.h"
 #include "protocols/coin.h"
 #include "protocols/measure.h"
@@ -308,14 +309,15 @@ __typeof__(play_round) __real_play_round, __wrap_play_round;
 enum err __wrap_play_round(struct play *play, const struct request *request,
                            const uint8_t digest[REQUEST_DIGEST_SIZE], struct bytes *result)
 {
-    const struct party *p = play->engine->party;
+    const struct three *three = play->engine.self;
+    const struct party *p = three->party;
     uint8_t of[REQUEST_DIGEST_SIZE];
     enum err e;
     memcpy(of, digest, sizeof of);
     lies_to = play->log;
     apart.now = apart.still && request->sequence == LAST;
     for (size_t k = 0; apart.now && k < crew_lanes(p); k++)
-        crew_lane(p, k)->check->limits.log = 1;
+        crew_lane(p, k)->recorder->log = 1;
     of[0] ^= apart.now && apart.asked_otherwise;
     apart.still = apart.still && !apart.now;
     if (late != NULL && request->sequence == 1)

@@ -1,13 +1,13 @@
 /*
- * mpc/check.h among three servers that follow the protocol: they open what they open without a
- * check, in six more rounds; all that is sent is masked.
+ * mpc/check/check.h among three servers that follow the protocol: they open what they open without
+ * a check, in six more rounds; all that is sent is masked.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/adder.h"
-#include "mpc/bits.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/adder.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 #include "tests/support_check.h"
 
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static enum err nothing(struct party *p, struct play *play)
         if (e == ERR_OK && check_clean(p)) /* whether they fit must still be told */
             e = ERR_FORMAT;
         if (e == ERR_OK)
-            e = check_opened(p, true);
+            e = p->recorder->calls->rode(p, true);
     }
     planes_free(&x);
     planes_free(&y);

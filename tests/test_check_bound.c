@@ -1,13 +1,13 @@
 /*
- * mpc/check.h: the log of a check has a bound, however long the vectors are. They are cut into
- * moves that note at most three quarters of the limit, and the move that passes it is followed by a
- * flush.
+ * mpc/check/check.h: the log of a check has a bound, however long the vectors are. They are cut
+ * into moves that note at most three quarters of the limit, and the move that passes it is followed
+ * by a flush.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/argmax.h"
-#include "mpc/cached.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/cached.h"
 #include "protocols/counts.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
@@ -33,7 +33,7 @@ struct watched {
 static enum err look(void *self)
 {
     struct watched *w = self;
-    const struct check *c = w->party->check;
+    const struct check *c = check_of(w->party);
     const size_t bytes = check_bit_log_bytes(&c->bits) + c->numbers.bytes;
     w->most = bytes > w->most ? bytes : w->most;
     w->flushes++;
@@ -47,7 +47,7 @@ static enum err sit(struct party *p, void *shared)
     w->party = p;
     TRY(check_new(p, &limits));
     TRY(w->job(p));
-    return check_flush(p);
+    return record_prove(p);
 }
 
 static void stays_below(enum err (*job)(struct party *p), size_t limit, const char *name)
@@ -104,7 +104,7 @@ static enum err discrete(struct party *p)
 /* What is kept of the counts is made without a check. */
 static enum err distances_of(struct party *p, struct share64 x)
 {
-    struct check *const check = p->check;
+    struct recorder *const recorder = p->recorder;
     struct cached_span span = {.cells = CELLS};
     uint64_t *bound;
     struct cached *kept = NULL;
@@ -118,9 +118,9 @@ static enum err distances_of(struct party *p, struct share64 x)
     TRY(party_planes(p, &bits, 17, CELLS));
     TRY(party_share64(p, &sum, 1));
     bits_zero(planes_flat(&bits));
-    p->check = NULL;
+    p->recorder = NULL;
     e = cached_new(p, &kept, x, &bits);
-    p->check = check;
+    p->recorder = recorder;
     if (e == ERR_OK)
         e = cached_distance(p, sum, kept, &span);
     cached_free(&kept);

@@ -1,17 +1,17 @@
 /*
- * A server that departs from the protocol, against mpc/check.h: whatever word it alters or inputs,
- * and wherever it hangs up, each of the two others opens what it would have opened anyway, or stops
- * before.
+ * A server that departs from the protocol, against mpc/check/check.h: whatever word it alters or
+ * inputs, and wherever it hangs up, each of the two others opens what it would have opened anyway,
+ * or stops before.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/adder.h"
-#include "mpc/argmax.h"
-#include "mpc/below.h"
-#include "mpc/bits.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/open.h"
+#include "mpc/circuits/adder.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/below.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/move/open.h"
 #include "protocols/coin.h"
 #include "tests/support_check.h"
 

@@ -1,10 +1,10 @@
 /*
- * Coins of mpc/check.h: a server that corrects an error once it knows a coin is noticed by what
- * comes next, and nobody knows a coin while they can still correct what that coin judges.
+ * Coins of mpc/check/check.h: a server that corrects an error once it knows a coin is noticed by
+ * what comes next, and nobody knows a coin while they can still correct what that coin judges.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 #include "tests/support_check.h"
 #include "tests/support_patience.h"
 
@@ -217,14 +217,14 @@ static enum err alike(struct party *p, struct play *play)
 {
     const uint8_t on = p->index == play->cheat;
     struct planes x = {0};
-    enum err e = check_alike(p, &on, sizeof on);
-    assert_true(p->check == NULL || !check_clean(p));
+    enum err e = record_alike(p, &on, sizeof on);
+    assert_true(!party_proves(p) || !check_clean(p));
     if (e == ERR_OK && play->n > 0)
         e = planes_new(&x, 1, play->n);
     if (e == ERR_OK && play->n > 0)
         e = bits_and(p, planes_flat(&x), planes_flat(&x), planes_flat(&x));
     if (e == ERR_OK)
-        e = check_flush(p);
+        e = record_prove(p);
     planes_free(&x);
     return e;
 }
@@ -265,7 +265,7 @@ static enum err in_terms(struct party *p, struct play *play)
     term[0] = (struct move_term){first, first, first, {NULL, NULL}, two ? 1 : 2};
     term[1] = (struct move_term){second, second, second, {NULL, NULL}, 1};
     TRY(bits_sums(p, term, two ? 2 : 1, 1));
-    return check_flush(p);
+    return record_prove(p);
 }
 
 TEST(a_script_has_the_terms_of_each_move)

@@ -4,10 +4,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_private.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/truncate.h"
 #include "tests/support_three.h"
 
 #define N_MAX 8200
@@ -21,9 +21,9 @@ struct run {
 /* Compares what was heard, as a flush would, but proves nothing. */
 static enum err end(struct party *p)
 {
-    TRY(check_agree(p));
-    check_bit_log_clear(&p->check->bits);
-    check_numbers_clear(&p->check->numbers);
+    TRY(record_agree(p));
+    check_bit_log_clear(&check_of(p)->bits);
+    check_numbers_clear(&check_of(p)->numbers);
     return ERR_OK;
 }
 

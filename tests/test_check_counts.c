@@ -1,18 +1,18 @@
 /*
- * Studies of counts under mpc/check.h, protocol by protocol: counts, noise of each kind, scores,
- * a selection and a measurement. The right values are opened, in the stated number of rounds;
- * whatever word a server alters, the two others open those values or nothing.
+ * Studies of counts under mpc/check/check.h, protocol by protocol: counts, noise of each kind,
+ * scores, a selection and a measurement. The right values are opened, in the stated number of
+ * rounds; whatever word a server alters, the two others open those values or nothing.
  */
 #include "tests/support_all.h"
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_private.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/open.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -148,7 +148,7 @@ static enum err make_noise(struct party *p, struct play *play,
     TRY(party_share64(p, &out, play->n));
     e = make(p, out);
     if (e == ERR_OK)
-        e = check_flush(p);
+        e = record_prove(p);
     if (e == ERR_OK)
         e = open_and_note(p, play, out);
     return e;
@@ -196,7 +196,7 @@ static enum err begin_study(struct party *p, struct study *s, bool squared)
     }
     if (e == ERR_OK)
         e = squared ? counts_finish_squares(p, s->counts) : counts_finish(p, s->counts);
-    return e == ERR_OK ? check_flush(p) : e;
+    return e == ERR_OK ? record_prove(p) : e;
 }
 
 static enum err select_and_measure(struct party *p, struct play *play, struct study *s,
@@ -343,9 +343,9 @@ static enum err price_flush(void *self)
     static const uint64_t words_of_claim[] = {
         [RING_16] = 3, [RING_32] = 3, [RING_64] = 4, [RING_128] = 6};
     struct flush_cost *cost = self;
-    const struct check *c = cost->play->party[0]->check;
+    const struct check *c = check_of(cost->play->party[0]);
     uint64_t groups = 0, sent = 8 * (729 + 729 + 64 + 1), opened = 0;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         groups += l * ((c->bits.list[l].words + 511) / 512);
     for (unsigned ring = RING_16; ring <= RING_128; ring++)
         if (c->numbers.relations[ring] > 0) {

@@ -1,10 +1,10 @@
 /*
- * mpc/check.h: a flush sends what its definition in docs/protocols.md says, at the stated cost.
- * Relations are in the clear here, and coins are computed from what the servers sent.
+ * mpc/check/check.h: a flush sends what its definition in docs/protocols.md says, at the stated
+ * cost. Relations are in the clear here, and coins are computed from what the servers sent.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
+#include "mpc/circuits/bits.h"
 #include "tests/support_check.h"
 
 #include "base/memory.h"
@@ -314,8 +314,8 @@ static enum err note_wrongly(struct party *p, struct play *play)
     z.a[play->n] = (uint64_t)(p->index == 0) << WRONG_BIT;
     z.b[play->n] = (uint64_t)(p->index == 2) << WRONG_BIT;
     const struct move_term term = bits_product(planes_flat(&z), planes_flat(&x), planes_flat(&x));
-    TRY(check_bits(p, &term, 1));
-    return check_flush(p);
+    TRY(record_bits(p, &term, 1));
+    return record_prove(p);
 }
 
 /* Its remainder is the error, weighted by its row, its block and its lane. */

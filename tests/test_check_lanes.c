@@ -1,16 +1,16 @@
 /*
- * mpc/check.h on several lanes: each proves what it computed, and all have done so before any value
- * opens.
+ * mpc/check/check.h on several lanes: each proves what it computed, and all have done so before any
+ * value opens.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/bits.h"
-#include "mpc/check.h"
-#include "mpc/check_matrix.h"
-#include "mpc/convert.h"
-#include "mpc/crew.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/check/check.h"
+#include "mpc/check/check_matrix.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/open.h"
 #include "tests/support_three.h"
 
 #include <pthread.h>
@@ -189,7 +189,7 @@ static enum err do_jobs(struct party *p, void *shared)
     bits_zero(planes_flat(&x));
     s.x = planes_flat(&x);
     s.out = planes_flat(&out);
-    TRY(b->apart ? check_alike(p, &p->index, sizeof p->index) : ERR_OK);
+    TRY(b->apart ? record_alike(p, &p->index, sizeof p->index) : ERR_OK);
     e = crew_jobs(p, &job);
     /* of this lane: around the jobs, and within them for its own flush */
     if (b->apart)
@@ -265,7 +265,7 @@ static enum err pass_on(struct party *p, void *shared)
     TRY(crew_run(p, TILES, use_numbers, &s));
     if (p->index == 0)
         b->rounds = net_rounds(p->net) - before;
-    return check_flush(p);
+    return record_prove(p);
 }
 
 static enum err note_on_one(void *self, struct party *lane, size_t tile)
@@ -285,7 +285,7 @@ static enum err note_and_flush(struct party *p, void *shared)
     TRY(crew_run(p, LANES, note_on_one, NULL));
     if (check_clean(p))
         return ERR_DATA;
-    TRY(check_flush(p));
+    TRY(record_prove(p));
     return check_clean(p) ? ERR_OK : ERR_DATA;
 }
 
@@ -308,7 +308,7 @@ static enum err be_caught_first(struct party *p, void *shared)
     struct check_failure *failure = shared;
     TRY(check_new(p, &limits));
     net_enter(p->net, NET_COMPUTE);
-    TRY(check_alike(p, &said, 1));
+    TRY(record_alike(p, &said, 1));
     if (crew_run(p, LANES, fail_twice, NULL) != ERR_CHEAT)
         return ERR_DATA;
     failure[p->index] = check_failure(p);
@@ -417,7 +417,7 @@ static enum err prove_matrices(struct party *p)
     struct check_matrices m = {.plans = &plans, .tile = &tile, .tiles = 1};
     TRY(party_share16(p, &m.z, 1));
     TRY(check_plans(p, &plans));
-    return move_settle(p, RING_16, OPERAND(m.z), &sum, 1, &(struct check_sums){.matrices = &m});
+    return move_settle(p, RING_16, OPERAND(m.z), &sum, 1, &(struct record_sums){.matrices = &m});
 }
 
 static enum err use_both(struct party *p, void *shared)

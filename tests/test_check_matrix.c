@@ -1,12 +1,12 @@
 /*
- * mpc/check_matrix.h: claims of matrix products against their definition in plain numbers, and the
- * errors they find.
+ * mpc/check/check_matrix.h: claims of matrix products against their definition in plain numbers,
+ * and the errors they find.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check_matrix.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_matrix.h"
+#include "mpc/check/check_private.h"
 #include "tests/support_check.h"
 
 #include <string.h>
@@ -300,7 +300,7 @@ static enum err prove(struct party *p, void *shared)
     struct scene *s = shared;
     p->log->file = NULL;
     TRY(check_new(p, &limits));
-    p->check->owed = true;
+    check_of(p)->owed = true;
     TRY(check_plans(p, &s->plans[p->index]));
     TRY(check_matrices(p, &s->m[p->index]));
     return check_clean(p) ? ERR_OK : ERR_FORMAT;
@@ -359,7 +359,7 @@ static enum err owe(struct party *p)
     memset(x.b, 0, x.n * sizeof *x.b);
     const struct move_term product = {
         .out = OPERAND(x), .x = OPERAND(x), .y = OPERAND(x), .words = x.n};
-    return move_sums_proved(p, &(const struct move_sums){RING_16, &product, 1, 1, false});
+    return move_sums(p, &(const struct move_sums){RING_16, &product, 1, 1, false, true});
 }
 
 /* Matrices that do not fit their plans prove nothing, nor does a flush without them. */
@@ -378,7 +378,7 @@ static enum err misuse(struct party *p, void *shared)
     if (check_matrices(p, &m) != ERR_MISUSE)
         return ERR_FORMAT;
     TRY(owe(p));
-    return check_flush(p) == ERR_MISUSE && !check_clean(p) ? ERR_OK : ERR_FORMAT;
+    return record_prove(p) == ERR_MISUSE && !check_clean(p) ? ERR_OK : ERR_FORMAT;
 }
 
 TEST(what_matrices_owe_nothing_else_proves)

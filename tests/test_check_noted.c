@@ -5,11 +5,11 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/cached.h"
-#include "mpc/check_private.h"
-#include "mpc/compare.h"
-#include "mpc/convert.h"
-#include "mpc/truncate.h"
+#include "mpc/check/check_private.h"
+#include "mpc/circuits/cached.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/truncate.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
 #include "tests/support_check.h"
@@ -25,9 +25,9 @@ struct found {
     enum err (*job)(struct party *p, const struct share64 *x, const struct planes *bits);
     const struct party_tamper *cheat[3];
     bool next; /* z is read from whoever holds it as b: the cheat has not altered its own a */
-    word128 *off[3][NUMBERS_RINGS];   /* bits come first */
-    size_t count[NUMBERS_RINGS];      /* at server 0, as at all of them */
-    size_t words[CHECK_PRODUCTS + 1]; /* of relations of bits, by list */
+    word128 *off[3][NUMBERS_RINGS];    /* bits come first */
+    size_t count[NUMBERS_RINGS];       /* at server 0, as at all of them */
+    size_t words[RECORD_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
 static word128 word_of(enum ring ring, const void *v, size_t i)
@@ -60,7 +60,7 @@ static void read_numbers(const struct check_numbers *log, word128 *const off[NUM
 static size_t read_bits(struct check_bit_log *log, bool next, word128 *off)
 {
     size_t count = 0;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++) {
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++) {
         check_bit_log_groups(log, l);
         for (size_t k = 0; k < log->list[l].chunks; k++) {
             const struct check_part part = check_bit_log_part(log, l, k);
@@ -83,7 +83,7 @@ static size_t read_bits(struct check_bit_log *log, bool next, word128 *off)
 static void count_all(struct found *f, const struct check *c, size_t bits)
 {
     f->count[RING_BITS] = bits;
-    for (unsigned l = 1; l <= CHECK_PRODUCTS; l++)
+    for (unsigned l = 1; l <= RECORD_PRODUCTS; l++)
         f->words[l] = c->bits.list[l].words;
     for (unsigned ring = RING_16; ring < NUMBERS_RINGS; ring++)
         f->count[ring] = c->numbers.relations[ring];
@@ -108,14 +108,14 @@ static enum err sit(struct party *p, void *shared)
         e = f->job(p, &x, &bits);
     if (e == ERR_OK) {
         size_t count;
-        assert_int_equal(check_agree(p), ERR_OK);
-        read_numbers(&p->check->numbers, f->off[p->index]);
-        count = read_bits(&p->check->bits, f->next, f->off[p->index][RING_BITS]);
+        assert_int_equal(record_agree(p), ERR_OK);
+        read_numbers(&check_of(p)->numbers, f->off[p->index]);
+        count = read_bits(&check_of(p)->bits, f->next, f->off[p->index][RING_BITS]);
         if (p->index == 0)
-            count_all(f, p->check, count);
+            count_all(f, check_of(p), count);
     }
-    check_bit_log_clear(&p->check->bits);
-    check_numbers_clear(&p->check->numbers);
+    check_bit_log_clear(&check_of(p)->bits);
+    check_numbers_clear(&check_of(p)->numbers);
     share64_free(&x);
     planes_free(&bits);
     return e;

@@ -1,11 +1,11 @@
 /*
- * mpc/check_numbers.h: what is noted of numbers comes back, relation by relation, however it was
- * cut into records.
+ * mpc/check/check_numbers.h: what is noted of numbers comes back, relation by relation, however it
+ * was cut into records.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check_private.h"
+#include "mpc/check/check_private.h"
 #include "tests/support_check.h"
 #include "tests/support_three.h"
 
@@ -71,17 +71,17 @@ struct call {
     const size_t *start;
 };
 
-static word128 factor_of(const struct check_product *product, enum ring ring, const void *v,
+static word128 factor_of(const struct record_product *product, enum ring ring, const void *v,
                          bool is_y, size_t i)
 {
-    if (product->form == CHECK_WORDS)
+    if (product->form == RECORD_WORDS)
         return word_of(ring, v, i);
-    if (product->form == CHECK_CHOICE && is_y)
+    if (product->form == RECORD_CHOICE && is_y)
         return word_of(product->narrow, v, i);
     return v == NULL ? 0 : ((const uint64_t *)v)[i / 64] >> i % 64 & 1;
 }
 
-static word128 product_of(const struct check_product *product, enum ring ring, size_t i)
+static word128 product_of(const struct record_product *product, enum ring ring, size_t i)
 {
     const word128 x[2] = {factor_of(product, ring, product->x.a, false, i),
                           factor_of(product, ring, product->x.b, false, i)};
@@ -101,7 +101,7 @@ static void fill_randomly(void *v, size_t bytes, uint64_t *seed)
 static void note(struct check_numbers *log, const struct call *c, bool bits, struct relation *out)
 {
     const size_t words = c->start == NULL ? c->n : c->start[c->n], bytes = words * sizes[c->ring];
-    struct check_product products[PRODUCTS];
+    struct record_product products[PRODUCTS];
     struct check_place place;
     uint8_t *v[4 * PRODUCTS + 2];
     uint64_t seed = c->n + c->products;
@@ -111,12 +111,12 @@ static void note(struct check_numbers *log, const struct call *c, bool bits, str
             fill_randomly(v[k], bytes + c->n * 16, &seed);
     }
     for (unsigned l = 0; l < c->products; l++)
-        products[l] = (struct check_product){{v[4 * l], v[4 * l + 1]},
-                                             {v[4 * l + 2], v[4 * l + 3]},
-                                             l % 3 == 0 ? 1 : 40 - (int64_t)l * 1000000007,
-                                             bits ? (enum check_form)(l % 3) : CHECK_WORDS,
-                                             bits && l % 3 != 0 ? 5 * l : 0,
-                                             (enum ring)(l % 2 == 0 ? c->ring : RING_16)};
+        products[l] = (struct record_product){{v[4 * l], v[4 * l + 1]},
+                                              {v[4 * l + 2], v[4 * l + 3]},
+                                              l % 3 == 0 ? 1 : 40 - (int64_t)l * 1000000007,
+                                              bits ? (enum record_form)(l % 3) : RECORD_WORDS,
+                                              bits && l % 3 != 0 ? 5 * l : 0,
+                                              (enum ring)(l % 2 == 0 ? c->ring : RING_16)};
     const struct operand z = {v[4 * c->products], v[4 * c->products + 1]};
     assert_int_equal(check_numbers_add(log, c->ring, products, c->products, c->start, c->n, &place),
                      ERR_OK);
@@ -175,9 +175,9 @@ TEST(too_many_products_are_refused)
     struct check_chunks chunks = {0};
     struct check_numbers log = {.from = &chunks, .kernel = kernel_best(NULL)};
     struct check_place place;
-    const struct check_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
-    const struct check_product bits = {.form = CHECK_BOTH};
-    const struct check_product wide = {.form = CHECK_CHOICE, .narrow = RING_128};
+    const struct record_product zeros[4] = {{.c = 1}, {.c = 1}, {.c = 1}, {.c = 1}};
+    const struct record_product bits = {.form = RECORD_BOTH};
+    const struct record_product wide = {.form = RECORD_CHOICE, .narrow = RING_128};
     const size_t spans[] = {0, NUMBERS_MOST / 4, NUMBERS_MOST / 4 + 1};
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 2, &place), ERR_RANGE);
     assert_int_equal(check_numbers_add(&log, RING_64, zeros, 4, spans, 1, &place), ERR_OK);
@@ -199,10 +199,11 @@ static enum err flush_too_many(struct party *p, struct play *play)
     const struct operand z = {&zero, &zero};
     enum err e;
     (void)play;
-    TRY(check_ring(p, RING_64, &(const struct check_product){z, z, .c = 1}, 1, NULL, z, 1));
-    p->check->numbers.products = 2 * NUMBERS_MOST + 1;
-    e = check_flush(p);
-    check_numbers_clear(&p->check->numbers);
+    const struct record_product product = {z, z, .c = 1};
+    TRY(record_numbers(p, RING_64, &(struct record_sums){.products = &product, .count = 1}, z, 1));
+    check_of(p)->numbers.products = 2 * NUMBERS_MOST + 1;
+    e = record_prove(p);
+    check_numbers_clear(&check_of(p)->numbers);
     return e == ERR_RANGE ? ERR_OK : ERR_FORMAT;
 }
 

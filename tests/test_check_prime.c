@@ -1,10 +1,11 @@
 /*
- * mpc/check.h: for numbers, a flush sends what its definition in docs/protocols.md says, at the
- * stated cost. Relations are in the clear here, and coins are computed from what the servers sent.
+ * mpc/check/check.h: for numbers, a flush sends what its definition in docs/protocols.md says, at
+ * the stated cost. Relations are in the clear here, and coins are computed from what the servers
+ * sent.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/prime.h"
+#include "mpc/kernel/prime.h"
 #include "tests/support_check.h"
 
 #include <openssl/bn.h>
@@ -23,7 +24,7 @@ struct call {
     unsigned products;
     word128 x[2][3][WORDS], y[2][3][WORDS], z[3][WORDS];
     int64_t c[2];
-    enum check_form form[2];
+    enum record_form form[2];
     unsigned shift[2];
     enum ring narrow[2];
 };
@@ -52,9 +53,9 @@ static size_t relation_of(const struct call *c, size_t word)
 /* Which words x and y of a product are. */
 static enum ring ring_of(const struct call *c, unsigned l, bool is_y)
 {
-    if (c->form[l] == CHECK_WORDS)
+    if (c->form[l] == RECORD_WORDS)
         return c->ring;
-    return c->form[l] == CHECK_CHOICE && is_y ? c->narrow[l] : RING_BITS;
+    return c->form[l] == RECORD_CHOICE && is_y ? c->narrow[l] : RING_BITS;
 }
 
 static word128 factor_of(const struct call *c, unsigned l)
@@ -79,7 +80,7 @@ static struct call *make_calls(void)
          .n = 66,
          .products = 2,
          .c = {-2, 3},
-         .form = {CHECK_BOTH, CHECK_CHOICE},
+         .form = {RECORD_BOTH, RECORD_CHOICE},
          .shift = {9, 70},
          .narrow = {RING_BITS, RING_64}},
     };
@@ -140,11 +141,11 @@ static void *packed(struct party *p, enum ring ring, const word128 *v, size_t n)
 static enum err note_call(struct party *p, const struct call *c)
 {
     const unsigned a = p->index, b = (a + 1) % 3;
-    struct check_product products[2];
+    struct record_product products[2];
     const size_t n = words_of(c);
     for (unsigned l = 0; l < c->products; l++) {
         const enum ring x = ring_of(c, l, false), y = ring_of(c, l, true);
-        products[l] = (struct check_product){
+        products[l] = (struct record_product){
             {packed(p, x, c->x[l][a], n), packed(p, x, c->x[l][b], n)},
             {packed(p, y, c->y[l][a], n), packed(p, y, c->y[l][b], n)},
             c->c[l],
@@ -153,7 +154,9 @@ static enum err note_call(struct party *p, const struct call *c)
             c->narrow[l]};
     }
     const struct operand z = {packed(p, c->ring, c->z[a], c->n), packed(p, c->ring, c->z[b], c->n)};
-    return check_ring(p, c->ring, products, c->products, c->spans ? c->start : NULL, z, c->n);
+    const struct record_sums of = {
+        .products = products, .count = c->products, .start = c->spans ? c->start : NULL};
+    return record_numbers(p, c->ring, &of, z, c->n);
 }
 
 /* first uses up n words of the streams of masks. */
@@ -165,7 +168,7 @@ static enum err note_all(struct party *p, struct play *play)
         TRY(prg_fill(p->prg[i % 2][PRG_CHECK], &word, sizeof word));
     for (const struct call *c = play->self; c < (const struct call *)play->self + CALLS; c++)
         TRY(note_call(p, c));
-    return check_flush(p);
+    return record_prove(p);
 }
 
 /* --- the definition --------------------------------------------------------------------------- */
@@ -272,7 +275,7 @@ static void multiply_up(BIGNUM *product, const struct element *e, BN_CTX *ctx)
 {
     const struct call *c = e->call;
     const unsigned l = e->product;
-    const bool words = c->form[l] == CHECK_WORDS;
+    const bool words = c->form[l] == RECORD_WORDS;
     BIGNUM *y = BN_new(), *factor = BN_new();
     add_up(product, c->x[l], e->word, ring_of(c, l, false), words ? factor_of(c, l) : 1);
     add_up(y, c->y[l], e->word, ring_of(c, l, true), 1);
@@ -347,11 +350,11 @@ static void to_prime(struct element *e, size_t n, uint64_t y, const uint64_t kap
         const uint64_t factor = (uint64_t)(below(c->ring, factor_of(c, l)) % P);
         for (unsigned k = 0; k < 3; k++) {
             word128 x = c->x[l][k][e[i].word], v = c->y[l][k][e[i].word];
-            if (c->form[l] == CHECK_WORDS)
+            if (c->form[l] == RECORD_WORDS)
                 x = below(c->ring, x * factor_of(c, l)) % P;
-            if (c->form[l] == CHECK_CHOICE)
+            if (c->form[l] == RECORD_CHOICE)
                 x = times((uint64_t)x, factor);
-            if (c->form[l] == CHECK_BOTH)
+            if (c->form[l] == RECORD_BOTH)
                 v = times((uint64_t)v, factor);
             e[i].u = plus(e[i].u, times(weight, (uint64_t)x));
             e[i].v = plus(e[i].v, (uint64_t)(v % P));

@@ -1,10 +1,10 @@
 /*
- * Counts of records under mpc/check.h: they equal those without it, whatever the batches; nobody
- * opens what a server alters; and what it costs.
+ * Counts of records under mpc/check/check.h: they equal those without it, whatever the batches;
+ * nobody opens what a server alters; and what it costs.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/open.h"
+#include "mpc/move/open.h"
 #include "protocols/mask.h"
 #include "protocols/records.h"
 #include "tests/support_check.h"

@@ -1,12 +1,12 @@
 /*
- * Relations of numbers under mpc/check.h: correct ones are accepted whatever their length, and
- * nobody opens what a server alters.
+ * Relations of numbers under mpc/check/check.h: correct ones are accepted whatever their length,
+ * and nobody opens what a server alters.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check_prime.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/check/check_prime.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 #include "tests/support_check.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static enum err run_narrow(struct party *p, struct play *play, struct share64 x,
     }
     const struct move_term terms[2] = {{OPERAND(u), OPERAND(u), OPERAND(v), .words = u.n},
                                        {OPERAND(v), OPERAND(v), OPERAND(v), .words = u.n}};
-    TRY(move_sums(p, &(struct move_sums){RING_16, terms, 2, 1, false}));
+    TRY(move_sums(p, &(struct move_sums){RING_16, terms, 2, 1, false, false}));
     for (size_t i = 0; i < x.n; i++) {
         x.a[i] = u.a[i];
         x.b[i] = u.b[i];
@@ -111,9 +111,10 @@ static enum err run_alone(struct party *p, struct play *play, struct share64 x, 
         ones[i] = 1;
     const struct operand alone = {p->index == 1 ? v : NULL, p->index == 0 ? v : NULL};
     const struct operand one = {p->index == 0 ? ones : NULL, p->index == 2 ? ones : NULL};
-    const struct check_product products[2] = {{alone, OPERAND(u), .c = -3},
-                                              {OPERAND(u), one, .c = 1}};
-    TRY(check_ring(p, RING_32, products, 2, NULL, OPERAND(z), x.n));
+    const struct record_product products[2] = {{alone, OPERAND(u), .c = -3},
+                                               {OPERAND(u), one, .c = 1}};
+    TRY(record_numbers(p, RING_32, &(struct record_sums){.products = products, .count = 2},
+                       OPERAND(z), x.n));
     return open_and_note(p, play, y);
 }
 
@@ -220,7 +221,7 @@ static enum err run_attacked(struct party *p, struct play *play, struct share64 
     struct share64 first;
     TRY(party_share64(p, &first, x.n));
     TRY(ring64_multiply(p, first, x, y));
-    TRY(check_flush(p));
+    TRY(record_prove(p));
     TRY(party_share128(p, &v, x.n));
     for (size_t i = 0; i < x.n; i++) {
         v.a[i] = (word128)x.a[i] << 64 | y.a[i];

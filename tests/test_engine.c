@@ -1,7 +1,8 @@
 /*
- * parties/server/engine.c under the AIM loop: a whole run of the MPC backend on three parties
- * equals a run of the plaintext backend that replays the same noise, reconstructed here from the
- * three tapes. What is opened in a run is exactly the selected indices and the noisy marginals.
+ * parties/settings/three/engine.c under the AIM loop: a whole run of the MPC backend on three
+ * parties equals a run of the plaintext backend that replays the same noise, reconstructed here
+ * from the three tapes. What is opened in a run is exactly the selected indices and the noisy
+ * marginals.
  *
  * Whole runs mark uploads, keys and all that comes in as secret (tests/support_marks.h): under
  * valgrind they show that no branch and no index of the engine depends on a secret, whatever the
@@ -20,7 +21,7 @@
 #include "base/memory.h"
 #include "parties/analyst/release.h"
 #include "parties/exchange/upload.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 
 #include <string.h>
 
@@ -219,11 +220,11 @@ static enum err make_engines(struct party *p, void *shared)
     for (unsigned k = 0; k < 4; k++) {
         const struct study *study = both[k % 2].study;
         struct bounds *bounds CLEAN(bounds_free) = NULL;
-        struct engine *g CLEAN(engine_free) = NULL;
+        struct three *g CLEAN(three_free) = NULL;
         if (k == 2)
             TRY(check_new(p, &limits));
         TRY(bounds_new(&bounds, study, p->log));
-        if (engine_new(&g, p, study, bounds, (const uint8_t[TAPE_ID_SIZE]){1}, p->log) !=
+        if (three_new(&g, p, study, bounds, (const uint8_t[TAPE_ID_SIZE]){1}, p->log) !=
             ((k % 2 == 1) == (k >= 2) ? ERR_OK : ERR_MISUSE))
             return ERR_DATA;
     }
@@ -352,14 +353,14 @@ static enum err add_more(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     struct whole *w = shared;
-    struct engine *g = NULL, *alone CLEAN(engine_free) = NULL;
+    struct three *g = NULL, *alone CLEAN(three_free) = NULL;
     struct upload held[OWNERS];
     uint64_t rounds, bytes, cost[2][2];
     bool right = true;
     for (unsigned o = 0; o < OWNERS; o++)
         held[o] = w->parts[o][p->index];
-    TRY(engine_new(&g, p, w->s.study, w->bounds, id, p->log));
-    TRY(engine_new(&alone, p, w->s.study, w->bounds, id, p->log));
+    TRY(three_new(&g, p, w->s.study, w->bounds, id, p->log));
+    TRY(three_new(&alone, p, w->s.study, w->bounds, id, p->log));
     TRY(count_all(g, held, OWNERS - 1));
     for (unsigned k = 0; k < 2; k++) {
         rounds = net_rounds(p->net);
@@ -372,7 +373,7 @@ static enum err add_more(struct party *p, void *shared)
     rounds = net_rounds(p->net);
     TRY(count_all(g, held, OWNERS));
     right = right && net_rounds(p->net) == rounds && g->tally.owners == OWNERS;
-    engine_free(&g);
+    three_free(&g);
     return right ? ERR_OK : ERR_MISMATCH;
 }
 

@@ -12,7 +12,7 @@
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "parties/exchange/upload.h"
-#include "parties/server/engine.h"
+#include "parties/settings/three/engine.h"
 #include "parties/study/study_uploads.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct hostile {
 static enum err tally_up(struct party *p, void *shared)
 {
     struct hostile *h = shared;
-    struct engine *g CLEAN(engine_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     enum err e = load_engine(h->w, p, &g);
     if (e == ERR_OK)
         three_put64(&h->sums, p, g->tally.sums);
@@ -196,7 +196,7 @@ TEST(shares_of_noise_can_be_compared)
  * As many candidates as a selection takes, then one more: nobody must pay for what cannot be
  * opened.
  */
-static bool refuses_a_candidate_too_many(struct engine *g, const struct study *study)
+static bool refuses_a_candidate_too_many(struct three *g, const struct study *study)
 {
     const size_t most = study_candidates_most(study);
     const uint64_t cells = study->workload->query[5].cells;
@@ -212,17 +212,17 @@ static bool refuses_a_candidate_too_many(struct engine *g, const struct study *s
                     .multiplier = 1000};
     for (size_t k = 0; k <= most; k++)
         query[k] = 5;
-    if (engine_prepare(g, &r, &step) != ERR_OK)
+    if (three_prepare(g, &r, &step) != ERR_OK)
         return false;
-    engine_step_clear(&step);
+    three_step_clear(&step);
     r.queries++;
-    return engine_prepare(g, &r, &step) == ERR_REFUSED;
+    return three_prepare(g, &r, &step) == ERR_REFUSED;
 }
 
 static enum err refuse_bad_requests(struct party *p, void *shared)
 {
     struct whole *w = shared;
-    struct engine *g CLEAN(engine_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     struct engine_step step;
     uint32_t query = 5;
     uint64_t *estimate CLEAN(memory_release) = memory_array(w->s.study->workload->cells,
@@ -232,12 +232,12 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
     p->log = NULL; /* what follows is refused, with a message */
     TRY(load_engine(w, p, &g));
     g->log = NULL;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     r.multiplier = UINT64_C(1) << 31;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     r.multiplier = 1000;
     r.queries = 0;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     r = (struct ask){.kind = ASK_SELECT,
                      .queries = 1,
                      .query = &query,
@@ -245,19 +245,19 @@ static enum err refuse_bad_requests(struct party *p, void *shared)
                      .epsilon = 0.1,
                      .sigma = 10,
                      .multiplier = 1000};
-    right = right && engine_prepare(g, &r, &step) == ERR_OK;
-    engine_step_clear(&step);
+    right = right && three_prepare(g, &r, &step) == ERR_OK;
+    three_step_clear(&step);
     r.multiplier = 255;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     r.multiplier = 1000;
     estimate[0] = UINT64_C(1) << 60;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     estimate[0] = 0;
     r.epsilon = -1;
-    right = right && engine_prepare(g, &r, &step) == ERR_REFUSED;
+    right = right && three_prepare(g, &r, &step) == ERR_REFUSED;
     right = right && refuses_a_candidate_too_many(g, w->s.study);
     r.epsilon = 1e-9; /* the multiplier would round to nothing */
-    right = right && engine_prepare(g, &r, &step) == ERR_RANGE;
+    right = right && three_prepare(g, &r, &step) == ERR_RANGE;
     return right ? ERR_OK : ERR_MISUSE;
 }
 

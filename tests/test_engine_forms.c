@@ -1,6 +1,6 @@
 /*
- * parties/server/engine.c and forms: a copula's run on three parties equals the plaintext one on
- * the same noise; what forms cost is what a row can move; what is refused.
+ * parties/settings/three/engine.c and forms: a copula's run on three parties equals the plaintext
+ * one on the same noise; what forms cost is what a row can move; what is refused.
  */
 #include "tests/support_whole.h"
 
@@ -32,7 +32,7 @@ static enum err run_copula(struct party *p, void *shared)
         e = release_copula_options(c->w.s.study, c->w.bounds, &options, p->log);
     if (e == ERR_OK)
         e = copula_run(&c->result[p->index], &options, &backend, p->log);
-    engine_free(&seat.engine);
+    three_free(&seat.engine);
     return e;
 }
 
@@ -175,22 +175,22 @@ TEST(a_copula_whose_owners_are_linked_equals_too)
 struct desk {
     const struct support_study *s;
     const struct bounds *bounds;
-    void (*ask)(struct engine *g);
+    void (*ask)(struct three *g);
 };
 
 static enum err sit(struct party *p, void *shared)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     const struct desk *d = shared;
-    struct engine *g CLEAN(engine_free) = NULL;
-    TRY(engine_new(&g, p, d->s->study, d->bounds, id, NULL));
-    TRY(engine_finish(g));
+    struct three *g CLEAN(three_free) = NULL;
+    TRY(three_new(&g, p, d->s->study, d->bounds, id, NULL));
+    TRY(three_finish(g));
     if (p->index == 0)
         d->ask(g);
     return ERR_OK;
 }
 
-static void at_desk(const char *method, const char *const *part, void (*ask)(struct engine *g))
+static void at_desk(const char *method, const char *const *part, void (*ask)(struct three *g))
 {
     struct support_study s;
     struct bounds *bounds = NULL;
@@ -207,17 +207,17 @@ static void at_desk(const char *method, const char *const *part, void (*ask)(str
 }
 
 /* `moved`: the most forms that a row moves. */
-static enum err prepare(struct engine *g, const struct ask *r, double *cost, size_t *forms,
+static enum err prepare(struct three *g, const struct ask *r, double *cost, size_t *forms,
                         size_t moved)
 {
     struct engine_step step;
-    TRY(engine_prepare(g, r, &step));
+    TRY(three_prepare(g, r, &step));
     assert_true(mpq_equal(step.price.cost, step.price.measuring));
     *cost = mpq_get_d(step.price.cost) * 0x1p41;
-    *forms = step.noise[TAPE_GAUSS];
+    *forms = three_step(&step)->noise[TAPE_GAUSS];
     assert_true(step.price.epsilon_slack == (double)moved * g->slack.marginal);
-    assert_true(step.price.delta_slack > 0 && step.noise[TAPE_GUMBEL] == 0);
-    engine_step_clear(&step);
+    assert_true(step.price.delta_slack > 0 && three_step(&step)->noise[TAPE_GUMBEL] == 0);
+    three_step_clear(&step);
     return ERR_OK;
 }
 
@@ -246,7 +246,7 @@ static double most_moved(const struct workload *w, const int64_t *u)
     return most;
 }
 
-static void ask_products(struct engine *g)
+static void ask_products(struct three *g)
 {
     const struct workload *w = g->study->workload;
     const size_t codes = products_codes(w), pairs = products_pairs(w->one_ways);
@@ -282,7 +282,7 @@ static void ask_products(struct engine *g)
     ask_clear(&r);
 }
 
-static void ask_other(struct engine *g)
+static void ask_other(struct three *g)
 {
     const struct workload *w = g->study->workload;
     struct ask r = {.queries = 1,
@@ -296,32 +296,32 @@ static void ask_other(struct engine *g)
     r.estimates = w->query[0].cells;
     r.weight = memory_array(r.weights, sizeof *r.weight);
     r.estimate = memory_array(r.estimates, sizeof *r.estimate);
-    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
     r.kind = ASK_MEASURE;
-    assert_int_equal(engine_prepare(g, &r, &step), ERR_OK);
-    engine_step_clear(&step);
+    assert_int_equal(three_prepare(g, &r, &step), ERR_OK);
+    three_step_clear(&step);
     ask_clear(&r);
 }
 
 /* What has not been counted cannot be measured. */
-static void ask_uncounted(struct engine *g)
+static void ask_uncounted(struct three *g)
 {
     uint32_t query = (uint32_t)g->study->workload->one_ways;
     const struct ask r = {.kind = ASK_MEASURE, .queries = 1, .query = &query, .multiplier = 50000};
     struct engine_step step;
-    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
 }
 
 /* Only a study that asks for a number of linked rows looks at how many there are. */
-static void ask_look(struct engine *g)
+static void ask_look(struct three *g)
 {
     const struct ask r = {.kind = ASK_LOOK, .multiplier = 50000};
     struct engine_step step;
-    assert_int_equal(engine_prepare(g, &r, &step), ERR_REFUSED);
+    assert_int_equal(three_prepare(g, &r, &step), ERR_REFUSED);
 }
 
 /* One number, at the price of a marginal and within its bounds. */
-static void ask_look_price(struct engine *g)
+static void ask_look_price(struct three *g)
 {
     struct study study = *g->study;
     struct ask r = {.kind = ASK_LOOK, .multiplier = 50000};

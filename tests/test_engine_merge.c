@@ -1,7 +1,8 @@
 /*
- * parties/server/engine_merge.c: requests that merge codes open what the plaintext backend opens
- * for merged cells with the same noise, whatever the data, the score and the security, and however
- * merges change from one request to the next. How large merged cells can be, by a plain loop.
+ * parties/settings/three/engine_merge.c: requests that merge codes open what the plaintext backend
+ * opens for merged cells with the same noise, whatever the data, the score and the security, and
+ * however merges change from one request to the next. How large merged cells can be, by a plain
+ * loop.
  */
 #include "tests/support_cmocka.h"
 #include "tests/support_marks.h"
@@ -139,7 +140,7 @@ struct acted {
 static enum err ask_and_look(void *self, const struct ask *a, struct told *told)
 {
     const struct seat *seat = self;
-    const struct engine *g = seat->engine;
+    const struct three *g = seat->engine;
     const bool squared = seat->w->s.study->score == AIM_L2;
     const struct counts *other;
     TRY(seat_ask(self, a, told));
@@ -158,7 +159,7 @@ static enum err act(struct party *p, void *shared)
         e = load_engine(a->w, p, &seat.engine);
     if (e == ERR_OK)
         e = play(&backend, a->w, &a->opened[p->index]);
-    engine_free(&seat.engine);
+    three_free(&seat.engine);
     return e;
 }
 
@@ -241,7 +242,7 @@ static enum err refuse(struct party *p, void *shared)
 {
     struct refused *f = shared;
     struct log log = {.buffer = f->said[p->index], .buffer_size = 600, .level = LOG_ERROR};
-    struct engine *g CLEAN(engine_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     uint32_t query = 0;
     uint64_t estimate[64] = {0};
     struct ask r = {.kind = ASK_SELECT,
@@ -259,9 +260,9 @@ static enum err refuse(struct party *p, void *shared)
         enum err *e = k == 0 ? &f->within[p->index] : &f->beyond[p->index];
         merge_by(&m, f->w->s.study->domain, k == 0 ? 2 : 64);
         r.merges = &m;
-        *e = engine_prepare(g, &r, &step);
+        *e = three_prepare(g, &r, &step);
         if (*e == ERR_OK)
-            engine_step_clear(&step);
+            three_step_clear(&step);
         f->kept[p->index] = g->merged.counts != NULL && merges_largest(&g->merged.merges, 0) == 2;
         r.kind = ASK_MEASURE;
     }

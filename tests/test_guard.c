@@ -1,10 +1,11 @@
 /*
- * A server's guard (parties/server/guard.h): checks that a lying server abandons are counted on
- * disk, one that fails is remembered, and then the server takes no part until its operator says so.
+ * A server's guard (parties/settings/three/guard.h): checks that a lying server abandons are
+ * counted on disk, one that fails is remembered, and then the server takes no part until its
+ * operator says so.
  */
 #include "tests/support_stores.h"
 
-#include "parties/server/guard.h"
+#include "parties/settings/three/guard.h"
 #include "tests/support_check.h"
 #include "tests/support_process.h"
 #include "tests/support_socket.h"

@@ -1,9 +1,9 @@
-/* mpc/kernel.h: every function of every table against its naive twin, at awkward lengths. */
+/* mpc/kernel/kernel.h: every function of every table against its naive twin, at awkward lengths. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
 #include "base/processor.h"
-#include "mpc/kernel.h"
+#include "mpc/kernel/kernel.h"
 #include "tests/support_three.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* mpc/kernel.h: what the check of relations computes, under every table, against its definition. */
+/* mpc/kernel/kernel.h: the check of relations, under every table, against its definition. */
 #include "tests/support_cmocka.h"
 
 #include "base/processor.h"
-#include "mpc/kernel.h"
+#include "mpc/kernel/kernel.h"
 #include "tests/support_three.h"
 
 #include <stdlib.h>

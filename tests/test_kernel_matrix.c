@@ -1,9 +1,9 @@
-/* mpc/kernel.h: what the check of matrices computes, under every table, against its definition. */
+/* mpc/kernel/kernel.h: the check of matrices, under every table, against its definition. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
 #include "base/processor.h"
-#include "mpc/kernel.h"
+#include "mpc/kernel/kernel.h"
 #include "tests/support_three.h"
 
 #include <string.h>

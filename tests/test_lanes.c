@@ -1,5 +1,5 @@
 /* Lanes of real servers: how many there are, what comes out, and what a crash changes. */
-#include "parties/server/ranks.h"
+#include "parties/settings/three/ranks.h"
 #include "parties/study/study_ports.h"
 #include "tests/support_patience.h"
 #include "tests/support_scene.h"

@@ -5,6 +5,7 @@
 #include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
+#include "parties/settings/three/engine.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
 
@@ -128,22 +129,22 @@ static void forget(struct play *p)
     bytes_clear(&p->upload_ids);
 }
 
-static enum err count(struct lists *l, struct engine *g, const struct session *session)
+static enum err count(struct lists *l, struct three *g, const struct session *session)
 {
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
     struct play c CLEAN(forget) = {.study = l->b.s.study,
                                    .store = l->b.store[i],
                                    .net = g->party->net,
-                                   .session = session,
-                                   .engine = g,
+                                   .engine = three_table(g),
                                    .adding = &adding,
                                    .log = &quiet};
+    g->session = session;
     if (i == LIAR && l->lies) {
         TRY(lie(l, g->party->net));
-        TRY(check_alike(g->party, l->digest[0], sizeof l->digest[0]));
+        TRY(record_alike(g->party, l->digest[0], sizeof l->digest[0]));
         TRY(tally_add(g->party, &g->tally, &l->parts[0][i], 1));
-        return engine_finish(g);
+        return three_finish(g);
     }
     TRY(collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true));
     l->kept[i] = c.upload_ids.size / UPLOAD_ID_SIZE;
@@ -159,12 +160,12 @@ static enum err sit(struct party *p, void *shared)
 {
     struct lists *l = shared;
     struct session *session = NULL;
-    struct engine *g = NULL;
+    struct three *g = NULL;
     enum err e = session_for_test(&session, p->index, 5);
     if (e == ERR_OK)
-        e = engine_check(p, l->b.s.study, &(const struct check_guard){0});
+        e = three_check(p, l->b.s.study, &(const struct check_guard){0});
     if (e == ERR_OK)
-        e = engine_new(&g, p, l->b.s.study, l->bounds, (const uint8_t[TAPE_ID_SIZE]){1}, &quiet);
+        e = three_new(&g, p, l->b.s.study, l->bounds, (const uint8_t[TAPE_ID_SIZE]){1}, &quiet);
     if (e == ERR_OK)
         e = count(l, g, session);
     if (e == ERR_OK)
@@ -173,7 +174,7 @@ static enum err sit(struct party *p, void *shared)
     l->rounds[p->index] = net_rounds(p->net);
     if (e != ERR_OK)
         net_abort(p->net);
-    engine_free(&g);
+    three_free(&g);
     session_free(&session);
     return ERR_OK;
 }

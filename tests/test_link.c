@@ -1,10 +1,10 @@
 /*
- * protocols/link.h, protocols/bitonic.h, mpc/order.h: persons joined and bounded over all owners,
- * bit for bit what a plain join and bound give; what it costs; what is opened of it.
+ * protocols/link.h, protocols/bitonic.h, mpc/circuits/order.h: persons joined and bounded over all
+ * owners, bit for bit what a plain join and bound give; what it costs; what is opened of it.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "tests/support_check.h"
 #include "tests/test_link.h"
 
@@ -35,7 +35,7 @@ static enum err run(struct party *p, void *shared)
     struct linking *l = shared;
     struct planes table[OWNERS_MAX] = {0}, out CLEAN(planes_free) = {0};
     bool *sorted = l->sorted[p->index];
-    enum err e = l->checked && p->check == NULL ? check_new(p, &limits) : ERR_OK;
+    enum err e = l->checked && !party_proves(p) ? check_new(p, &limits) : ERR_OK;
     for (size_t o = 0; e == ERR_OK && o < l->t.owners; o++)
         e = tables_share(p, &l->t, o, &table[o]);
     if (e == ERR_OK)
@@ -46,8 +46,8 @@ static enum err run(struct party *p, void *shared)
         e = link_bound(p, &out, table, l->t.owners, l->most, sorted);
     else if (e == ERR_OK)
         e = link_join(p, &out, table, l->t.owners, l->keep, sorted);
-    if (e == ERR_OK && p->check != NULL)
-        e = check_flush(p);
+    if (e == ERR_OK && party_proves(p))
+        e = record_prove(p);
     if (e == ERR_OK)
         three_put_planes(&l->out, p, &out);
     for (size_t o = 0; o < l->t.owners; o++)

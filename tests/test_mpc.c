@@ -4,9 +4,9 @@
 #include "tests/support_three.h"
 
 #include "base/memory.h"
-#include "mpc/compare.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/compare.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 
 #include <string.h>
 

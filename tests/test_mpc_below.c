@@ -1,12 +1,12 @@
 /*
- * mpc/below.c: comparisons with public constants against plain ones, at every width, for the
- * constants of the coins, for runs of digits and random ones; their cost, and how it compares with
- * comparisons that know nothing of constants.
+ * mpc/circuits/below.c: comparisons with public constants against plain ones, at every width, for
+ * the constants of the coins, for runs of digits and random ones; their cost, and how it compares
+ * with comparisons that know nothing of constants.
  */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/below.h"
+#include "mpc/circuits/below.h"
 #include "protocols/discrete.h"
 #include "protocols/exponential.h"
 #include "tests/support_three.h"

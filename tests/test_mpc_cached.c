@@ -1,8 +1,8 @@
-/* mpc/cached.h: distances to public numbers, against plain arithmetic, with their exact costs. */
+/* mpc/circuits/cached.h: distances to public numbers, against plain ones, with exact costs. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/cached.h"
+#include "mpc/circuits/cached.h"
 #include "tests/support_three.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* mpc/crew.h: many lanes compute what one does, at any speed; one that fails ends all of them. */
+/* mpc/move/crew.h: many lanes compute what one does, at any speed; one that fails ends all. */
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
 #include "base/thread.h"
-#include "mpc/crew.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/crew.h"
+#include "mpc/move/open.h"
 #include "tests/support_patience.h"
 #include "tests/support_session.h"
 #include "tests/support_three.h"

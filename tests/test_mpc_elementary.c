@@ -6,10 +6,10 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
 
-#include "mpc/convert.h"
-#include "mpc/elementary.h"
-#include "mpc/leading.h"
-#include "mpc/point.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/elementary.h"
+#include "mpc/circuits/leading.h"
+#include "mpc/circuits/point.h"
 
 #include <gmp.h>
 #include <math.h>

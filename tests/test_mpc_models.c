@@ -189,7 +189,7 @@ TEST(carries_have_one_solution)
         }
 }
 
-/* From k bits to `to`, as mpc/truncate_body.inc does it; `even`: 1 if all values are even. */
+/* From k bits to `to`, as in mpc/circuits/truncate_body.inc; `even`: 1 if all values are even. */
 struct truncation {
     unsigned k, to, s, even;
 };

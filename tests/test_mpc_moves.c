@@ -1,11 +1,12 @@
 /*
- * What mpc/move.h promises for every protocol: both holders of a component hold the same words,
- * lanes past the end included; and a test can alter any word that leaves, as the results show.
+ * What mpc/move/move.h promises for every protocol: both holders of a component hold the same
+ * words, lanes past the end included; and a test can alter any word that leaves, as the results
+ * show.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/argmax.h"
-#include "mpc/open.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/move/open.h"
 #include "tests/support_all.h"
 
 #include <string.h>

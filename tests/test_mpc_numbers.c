@@ -3,10 +3,10 @@
 #include "tests/support_cmocka.h"
 #include "tests/support_three.h"
 
-#include "mpc/argmax.h"
-#include "mpc/convert.h"
-#include "mpc/move.h"
-#include "mpc/truncate.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/move/move.h"
 
 #include <math.h>
 #include <string.h>

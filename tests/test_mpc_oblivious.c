@@ -6,10 +6,10 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/check.h"
-#include "mpc/convert.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/check/check.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 #include "tests/support_all.h"
 #include "tests/support_marks.h"
 

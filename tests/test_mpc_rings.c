@@ -5,11 +5,11 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/argmax.h"
-#include "mpc/convert.h"
-#include "mpc/ring.h"
-#include "mpc/truncate.h"
-#include "mpc/words.h"
+#include "mpc/circuits/argmax.h"
+#include "mpc/circuits/convert.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/circuits/truncate.h"
+#include "mpc/kernel/words.h"
 #include "tests/support_three.h"
 
 #include <string.h>
@@ -169,7 +169,7 @@ DEFINE_WIDTH(64)
 static enum err multiply16(struct party *p, struct share16 out, struct share16 x, struct share16 y)
 {
     const struct move_term product = {OPERAND(out), OPERAND(x), OPERAND(y), .words = out.n};
-    return move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false});
+    return move_sums(p, &(struct move_sums){RING_16, &product, 1, 1, false, false});
 }
 
 static enum err multiply64(struct party *p, struct share64 out, struct share64 x, struct share64 y)

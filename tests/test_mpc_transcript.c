@@ -9,7 +9,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
 #include "tests/support_all.h"
 #include "tests/support_session.h"
 

@@ -10,12 +10,13 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "mpc/bits.h"
-#include "mpc/open.h"
+#include "mpc/circuits/bits.h"
+#include "mpc/move/open.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/upload.h"
 #include "parties/server/play.h"
 #include "parties/server/round.h"
+#include "parties/settings/three/engine.h"
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
@@ -234,13 +235,13 @@ static struct request selection(const struct stage *c, enum cheat cheat)
 }
 
 /* There is noise for two rounds, so that one can be a sample ahead. */
-static enum err make_noise(struct engine *g, enum cheat cheat)
+static enum err make_noise(struct three *g, enum cheat cheat)
 {
     struct share64 one = {0};
     enum err e;
     TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, 100));
     TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, 2000));
-    TRY(check_flush(g->party));
+    TRY(record_prove(g->party));
     if (cheat == OTHER_TAPE)
         g->tape.id[0] ^= 1;
     if (cheat == OTHER_NOISE)
@@ -257,7 +258,7 @@ static enum err make_noise(struct engine *g, enum cheat cheat)
  * Alters this server's own shares of what scores are made of, in a different marginal in each
  * session.
  */
-static void alter_counts(const struct stage *c, struct engine *g)
+static void alter_counts(const struct stage *c, struct three *g)
 {
     const struct workload *w = c->s.study->workload;
     size_t k = w->one_ways + c->seed % (w->queries - w->one_ways);
@@ -283,6 +284,7 @@ static enum err keep_store(const struct stage *c, unsigned i, const char *state)
 struct keeper {
     struct stage *c;
     struct play *play;
+    struct party *party;
     enum cheat cheat;
     unsigned server;
 };
@@ -316,9 +318,9 @@ static enum err keep_and_audit(void *self, enum open_reason reason, size_t value
         TRY(keep_store(k->c, k->server, "bound"));
     if (k->c->keep && reason == OPEN_NOISY_MARGINAL)
         TRY(keep_store(k->c, k->server, "index"));
-    TRY(openings_audit(&k->play->openings, reason, values));
+    TRY(three_audit(&k->play->openings, reason, values));
     if (k->c->owes_at != NULL && *k->c->owes_at == reason)
-        TRY(owe(k->play->engine->party));
+        TRY(owe(k->party));
     return ERR_OK;
 }
 
@@ -339,7 +341,7 @@ static void on_expect(void *self, bool heard)
     *waits = !heard;
 }
 
-static enum err play_with(struct stage *c, struct party *p, struct engine *g, struct mask *mask,
+static enum err play_with(struct stage *c, struct party *p, struct three *g, struct mask *mask,
                           enum cheat cheat, struct log *log)
 {
     unsigned i = p->index;
@@ -352,15 +354,16 @@ static enum err play_with(struct stage *c, struct party *p, struct engine *g, st
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],
                         .openings = {.audit = c->audit[i], .log = log},
                         .net = p->net,
-                        .engine = g,
+                        .engine = three_table(g),
                         .expect = on_expect,
                         .expect_self = &c->waits[i],
                         .log = log};
     struct session *session = NULL;
-    struct keeper keeper = {.c = c, .play = &play, .cheat = cheat, .server = i};
+    struct keeper keeper = {.c = c, .play = &play, .party = p, .cheat = cheat, .server = i};
     enum err e = session_for_test(&session, i, c->seed);
     limits.rho += cheat == OTHER_LIMITS ? 0x1p-40 : 0;
-    play.session = session;
+    g->store = play.store;
+    g->session = session;
     memcpy(play.told_late, c->told_late[i], sizeof play.told_late);
     digest[1] = cheat == OTHER_REQUEST;
     play.uploads[0] = cheat == OTHER_UPLOADS;
@@ -392,7 +395,7 @@ static enum err play_one(struct party *p, void *shared)
     unsigned i = p->index;
     enum cheat cheat = i == c->who ? c->cheat : HONEST;
     struct log log = {.buffer = c->words[i], .buffer_size = sizeof c->words[i], .level = c->level};
-    struct engine *g = NULL;
+    struct three *g = NULL;
     struct mask mask = {0};
     enum err e;
     c->words[i][0] = '\0';
@@ -401,13 +404,13 @@ static enum err play_one(struct party *p, void *shared)
     p->log = &log;
     e = put_on(&mask, c, cheat);
     if (e == ERR_OK)
-        e = engine_check(p, c->s.study, &(const struct check_guard){0});
+        e = three_check(p, c->s.study, &(const struct check_guard){0});
     if (e == ERR_OK)
-        e = engine_new(&g, p, &mask.study, c->bounds, id, &log);
+        e = three_new(&g, p, &mask.study, c->bounds, id, &log);
     if (e == ERR_OK)
         e = tally_add(p, &g->tally, &c->parts[i], 1);
     if (e == ERR_OK)
-        e = engine_finish(g);
+        e = three_finish(g);
     if (e == ERR_OK && cheat >= OTHER_COUNTS)
         alter_counts(c, g);
     if (e == ERR_OK)
@@ -419,7 +422,7 @@ static enum err play_one(struct party *p, void *shared)
     c->result[i] = e;
     if (e != ERR_OK)
         net_abort(p->net);
-    engine_free(&g);
+    three_free(&g);
     memory_free(&mask.workload.query);
     p->log = NULL;
     return ERR_OK;
@@ -657,7 +660,7 @@ static enum err open_unbound(struct party *p, void *shared)
     memset(x.a, 0, sizeof *x.a);
     memset(x.b, 0, sizeof *x.b);
     bytes_put_string(&o.what, "-");
-    p->audit = openings_audit;
+    p->audit = three_audit;
     p->audit_self = &o;
     TRY(audit_head(o.audit, &before));
     right = right && open_ring64(p, OPEN_NOISY_MARGINAL, x, &value) == ERR_MISUSE;

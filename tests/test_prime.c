@@ -1,10 +1,10 @@
 /*
- * mpc/prime.h against division; and the check of numbers in small, where every error meets every
- * coin: no more of them accept than docs/protocols.md says.
+ * mpc/kernel/prime.h against division; and the check of numbers in small, where every error meets
+ * every coin: no more of them accept than docs/protocols.md says.
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/prime.h"
+#include "mpc/kernel/prime.h"
 #include "tests/support_three.h"
 
 TEST(primes_are_told_apart)

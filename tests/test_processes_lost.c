@@ -352,7 +352,7 @@ TEST(a_restored_server_is_refused_and_recovers)
 /* A server that is stopped gets a debit that no other has: a lie has made it take that over. */
 static void mislead(struct scene *c, unsigned i)
 {
-    const struct store_round round = {.run = {(uint8_t)(9 + i)}, .range.tape = {7}};
+    const struct store_round round = {.run = {(uint8_t)(9 + i)}, .stake.of = {7}};
     const struct vouchers none = {{{0}}};
     struct identity *me = NULL;
     struct store *store = NULL;

@@ -6,8 +6,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/open.h"
-#include "mpc/ring.h"
+#include "mpc/circuits/ring.h"
+#include "mpc/move/open.h"
 #include "protocols/counts_sum.h"
 #include "protocols/mask.h"
 #include "protocols/measure.h"

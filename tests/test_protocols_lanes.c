@@ -2,8 +2,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check.h"
-#include "mpc/crew.h"
+#include "mpc/check/check.h"
+#include "mpc/move/crew.h"
 #include "protocols/counts_sum.h"
 #include "protocols/mask.h"
 #include "protocols/portion.h"

@@ -1,11 +1,12 @@
 /*
- * Servers of two ranks each (parties/server/ranks.h), as mpirun starts them: those of trefoil-mpi,
- * which is beside $TREFOIL where Open MPI is installed. And what an ordinary program says.
+ * Servers of two ranks each (parties/settings/three/ranks.h), as mpirun starts them: those of
+ * trefoil-mpi, which is beside $TREFOIL where Open MPI is installed. And what an ordinary program
+ * says.
  */
 #include "tests/support_patience.h"
 #include "tests/support_scene.h"
 
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +176,9 @@ static void expect_run(const unsigned ranks[STUDY_SERVERS], const struct support
     stop_all(&c);
 }
 
-/* Cells enough for messages between ranks of several pieces (parties/server/ranks_mpi.h). */
+/*
+ * Cells enough for messages between ranks of several pieces (parties/settings/three/ranks_mpi.h).
+ */
 TEST(servers_of_two_ranks_count_and_measure)
 {
     const struct support_options o = {.owners = OWNERS,

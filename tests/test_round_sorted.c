@@ -1,11 +1,12 @@
 /*
  * Whether an upload is sorted by person is opened once, whoever forgets it or says so; and a server
- * that alters what is opened gets only so many tries (parties/server/round_sorted.h).
+ * that alters what is opened gets only so many tries (parties/settings/three/round_sorted.h).
  */
 #include "tests/support_stores.h"
 
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
+#include "parties/settings/three/engine.h"
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
@@ -152,7 +153,7 @@ static void forget(struct play *p)
     bytes_clear(&p->upload_ids);
 }
 
-static enum err count(struct sorting *s, struct engine *g, const struct session *session)
+static enum err count(struct sorting *s, struct three *g, const struct session *session)
 {
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
@@ -160,11 +161,15 @@ static enum err count(struct sorting *s, struct engine *g, const struct session 
     struct play c CLEAN(forget) = {.study = s->b.s.study,
                                    .store = s->b.store[i],
                                    .net = g->party->net,
-                                   .session = session,
-                                   .engine = g,
+                                   .engine = three_table(g),
                                    .adding = &adding,
                                    .log = &log};
-    const enum err e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
+    enum err e;
+    g->store = s->b.store[i];
+    g->session = session;
+    g->log = &log;
+    e = collect_uploads(&c, (const uint8_t[REQUEST_RUN_SIZE]){1}, true);
+    g->log = &quiet;
     memcpy(s->left_out[i], g->tally.keyed.left_out, sizeof s->left_out[i]);
     s->opened[i] = g->party->opened[OPEN_SORTED].values;
     return e;
@@ -174,14 +179,14 @@ static enum err sit(struct party *p, void *shared)
 {
     struct sorting *s = shared;
     struct session *session CLEAN(session_free) = NULL;
-    struct engine *g CLEAN(engine_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     enum err e = session_for_test(&session, p->index, 5);
     here.lie = p->index == LIAR ? s->lie : NONE;
     here.broadcasts = 0;
     if (e == ERR_OK)
-        e = engine_check(p, s->b.s.study, &(const struct check_guard){0});
+        e = three_check(p, s->b.s.study, &(const struct check_guard){0});
     if (e == ERR_OK)
-        e = engine_new(&g, p, s->b.s.study, s->bounds, (const uint8_t[TAPE_ID_SIZE]){1}, &quiet);
+        e = three_new(&g, p, s->b.s.study, s->bounds, (const uint8_t[TAPE_ID_SIZE]){1}, &quiet);
     if (e == ERR_OK)
         e = count(s, g, session);
     s->result[p->index] = e;

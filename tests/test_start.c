@@ -22,7 +22,7 @@ static void pay(struct bench *b, uint8_t run, uint32_t sequence, bool look, cons
     struct store_round r = round_of(run, sequence);
     memcpy(r.analyst, by != NULL ? by : b->s.study->analyst[0].key.sign, sizeof r.analyst);
     if (look)
-        r.range.count[TAPE_GAUSS] = 1;
+        r.stake.count[STAKE_MEASURE] = 1;
     assert_int_equal(debit(b->store[0], &r, 1), ERR_OK);
 }
 

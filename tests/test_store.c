@@ -326,7 +326,7 @@ TEST(an_upload_may_be_changed_after_looks_alone)
         const enum err looked = k == 0 ? ERR_OK : ERR_MISUSE;
         struct store_round round = round_of(1, 0);
         bool complete;
-        round.range.count[TAPE_GAUSS] = 1;
+        round.stake.count[STAKE_MEASURE] = 1;
         assert_int_equal(store_put(b.store[0], &b.parts[0], false, &complete), ERR_OK);
         assert_int_equal(debit(b.store[0], &round, 3), ERR_OK);
         assert_int_equal(store_withdraw(b.store[0], 1), looked);

@@ -323,15 +323,15 @@ TEST(a_bound_range_is_refused_for_any_other_request)
     other = first;
     other.sequence = 1; /* another round, the same samples */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
-    other.range.from[TAPE_GAUSS] = 9; /* or one of them */
+    other.stake.from[STAKE_MEASURE] = 9; /* or one of them */
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
-    other.range.from[TAPE_GAUSS] = 10;
+    other.stake.from[STAKE_MEASURE] = 10;
     assert_int_equal(stage(b.store[0], &other), ERR_OK);
     /* not even after a restart; only what was staged can be bound */
     store_close(&b.store[0]);
     assert_int_equal(open_store(&b, 0), ERR_OK);
     assert_int_equal(standing_of(b.store[0], &other), STANDING_STAGED);
-    other.range.from[TAPE_GAUSS] = 0;
+    other.stake.from[STAKE_MEASURE] = 0;
     assert_int_equal(stage(b.store[0], &other), ERR_REFUSED);
     {
         struct ledger *ledger CLEAN(ledger_free) = NULL;
@@ -470,7 +470,7 @@ TEST(an_older_store_waits_for_its_run)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench b CLEAN(bench_free) = bench_new();
         struct store_round first = round_of(1, 0), second = round_of(1, 1);
-        second.range.count[TAPE_GUMBEL] = 5;
+        second.stake.count[STAKE_SELECT] = 5;
         assert_int_equal(debit(b.store[0], &first, cases[i].one_ways), ERR_OK);
         if (cases[i].selection > 0)
             assert_int_equal(debit(b.store[0], &second, cases[i].selection), ERR_OK);

@@ -7,7 +7,7 @@
 #include "parties/analyst/central.h"
 #include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
-#include "parties/server/tally.h"
+#include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_process.h"
 #include "tests/support_three.h"

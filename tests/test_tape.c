@@ -5,7 +5,7 @@
 #include "tests/support_cmocka.h"
 
 #include "base/memory.h"
-#include "mpc/check.h"
+#include "mpc/check/check.h"
 #include "protocols/range.h"
 #include "tests/support_three.h"
 
@@ -122,7 +122,7 @@ static enum err make_proved(struct party *p, void *shared)
     tape_plan(&tape, s->kind, batch);
     TRY(check_new(p, &limits));
     TRY(tape_reserve(p, &tape, s->kind, batch));
-    TRY(check_flush(p));
+    TRY(record_prove(p));
     s->rounds[p->index] = net_rounds(p->net);
     s->bytes[p->index] = (double)net_total(p->net).payload_sent / (double)batch;
     return ERR_OK;

@@ -6,7 +6,7 @@
  */
 #include "tests/support_cmocka.h"
 
-#include "mpc/open.h"
+#include "mpc/move/open.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
@@ -156,25 +156,25 @@ static void fix_uploads(struct whole *w)
     }
 }
 
-static enum err ask(struct engine *g, struct ask *r, size_t *selected, int64_t *values)
+static enum err ask(struct three *g, struct ask *r, size_t *selected, int64_t *values)
 {
     uint8_t seed[ARGMAX_SEED_SIZE] = {3};
     struct engine_step step;
     struct tape range = {0};
     size_t measured;
     enum err e;
-    TRY(engine_prepare(g, r, &step));
-    e = engine_reserve(g, &step);
+    TRY(three_prepare(g, r, &step));
+    e = three_reserve(g, &step);
     if (e == ERR_OK)
-        e = range_cut(&g->tape, step.noise, &range);
+        e = range_cut(&g->tape, three_step(&step)->noise, &range);
     if (e == ERR_OK && r->kind == ASK_SELECT)
-        e = engine_select(g, &step, &range, seed, selected);
+        e = three_select(g, &step, &range, seed, selected);
     if (e == ERR_OK)
-        e = engine_measure(g, &step, &range, *selected, values, &measured);
+        e = three_measure(g, &step, &range, *selected, values, &measured);
     if (e == ERR_OK)
         e = range_return(&g->tape, &range);
     tape_free(&range);
-    engine_step_clear(&step);
+    three_step_clear(&step);
     return e;
 }
 
@@ -186,7 +186,7 @@ static void estimate(struct ask *r, size_t cells, unsigned round)
 }
 
 /* All columns at once, then three times the worst of all marginals. */
-static enum err play_study(struct engine *g, struct ask *r, int64_t *values)
+static enum err play_study(struct three *g, struct ask *r, int64_t *values)
 {
     const struct workload *workload = g->study->workload;
     size_t selected = 0;
@@ -209,7 +209,7 @@ static enum err run_study(struct party *p, void *shared)
 {
     struct whole *w = shared;
     const struct workload *workload = w->s.study->workload;
-    struct engine *g CLEAN(engine_free) = NULL;
+    struct three *g CLEAN(three_free) = NULL;
     struct ask r = {.kind = ASK_MEASURE,
                     .query = memory_array(workload->queries, sizeof *r.query),
                     .estimate = memory_array(workload->cells, sizeof *r.estimate),

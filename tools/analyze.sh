@@ -43,8 +43,8 @@ checks+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
 # And single findings that were reviewed:
 known=(
     'aim/model/model_fit.c.*uninitialized.ArraySubscript'     # place[] is set for every pair that is kept
-    'mpc/below.c.*core.uninitialized'                   # g[], l[] are set for every position
-    'mpc/convert.c.*core.UndefinedBinaryOperatorResult' # callers give whole words
+    'mpc/circuits/below.c.*core.uninitialized'                   # g[], l[] are set for every position
+    'mpc/circuits/convert.c.*core.UndefinedBinaryOperatorResult' # callers give whole words
     'parties/study/roster.c.*core.NullDereference'            # whoever asks for a key has a study
 )
 
@@ -63,7 +63,7 @@ run_gcc() {
 }
 
 # internalAstError, unknownMacro: cppcheck 2.10 does not parse compound literals in macros' arguments
-# (mpc/below.c, mpc/ring.c) nor jansson's loops.
+# (mpc/circuits/below.c, mpc/circuits/ring.c) nor jansson's loops.
 # uninitvar in sweep_body.inc: a strip has at least one part, so the walk does run.
 # arrayIndexThenCheck: names end with a NUL before any limit.
 # ctunullpointer: paths come from options that were checked to be present.

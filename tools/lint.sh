@@ -20,9 +20,14 @@ declare -A allowed=(
     [parties]="protocols mpc netio aim base"
     [library]="aim base"
 )
-# And within aim/ and parties/, where files of a subfolder may include those of their own and of these;
+# And within mpc/, aim/ and parties/, where files of a subfolder may include those of their own and of these;
 # a file in none, such as main.c, sees all.
 declare -A below=(
+    [kernel]=""
+    [party]="kernel"
+    [move]="party kernel"
+    [check]="move party kernel"
+    [circuits]="move party kernel"
     [table]=""
     [sql]="table"
     [question]="table"
@@ -37,10 +42,12 @@ declare -A below=(
     [display]="study"
     [audit]="study"
     [store]="exchange study"
-    [server]="store audit exchange display study"
+    [setting]="store exchange study"
+    [server]="setting store audit exchange display study"
     [owner]="exchange display study"
     [analyst]="exchange study"
-    [command]="server owner analyst store audit exchange display study"
+    [settings]="server setting store audit exchange display study"
+    [command]="settings server setting owner analyst store audit exchange display study"
 )
 
 check() { # name command...: the command prints problems, or nothing
@@ -98,8 +105,14 @@ include_order() {
         [ -n "${below[$folder]+is there}" ] || echo "$file:$line: ${file%/*} has no place in the order"
         [[ " $folder ${below[$folder]-} " == *" $included "* ]] ||
             echo "$file:$line: ${file%/*}/ may not include ${file%%/*}/$included"
-    done < <(sources aim parties | grep '/.*/' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+    done < <(sources mpc aim parties | grep '/.*/' | xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
         sed -nE 's|^(([^/]+)/[^:]+:[0-9]+):[^"]*"\2/([^/"]*)/?[^"]*".*|\1:\3|p')
+}
+
+# A server uses its setting through two tables (parties/setting/), whatever computes behind them.
+server_knows_no_shares() {
+    sources parties/server parties/setting |
+        xargs -r grep -nHE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"(mpc|protocols|parties/settings)/'
 }
 
 # What files must not reach, even through ten headers: the study knows no network, owners' code no shares.
@@ -132,18 +145,18 @@ reach_is_found() {
     local planted
     planted=$(mktemp --suffix=.c)
     echo '#include "protocols/counts_sum.h"' >"$planted"
-    reached "netio mpc" "$planted" | grep -q "$planted: reaches mpc/share\.h" ||
-        echo "$planted: reaches mpc/share.h, and is not found"
+    reached "netio mpc" "$planted" | grep -q "$planted: reaches mpc/kernel/share\.h" ||
+        echo "$planted: reaches mpc/kernel/share.h, and is not found"
     rm -f "$planted"
 }
 
 # In mpc/ and protocols/ only the moves, and the check of what they move, touch the network (net_settle() sends what
 # rides already, and nothing of its own). A file given as $1 is looked at too.
 only_moves_send() { # [file]
-    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move_round\.c$' |
+    find mpc protocols ${1:+"$1"} -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | grep -v '^mpc/move/move_round\.c$' |
         xargs -r grep -nHE '(^|[^_[:alnum:]])net_(exchange|stream|ride|settle)[[:space:]]*\('
-    find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move|check)[_a-z]*\.[ch]$' |
-        xargs -r grep -nHE '^#include "mpc/(move|check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
+    find mpc protocols -name '*.[ch]' | LC_ALL=C sort | grep -vE '^mpc/(move/move|check/check)[_a-z]*\.[ch]$' |
+        xargs -r grep -nHE '^#include "mpc/(move/move|check/check)_private\.h"|(^|[^_[:alnum:]])move_round[[:space:]]*\('
 }
 
 # A file that sends by itself must be found, or the check above checks nothing.
@@ -287,8 +300,8 @@ calls_in_circles() { # ["FILE FILE": one more call]
         sed -n 's/^tsort: \([^ ]*\.c\)$/\1: calls in a circle with those beside it/p'
 }
 circles_are_found() {
-    calls_in_circles "mpc/move_round.c mpc/move_open.c" | grep -q '^mpc/move_open\.c:' ||
-        echo "a circle of mpc/move_round.c and mpc/move_open.c is not found"
+    calls_in_circles "mpc/move/move_round.c mpc/move/move_open.c" | grep -q '^mpc/move/move_open\.c:' ||
+        echo "a circle of mpc/move/move_round.c and mpc/move/move_open.c is not found"
 }
 
 # A function of ours with the name of a library's replaces it inside that library too: open64()
@@ -487,10 +500,11 @@ flags=$(make_variable FLAGS)
 package_flags=$(make_variable PKG_CFLAGS)
 
 check "include order" include_order
+check "what servers know of their setting" server_knows_no_shares
 check "out of reach" out_of_reach
 check "what is in reach is found" reach_is_found
 check "only parties/main.c exits" only_main_exits
-check "only mpc/move_round.c sends" only_moves_send
+check "only mpc/move/move_round.c sends" only_moves_send
 check "who else sends is found" senders_are_found
 check "no test goes by the clock" tests_by_the_clock
 check "a test by the clock is found" clocks_are_found

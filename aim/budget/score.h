@@ -26,7 +26,7 @@
 /* How badly the model fits: the sum of |x_j - c_j|, or of (x_j - C_j)^2, with C_j = c_j rounded. */
 enum aim_score { AIM_L1, AIM_L2 };
 
-/* The most candidates of a selection, and where servers prove what they do (mpc/argmax.h). */
+/* The most candidates of a selection, and of one that is proved (mpc/circuits/argmax.h). */
 #define SELECT_MOST 65536
 #define SELECT_MOST_PROVED 16384
 

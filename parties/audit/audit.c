@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "mpc/party.h"
+#include "mpc/party/party.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "base/secret.h"
 #include "parties/audit/audit.h"
 #include "parties/command/command.h"
-#include "parties/server/guard.h"
 #include "parties/server/recover.h"
+#include "parties/settings/three/guard.h"
 #include "parties/study/roster.h"
 
 #include <inttypes.h>

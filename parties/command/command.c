@@ -4,7 +4,7 @@
 #include "aim/table/csv.h"
 #include "base/file.h"
 #include "base/nearest.h"
-#include "mpc/kernel.h"
+#include "mpc/kernel/kernel.h"
 #include "netio/gcm_ipsec.h"
 
 #include <errno.h>

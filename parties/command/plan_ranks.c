@@ -4,7 +4,7 @@
 #include "base/words.h"
 #include "netio/session.h"
 #include "parties/exchange/price.h"
-#include "parties/server/tally.h"
+#include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
 
 #include <math.h>

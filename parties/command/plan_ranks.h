@@ -1,4 +1,7 @@
-/* parties/command/plan_ranks.h - what a server of several ranks needs (parties/server/ranks.h). */
+/*
+ * parties/command/plan_ranks.h - what a server of several ranks needs
+ * (parties/settings/three/ranks.h).
+ */
 #ifndef TREFOIL_PARTIES_COMMAND_PLAN_RANKS_H
 #define TREFOIL_PARTIES_COMMAND_PLAN_RANKS_H
 

@@ -4,7 +4,7 @@
 #include "aim/budget/forms.h"
 #include "aim/copula/copula.h"
 #include "aim/run/copula_run.h"
-#include "mpc/argmax.h"
+#include "mpc/circuits/argmax.h"
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"

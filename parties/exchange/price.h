@@ -12,7 +12,7 @@
 #include "parties/study/study.h"
 
 /*
- * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/argmax.h.
+ * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/circuits/argmax.h.
  *
  * For small epsilons it is measured in total variation: a term tau costs (1 + e^eps) tau. If that
  * is too much for the study's delta, the noise is compared by ratios: they cost more epsilon, but
@@ -51,9 +51,9 @@ struct price_noise {
 struct price_noise price_noise(const struct study *study);
 
 /*
- * The same as blocks that servers make before a run (parties/server/ahead.h). A block has about an
- * eighth of that noise, and at most PRICE_AHEAD_MOST samples. There are at most PRICE_AHEAD_BLOCKS
- * blocks of a kind: 16 MiB of shares of each kind at each server.
+ * The same as blocks that servers make before a run (parties/settings/three/ahead.h). A block has
+ * about an eighth of that noise, and at most PRICE_AHEAD_MOST samples. There are at most
+ * PRICE_AHEAD_BLOCKS blocks of a kind: 16 MiB of shares of each kind at each server.
  */
 #define PRICE_AHEAD_MOST 16384
 #define PRICE_AHEAD_BLOCKS 64

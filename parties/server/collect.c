@@ -1,8 +1,6 @@
 #include "parties/server/collect.h"
 
 #include "base/memory.h"
-#include "mpc/crew.h"
-#include "parties/server/round_sorted.h"
 #include "parties/server/round_uploads.h"
 #include "parties/study/study_uploads.h"
 
@@ -179,10 +177,10 @@ static void show(void *self, uint64_t done, uint64_t all)
     atomic_store(m->adding, 1 + (unsigned)fmin(1000, 1000 * bytes / (double)m->all));
 }
 
-static enum err take_group(struct group *group, bool keyed, struct meter *m)
+static enum err take_group(struct group *group, bool at_end, struct meter *m)
 {
     enum err e;
-    if (!keyed) /* else they are loaded, and counted by finish() */
+    if (!at_end) /* else they are loaded, and counted by finish() */
         m->now = group->bytes;
     show(m, 0, 1);
     e = m->take(m->taker, group->upload, group->count);
@@ -196,18 +194,18 @@ static enum err take_groups(const struct play *p, const struct upload_name *cons
                             bool counted, struct meter *m)
 {
     const struct study *study = p->study;
-    const bool keyed = keyed_in(study);
+    const struct engine_counted counts = p->engine.ops->counted(p->engine.self);
     struct group group CLEAN(empty) = {0};
     for (size_t i = 0; i < study_owners_most(study); i++) {
-        if (study_batch(study, i) != i || p->engine->tally.counted[i] != counted)
+        if (study_batch(study, i) != i || counts.counted[i] != counted)
             continue;
         TRY(load_batch(p, by_owner, i, &group));
         if (group.count >= GROUP_MOST ||
             (group.bytes >= GROUP_BYTES && group.count >= GROUP_OWNERS))
-            TRY(take_group(&group, keyed, m));
+            TRY(take_group(&group, counts.at_end, m));
     }
-    TRY(group.count > 0 ? take_group(&group, keyed, m) : ERR_OK);
-    m->now = keyed ? m->all : 0;
+    TRY(group.count > 0 ? take_group(&group, counts.at_end, m) : ERR_OK);
+    m->now = counts.at_end ? m->all : 0;
     return ERR_OK;
 }
 
@@ -215,42 +213,29 @@ static enum err take_all(const struct play *p, const struct upload_name *name, s
                          bool counted, struct meter *m)
 {
     const struct upload_name **by_owner CLEAN(memory_release) = NULL;
-    struct party *party = p->engine->party;
+    const struct engine *g = &p->engine;
+    const bool *done = g->ops->counted(g->self).counted;
     enum err e;
     TRY(memory_new(&by_owner, study_owners_most(p->study)));
     m->adding = p->adding;
     m->all = 1;
     for (size_t k = 0; k < names; k++) {
         by_owner[name[k].owner] = &name[k];
-        m->all += p->engine->tally.counted[name[k].owner] == counted
-                      ? study_upload_bytes(p->study, name[k].owner)
-                      : 0;
+        m->all += done[name[k].owner] == counted ? study_upload_bytes(p->study, name[k].owner) : 0;
     }
-    party->progress = show;
-    party->progress_self = m;
+    g->ops->watch(g->self, show, m);
     e = take_groups(p, by_owner, counted, m);
     if (e == ERR_OK && m->finish != NULL)
         e = m->finish(m->taker);
-    party->progress = NULL;
+    g->ops->watch(g->self, NULL, NULL);
     atomic_store(p->adding, 0);
     return e;
 }
 
-static enum err add_group(void *self, const struct upload *uploads, size_t count)
-{
-    const struct play *p = self;
-    return tally_add(p->engine->party, &p->engine->tally, uploads, count);
-}
-
-static enum err finish(void *self)
-{
-    const struct play *p = self;
-    return engine_finish(p->engine);
-}
-
 static enum err add_all(struct play *p, const struct round_uploads *u)
 {
-    struct meter m = {.take = add_group, .finish = finish, .taker = p};
+    struct meter m = {
+        .take = p->engine.ops->add, .finish = p->engine.ops->finish, .taker = p->engine.self};
     enum err e;
     net_enter(p->net, NET_COMPUTE);
     e = take_all(p, u->upload, u->kept, false, &m);
@@ -281,10 +266,9 @@ enum err collect_again(void *play,
  */
 static enum err count_alike(const struct play *p)
 {
-    uint8_t topic[SESSION_ID_SIZE];
+    uint8_t topic[ENGINE_TOPIC];
     round_uploads_topic(p->net, p->uploads, topic);
-    TRY(crew_topic(p->engine->party, p->session, topic));
-    return check_alike(p->engine->party, p->uploads, sizeof p->uploads);
+    return p->engine.ops->topic(p->engine.self, topic, p->uploads);
 }
 
 static void clear(struct round_uploads *u)
@@ -297,25 +281,13 @@ static void clear(struct round_uploads *u)
 /* Uploads that are not sorted by person are not counted: the others have to be enough. */
 static enum err enough_are_sorted(const struct play *p)
 {
-    const size_t left = p->engine->tally.owners;
-    if (left >= p->study->min_owners)
+    const struct engine_counted counted = p->engine.ops->counted(p->engine.self);
+    const size_t left = counted.owners;
+    if (!counted.at_end || left >= p->study->min_owners)
         return ERR_OK;
     return log_fail(p->log, ERR_AGAIN,
                     "uploads here that are sorted by person: %zu; a run needs %u", left,
                     p->study->min_owners);
-}
-
-/* Rows are made from uploads that are sorted by person: opens what is not known of that. */
-static enum err add_keyed(struct play *p, const struct round_uploads *u)
-{
-    struct round_sorted r CLEAN(round_sorted_clear) = {.study = p->study,
-                                                       .store = p->store,
-                                                       .net = p->net,
-                                                       .proved = p->engine->party->check != NULL,
-                                                       .log = p->log};
-    TRY(round_sorted(&r, u->upload, u->kept, p->uploads, &p->engine->tally.keyed));
-    TRY(add_all(p, u));
-    return enough_are_sorted(p);
 }
 
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
@@ -342,7 +314,9 @@ enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bo
     if (!late)
         TRY(enough_have_uploaded(p, &u));
     TRY(count_alike(p));
-    return keyed_in(p->study) ? add_keyed(p, &u) : add_all(p, &u);
+    TRY(p->engine.ops->hold(p->engine.self, u.upload, u.kept, p->uploads));
+    TRY(add_all(p, &u));
+    return enough_are_sorted(p);
 }
 
 /* --- between rounds --------------------------------------------------------------------------- */
@@ -361,7 +335,7 @@ enum err collect_late(struct play *p, uint8_t *late)
     TRY(memory_new(&has, study_owners_most(study)));
     TRY(store_owners(p->store, has));
     p->here = study_taking_part(study, has);
-    *late = p->here > p->engine->tally.owners;
+    *late = p->here > p->engine.ops->counted(p->engine.self).owners;
     return ERR_OK;
 }
 

@@ -3,19 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum err openings_audit(void *self, enum open_reason reason, size_t values)
+enum err openings_audit(void *self, enum engine_opening opening, const char *reason, size_t values)
 {
     const struct openings *o = self;
     struct audit_opening line = o->common;
-    /* an honest owner's upload is always sorted, whatever its rows */
-    if (!o->confirmed && reason != OPEN_REJECT_BIT && reason != OPEN_SORTED)
+    if (!o->confirmed && opening != ENGINE_OPENS_NOTHING)
         return ERR_MISUSE;
-    snprintf(line.reason, sizeof line.reason, "%s", open_reason_name(reason));
+    snprintf(line.reason, sizeof line.reason, "%s", reason);
     line.values = values;
     line.what = "-";
-    if (reason == OPEN_SELECTED_INDEX)
+    if (opening == ENGINE_OPENS_INDEX)
         line.cost = o->select_cost;
-    if (reason == OPEN_NOISY_MARGINAL || reason == OPEN_NOISY_FORM) {
+    if (opening == ENGINE_OPENS_VALUES) {
         line.cost = o->measure_cost;
         line.what = (const char *)o->what.data;
     }
@@ -98,7 +97,7 @@ enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected)
 {
     const struct ask *a = step->ask;
-    const struct merges *m = step->scope.merges;
+    const struct merges *m = step->merges;
     const bool pairs = a->kind == ASK_FORMS;
     const size_t count = pairs ? study->workload->one_ways : a->queries;
     bytes_clear(&o->what);

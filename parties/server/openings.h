@@ -1,7 +1,7 @@
 /*
  * parties/server/openings.h - whether a round may open something, and its lines in the audit log.
  *
- * A party asks here before each opening (openings_audit()). Nothing that depends on data is opened
+ * An engine asks here before each opening (openings_audit()). Nothing that depends on data is opened
  * unless all three servers have confirmed that the round is bound. The only exception is whether an
  * upload is sorted, which an honest owner's always is. The line is on disk before anything is sent.
  */
@@ -9,8 +9,8 @@
 #define TREFOIL_PARTIES_SERVER_OPENINGS_H
 
 #include "parties/audit/audit.h"
-#include "parties/server/engine.h"
 #include "parties/server/round.h"
+#include "parties/setting/engine.h"
 
 struct openings {
     struct audit *audit; /* borrowed, as is the log */
@@ -41,8 +41,11 @@ void openings_price(struct openings *o, double k, const struct engine_step *step
 enum err openings_name(struct openings *o, const struct study *study,
                        const struct engine_step *step, size_t selected) MUST_CHECK;
 
-/* A party's audit hook; `self` is a struct openings. ERR_MISUSE for a forbidden opening. */
-enum err openings_audit(void *self, enum open_reason reason, size_t values);
+/*
+ * An engine calls this before an opening; `self` is a struct openings, `reason` the opening's in
+ * the log. ERR_MISUSE for a forbidden opening.
+ */
+enum err openings_audit(void *self, enum engine_opening opening, const char *reason, size_t values);
 
 /*
  * openings_sign() notes the heads of the neighbours' logs, stated at the same time as `ours`, and

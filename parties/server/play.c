@@ -1,8 +1,6 @@
 #include "parties/server/play.h"
 
 #include "base/memory.h"
-#include "base/secret.h"
-#include "mpc/crew.h"
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
 
@@ -17,9 +15,8 @@ struct round {
     enum standing standing; /* as found here; NONE: the round is new */
     enum round_obstacle obstacle;
     uint64_t selected;
-    struct bytes values; /* those that it opened, if it has */
-    struct tape range;   /* the round's noise, if `noise` */
-    bool noise;
+    struct bytes values;           /* those that it opened, if it has */
+    void *stake;                   /* the round's noise; NULL: it is not here */
     struct ledger *ledger, *after; /* before the debit; after it, if the round is new */
     struct store_head head;
     uint8_t next[32];        /* the head after the debit, once the round is staged */
@@ -40,11 +37,11 @@ static enum net_phase phase_of(const struct request *request)
  */
 static enum err load_noise(struct round *r)
 {
+    const struct engine *g = &r->p->engine;
     struct bytes noise CLEAN(bytes_clear) = {0};
     enum err e = store_noise(r->p->store, &r->round, &noise);
     if (e == ERR_OK)
-        e = range_read(&r->range, &r->round.range, r->p->engine->tape.noise, &noise);
-    r->noise = e == ERR_OK;
+        e = g->ops->take_stake(g->self, &r->round.stake, &noise, &r->stake);
     if (e == ERR_AUTH || e == ERR_FORMAT)
         log_error(r->p->log,
                   "the noise of round %u does not unseal in this server's store, which was altered",
@@ -54,7 +51,7 @@ static enum err load_noise(struct round *r)
 
 static enum round_obstacle obstacle(const struct round *r, const struct store_found *found)
 {
-    if (!r->noise || found->standing == STANDING_LOST)
+    if (r->stake == NULL || found->standing == STANDING_LOST)
         return ROUND_NO_NOISE;
     if (found->attempts >= ROUND_ATTEMPTS)
         return ROUND_TRIED;
@@ -115,38 +112,22 @@ static enum err prepare(struct round *r, const uint8_t digest[REQUEST_DIGEST_SIZ
                                                 .spent = ledger_spent(r->ledger)};
     memcpy(p->openings.common.run, r->round.run, sizeof p->openings.common.run);
     memcpy(p->openings.common.request, digest, sizeof p->openings.common.request);
-    TRY(engine_prepare(p->engine, &r->request->ask, &r->step));
+    TRY(p->engine.ops->prepare(p->engine.self, &r->request->ask, &r->step));
     TRY(store_find_round(p->store, r->round.run, r->round.sequence, &found));
     if (found.standing > STANDING_STAGED)
         return take_up(r, &found);
     TRY(price(r));
-    range_next(&p->engine->tape, r->step.noise, &r->round.range);
+    r->round.stake = r->step.place;
     return ERR_OK;
 }
 
 /* --- agree ------------------------------------------------------------------------------------ */
 
-/* Keyed digests of the two components of noise that are here. */
-static enum err digest_noise(const struct round *r, uint8_t replica[2][32])
-{
-    unsigned i = net_index(r->p->net);
-    for (unsigned peer = 0; peer < 2; peer++) {
-        uint8_t key[RANGE_KEY_SIZE];
-        enum err e = session_prg_key(r->p->session, (i + peer) % 3, 0, "noise of a round", key);
-        if (e == ERR_OK)
-            range_digest(&r->range, peer, key, replica[peer]);
-        secret_wipe(key, sizeof key);
-        TRY(e);
-    }
-    return ERR_OK;
-}
-
 static enum err state_digests(struct round *r, struct round_statement *own)
 {
-    TRY(engine_step_digest(&r->step, own->step));
-    round_digest_range(&r->round.range, own->range);
-    if (r->noise)
-        TRY(digest_noise(r, own->replica));
+    const struct engine *g = &r->p->engine;
+    round_digest_stake(&r->round.stake, own->range);
+    TRY(g->ops->digests(g->self, &r->step, r->stake, own->step, own->replica));
     return collect_late(r->p, &own->late);
 }
 
@@ -156,7 +137,7 @@ static enum err state_digests(struct round *r, struct round_statement *own)
  */
 static bool is_staged(const struct round *r)
 {
-    return r->standing == STANDING_NONE && r->noise;
+    return r->standing == STANDING_NONE && r->stake != NULL;
 }
 
 /* Completes the statement if `verdict` is ERR_OK, lets it ride, and returns its verdict. */
@@ -166,7 +147,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
                                   .standing = (uint8_t)r->standing,
                                   .obstacle = (uint8_t)r->obstacle,
                                   .selected = r->selected};
-    uint8_t topic[SESSION_ID_SIZE];
+    uint8_t topic[ENGINE_TOPIC];
     if (r->standing == STANDING_OPENED)
         request_digest(r->values.data, r->values.size, own.values);
     memcpy(own.request, r->round.request, sizeof own.request);
@@ -182,7 +163,7 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     if (verdict == ERR_OK && intent == ROUND_BIND) {
         /* until they agree, masks come from streams shared only by servers that compute alike */
         round_topic(r->p->net, &own, topic);
-        verdict = crew_topic(r->p->engine->party, r->p->session, topic);
+        verdict = r->p->engine.ops->topic(r->p->engine.self, topic, NULL);
     }
     if (verdict == ERR_OK && is_staged(r))
         verdict = voucher_sign(r->p->study, r->p->me, r->next, own.voucher);
@@ -191,19 +172,12 @@ static enum err agree(struct round *r, enum err verdict, enum round_intent inten
     return verdict;
 }
 
-/* Noise that was made ahead is used first. */
-static enum err take_noise(struct round *r)
-{
-    struct play *p = r->p;
-    return ahead_take(&p->ahead, p->store, p->study, &p->engine->tape, r->step.noise, p->log);
-}
-
 static enum err make_noise(struct round *r)
 {
     (void)agree(r, ERR_OK, ROUND_NOISE);
     TRY(net_settle(r->p->net));
     net_enter(r->p->net, NET_NOISE);
-    TRY(engine_reserve(r->p->engine, &r->step));
+    TRY(r->p->engine.ops->reserve(r->p->engine.self, &r->step));
     net_enter(r->p->net, phase_of(r->request));
     return ERR_OK;
 }
@@ -211,17 +185,16 @@ static enum err make_noise(struct round *r)
 /* Nothing that still has to be proved is kept or answered. */
 static enum err is_proved(const struct round *r)
 {
-    return check_clean(r->p->engine->party) ? ERR_OK : ERR_MISUSE;
+    return r->p->engine.ops->proved(r->p->engine.self) ? ERR_OK : ERR_MISUSE;
 }
 
-/* Takes the round's noise off the tape, and puts it on disk before anybody can bind it. */
+/* Sets the round's noise aside, and puts it on disk before anybody can bind it. */
 static enum err stage(struct round *r)
 {
+    const struct engine *g = &r->p->engine;
     struct bytes noise CLEAN(bytes_clear) = {0};
     TRY(is_proved(r));
-    TRY(range_cut(&r->p->engine->tape, r->step.noise, &r->range));
-    r->noise = true;
-    TRY(range_write(&r->range, &noise));
+    TRY(g->ops->stake(g->self, &r->step, &r->stake, &noise));
     memcpy(r->next, r->head.head, sizeof r->next);
     return store_stage(r->p->store, &r->round, r->after, &r->p->upload_ids, &noise, r->next);
 }
@@ -281,7 +254,7 @@ static enum err hear_confirmed(void *self)
     struct openings *o = &r->p->openings;
     TRY(openings_keep(o, r->p->net, &r->audit, r->talk.signature));
     /* under a check what is opened is right, however often: the guard counts checks instead */
-    if (r->p->engine->party->check == NULL)
+    if (!r->p->engine.ops->proves(r->p->engine.self))
         TRY(store_attempt(r->p->store, &r->round));
     /* a round that is asked for again costs nothing */
     openings_price(o, r->standing == STANDING_NONE ? ledger_rows_per_person(r->ledger) : 0,
@@ -302,8 +275,9 @@ static enum err write_result(const struct round *r, struct bytes *result)
 
 static enum err select_one(struct round *r)
 {
+    const struct engine *g = &r->p->engine;
     size_t selected = 0;
-    TRY(engine_select(r->p->engine, &r->step, &r->range, r->talk.seed, &selected));
+    TRY(g->ops->select(g->self, &r->step, r->stake, r->talk.seed, &selected));
     r->selected = selected;
     TRY(is_proved(r));
     return store_put_index(r->p->store, &r->round, r->selected);
@@ -324,14 +298,15 @@ static enum err take_index(struct round *r)
 
 static enum err measure(struct round *r, struct bytes *result)
 {
+    const struct engine *g = &r->p->engine;
     int64_t *cells CLEAN(memory_release) = NULL;
     size_t measured = 0;
     TRY(memory_new(&cells, r->step.price.cells));
     net_enter(r->p->net, NET_MEASURE);
     TRY(openings_name(&r->p->openings, r->p->study, &r->step, (size_t)r->selected));
-    TRY(engine_measure(r->p->engine, &r->step, &r->range, (size_t)r->selected, cells, &measured));
+    TRY(g->ops->measure(g->self, &r->step, r->stake, (size_t)r->selected, cells, &measured));
     bytes_clear(&r->values);
-    bytes_put_u64(&r->values, r->p->engine->tally.owners);
+    bytes_put_u64(&r->values, g->ops->counted(g->self).owners);
     for (size_t i = 0; i < measured; i++)
         bytes_put_u64(&r->values, (uint64_t)cells[i]);
     TRY(is_proved(r));
@@ -347,7 +322,7 @@ static enum err give_values(struct round *r)
     if (lacks && r->request->ask.kind == ASK_SELECT)
         TRY(take_index(r));
     if (lacks) {
-        size_t cells = engine_cells(&r->step, (size_t)r->selected);
+        size_t cells = r->p->engine.ops->cells(&r->step, (size_t)r->selected);
         bytes_extend(&r->values, sizeof(uint64_t) * (1 + cells));
         TRY(bytes_ok(&r->values));
     }
@@ -357,15 +332,15 @@ static enum err give_values(struct round *r)
 
 static enum err open_values(struct round *r, struct bytes *result)
 {
+    const struct engine *g = &r->p->engine;
     if (r->request->ask.kind == ASK_SELECT)
         TRY(r->talk.agreement.course == ROUND_SELECT ? select_one(r) : take_index(r));
     TRY(measure(r, result));
     /*
-     * All three have the same range of this session's tape and have measured the same cells of it.
-     * A server that plays this round again has the index or finds the same one, so it takes no more
-     * of the range.
+     * All three have the same stake and have measured the same cells with it. A server that plays
+     * this round again has the index or finds the same one, so it takes no more of the stake.
      */
-    return r->standing == STANDING_NONE ? range_return(&r->p->engine->tape, &r->range) : ERR_OK;
+    return r->standing == STANDING_NONE ? g->ops->return_stake(g->self, r->stake) : ERR_OK;
 }
 
 /* --- the round -------------------------------------------------------------------------------- */
@@ -382,9 +357,11 @@ static bool rides(const struct round *r, enum err verdict)
 
 static enum err play(struct round *r, enum err verdict, struct bytes *result)
 {
+    bool made = false;
     if (verdict == ERR_OK && r->standing == STANDING_NONE) {
-        verdict = take_noise(r);
-        if (verdict == ERR_OK && !range_is_made(&r->p->engine->tape, r->step.noise))
+        /* noise that was made ahead is used first */
+        verdict = r->p->engine.ops->supply(r->p->engine.self, &r->step, &made);
+        if (verdict == ERR_OK && !made)
             TRY(make_noise(r));
         if (verdict == ERR_OK)
             verdict = stage(r);
@@ -417,8 +394,8 @@ enum err play_round(struct play *p, const struct request *request,
     p->openings.confirmed = false;
     ledger_free(&r.ledger);
     ledger_free(&r.after);
-    tape_free(&r.range);
+    p->engine.ops->free_stake(&r.stake);
     bytes_clear(&r.values);
-    engine_step_clear(&r.step);
+    p->engine.ops->clear(&r.step);
     return e;
 }

@@ -3,7 +3,7 @@
  * answered again at will.
  *
  *   each         prepare   check the request against the study, the ledger, and what is bound
- *   each         take      noise that was made ahead, if any is missing (parties/server/ahead.h)
+ *   each         supply    noise that was made ahead, if any is missing
  *   all -> all   agree     only if noise is still missing; then it is made, independent of data
  *   each         stage     the round's noise, sealed: on disk
  *   all -> all   agree     request, uploads, range, noise, ledger head (parties/server/round.h); a
@@ -30,14 +30,13 @@
  * them. So nobody can make two others open something anew by claiming to lack it. Where two lack
  * it, it is opened again, but not without end: after ROUND_ATTEMPTS attempts at any one server the
  * round is lost (ERR_LOST): paid for, and never answered. Under a check a round opens the same
- * values however often, and checks are counted instead (parties/server/guard.h).
+ * values however often, and checks are counted instead (parties/settings/three/guard.h).
  */
 #ifndef TREFOIL_PARTIES_SERVER_PLAY_H
 #define TREFOIL_PARTIES_SERVER_PLAY_H
 
-#include "parties/server/ahead.h"
-#include "parties/server/engine.h"
 #include "parties/server/openings.h"
+#include "parties/setting/engine.h"
 #include "parties/store/store_rounds.h"
 
 #include <stdatomic.h>
@@ -50,9 +49,7 @@ struct play {
     struct store *store;
     uint8_t analyst[32]; /* signing key of the analyst who asks */
     struct net *net;
-    const struct session *session;
-    struct engine *engine;
-    struct ahead ahead; /* blocks of noise that this session may take */
+    struct engine engine;
     struct openings openings;
     atomic_uint *adding;     /* how far the uploads are added up: status.h */
     uint8_t uploads[32];     /* digest of what the engine has counted */

@@ -39,12 +39,12 @@ static void take_head(struct reader *in, struct audit_head *head)
     reader_copy(in, head->hash, sizeof head->hash);
 }
 
-void round_digest_range(const struct range_place *range, uint8_t digest[32])
+void round_digest_stake(const struct store_stake *stake, uint8_t digest[32])
 {
-    uint8_t bytes[sizeof range->tape + TAPE_KINDS * 2 * sizeof(uint64_t)];
-    uint8_t *to = put(bytes, range->tape, sizeof range->tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++)
-        to = integer_put(integer_put(to, range->from[k], 8), range->count[k], 8);
+    uint8_t bytes[sizeof stake->of + STAKE_KINDS * 2 * sizeof(uint64_t)];
+    uint8_t *to = put(bytes, stake->of, sizeof stake->of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++)
+        to = integer_put(integer_put(to, stake->from[k], 8), stake->count[k], 8);
     request_digest(bytes, sizeof bytes, digest);
 }
 

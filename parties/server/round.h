@@ -124,8 +124,8 @@ struct round_talk {
  */
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
-/* The digest of a range, as a statement has it. */
-void round_digest_range(const struct range_place *range, uint8_t digest[32]);
+/* The digest of a stake's place, as a statement has it. */
+void round_digest_stake(const struct store_stake *stake, uint8_t digest[32]);
 /*
  * A topic, for party_topic(): a digest of what the three must say alike, under a label, and of
  * where in the session they are. round_topic() takes everything in a statement that must be alike.

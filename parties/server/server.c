@@ -9,7 +9,6 @@
 #include "parties/server/forward.h"
 #include "parties/server/front.h"
 #include "parties/server/http.h"
-#include "parties/server/ranks.h"
 #include "parties/server/worker.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
@@ -117,7 +116,7 @@ static enum err start(struct server *s)
     if (site->index == 1)
         TRY(forward_start(&site->forward, site));
     TRY(front_new(&s->front, site));
-    TRY(worker_start(&s->worker, site));
+    TRY(worker_start(&s->worker, site, s->o.setting));
     return s->o.status != NULL ? http_start(&s->http, s->o.status, &site->status, site->log)
                                : ERR_OK;
 }
@@ -166,20 +165,6 @@ static enum err count_lanes(struct server *s)
     return ERR_OK;
 }
 
-/* The others connect only to hosts that the study has for this server. */
-static enum err check_ranks(const struct site *site)
-{
-    for (size_t j = 0; j < ranks_lanes(site->ranks); j++) {
-        const char *host = ranks_place(site->ranks, j)->host;
-        if (!study_has_host(site->study, site->index, host))
-            return log_fail(site->log, ERR_USAGE,
-                            "--ranks has the host %s, which the study does not have for this "
-                            "server: add it to `ranks` of %s in the study, in all copies",
-                            host, site->study->server[site->index].name);
-    }
-    return ERR_OK;
-}
-
 static enum err check_place(struct server *s)
 {
     struct site *site = &s->site;
@@ -193,7 +178,7 @@ static enum err check_place(struct server *s)
     site->status.started_ms = clock_now_ms();
     atomic_store(&site->status.front_ms, site->status.started_ms);
     TRY(count_lanes(s));
-    TRY(check_ranks(site));
+    TRY(s->o.setting->check(site));
     roster_warn(site->study, site->log);
     return roster_servers_current(site->study, site->log);
 }

@@ -11,18 +11,20 @@
 #include <stdatomic.h>
 
 struct ranks;
+struct setting;
 
 struct server_options {
     const struct study *study;
-    const struct identity *me; /* one of the study's servers */
-    const char *folder;        /* store and audit log */
-    const char *listen;        /* address to listen on, or NULL for all */
-    uint16_t listen_port;      /* first of the ports to listen on; 0: the endpoint's */
-    unsigned lanes;            /* 1 to STUDY_LANES_MAX; 0: one for each processor it may use */
-    struct ranks *ranks;       /* with lanes of their own, or NULL: parties/server/ranks.h */
-    unsigned ahead_s;          /* seconds it is idle before it makes noise ahead; 0: never */
-    const char *status;        /* where to show the status pages, or NULL: parties/server/http.h */
-    atomic_bool *stop;         /* set from elsewhere to end the server */
+    const struct setting *setting; /* how its servers compute: parties/setting/setting.h */
+    const struct identity *me;     /* one of the study's servers */
+    const char *folder;            /* store and audit log */
+    const char *listen;            /* address to listen on, or NULL for all */
+    uint16_t listen_port;          /* first of the ports to listen on; 0: the endpoint's */
+    unsigned lanes;                /* 1 to STUDY_LANES_MAX; 0: one for each processor it may use */
+    struct ranks *ranks; /* with lanes of their own, or NULL: parties/settings/three/ranks.h */
+    unsigned ahead_s;    /* seconds it is idle before it makes noise ahead; 0: never */
+    const char *status;  /* where to show the status pages, or NULL: parties/server/http.h */
+    atomic_bool *stop;   /* set from elsewhere to end the server */
     struct log *log;
 };
 

@@ -11,6 +11,14 @@ static enum err head_after(struct store *store, uint64_t debits, struct head_at 
     return e == ERR_RANGE ? ERR_OK : e;
 }
 
+#define SPENT 0.99 /* of the budget */
+
+bool site_is_spent(const struct site *site)
+{
+    const struct status *s = &site->status;
+    return atomic_load(&s->rho_spent) >= SPENT * atomic_load(&s->rho_limit);
+}
+
 enum err site_head(const struct site *site, uint64_t seen, struct head *head)
 {
     struct audit_head log;

@@ -49,6 +49,9 @@ static inline uint32_t role_user(enum role role, size_t index)
     return (uint32_t)role << 24 | (uint32_t)index;
 }
 
+/* Whether so much of the budget is spent that the rest buys no round. */
+bool site_is_spent(const struct site *site);
+
 /* Signs the ledger's head for a client that has seen `seen` of its debits; from any thread. */
 enum err site_head(const struct site *site, uint64_t seen, struct head *head) MUST_CHECK;
 

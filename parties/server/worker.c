@@ -30,7 +30,7 @@ static enum err work(struct worker *w)
         worker_heed_neighbours(w);
         end_turn(w, worker_turn_passes(w, clock_now_ms() - before));
         worker_show_neighbours(w);
-        if (w->session != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
+        if (w->net != NULL && worker_silent_ms(w) > SILENT_TIMES * worker_connect_ms(w)) {
             log_warn(
                 w->site->log,
                 "nothing was heard from the run's program for too long; its session is closed");
@@ -51,13 +51,12 @@ static void *run(void *arg)
     return NULL;
 }
 
-enum err worker_start(struct worker **worker, struct site *site)
+enum err worker_start(struct worker **worker, struct site *site, const struct setting *setting)
 {
     struct worker *w;
     TRY(memory_new(worker, 1));
     w = *worker;
     w->site = site;
-    guard_start(&w->guard, site->store, site->log);
     w->play = (struct play){.study = site->study,
                             .me = site->me,
                             .limits = &site->limits,
@@ -68,11 +67,13 @@ enum err worker_start(struct worker **worker, struct site *site)
     w->log = *site->log;
     w->log.buffer = w->words;
     w->log.buffer_size = sizeof w->words;
+    w->setting = setting;
+    TRY(setting->start(&w->part, &(const struct setting_host){site, &w->play.openings, &w->log}));
     w->port = gate_port(site->gate);
     worker_show_guard(w);
     TRY(w->port != NULL ? worker_show_budget(w) : ERR_NOMEM);
-    worker_drop_ahead(w);
-    worker_show_ahead(w);
+    setting->drop(w->part);
+    setting->show(w->part);
     worker_idle_from_now(w);
     return thread_start(&w->thread, run, w, site->log);
 }
@@ -86,6 +87,7 @@ enum err worker_stop(struct worker **worker)
     thread_join(&w->thread);
     e = w->result;
     gate_port_free(&w->port);
+    w->setting->stop(&w->part);
     secret_wipe(w, sizeof *w);
     memory_free(worker);
     return e;

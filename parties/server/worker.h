@@ -11,6 +11,7 @@
 #define TREFOIL_PARTIES_SERVER_WORKER_H
 
 #include "parties/server/site.h"
+#include "parties/setting/setting.h"
 
 /* The longest message of a control link, which carries handshakes. */
 #define WORKER_CONTROL_MAX ((size_t)40 << 10)
@@ -18,7 +19,8 @@
 struct worker;
 
 /* Starts a thread that works until *stop, or until the store or the links fail. */
-enum err worker_start(struct worker **worker, struct site *site) MUST_CHECK;
+enum err worker_start(struct worker **worker, struct site *site,
+                      const struct setting *setting) MUST_CHECK;
 /* After *stop; returns what the worker ended with. */
 enum err worker_stop(struct worker **worker);
 

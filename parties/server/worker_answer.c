@@ -18,7 +18,7 @@ static enum err write_answer(struct worker *w, const struct worker_ask *ask, con
     struct head head;
     TRY(site_head(w->site, ask->seen, &head));
     head_put(out, &head);
-    if (w->site->index == 0 || w->session == NULL) { /* CLOSE: each server's own counters */
+    if (w->site->index == 0 || w->net == NULL) { /* CLOSE: each server's own counters */
         bytes_put(out, result, n);
     } else {
         request_digest(result, n, digest);
@@ -61,17 +61,17 @@ static void let_late_join(struct worker *w)
 {
     size_t before;
     enum err e;
-    if (w->session == NULL || w->engine == NULL || !w->play.late)
+    if (!worker_has_run(w) || !w->play.late)
         return;
     w->play.late = false;
-    before = w->engine->tally.owners;
+    before = worker_counted(w).owners;
     w->words[0] = '\0';
     e = collect_uploads(&w->play, w->run, true);
-    if (e == ERR_OK && w->engine->tally.owners > before)
+    if (e == ERR_OK && worker_counted(w).owners > before)
         log_info(w->site->log, "the rows of %zu more %s are counted from now on",
-                 w->engine->tally.owners - before,
-                 w->engine->tally.owners == before + 1 ? "owner" : "owners");
-    if (e == ERR_OK && w->play.here > w->engine->tally.owners)
+                 worker_counted(w).owners - before,
+                 worker_counted(w).owners == before + 1 ? "owner" : "owners");
+    if (e == ERR_OK && w->play.here > worker_counted(w).owners)
         w->play.patience = PATIENCE; /* others do not hold them, or not alike */
     worker_catch(w, (uint32_t)atomic_load(&w->site->status.round), e);
     if (e != ERR_OK) {

@@ -18,7 +18,7 @@ static enum err may_have(struct worker *w, const struct worker_ask *ask)
 static enum err goes_to_session(struct worker *w, const struct worker_ask *ask)
 {
     TRY(may_have(w, ask));
-    if (w->engine == NULL)
+    if (!worker_has_run(w))
         return log_fail(&w->log, ERR_PEER,
                         "there is no session: it ended, or this server was restarted");
     if (memcmp(w->run, ask->request.run, sizeof w->run) != 0)
@@ -52,7 +52,7 @@ static void lead(struct worker *w, const struct worker_ask *ask)
     uint8_t about[REQUEST_ATTEMPT_SIZE];
     enum err e = may_have(w, ask);
     if (e == ERR_OK) {
-        if (w->session == NULL || memcmp(w->run, ask->request.run, sizeof w->run) != 0)
+        if (w->net == NULL || memcmp(w->run, ask->request.run, sizeof w->run) != 0)
             w->began = date_now();
         w->user = ask->client.user;
         memcpy(w->run, ask->request.run, sizeof w->run);

@@ -69,7 +69,7 @@ static void begin(struct worker *w, const struct worker_ask *ask)
 
 static bool is_half_open(const struct worker *w)
 {
-    return w->session != NULL && w->engine == NULL;
+    return w->net != NULL && !worker_has_run(w);
 }
 
 void worker_follow(struct worker *w, const struct worker_ask *ask)
@@ -81,7 +81,7 @@ void worker_follow(struct worker *w, const struct worker_ask *ask)
         return;
     }
     /* a program that begins anew has lost an answer or a request, and no longer waits for it */
-    if (w->engine != NULL && ask->client.user == w->user &&
+    if (worker_has_run(w) && ask->client.user == w->user &&
         memcmp(ask->request.run, w->run, sizeof w->run) == 0)
         worker_close_session(w);
     *place_for(w, &new) = new;

@@ -1,24 +1,20 @@
 /*
  * parties/server/worker_private.h - the worker's state, shared by the files that take requests
  * (worker_ask.c), say whose turn it is (worker_turn.c), answer (worker_answer.c), treat an OPEN at
- * servers 1 and 2 (worker_follow.c), and look after sessions (worker_session.c), their lanes
- * (worker_lanes.c), and noise for a later run: making it (worker_ahead.c) and keeping it
- * (worker_blocks.c).
+ * servers 1 and 2 (worker_follow.c), look after sessions (worker_session.c), and see
+ * when there is time to make noise for a later run (worker_ahead.c). What a session is, the
+ * setting knows (parties/setting/setting.h).
  */
 #ifndef TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 #define TREFOIL_PARTIES_SERVER_WORKER_PRIVATE_H
 
 #include "base/thread.h"
-#include "mpc/crew.h"
 #include "parties/exchange/request.h"
-#include "parties/server/guard.h"
 #include "parties/server/play.h"
-#include "parties/server/round_ahead.h"
 #include "parties/server/worker.h"
+#include "parties/setting/setting.h"
 
 #define WORKER_POLL_MS 200
-
-_Static_assert(REQUEST_ATTEMPT_SIZE == SESSION_ABOUT_SIZE, "a session is about an attempt");
 
 #define WORKER_WAITING 64 /* OPENs that wait for their session */
 #define WORKER_WAITING_OF_A_KEY 4
@@ -45,26 +41,10 @@ struct worker {
     enum err result;
     struct log log;  /* like the site's log, and also into `words` */
     char words[512]; /* what is logged while a request is handled; the analyst is told */
-    /* the session, if any */
-    struct session *session;
-    struct worker_lane {
-        struct net *net;
-        struct log log; /* lane 0's is the worker's */
-        char words[512];
-    } lane[SESSION_LANES_MAX];
-    unsigned lanes; /* of the session: the least that any of the three can use */
-    unsigned here;  /* how many this process has of these and of those that only do jobs */
-    unsigned all;   /* lanes of all processes */
-    unsigned most;  /* the most lanes that any of the three has in one process */
-    struct transport_passes passes; /* shown by lanes that are dialled later */
-    atomic_bool ended;              /* all lanes end with the first that fails */
-    struct net *net;                /* lane 0's, and its party with the others as its crew */
-    struct party *party;
-    struct crew *crew;
-    struct engine *engine;
+    const struct setting *setting; /* and its state */
+    void *part;
+    struct net *net; /* of the session, if any */
     struct play play;
-    struct round_ahead ahead; /* as compared when the session opened */
-    struct guard guard;
     uint8_t run[REQUEST_RUN_SIZE];
     uint64_t shown_sent, shown_received; /* of this session's links, in the status */
     uint32_t user;                       /* whose run it is */
@@ -82,8 +62,6 @@ struct worker {
         int64_t due,
             pause;         /* when noise is made next, by clock_now_ms(); how long it waits after */
         unsigned standing; /* the neighbours' links as they were */
-        bool told;         /* the log says why none is made */
-        bool whole;        /* nothing was missing when this was last compared */
     } idle;
     /* at servers 1 and 2 */
     struct worker_waiting waiting[WORKER_WAITING];
@@ -91,32 +69,6 @@ struct worker {
     int64_t joined_ms;
 };
 
-/*
- * worker_lanes.c. In this order: lets neighbours in on every lane that this server can use, dials
- * the lanes that the session has, makes nets, party and crew, and sees that every link stands.
- */
-enum err worker_admit_lanes(struct worker *w,
-                            const uint8_t expect[2][TRANSPORT_PASS_SIZE]) MUST_CHECK;
-enum err worker_dial_lanes(struct worker *w, const struct session_offer *offer) MUST_CHECK;
-/* What this server offers, lanes of other ranks included. */
-struct session_offer worker_offer(const struct worker *w);
-enum err worker_open_lanes(struct worker *w) MUST_CHECK;
-/* Like net_listen(), for all lanes. */
-enum err worker_listen(struct worker *w) MUST_CHECK;
-/* Ends all lanes, whatever is open. */
-void worker_close_lanes(struct worker *w);
-
-/*
- * worker_blocks.c. worker_name_ahead() lets the names of the blocks that are here ride on the
- * session's next exchange; after that, worker_keep_ahead() keeps for the session the blocks that
- * all three have named, and drops the others.
- */
-enum err worker_name_ahead(struct worker *w) MUST_CHECK;
-enum err worker_keep_ahead(struct worker *w) MUST_CHECK;
-/* Shows in the status what there is; drops all blocks once the budget is spent. */
-void worker_show_ahead(struct worker *w);
-bool worker_is_spent(const struct worker *w);
-void worker_drop_ahead(struct worker *w);
 /*
  * worker_ahead.c. Whether a session is for noise, and for nobody's run; what is done in such a
  * session, which is closed afterwards.
@@ -147,6 +99,16 @@ enum err worker_open_session(struct worker *w, const struct bytes *propose,
 void worker_close_session(struct worker *w);
 /* Ends the session if a neighbour has left: once it is back, the next request begins another. */
 void worker_heed_neighbours(struct worker *w);
+/* Whether the session is a run's, and not only open. */
+static inline bool worker_has_run(const struct worker *w)
+{
+    return w->play.engine.ops != NULL;
+}
+/* What it has counted. */
+static inline struct engine_counted worker_counted(const struct worker *w)
+{
+    return w->play.engine.ops->counted(w->play.engine.self);
+}
 /* How long nothing has been heard of the run. */
 int64_t worker_silent_ms(const struct worker *w);
 /* The study's deadline for connecting. */
@@ -176,11 +138,10 @@ enum err worker_show_budget(struct worker *w) MUST_CHECK;
 void worker_show_neighbours(struct worker *w);
 /*
  * After something has ended with `e` (`round`: 0 if there is none): if that stops this server,
- * writes to the audit log that a check failed, of whichever lane, or what was stated. Where nothing
- * is proved, no statement does: a server may have come to it through another's lie.
+ * writes to the audit log that a check failed, or what was stated.
  */
 void worker_catch(struct worker *w, uint32_t round, enum err e);
-/* Shows whether this server still takes part (parties/server/guard.h). */
+/* Shows whether this server still takes part. */
 void worker_show_guard(struct worker *w);
 /* Handles an analyst's request; a failure ends the session. */
 enum err worker_handle(struct worker *w, const struct worker_ask *ask,

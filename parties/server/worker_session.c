@@ -2,9 +2,7 @@
 
 #include "base/clock.h"
 #include "base/date.h"
-#include "base/hash.h"
 #include "base/memory.h"
-#include "base/secret.h"
 #include "parties/exchange/cost.h"
 #include "parties/server/collect.h"
 #include "parties/server/round_ledger.h"
@@ -32,23 +30,23 @@ static void show_bytes(struct worker *w)
 
 void worker_close_session(struct worker *w)
 {
-    bool was_open = w->session != NULL;
+    const bool was_open = w->net != NULL;
     show_bytes(w);
     atomic_store(&w->site->status.session, false);
-    engine_free(&w->engine);
-    worker_close_lanes(w);
-    session_free(&w->session);
+    w->play.engine = (struct engine){0};
+    w->setting->close(w->part);
+    w->net = NULL;
     bytes_clear(&w->play.upload_ids);
     bytes_clear(&w->play.openings.what);
     store_use(w->site->store, false);
-    worker_drop_ahead(w);
+    w->setting->drop(w->part);
     if (was_open) /* a batch of noise alone took 150 MiB, half of which would stay */
         memory_give_back();
 }
 
 void worker_heed_neighbours(struct worker *w)
 {
-    if (w->session != NULL && worker_listen(w) != ERR_OK)
+    if (w->net != NULL && w->setting->listen(w->part) != ERR_OK)
         worker_close_session(w);
 }
 
@@ -60,61 +58,20 @@ static void hear(struct worker *w)
     atomic_store(&w->site->status.heard_ms, clock_now_ms());
 }
 
-int64_t worker_silent_ms(const struct worker *w)
-{
-    return clock_now_ms() - atomic_load(&w->site->status.heard_ms);
-}
-
-int64_t worker_connect_ms(const struct worker *w)
-{
-    return (int64_t)w->site->study->connect_s * 1000;
-}
-
-/*
- * The handshake. Bulk links are open to this session's neighbours from now on, and to nobody else.
- */
-static enum err meet(struct worker *w, const struct bytes *propose,
-                     uint8_t attempt[REQUEST_ATTEMPT_SIZE])
-{
-    struct session_offer offer = worker_offer(w);
-    enum err e;
-    memcpy(offer.about, attempt, sizeof offer.about);
-    secret_random(&offer.passes, sizeof offer.passes);
-    e = worker_admit_lanes(w, (const uint8_t(*)[TRANSPORT_PASS_SIZE])offer.passes.expect);
-    if (e == ERR_OK)
-        e = session_open(&w->session, w->site->control, w->site->index, &w->site->study->terms,
-                         propose, &offer, worker_connect_ms(w), &w->log);
-    if (e == ERR_OK)
-        e = worker_dial_lanes(w, &offer);
-    memcpy(attempt, offer.about, sizeof offer.about);
-    secret_wipe(&offer, sizeof offer);
-    return e;
-}
-
-static enum err open_session(struct worker *w, const struct bytes *propose,
-                             uint8_t attempt[REQUEST_ATTEMPT_SIZE])
-{
-    const struct check_guard guard = guard_of(&w->guard);
-    TRY(meet(w, propose, attempt));
-    TRY(worker_open_lanes(w));
-    TRY(engine_check(w->party, w->site->study, &guard));
-    w->party->audit = openings_audit;
-    w->party->audit_self = &w->play.openings;
-    hear(w);
-    w->shown_sent = w->shown_received = 0;
-    atomic_store(&w->site->status.session, true);
-    return ERR_OK;
-}
-
 enum err worker_open_session(struct worker *w, const struct bytes *propose,
                              uint8_t attempt[REQUEST_ATTEMPT_SIZE])
 {
     enum err e;
     worker_close_session(w);
-    e = open_session(w, propose, attempt);
-    if (e != ERR_OK)
+    e = w->setting->open(w->part, propose, attempt, &w->net);
+    if (e != ERR_OK) {
         worker_close_session(w);
-    return e;
+        return e;
+    }
+    hear(w);
+    w->shown_sent = w->shown_received = 0;
+    atomic_store(&w->site->status.session, true);
+    return ERR_OK;
 }
 
 /* --- whose a run is --------------------------------------------------------------------------- */
@@ -132,7 +89,7 @@ static enum err may_open(struct worker *w, const struct worker_ask *ask)
 enum err worker_may_ask(struct worker *w, const struct worker_ask *ask)
 {
     const struct request *r = &ask->request;
-    bool paid = false, open = w->engine != NULL && memcmp(w->run, r->run, sizeof w->run) == 0;
+    bool paid = false, open = worker_has_run(w) && memcmp(w->run, r->run, sizeof w->run) == 0;
     uint8_t key[32];
     const char *name;
     TRY(store_analyst(w->site->store, r->run, key, &paid));
@@ -205,7 +162,7 @@ void worker_show_neighbours(struct worker *w)
 
 void worker_show_guard(struct worker *w)
 {
-    atomic_store(&w->site->status.guard, guard_verdict(&w->guard));
+    atomic_store(&w->site->status.guard, w->setting->verdict(w->part, NULL));
 }
 
 /* A round that one server debited is debited at all three; one that nobody debited is forgotten. */
@@ -218,29 +175,14 @@ static enum err agree_on_ledger(struct worker *w, const uint8_t open[32])
     return store_unstage(w->site->store);
 }
 
-/* Tells the guard, too, whether a round's statements have been heard. */
-static void expect_agreement(void *self, bool heard)
+static enum err begin(struct worker *w)
 {
-    struct worker *w = self;
-    if (heard)
-        guard_hears(&w->guard);
-    else
-        guard_expects(&w->guard, &w->ended);
-}
-
-static enum err new_engine(struct worker *w)
-{
-    uint8_t id[TAPE_ID_SIZE], ahead[32];
-    round_ahead_digest(&w->ahead, ahead);
-    hash_labelled(id, "trefoil-tape-2", w->session->id, SESSION_ID_SIZE, ahead, sizeof ahead);
-    TRY(engine_new(&w->engine, w->party, w->site->study, w->site->bounds, id, &w->log));
+    TRY(w->setting->begin(w->part, &(const struct engine_uploads){collect_again, &w->play},
+                          &w->play.engine));
     memcpy(w->play.analyst, key_of(w, w->user), sizeof w->play.analyst);
     w->play.net = w->net;
-    w->play.session = w->session;
-    w->play.engine = w->engine;
-    w->engine->uploads = (struct engine_uploads){collect_again, &w->play};
-    w->play.expect = expect_agreement;
-    w->play.expect_self = w;
+    w->play.expect = w->setting->expects;
+    w->play.expect_self = w->part;
     w->play.late = false;
     return ERR_OK;
 }
@@ -290,7 +232,7 @@ static enum err begin_openings(struct worker *w, const uint8_t open[32])
 static enum err name_left_out(struct worker *w)
 {
     const struct study *study = w->site->study;
-    const bool *left_out = w->engine->tally.keyed.left_out;
+    const bool *left_out = worker_counted(w).left_out;
     for (size_t i = 0; left_out != NULL && i < study->owners; i++) {
         struct audit_left_out line = {{0}, {0}};
         atomic_store(&w->site->status.owner[i].left_out, left_out[i]);
@@ -311,7 +253,7 @@ static enum err name_left_out(struct worker *w)
 static void tell_left_out(const struct worker *w, struct bytes *result)
 {
     const struct study *study = w->site->study;
-    const bool *left_out = w->engine->tally.keyed.left_out;
+    const bool *left_out = worker_counted(w).left_out;
     uint32_t count = 0;
     for (size_t i = 0; left_out != NULL && i < study->owners; i++)
         count += left_out[i];
@@ -324,10 +266,9 @@ static void tell_left_out(const struct worker *w, struct bytes *result)
 static enum err handle_open(struct worker *w, const uint8_t digest[32], struct bytes *result)
 {
     enum err loaded;
-    TRY(worker_name_ahead(w));
+    TRY(w->setting->greet(w->part));
     TRY(agree_on_ledger(w, digest));
-    TRY(worker_keep_ahead(w));
-    TRY(new_engine(w));
+    TRY(begin(w));
     TRY(begin_openings(w, digest));
     loaded = load_uploads(w);
     TRY(name_left_out(w)); /* also if too few are left */
@@ -363,17 +304,14 @@ static enum err dispatch(struct worker *w, const struct worker_ask *ask, struct 
 
 void worker_catch(struct worker *w, uint32_t round, enum err e)
 {
+    const struct setting_failure failure = w->setting->failed(w->part, e);
     struct audit_caught caught = {.round = round};
-    struct check_failure failure;
-    if (e == ERR_CHEAT && w->site->study->security == STUDY_ABORT)
-        guard_catches(&w->guard);
-    if (e == ERR_OK || guard_verdict(&w->guard) != ERR_CHEAT)
+    if (e == ERR_OK || w->setting->verdict(w->part, NULL) != ERR_CHEAT)
         return;
-    failure = check_failure(w->party);
     caught.check = failure.check;
     memcpy(caught.run, w->run, sizeof caught.run);
     snprintf(caught.phase, sizeof caught.phase, "%s",
-             failure.failed ? net_phase_name(failure.phase) : AUDIT_STATEMENT);
+             failure.phase != NULL ? failure.phase : AUDIT_STATEMENT);
     if (audit_caught(w->site->audit, &caught) != ERR_OK)
         log_warn(w->site->log, "cannot write to the audit log that a check failed");
 }
@@ -383,12 +321,12 @@ static enum err dispatch_guarded(struct worker *w, const struct worker_ask *ask,
                                  struct bytes *result)
 {
     enum err e;
-    TRY(guard_allows(&w->guard, &w->log));
+    TRY(w->setting->verdict(w->part, &w->log));
     e = dispatch(w, ask, result);
     if (e == ERR_OK)
         return ERR_OK;
     worker_catch(w, ask->request.sequence, e);
-    if (guard_allows(&w->guard, &w->log) == ERR_CHEAT)
+    if (w->setting->verdict(w->part, &w->log) == ERR_CHEAT)
         return ERR_CHEAT;
     return e == ERR_CHEAT ? ERR_MISMATCH /* before the three had agreed, or unproved */ : e;
 }
@@ -406,7 +344,7 @@ enum err worker_handle(struct worker *w, const struct worker_ask *ask, struct by
         e = dispatch_guarded(w, ask, result);
     hear(w);
     worker_show_guard(w);
-    worker_show_ahead(w);
+    w->setting->show(w->part);
     if (worker_show_budget(w) != ERR_OK)
         log_warn(w->site->log, "the status shows an old budget: the ledger cannot be read");
     show_bytes(w);

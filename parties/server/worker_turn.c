@@ -16,6 +16,16 @@ static int64_t round_ms(const struct worker *w)
     return (int64_t)w->site->study->round_s * 1000;
 }
 
+int64_t worker_silent_ms(const struct worker *w)
+{
+    return clock_now_ms() - atomic_load(&w->site->status.heard_ms);
+}
+
+int64_t worker_connect_ms(const struct worker *w)
+{
+    return (int64_t)w->site->study->connect_s * 1000;
+}
+
 /* --- what is open ----------------------------------------------------------------------------- */
 
 void worker_turn_begins(struct worker *w, bool begun)
@@ -34,9 +44,9 @@ const char *worker_turn_passes(struct worker *w, int64_t ms)
 {
     struct worker_turn *t = &w->turn;
     const bool give_way = atomic_exchange(&w->site->status.give_way, false);
-    if (give_way && (w->engine == NULL || !t->begun))
+    if (give_way && (!worker_has_run(w) || !t->begun))
         t->shut_until_ms = clock_now_ms() + worker_connect_ms(w);
-    if (w->engine == NULL)
+    if (!worker_has_run(w))
         return NULL;
     t->last_ms = clock_now_ms();
     t->idle_ms += ms < WORKER_POLL_MS ? ms : WORKER_POLL_MS;
@@ -63,7 +73,7 @@ static bool has_begun(const struct worker *w, const uint8_t run[REQUEST_RUN_SIZE
  */
 static bool busy_with_another(const struct worker *w, const struct request *r)
 {
-    return w->session != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
+    return w->net != NULL && memcmp(w->run, r->run, sizeof w->run) != 0 &&
            worker_silent_ms(w) < worker_connect_ms(w) &&
            (has_begun(w, w->run) || !has_begun(w, r->run));
 }

@@ -1,6 +1,6 @@
 /*
  * parties/store/store_ahead.h - blocks of noise that the three servers made when they were idle
- * (parties/server/ahead.h).
+ * (parties/settings/three/ahead.h).
  *
  * A block is a number of samples of one kind, named after the session that made it. Its shares are
  * sealed, with its name, its kind and the study's terms as associated data. What a session takes is

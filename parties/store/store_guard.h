@@ -1,5 +1,5 @@
 /*
- * parties/store/store_guard.h - how often a server has let others try a check (mpc/check.h).
+ * parties/store/store_guard.h - how often a server has let others try a check (mpc/check/check.h).
  *
  * A server that has seen the coin of a check may hang up and try again in another session. So a
  * check that has begun but not ended is a try. After STORE_GUARD_TRIES of them, or one failed

@@ -13,10 +13,10 @@ enum err store_write_entry(const struct store_round *round, const char *ledger, 
     bytes_put_u32(out, round->sequence);
     bytes_put(out, round->request, sizeof round->request);
     bytes_put(out, round->uploads, sizeof round->uploads);
-    bytes_put(out, round->range.tape, sizeof round->range.tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        bytes_put_u64(out, round->range.from[k]);
-        bytes_put_u64(out, round->range.count[k]);
+    bytes_put(out, round->stake.of, sizeof round->stake.of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        bytes_put_u64(out, round->stake.from[k]);
+        bytes_put_u64(out, round->stake.count[k]);
     }
     bytes_put_string(out, ledger);
     if (!sodium_is_zero(round->analyst, sizeof round->analyst)) /* otherwise as written then */
@@ -32,10 +32,10 @@ enum err store_read_entry(const void *p, size_t n, struct store_round *round,
     round->sequence = reader_u32(&in);
     reader_copy(&in, round->request, sizeof round->request);
     reader_copy(&in, round->uploads, sizeof round->uploads);
-    reader_copy(&in, round->range.tape, sizeof round->range.tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        round->range.from[k] = reader_u64(&in);
-        round->range.count[k] = reader_u64(&in);
+    reader_copy(&in, round->stake.of, sizeof round->stake.of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        round->stake.from[k] = reader_u64(&in);
+        round->stake.count[k] = reader_u64(&in);
     }
     reader_string(&in, text, STORE_LEDGER_TEXT);
     memset(round->analyst, 0, sizeof round->analyst);
@@ -125,7 +125,7 @@ static enum err spent_at(struct store *s, uint64_t number, struct spent *spent)
     TRY(store_entry(s, number, &entry, head));
     TRY(read_debit(s, number, &entry, &round, &ledger));
     *spent = (struct spent){ledger_spent(ledger), ledger_remaining(ledger),
-                            round.range.count[TAPE_GUMBEL] > 0};
+                            round.stake.count[STAKE_SELECT] > 0};
     return ERR_OK;
 }
 

@@ -33,10 +33,10 @@ static void put_round(struct query *q, const struct store_round *round)
     store_put_name(q, round->run, round->sequence);
     query_put(q, round->request, sizeof round->request);
     query_put(q, round->uploads, sizeof round->uploads);
-    query_put(q, round->range.tape, sizeof round->range.tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        query_put_u64(q, round->range.from[k]);
-        query_put_u64(q, round->range.count[k]);
+    query_put(q, round->stake.of, sizeof round->stake.of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        query_put_u64(q, round->stake.from[k]);
+        query_put_u64(q, round->stake.count[k]);
     }
     query_put(q, round->analyst, sizeof round->analyst);
 }
@@ -47,10 +47,10 @@ static void take_round(struct query *q, struct store_round *round)
     round->sequence = (uint32_t)query_u64(q);
     query_copy(q, round->request, sizeof round->request);
     query_copy(q, round->uploads, sizeof round->uploads);
-    query_copy(q, round->range.tape, sizeof round->range.tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
-        round->range.from[k] = query_u64(q);
-        round->range.count[k] = query_u64(q);
+    query_copy(q, round->stake.of, sizeof round->stake.of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
+        round->stake.from[k] = query_u64(q);
+        round->stake.count[k] = query_u64(q);
     }
     query_copy(q, round->analyst, sizeof round->analyst);
 }
@@ -60,7 +60,7 @@ static bool same_round(const struct store_round *a, const struct store_round *b)
     return memcmp(a->run, b->run, sizeof a->run) == 0 && a->sequence == b->sequence &&
            memcmp(a->request, b->request, sizeof a->request) == 0 &&
            memcmp(a->uploads, b->uploads, sizeof a->uploads) == 0 &&
-           memcmp(&a->range, &b->range, sizeof a->range) == 0 &&
+           memcmp(&a->stake, &b->stake, sizeof a->stake) == 0 &&
            memcmp(a->analyst, b->analyst, sizeof a->analyst) == 0;
 }
 
@@ -154,14 +154,14 @@ static enum err advance(struct store *s, const struct store_round *round, const 
 /* --- staging ---------------------------------------------------------------------------------- */
 
 /* Whether no bound round has any of these samples. */
-static enum err range_is_free(struct store *s, const struct range_place *r)
+static enum err stake_is_free(struct store *s, const struct store_stake *r)
 {
     struct query q = query_of(s, "SELECT 1 FROM rounds WHERE number IS NOT NULL AND tape = ?1 AND"
                                  " (gauss_from < ?3 AND gauss_from + gauss_count > ?2 OR"
                                  " gumbel_from < ?5 AND gumbel_from + gumbel_count > ?4)");
     bool taken;
-    query_put(&q, r->tape, sizeof r->tape);
-    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+    query_put(&q, r->of, sizeof r->of);
+    for (unsigned k = 0; k < STAKE_KINDS; k++) {
         query_put_u64(&q, r->from[k]);
         query_put_u64(&q, r->from[k] + r->count[k]);
     }
@@ -180,7 +180,7 @@ static enum err may_stage(struct store *s, const struct store_round *round)
     if (found.standing > STANDING_STAGED)
         return log_fail(s->log, ERR_REFUSED, "round %u of this run is bound already",
                         round->sequence);
-    return range_is_free(s, &round->range);
+    return stake_is_free(s, &round->stake);
 }
 
 /* A staged round has its entry and no number; a lost one has the number of its debit. */

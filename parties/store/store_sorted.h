@@ -1,8 +1,8 @@
 /*
  * parties/store/store_sorted.h - whether an upload is sorted by person, once that was opened, and
- * how often its opening was tried (parties/server/round_sorted.h). An upload is named by its digest
- * (upload_digest()), which fixes what is in it. What is known of it goes when its owner replaces or
- * withdraws it.
+ * how often its opening was tried (parties/settings/three/round_sorted.h). An upload is named by
+ * its digest (upload_digest()), which fixes what is in it. What is known of it goes when its owner
+ * replaces or withdraws it.
  */
 #ifndef TREFOIL_PARTIES_STORE_STORE_SORTED_H
 #define TREFOIL_PARTIES_STORE_STORE_SORTED_H

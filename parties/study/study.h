@@ -52,7 +52,7 @@ const char *study_score_word(enum aim_score score);
 enum study_method { STUDY_AIM, STUDY_COPULA };
 const char *study_method_word(enum study_method method);
 
-/* What guards against a server that departs from the protocol: nothing, or mpc/check.h. */
+/* What guards against a server that departs from the protocol: nothing, or mpc/check/check.h. */
 enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 const char *study_security_word(enum study_security security);
 
@@ -64,7 +64,7 @@ struct study_server {
     char host[STUDY_HOST_SIZE]; /* as written; IPv6 with its brackets */
     uint16_t port;              /* of the gate */
     size_t ranks;
-    char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (parties/server/ranks.h) */
+    char (*rank)[STUDY_HOST_SIZE]; /* hosts of its other machines (settings/three/ranks.h) */
 };
 
 struct study_owner {

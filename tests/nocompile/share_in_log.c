@@ -5,7 +5,7 @@
  * compiles, which shows that nothing else is wrong with it.
  */
 #include "base/log.h"
-#include "mpc/share.h"
+#include "mpc/kernel/share.h"
 
 void leak(struct log *log, struct share64 secret);
 

@@ -3,7 +3,7 @@
  *
  * An arithmetic share cannot be passed where a Boolean one is meant.
  */
-#include "mpc/share.h"
+#include "mpc/kernel/share.h"
 
 size_t words_of(struct bits b);
 size_t mistake(struct share64 arithmetic, struct bits boolean);

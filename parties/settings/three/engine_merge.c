@@ -1,0 +1,114 @@
+#include "parties/settings/three/engine_merge.h"
+
+#include "base/memory.h"
+#include "mpc/circuits/ring.h"
+
+void three_merged_clear(struct three_merged *m)
+{
+    merges_clear(&m->merges);
+    counts_free(&m->counts);
+    *m = (struct three_merged){0};
+}
+
+void three_unmerge(struct three *g)
+{
+    counts_free(&g->merged.counts);
+}
+
+static enum err check_room(const struct three *g, const struct score_bounds *merged)
+{
+    if (merged->bits <= g->bounds->counts.room)
+        return ERR_OK;
+    return log_fail(g->log, ERR_REFUSED,
+                    "merged cells could count up to 2^%u, and scores of this study have room for "
+                    "2^%u; the request merges too many values",
+                    merged->bits, g->bounds->counts.room);
+}
+
+/* Replaces the merges that were there, unless the new ones are refused. */
+static enum err take_merges(struct three *g, const struct ask *a)
+{
+    struct three_merged m CLEAN(three_merged_clear) = {0};
+    TRY(merges_copy(&m.merges, a->merges));
+    TRY(score_merged(&m.bounds, &g->bounds->counts, g->study->workload, &m.merges));
+    TRY(check_room(g, &m.bounds));
+    three_merged_clear(&g->merged);
+    g->merged = m;
+    m = (struct three_merged){0};
+    return ERR_OK;
+}
+
+static enum err sum_cells(const struct three *g, struct counts *out)
+{
+    const struct three_merged *m = &g->merged;
+    const struct workload_query *query = g->study->workload->query;
+    uint32_t *index CLEAN(memory_release) = NULL;
+    size_t largest = 0;
+    for (size_t q = 0; q < out->queries; q++)
+        largest = g->counts->cells[q] > largest ? g->counts->cells[q] : largest;
+    TRY(memory_new(&index, largest));
+    for (size_t q = 0; q < out->queries; q++) {
+        if (!merges_touch(&m->merges, &query[q].clique)) {
+            ring64_copy(counts_query(out, q), counts_query(g->counts, q));
+            continue;
+        }
+        merges_index(&m->merges, &query[q].clique, index);
+        counts_sum_down(counts_query(out, q), counts_query(g->counts, q), index);
+    }
+    return ERR_OK;
+}
+
+static enum err count_merged(struct three *g)
+{
+    struct three_merged *m = &g->merged;
+    const struct workload *w = g->study->workload;
+    struct counts *counts CLEAN(counts_free) = NULL;
+    uint64_t *cells CLEAN(memory_release) = NULL;
+    TRY(memory_new(&cells, w->queries));
+    for (size_t q = 0; q < w->queries; q++)
+        cells[q] = merges_query_cells(&m->merges, &w->query[q]);
+    TRY(counts_new(&counts, cells, w->queries, m->bounds.bits));
+    TRY(sum_cells(g, counts));
+    return memory_hand_over(&m->counts, &counts);
+}
+
+static enum err check_merges(const struct three *g)
+{
+    switch (g->study->method) {
+    case STUDY_COPULA:
+        return log_fail(g->log, ERR_REFUSED, "a study of method: copula merges no values");
+    case STUDY_AIM:
+        break;
+    }
+    return ERR_OK;
+}
+
+/* What scores need takes many times the room of counts, so only one kind of cells has it. */
+static void forget_others(struct three *g, const struct ask *a)
+{
+    if (a->kind != ASK_SELECT)
+        return;
+    if (a->merges == NULL)
+        three_unmerge(g);
+    else
+        counts_unfinish(g->counts);
+}
+
+enum err three_merge(struct three *g, const struct ask *a, struct three_scope *scope)
+{
+    *scope = (struct three_scope){NULL, g->counts, g->bounds->counts};
+    if (a->merges == NULL) {
+        forget_others(g, a);
+        return ERR_OK;
+    }
+    TRY(check_merges(g));
+    if (g->merged.merges.attributes == 0 || !merges_equal(&g->merged.merges, a->merges))
+        TRY(take_merges(g, a));
+    forget_others(g, a);
+    if (g->merged.counts == NULL)
+        TRY(count_merged(g));
+    scope->merges = &g->merged.merges;
+    scope->counts = g->merged.counts;
+    scope->bounds = g->merged.bounds;
+    return ERR_OK;
+}

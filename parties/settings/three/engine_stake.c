@@ -1,0 +1,143 @@
+#include "parties/settings/three/engine_stake.h"
+
+#include "base/memory.h"
+#include "base/secret.h"
+
+#include <string.h>
+
+_Static_assert(STAKE_MEASURE == (int)TAPE_GAUSS && STAKE_SELECT == (int)TAPE_GUMBEL &&
+                   STAKE_KINDS == (int)TAPE_KINDS,
+               "Gaussians are for measuring, Gumbels for selecting");
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+struct store_stake three_next(const struct three *g, const struct engine_step *step)
+{
+    struct store_stake place;
+    struct range_place range;
+    range_next(&g->tape, three_step(step)->noise, &range);
+    memcpy(place.of, range.tape, sizeof place.of);
+    memcpy(place.from, range.from, sizeof place.from);
+    memcpy(place.count, range.count, sizeof place.count);
+    return place;
+}
+
+static struct range_place range_of(const struct store_stake *place)
+{
+    struct range_place range;
+    memcpy(range.tape, place->of, sizeof range.tape);
+    memcpy(range.from, place->from, sizeof range.from);
+    memcpy(range.count, place->count, sizeof range.count);
+    return range;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+enum err three_supply(void *self, const struct engine_step *step, bool *made)
+{
+    struct three *g = self;
+    const size_t *noise = three_step(step)->noise;
+    TRY(ahead_take(&g->ahead, g->store, g->study, &g->tape, noise, g->log));
+    *made = range_is_made(&g->tape, noise);
+    return ERR_OK;
+}
+
+enum err three_reserve(void *self, const struct engine_step *step)
+{
+    struct three *g = self;
+    const size_t *noise = three_step(step)->noise;
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GUMBEL, noise[TAPE_GUMBEL]));
+    TRY(tape_reserve(g->party, &g->tape, TAPE_GAUSS, noise[TAPE_GAUSS]));
+    return record_prove(g->party);
+}
+
+/* --- stakes ----------------------------------------------------------------------------------- */
+
+void three_free_stake(void **stake)
+{
+    struct tape *range = *stake;
+    if (range == NULL)
+        return;
+    tape_free(range);
+    memory_free(&range);
+    *stake = NULL;
+}
+
+enum err three_stake(void *self, const struct engine_step *step, void **stake, struct bytes *kept)
+{
+    struct three *g = self;
+    struct tape *range;
+    TRY(memory_new(&range, 1));
+    *stake = range;
+    TRY(range_cut(&g->tape, three_step(step)->noise, range));
+    return range_write(range, kept);
+}
+
+enum err three_take_stake(void *self, const struct store_stake *place, const struct bytes *kept,
+                          void **stake)
+{
+    struct three *g = self;
+    const struct range_place at = range_of(place);
+    struct tape *range;
+    enum err e;
+    TRY(memory_new(&range, 1));
+    *stake = range;
+    e = range_read(range, &at, g->tape.noise, kept);
+    if (e != ERR_OK)
+        three_free_stake(stake);
+    return e;
+}
+
+enum err three_return_stake(void *self, void *stake)
+{
+    struct three *g = self;
+    return range_return(&g->tape, stake);
+}
+
+/* --- what all must agree on ------------------------------------------------------------------- */
+
+static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
+{
+    const struct three_step *own = three_step(s);
+    const struct select_request *select = &own->select;
+    struct bytes b CLEAN(bytes_clear) = {0};
+    bytes_put_double(&b, mpq_get_d(s->price.cost));
+    bytes_put_double(&b, s->price.epsilon_slack);
+    bytes_put_double(&b, s->price.delta_slack);
+    bytes_put_u64(&b, own->noise[TAPE_GAUSS]);
+    bytes_put_u64(&b, own->noise[TAPE_GUMBEL]);
+    bytes_put_u64(&b, s->price.cells);
+    bytes_put_u32(&b, select->shift);
+    bytes_put_u32(&b, select->width);
+    bytes_put_u8(&b, three_is_unfinished(s)); /* else masks would be those of different messages */
+    for (size_t k = 0; k < select->candidates; k++) {
+        bytes_put_u64(&b, select->multiplier[k]);
+        bytes_put_u64(&b, select->penalty[k]);
+    }
+    TRY(bytes_ok(&b));
+    request_digest(b.data, b.size, digest);
+    return ERR_OK;
+}
+
+/* Keyed digests of the two components of noise that are here. */
+static enum err digest_noise(const struct three *g, const struct tape *range,
+                             uint8_t replica[2][32])
+{
+    for (unsigned peer = 0; peer < 2; peer++) {
+        uint8_t key[RANGE_KEY_SIZE];
+        enum err e = session_prg_key(g->session, (g->party->index + peer) % 3, 0,
+                                     "noise of a round", key);
+        if (e == ERR_OK)
+            range_digest(range, peer, key, replica[peer]);
+        secret_wipe(key, sizeof key);
+        TRY(e);
+    }
+    return ERR_OK;
+}
+
+enum err three_digests(void *self, const struct engine_step *step, const void *stake,
+                       uint8_t own[32], uint8_t replica[2][32])
+{
+    TRY(digest_step(step, own));
+    return stake == NULL ? ERR_OK : digest_noise(self, stake, replica);
+}

@@ -1,0 +1,69 @@
+/*
+ * parties/settings/three/tally.h - what a server has counted for a study so far: shared sums of
+ * uploads, in the maximal marginals. For a copula's records these are sums of single attributes
+ * only, since sums of products of factors are made from the records (tally_products()).
+ *
+ * New uploads add to it, and what is in it is never computed again. A batch is counted, once, when
+ * the uploads of all its owners are there; an owner of whole rows is a batch by itself. Where rows
+ * have keys of persons, uploads are only loaded, and tally_finish() counts the rows that servers
+ * make from all of them together (parties/settings/three/keyed.h): nothing can be added later.
+ */
+#ifndef TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
+#define TREFOIL_PARTIES_SETTINGS_THREE_TALLY_H
+
+#include "aim/budget/forms.h"
+#include "mpc/party/party.h"
+#include "parties/exchange/bounds.h"
+#include "parties/exchange/upload.h"
+#include "parties/settings/three/keyed.h"
+#include "protocols/portion.h"
+
+struct tally {
+    const struct study *study;   /* borrowed */
+    const struct bounds *bounds; /* borrowed */
+    struct share64 sums;         /* cells of what is counted, in the closure's order */
+    bool *counted;               /* by owner: its upload is in */
+    size_t owners;               /* how many are counted */
+    struct keyed keyed;
+    struct share64 linked; /* rows that all owners of their batch have, if the study looks */
+    /* If lanes of other processes count, too (crew_jobs()): sums that are still to be added. */
+    struct portion_sums dealt;
+    bool deals;
+};
+
+enum err tally_new(struct tally *t, const struct study *study,
+                   const struct bounds *bounds) MUST_CHECK;
+void tally_free(struct tally *t);
+
+/* Whether a marginal of the closure is counted from uploads; others may follow from it. */
+bool tally_counts(const struct study *study, size_t query);
+
+/*
+ * Adds what is new among `uploads` as this server holds them; all three servers call it with the
+ * same uploads. After a failure the tally is useless.
+ */
+enum err tally_add(struct party *p, struct tally *t, const struct upload *uploads,
+                   size_t count) MUST_CHECK;
+
+/* Adds what all lanes have counted to the sums, without messages to the other servers. */
+enum err tally_gather(struct party *p, struct tally *t) MUST_CHECK;
+
+/*
+ * Counts what could not be counted before all uploads were in; does nothing if there is no such
+ * upload. Owners whose uploads are left out are no longer among the `owners`.
+ */
+enum err tally_finish(struct party *p, struct tally *t) MUST_CHECK;
+
+/*
+ * For uploads in the tally, all of them records, except those with keys: adds to `out`, for each
+ * two groups of codes of two attributes, the sum of the products of factors over all rows in both
+ * (aim/budget/forms.h).
+ */
+enum err tally_products(struct party *p, const struct tally *t, const struct upload *uploads,
+                        size_t count, const struct products *products,
+                        struct share64 out) MUST_CHECK;
+/* The same for the rows that were made from uploads with keys, if any. */
+enum err tally_made_products(struct party *p, const struct tally *t,
+                             const struct products *products, struct share64 out) MUST_CHECK;
+
+#endif

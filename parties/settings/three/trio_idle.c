@@ -1,0 +1,195 @@
+/*
+ * What idle servers do: they make noise for a later run, in a session of their own
+ * (parties/settings/three/ahead.h).
+ *
+ *   0 -> 1, 2    PROPOSE      about nobody's attempt, once server 0 has been idle for a while
+ *   all -> all   names        of the blocks that each has; those that not all have are dropped
+ *   all -> all   wish         whether to go on; before each block
+ *   all          a block      like any noise, independent of data
+ *   all -> all   wish         before each check: nobody leaves once one has begun
+ *   each         store        the block, sealed: on disk
+ *
+ * The blocks that all have determine which one is next. A request ends this at once at the server
+ * that gets it, unless that is in a check, and so at all three (parties/server/bell.h): what is not
+ * on disk by then is lost.
+ */
+#include "base/hash.h"
+#include "mpc/move/crew.h"
+#include "parties/server/round.h"
+#include "parties/settings/three/trio.h"
+#include "protocols/range.h"
+
+#include <string.h>
+
+enum wish {
+    GO_ON,
+    LATER, /* somebody asks for something, or this server ends */
+    NEVER  /* --noise-ahead off, or the budget is spent, or the guard refuses */
+};
+
+struct making {
+    struct trio *t;
+    struct price_ahead plan;
+    struct ahead_blocks blocks; /* those that all have */
+    struct tape tape;
+    size_t made[TAPE_KINDS]; /* blocks made in this session */
+    enum wish heard;         /* the least willing of the three */
+};
+
+static void clear(struct making *m)
+{
+    tape_free(&m->tape);
+}
+
+static enum wish own_wish(struct trio *t)
+{
+    if (t->site->ahead_s == 0 || site_is_spent(t->site) || guard_verdict(&t->guard) != ERR_OK)
+        return NEVER;
+    return bell_has_rung(&t->site->bell) || atomic_load(t->site->stop) ? LATER : GO_ON;
+}
+
+/* Asks whether all three go on. From here on the bell ends nothing until it is armed again. */
+static enum err ask_all(struct making *m)
+{
+    uint8_t own, came[2];
+    bell_disarm(&m->t->site->bell);
+    own = (uint8_t)own_wish(m->t);
+    TRY(round_broadcast(m->t->net, &own, 1, &came[0], &came[1]));
+    m->heard = (enum wish)own;
+    for (unsigned p = 0; p < 2; p++)
+        if (came[p] > NEVER)
+            return ERR_FORMAT;
+        else if (came[p] > m->heard)
+            m->heard = (enum wish)came[p];
+    return ERR_OK;
+}
+
+/* If the lists differ, so do the streams that mask what follows from them. */
+static enum err set_topic(struct making *m)
+{
+    uint8_t digest[32], topic[SESSION_ID_SIZE];
+    round_ahead_digest(&m->t->ahead, digest);
+    hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
+    TRY(crew_topic(m->t->party, m->t->session, topic));
+    return record_alike(m->t->party, digest, sizeof digest);
+}
+
+static enum err compare(struct making *m)
+{
+    struct trio *t = m->t;
+    size_t dropped;
+    TRY(store_ahead(t->site->store, &m->blocks));
+    round_ahead(&t->ahead, t->net, &m->blocks);
+    TRY(ask_all(m));
+    m->blocks = t->ahead.common;
+    TRY(store_ahead_keep(t->site->store, &m->blocks, &dropped));
+    return set_topic(m);
+}
+
+/* The kind that is furthest from complete; false: nothing is missing. */
+static bool next_kind(const struct making *m, enum tape_kind *kind)
+{
+    const size_t *have = m->blocks.count, *plan = m->plan.blocks;
+    *kind = have[TAPE_GAUSS] * plan[TAPE_GUMBEL] <= have[TAPE_GUMBEL] * plan[TAPE_GAUSS] &&
+                    have[TAPE_GAUSS] < plan[TAPE_GAUSS]
+                ? TAPE_GAUSS
+                : TAPE_GUMBEL;
+    return have[*kind] < plan[*kind];
+}
+
+static enum err keep_block(struct making *m, enum tape_kind kind)
+{
+    size_t count[TAPE_KINDS] = {0};
+    struct bytes noise CLEAN(bytes_clear) = {0};
+    struct tape block CLEAN(tape_free) = {0};
+    uint8_t name[AHEAD_NAME];
+    count[kind] = m->plan.samples[kind];
+    TRY(range_cut(&m->tape, count, &block));
+    TRY(range_write(&block, &noise));
+    ahead_name(m->t->session->id, kind, m->made[kind]++, name);
+    TRY(store_ahead_put(m->t->site->store, kind, name, &noise));
+    m->blocks.count[kind]++;
+    trio_show(m->t);
+    return ERR_OK;
+}
+
+/* Asked before a check, whose tries are counted: once all three have said that they go on, nobody
+ * leaves it. */
+static enum err may_prove(void *self)
+{
+    struct making *m = self;
+    TRY(ask_all(m));
+    return m->heard == GO_ON ? ERR_OK : ERR_AGAIN;
+}
+
+static enum err make_block(struct making *m, enum tape_kind kind)
+{
+    struct trio *t = m->t;
+    enum err e;
+    bell_arm(&t->site->bell, &t->ended);
+    e = tape_reserve(t->party, &m->tape, kind, m->plan.samples[kind]);
+    if (e == ERR_OK)
+        e = record_prove(t->party);
+    bell_disarm(&t->site->bell);
+    if (m->heard != GO_ON) /* it ended before a check, which is not an error */
+        return ERR_OK;
+    TRY(e);
+    return keep_block(m, kind);
+}
+
+static enum err make_blocks(struct making *m)
+{
+    enum tape_kind kind;
+    tape_start(&m->tape, m->t->session->id, m->t->site->study->noise);
+    net_enter(m->t->net, NET_NOISE);
+    TRY(compare(m));
+    while (m->heard == GO_ON && next_kind(m, &kind)) {
+        TRY(make_block(m, kind));
+        if (m->heard == GO_ON)
+            TRY(ask_all(m));
+    }
+    return ERR_OK;
+}
+
+static void tell(struct trio *t, const struct making *m, enum err e)
+{
+    struct log *log = t->site->log;
+    const size_t made = m->made[TAPE_GAUSS] + m->made[TAPE_GUMBEL];
+    enum tape_kind ignored;
+    const bool was_whole = t->whole;
+    t->whole = !next_kind(m, &ignored);
+    if (made > 0 || (t->whole && !was_whole))
+        log_info(log, "noise ahead: %zu Gaussians and %zu Gumbels are here%s",
+                 m->blocks.count[TAPE_GAUSS] * m->plan.samples[TAPE_GAUSS],
+                 m->blocks.count[TAPE_GUMBEL] * m->plan.samples[TAPE_GUMBEL],
+                 t->whole ? ", all that a run may take" : "; more when there is time");
+    if (e == ERR_OK && m->heard == NEVER && !t->told) {
+        log_info(log, "noise ahead: none is made, because a server was started with --noise-ahead "
+                      "off, has spent its budget or no longer takes part in the study");
+        t->told = true;
+    }
+    if (e != ERR_OK && !bell_has_rung(&t->site->bell))
+        log_info(log, "noise ahead: stopped for now: %s",
+                 t->log->buffer[0] != '\0' ? log_first(t->log->buffer) : error_text(e));
+}
+
+enum err trio_idle(void *self, bool *done)
+{
+    struct trio *t = self;
+    struct making m CLEAN(clear) = {.t = t, .plan = price_ahead(t->site->study)};
+    /* then it only says so to the others, and nothing that ends this is a lie once more */
+    const bool stopped = guard_verdict(&t->guard) != ERR_OK;
+    enum err e;
+    for (unsigned k = 0; k < t->here; k++)
+        t->lane[k].log.file = NULL; /* as the server's own, for now */
+    guard_asks(&t->guard, may_prove, &m);
+    e = make_blocks(&m);
+    guard_asks(&t->guard, NULL, NULL);
+    bell_disarm(&t->site->bell);
+    if (!stopped)
+        (void)trio_failed(t, e);
+    if (stopped || e == ERR_OK || guard_verdict(&t->guard) != ERR_CHEAT)
+        tell(t, &m, e);
+    *done = m.heard != LATER;
+    return e;
+}
