@@ -12,7 +12,7 @@
 
 enum err {
     ERR_OK = 0,
-    ERR_AGAIN,    /* not now: nothing to read, or no room to write; only transports return it */
+    ERR_AGAIN,    /* not now: nothing to read, no room to write, or something else comes first */
     ERR_NOMEM,    /* an allocation failed, or would exceed a stated bound */
     ERR_SYSTEM,   /* the operating system refused: file, socket, disk */
     ERR_USAGE,    /* a command line that cannot be understood */

@@ -37,14 +37,14 @@ struct options {
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-static const struct noise_kind {
+static const struct noise_row {
     const char *name, *key;
     enum tape_kind kind;
-    enum tape_noise noise;
-} noise_kinds[] = {{"Box-Muller", "gauss", TAPE_GAUSS, TAPE_BOX_MULLER},
-                   {"discrete", "discrete", TAPE_GAUSS, TAPE_DISCRETE},
-                   {"Gumbel", "gumbel", TAPE_GUMBEL, TAPE_BOX_MULLER}};
-#define NOISE_KINDS (sizeof noise_kinds / sizeof *noise_kinds)
+    enum noise_kind noise;
+} noise_kinds[] = {{"Box-Muller", "gauss", TAPE_GAUSS, NOISE_BOX_MULLER},
+                   {"discrete", "discrete", TAPE_GAUSS, NOISE_DISCRETE},
+                   {"Gumbel", "gumbel", TAPE_GUMBEL, NOISE_BOX_MULLER}};
+#define NOISE_ROWS (sizeof noise_kinds / sizeof *noise_kinds)
 
 struct noise_result {
     double per_s, bytes, cpu_s[3];
@@ -54,11 +54,11 @@ struct noise_result {
 /* In memory that the processes share. */
 struct board {
     size_t samples;
-    struct noise_result noise[NOISE_KINDS];
+    struct noise_result noise[NOISE_ROWS];
     double peak_rss_mib[3];
 };
 
-static enum err make_noise(struct party *p, const struct noise_kind *k, size_t samples,
+static enum err make_noise(struct party *p, const struct noise_row *k, size_t samples,
                            struct noise_result *r)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
@@ -86,7 +86,7 @@ static enum err make_noise(struct party *p, const struct noise_kind *k, size_t s
 static enum err all_noise(struct party *p, void *shared)
 {
     struct board *b = shared;
-    for (size_t i = 0; i < NOISE_KINDS; i++)
+    for (size_t i = 0; i < NOISE_ROWS; i++)
         TRY(make_noise(p, &noise_kinds[i], b->samples, &b->noise[i]));
     return ERR_OK;
 }
@@ -100,7 +100,7 @@ static bool bench_noise(const struct options *o, json_t *root)
     b->samples = o->samples;
     if (!forked_run("bench_dp", all_noise, b, b->peak_rss_mib))
         return false;
-    for (size_t i = 0; i < NOISE_KINDS; i++) {
+    for (size_t i = 0; i < NOISE_ROWS; i++) {
         const struct noise_result *r = &b->noise[i];
         const double cpu_us = 1e6 * (r->cpu_s[0] + r->cpu_s[1] + r->cpu_s[2]) / (double)b->samples;
         printf("%-10s %8.0f /s  %5lu rounds  %5.0f bytes a server and %5.2f us of CPU of all "

@@ -119,7 +119,7 @@ static enum err prepare_noise(struct party *p, struct work *w)
 {
     static const uint8_t id[TAPE_ID_SIZE] = {1};
     (void)p;
-    tape_start(&w->tape, id, TAPE_BOX_MULLER);
+    tape_start(&w->tape, id, NOISE_BOX_MULLER);
     return ERR_OK;
 }
 

@@ -160,7 +160,7 @@ static enum err work(struct party *p, const struct scene *c, const struct measur
     struct tape tape CLEAN(tape_free) = {0};
     if (m->owners > 0)
         return count(p, c, m);
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     return tape_reserve(p, &tape, TAPE_GAUSS, m->samples);
 }
 

@@ -3,13 +3,12 @@
 #include "base/secret.h"
 #include "library/private.h"
 
+_Static_assert(TREFOIL_BINS + 1 == COLUMN_KINDS, "the header has a name for each kind's byte");
+
 static struct trefoil_column column_of(const struct domain_attribute *a)
 {
-    static const int32_t kinds[] = {[DOMAIN_CATEGORICAL] = TREFOIL_LABELS,
-                                    [DOMAIN_INTEGER] = TREFOIL_WHOLE,
-                                    [DOMAIN_NUMERIC] = TREFOIL_BINS};
     return (struct trefoil_column){.name = a->name,
-                                   .kind = kinds[a->kind],
+                                   .kind = a->kind->byte,
                                    .codes = a->size,
                                    .values = a->values,
                                    .labels = (const char *const *)a->labels,

@@ -65,9 +65,7 @@ struct draft {
 static double number_of(const struct question *q, size_t item, double v)
 {
     const struct domain_attribute *a = question_item_column(q, item);
-    if (!aggregate_is_code(q->item[item].aggregate) || a->kind == DOMAIN_CATEGORICAL)
-        return v;
-    return a->kind == DOMAIN_INTEGER ? (double)a->min + v : a->edges[(uint32_t)v];
+    return aggregate_is_code(q->item[item].aggregate) ? domain_number(a, (uint32_t)v) : v;
 }
 
 static void put_value(struct draft *d, size_t at, size_t item, const struct answer_value *v)
@@ -135,8 +133,7 @@ static enum err make_items(struct keep *k, const struct released *r, const struc
         group[i] = q->group[i];
     for (size_t i = 0; i < q->items; i++) {
         const enum aggregate a = q->item[i].aggregate;
-        const bool labels = aggregate_is_code(a) &&
-                            question_item_column(q, i)->kind == DOMAIN_CATEGORICAL;
+        const bool labels = aggregate_is_code(a) && !domain_has_order(question_item_column(q, i));
         coded[i] = labels ? q->item[i].column : TREFOIL_NONE;
         rough[i] = aggregate_is_extreme(a);
         apart[i] = !released_item_together(r, q, i);

@@ -27,19 +27,19 @@ void trefoil_rows_free(struct trefoil_rows **rows)
 static void draw_numbers(const struct table *t, const struct densities *inside, uint64_t seed,
                          double *const *number)
 {
-    char text[CSV_NUMBER];
+    char text[COLUMN_TEXT];
     struct random r;
     random_seed_u64(&r, seed);
     for (size_t row = 0; row < t->rows; row++)
         for (size_t i = 0; i < t->domain->attributes; i++) {
             const struct domain_attribute *a = &t->domain->attribute[i];
             const uint16_t code = t->column[i][row];
-            if (a->kind == DOMAIN_CATEGORICAL)
+            if (!domain_has_order(a))
                 continue;
-            number[i][row] = code >= a->values ? NAN : (double)(a->min + code);
-            if (code >= a->values || a->kind != DOMAIN_NUMERIC)
+            number[i][row] = code >= a->values ? NAN : domain_number(a, code);
+            if (code >= a->values || !domain_has_bins(a))
                 continue;
-            csv_draw(text, a, inside->of[i], code, &r);
+            a->kind->draw(a, code, inside->of[i], &r, text);
             if (!number_double(text, &number[i][row]))
                 number[i][row] = NAN;
         }
@@ -54,7 +54,7 @@ static enum err give(struct drawn *d, struct table *t, const struct densities *i
     TRY(keep_new(&d->keep, &code, columns));
     TRY(keep_new(&d->keep, &number, columns));
     for (size_t i = 0; i < columns; i++)
-        if (t->domain->attribute[i].kind != DOMAIN_CATEGORICAL)
+        if (domain_has_order(&t->domain->attribute[i]))
             TRY(keep_new(&d->keep, &number[i], t->rows));
     draw_numbers(t, inside, seed, number);
     for (size_t i = 0; i < columns; i++) {

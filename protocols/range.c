@@ -80,7 +80,7 @@ enum err range_write(const struct tape *range, struct bytes *out)
     return bytes_ok(out);
 }
 
-enum err range_read(struct tape *range, const struct range_place *place, enum tape_noise noise,
+enum err range_read(struct tape *range, const struct range_place *place, enum noise_kind noise,
                     const struct bytes *in)
 {
     struct reader r = reader_of(in->data, in->size);

@@ -39,7 +39,7 @@ enum err range_return(struct tape *tape, struct tape *range) MUST_CHECK;
  * they are `place`'s.
  */
 enum err range_write(const struct tape *range, struct bytes *out) MUST_CHECK;
-enum err range_read(struct tape *range, const struct range_place *place, enum tape_noise noise,
+enum err range_read(struct tape *range, const struct range_place *place, enum noise_kind noise,
                     const struct bytes *in) MUST_CHECK;
 
 /*

@@ -22,25 +22,25 @@ static const struct maker {
   box_muller = {gauss_sample, {131072, {GAUSS_ROUNDS, 636}, {133, 703}}, false},
   discrete = {discrete_sample, {36864, {DISCRETE_ROUNDS, 983}, {82, 993}}, true};
 
-static const struct maker *maker_of(enum tape_noise noise, enum tape_kind kind)
+static const struct maker *maker_of(enum noise_kind noise, enum tape_kind kind)
 {
     if (kind == TAPE_GUMBEL)
         return &gumbel;
     switch (noise) {
-    case TAPE_BOX_MULLER:
+    case NOISE_BOX_MULLER:
         return &box_muller;
-    case TAPE_DISCRETE:
+    case NOISE_DISCRETE:
         break;
     }
     return &discrete;
 }
 
-const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind)
+const struct tape_cost *tape_cost(enum noise_kind noise, enum tape_kind kind)
 {
     return &maker_of(noise, kind)->cost;
 }
 
-void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise)
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum noise_kind noise)
 {
     *tape = (struct tape){.noise = noise};
     memcpy(tape->id, id, TAPE_ID_SIZE);
@@ -86,30 +86,30 @@ double tape_rounded_up(double x)
     return ldexp(ceil(ldexp(mantissa, 24)), exponent - 24);
 }
 
-struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind)
+struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind)
 {
     if (kind == TAPE_GUMBEL)
         return (struct tape_slack){tape_rounded_up(gumbel_epsilon()),
                                    tape_rounded_up(gumbel_tau())};
     switch (noise) {
-    case TAPE_BOX_MULLER:
+    case NOISE_BOX_MULLER:
         return (struct tape_slack){tape_rounded_up(gauss_epsilon()),
                                    tape_rounded_up(exponential_tau())};
-    case TAPE_DISCRETE: /* coins alone: nothing is evaluated */
+    case NOISE_DISCRETE: /* coins alone: nothing is evaluated */
         return (struct tape_slack){0, tape_rounded_up(discrete_tau())};
     }
     return (struct tape_slack){INFINITY, 1};
 }
 
-struct tape_ratio tape_ratio(enum tape_noise noise)
+struct tape_ratio tape_ratio(enum noise_kind noise)
 {
     switch (noise) {
-    case TAPE_BOX_MULLER:
+    case NOISE_BOX_MULLER:
         return (struct tape_ratio){
             tape_rounded_up(gauss_epsilon() +
                             2 * exponential_ratio(EXPONENTIAL_TOP) * (1 + 0x1p-10)),
             tape_rounded_up(exponential_tail())};
-    case TAPE_DISCRETE:
+    case NOISE_DISCRETE:
         return (struct tape_ratio){tape_rounded_up(2 * discrete_ratio() * (1 + 0x1p-10)),
                                    tape_rounded_up(discrete_tail())};
     }
@@ -180,9 +180,9 @@ enum err tape_make_share(struct party *lane, struct reader *r, struct bytes *res
 {
     const unsigned noise = reader_u8(r), kind = reader_u8(r);
     const struct maker *maker;
-    if (noise > TAPE_DISCRETE || kind >= TAPE_KINDS)
+    if (noise >= NOISE_KINDS || kind >= TAPE_KINDS)
         return ERR_FORMAT;
-    maker = maker_of((enum tape_noise)noise, (enum tape_kind)kind);
+    maker = maker_of((enum noise_kind)noise, (enum tape_kind)kind);
     while (r->left > 0) {
         const struct scratch_mark mark CLEAN(scratch_wipe) = scratch_mark(lane->scratch);
         const uint64_t n = reader_u64(r);
@@ -216,7 +216,7 @@ static enum err take_share(void *self, size_t lane, struct reader *result)
     return ERR_OK;
 }
 
-static enum err deal_batch(struct party *p, const struct batch *b, enum tape_noise noise,
+static enum err deal_batch(struct party *p, const struct batch *b, enum noise_kind noise,
                            enum tape_kind kind)
 {
     struct dealt d = {*b, (uint8_t)noise, (uint8_t)kind, crew_all(p)};
@@ -227,7 +227,7 @@ static enum err deal_batch(struct party *p, const struct batch *b, enum tape_noi
                                                  .self = &d});
 }
 
-static enum err make_batch(struct party *p, enum tape_noise noise, enum tape_kind kind,
+static enum err make_batch(struct party *p, enum noise_kind noise, enum tape_kind kind,
                            struct share64 out)
 {
     const struct maker *maker = maker_of(noise, kind);

@@ -1,7 +1,7 @@
 /*
  * protocols/tape.h - noise made ahead of time and used once.
  *
- * A tape holds shared unit Gaussians (lattice 2^-20) and Gumbels (grid 2^-24) in order. A range is
+ * A tape holds shared unit Gaussians of either kind (lattice 2^-20) and Gumbels (grid 2^-24) in order. A range is
  * named by (tape id, kind, offset, length); the servers take ranges in the same order, so that all
  * three hold shares of the same samples. What was taken cannot be taken again: its place on the
  * tape is wiped. LEAKS: nothing but how many samples are made.
@@ -15,14 +15,10 @@
 #define TREFOIL_PROTOCOLS_TAPE_H
 
 #include "base/bytes.h"
+#include "base/noise.h"
 #include "mpc/party/party.h"
 
 #define TAPE_ID_SIZE 32
-
-enum tape_kind { TAPE_GAUSS, TAPE_GUMBEL, TAPE_KINDS };
-
-/* What the Gaussians are: both have deviation 2^20 in units of the lattice. */
-enum tape_noise { TAPE_BOX_MULLER, TAPE_DISCRETE };
 
 /* What making samples costs. */
 struct tape_cost {
@@ -52,7 +48,7 @@ struct tape_ratio {
 
 struct tape {
     uint8_t id[TAPE_ID_SIZE];
-    enum tape_noise noise;
+    enum noise_kind noise;
     struct {
         struct share64 samples;  /* of positions from `base` on */
         size_t base, made, next; /* [next..made) exist; those before are taken, and wiped or gone */
@@ -60,14 +56,14 @@ struct tape {
     } reel[TAPE_KINDS];
 };
 
-void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum tape_noise noise);
+void tape_start(struct tape *tape, const uint8_t id[TAPE_ID_SIZE], enum noise_kind noise);
 void tape_free(struct tape *tape);
 
-const struct tape_cost *tape_cost(enum tape_noise noise, enum tape_kind kind);
+const struct tape_cost *tape_cost(enum noise_kind noise, enum tape_kind kind);
 /* To 24 bits, so that servers agree even if their mathematical libraries differ in the last one. */
 double tape_rounded_up(double x);
-struct tape_slack tape_slack(enum tape_noise noise, enum tape_kind kind);
-struct tape_ratio tape_ratio(enum tape_noise noise);
+struct tape_slack tape_slack(enum noise_kind noise, enum tape_kind kind);
+struct tape_ratio tape_ratio(enum noise_kind noise);
 /*
  * For a selection among so many candidates: what is added to its epsilon; the most that is missed
  * of a candidate (gumbel_missed()).

@@ -4,6 +4,7 @@
  * text is tamed.
  */
 #include "parties/exchange/cost.h"
+#include "parties/exchange/message.h"
 #include "parties/exchange/request.h"
 #include "tests/fuzz.h"
 

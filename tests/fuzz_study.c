@@ -71,7 +71,7 @@ static void use(const struct study *s, const struct bytes *text)
     if (study_suggest(out, s) != ERR_OK)
         abort();
     for (size_t i = 0; i < s->domain->attributes; i++)
-        if (s->domain->attribute[i].kind == DOMAIN_NUMERIC)
+        if (domain_has_bins(&s->domain->attribute[i]))
             draw(&s->domain->attribute[i]);
     if (fclose(out) != 0 || study_parse(&again, "fuzz", text->data, text->size, NULL) != ERR_OK ||
         memcmp(again->terms.digest, s->terms.digest, 32) != 0 ||

@@ -223,7 +223,7 @@ static enum err all_forms(struct party *p, struct secrets *s)
     static const uint8_t id[TAPE_ID_SIZE];
     struct tape tape;
     enum err e;
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     e = forms_of(p, s, &tape);
     tape_free(&tape);
     return e;

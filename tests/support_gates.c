@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "netio/gate.h"
 #include "parties/exchange/head.h"
+#include "parties/exchange/message.h"
 #include "parties/exchange/request.h"
 #include "parties/study/study_ports.h"
 

@@ -234,7 +234,7 @@ static enum err make_blocks(struct party *p, void *shared)
     struct tape tape CLEAN(tape_free);
     struct share64 all CLEAN(share64_free) = {0};
     TRY(share64_new(&all, s->blocks * s->samples));
-    tape_start(&tape, session_id, TAPE_BOX_MULLER);
+    tape_start(&tape, session_id, NOISE_BOX_MULLER);
     for (size_t i = 0; i < s->blocks; i++) {
         struct tape block CLEAN(tape_free) = {0};
         struct bytes noise CLEAN(bytes_clear) = {0};
@@ -265,7 +265,7 @@ static enum err take_blocks(struct party *p, void *shared)
     TRY(net_settle(p->net));
     TRY(store_ahead_keep(store, &talk.common, &dropped));
     ahead = (struct ahead){.blocks = talk.common};
-    tape_start(&tape, session_id, TAPE_BOX_MULLER);
+    tape_start(&tape, session_id, NOISE_BOX_MULLER);
     s->result[p->index] = ahead_take(&ahead, store, s->b.s.study, &tape, count, &quiet);
     TRY(store_ahead(store, &own));
     s->left[p->index] = own.count[TAPE_GAUSS];

@@ -45,12 +45,12 @@ static void add_atoms(struct world *w, unsigned column, uint32_t code)
     const struct density *d = w->inside.of[column];
     double at[16];
     size_t n = 0;
-    if (code >= a->values || a->kind == DOMAIN_CATEGORICAL) {
+    if (code >= a->values || !domain_has_order(a)) {
         w->atom[column][w->atoms[column]++] = (struct atom){
             code, code >= a->values, code, code, code, 1};
         return;
     }
-    if (a->kind == DOMAIN_NUMERIC && a->step == 0)
+    if (domain_has_bins(a) && a->step == 0)
         for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
             at[n++] = cuts[i];
     else
@@ -142,9 +142,9 @@ struct condition {
 static double literal(const struct world *w, unsigned column, struct random *r)
 {
     const struct domain_attribute *a = &w->domain->attribute[column];
-    if (a->kind == DOMAIN_CATEGORICAL)
+    if (!domain_has_order(a))
         return (double)random_below(r, a->values);
-    if (a->kind == DOMAIN_NUMERIC && a->step == 0)
+    if (domain_has_bins(a) && a->step == 0)
         return cuts[random_below(r, sizeof cuts / sizeof *cuts)];
     return (double)random_below(r, 8);
 }
@@ -157,7 +157,7 @@ static unsigned make_node(struct condition *c, const struct world *w, unsigned d
     if (n.kind == TERM) {
         n.column = (unsigned)random_below(r, COLUMNS);
         n.relation = (enum relation)random_below(r, 10);
-        if (w->domain->attribute[n.column].kind == DOMAIN_CATEGORICAL && n.relation > UNEQUAL &&
+        if (!domain_has_order(&w->domain->attribute[n.column]) && n.relation > UNEQUAL &&
             n.relation < AMONG)
             n.relation = AMONG;
         n.value[0] = literal(w, n.column, r);
@@ -175,7 +175,7 @@ static unsigned make_node(struct condition *c, const struct world *w, unsigned d
 static bool equals(const struct world *w, unsigned column, const struct atom *a, double v)
 {
     const struct domain_attribute *x = &w->domain->attribute[column];
-    return (x->kind != DOMAIN_NUMERIC || x->step > 0) && a->middle == v;
+    return (!domain_has_bins(x) || x->step > 0) && a->middle == v;
 }
 
 static bool holds(const struct world *w, const struct node_of *n, const struct atom *a)
@@ -227,7 +227,7 @@ static enum truth truth_of(const struct world *w, const struct condition *c, uns
 
 static void put_literal(struct bytes *out, const struct domain_attribute *a, double v)
 {
-    if (a->kind != DOMAIN_CATEGORICAL)
+    if (domain_has_order(a))
         text_put(out, "%g", v);
     else
         text_put(out, "'%s'",
@@ -424,7 +424,7 @@ static void put_question(struct bytes *out, const struct world *w, unsigned y, u
 {
     const char *name = w->domain->attribute[y].name;
     text_put(out, "select Count(*), COUNT(\"%s\"), MODE(\"%s\")", name, name);
-    if (w->domain->attribute[y].kind != DOMAIN_CATEGORICAL) {
+    if (domain_has_order(&w->domain->attribute[y])) {
         for (unsigned i = AGGREGATE_SUM; i < AGGREGATES; i++)
             if (i != AGGREGATE_PERCENTILE && i != AGGREGATE_MODE)
                 text_put(out, ", %s(\"%s\")", aggregate_name((enum aggregate)i), name);

@@ -181,7 +181,7 @@ static enum err begin_study(struct party *p, struct study *s, bool squared)
     static const uint64_t cells[] = {5, 70, 2};
     struct share64 x = {0}, noise = {0};
     enum err e = counts_new(&s->counts, cells, 3, BITS);
-    tape_start(&s->tape, id, TAPE_BOX_MULLER);
+    tape_start(&s->tape, id, NOISE_BOX_MULLER);
     for (size_t q = 0; e == ERR_OK && q < 3; q++) {
         e = three_share64(p, &x, some_values(BITS), cells[q], q);
         if (e == ERR_OK)

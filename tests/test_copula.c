@@ -237,7 +237,7 @@ static double mean_product(const struct copula_column *x, const struct copula_co
 
 static enum err ordered_new(struct copula_column *c, uint32_t size)
 {
-    const struct domain_attribute a = {.kind = DOMAIN_INTEGER, .size = size};
+    const struct domain_attribute a = {.kind = &column_whole, .size = size};
     return copula_column_new(c, &a, 64);
 }
 

@@ -114,7 +114,8 @@ static double below(double x)
     return 0.5 * erfc(-x / M_SQRT2);
 }
 
-static struct copula_column column_of(enum domain_kind kind, uint32_t size, const double *share)
+static struct copula_column column_of(const struct column_kind *kind, uint32_t size,
+                                      const double *share)
 {
     const struct domain_attribute a = {.kind = kind, .size = size};
     struct copula_column c;
@@ -122,7 +123,7 @@ static struct copula_column column_of(enum domain_kind kind, uint32_t size, cons
     assert_int_equal(copula_set_shares(&c, share, 1), ERR_OK);
     assert_int_equal(copula_set_scores(&c, 2.5), ERR_OK);
     assert_int_equal(copula_set_hermite(&c), ERR_OK);
-    assert_int_equal(c.nominal, kind == DOMAIN_CATEGORICAL);
+    assert_int_equal(c.nominal, kind == &column_labels);
     for (uint32_t v = 0; c.nominal && v < size; v++)
         c.group[v] = (uint16_t)v;
     c.groups = c.nominal ? size : 1;
@@ -140,8 +141,8 @@ TEST(links_come_back_from_sums)
     struct random r;
     for (size_t v = 0; v < FINE; v++)
         even[v] = 1.0 / FINE;
-    x = column_of(DOMAIN_CATEGORICAL, GROUPS, share);
-    y = column_of(DOMAIN_INTEGER, FINE, even);
+    x = column_of(&column_labels, GROUPS, share);
+    y = column_of(&column_whole, FINE, even);
     assert_int_equal(nominal_utilities(share, GROUPS, utility, NULL), ERR_OK);
     random_seed_u64(&r, 3);
     for (size_t g = 0; g < GROUPS; g++)

@@ -123,7 +123,7 @@ static void equals(const struct support_options *o, const struct whole_persons *
     assert_int_equal(costs.opened_values[OPEN_NOISY_MARGINAL], looks + cells);
     assert_int_equal(costs.opened_values[OPEN_SELECTED_INDEX], w->used[TAPE_GUMBEL][0]);
     /* for discrete noise the accept bits, which depend on no data */
-    assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == STUDY_DISCRETE);
+    assert_int_equal(costs.opened_calls[OPEN_REJECT_BIT] > 0, w->s.study->noise == NOISE_DISCRETE);
     /* for uploads with keys, once, whether they are sorted */
     assert_int_equal(costs.opened_calls[OPEN_SORTED], persons->count > 0);
     assert_int_equal(costs.opened_values[OPEN_SORTED], with_keys(w));

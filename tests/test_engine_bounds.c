@@ -157,7 +157,7 @@ static enum err compare_ranges(struct party *p, void *shared)
     struct tape tape, range = {0};
     struct bytes kept CLEAN(bytes_clear) = {0};
     bool right = true;
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     for (unsigned k = 0; k < TAPE_KINDS; k++)
         TRY(tape_reserve(p, &tape, (enum tape_kind)k, count[k]));
     TRY(range_cut(&tape, count, &range));
@@ -177,7 +177,7 @@ static enum err compare_ranges(struct party *p, void *shared)
         const struct bytes part = {.data = kept.data, .size = n};
         const struct range_place place = {.count = {count[0], count[1]}};
         struct tape back = {0};
-        right = right && range_read(&back, &place, TAPE_BOX_MULLER, &part) == ERR_FORMAT;
+        right = right && range_read(&back, &place, NOISE_BOX_MULLER, &part) == ERR_FORMAT;
     }
     tape_free(&range);
     tape_free(&tape);

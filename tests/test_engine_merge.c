@@ -29,9 +29,9 @@ static void merge_by(struct merges *m, const struct domain *d, uint32_t codes)
             continue;
         assert_int_equal(memory_new(&m->group[i], a->size), ERR_OK);
         for (uint32_t code = 0; code < a->size; code++)
-            m->group[i][code] = code >= a->values               ? groups
-                                : a->kind == DOMAIN_CATEGORICAL ? code % groups
-                                                                : code / codes;
+            m->group[i][code] = code >= a->values      ? groups
+                                : !domain_has_order(a) ? code % groups
+                                                       : code / codes;
         m->groups[i] = groups + (a->size - a->values);
         assert_int_equal(merges_sort(m, i), ERR_OK);
     }

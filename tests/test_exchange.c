@@ -425,7 +425,7 @@ TEST(a_selection_has_an_estimate_for_each_merged_cell)
     desk_new(&d);
     w = d.s.study->workload;
     domain = d.s.study->domain;
-    while (domain->attribute[w->query[query].clique.attribute[0]].kind == DOMAIN_CATEGORICAL)
+    while (!domain_has_order(&domain->attribute[w->query[query].clique.attribute[0]]))
         query++;
     assert_in_range(query, 0, w->one_ways - 1);
     bytes_put_u16(&merges, 1);

@@ -7,7 +7,7 @@
 
 #include "base/date.h"
 #include "base/file.h"
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_faults.h"
 #include "tests/support_patience.h"

@@ -187,7 +187,7 @@ TEST(few_rows_are_few_of_all_and_near_the_noise)
 /* What plans expect, and what evenly spread rows give: groups of 1 to 2 times the least. */
 TEST(as_many_groups_are_expected_as_even_rows_have)
 {
-    const struct domain_attribute many = {.kind = DOMAIN_CATEGORICAL, .values = 250, .size = 250};
+    const struct domain_attribute many = {.kind = &column_labels, .values = 250, .size = 250};
     struct random r;
     random_seed_u64(&r, 23);
     for (int run = 0; run < 200; run++) {

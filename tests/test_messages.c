@@ -4,6 +4,8 @@
  */
 #include "tests/support_cmocka.h"
 
+#include "parties/exchange/message.h"
+#include "parties/exchange/request.h"
 #include "parties/exchange/upload.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_caller.h"
@@ -85,7 +87,16 @@ static const struct odd {
     {"o0.key", 1, MESSAGE_WITHDRAW, OURS, 0, 0, ERR_OK, ""},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 0, 3, ERR_FORMAT, "the request is cut"},
     {"a.key", 1, MESSAGE_REQUEST, NONE, 0, 23, ERR_FORMAT, "the request is cut"},
+    {"a.key", 0, 0, NONE, 0, 48, ERR_REFUSED, no_right},
     {"a.key", 0, 5, NONE, 0, 48, ERR_REFUSED, no_right},
+    {"a.key", 0, MESSAGE_KINDS, NONE, 0, 48, ERR_REFUSED, no_right},
+    {"a.key", 0, UINT8_MAX, NONE, 0, 48, ERR_REFUSED, no_right},
+    {"a.key", 0, MESSAGE_REPLACE, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"o0.key", 0, MESSAGE_PIECE, OURS, 0, 0, ERR_REFUSED, no_right},
+    {"o0.key", 0, MESSAGE_TOKEN, NONE, 0, 9, ERR_REFUSED, no_right},
+    {"s1.key", 0, MESSAGE_REQUEST, OURS, 0, 0, ERR_REFUSED, no_right},
+    {"s1.key", 0, MESSAGE_UPLOAD, OURS, 2, 9, ERR_REFUSED, no_right},
+    {"a.key", 2, MESSAGE_HEAD, NONE, 0, 3, ERR_FORMAT, ""},
     {"a.key", 0, MESSAGE_REQUEST, NONE, 9, 99, ERR_FORMAT, "the request is of version 9, and this"},
     {"a.key", 0, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},
     {"a.key", 1, MESSAGE_REQUEST, NONE, REQUEST_VERSION, 99, ERR_FORMAT, "the request is damaged"},

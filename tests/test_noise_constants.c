@@ -220,8 +220,8 @@ TEST(ratios_cover_the_constants)
     }
     mpf_clear(e);
     assert_true(2 * discrete <= discrete_ratio() && discrete_ratio() < 4 * discrete);
-    assert_true(tape_ratio(TAPE_DISCRETE).epsilon > 2 * discrete_ratio());
-    assert_true(tape_ratio(TAPE_BOX_MULLER).epsilon >
+    assert_true(tape_ratio(NOISE_DISCRETE).epsilon > 2 * discrete_ratio());
+    assert_true(tape_ratio(NOISE_BOX_MULLER).epsilon >
                 gauss_epsilon() + 2 * exponential_ratio(EXPONENTIAL_TOP));
 }
 

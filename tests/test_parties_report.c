@@ -436,7 +436,7 @@ TEST(many_owners_persons_and_exact_noise_are_told)
     struct stage g CLEAN(stage_free);
     stage_new(&g, &o);
     g.s.study->rows_per_person = 2;
-    g.s.study->noise = STUDY_DISCRETE;
+    g.s.study->noise = NOISE_DISCRETE;
     g.s.study->security = STUDY_ABORT;
     write_page(&g, g.folder, NULL);
     expect(&g, "The servers proved to each other what they computed (security: abort)");

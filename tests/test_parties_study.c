@@ -11,6 +11,7 @@
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
+#include "protocols/tape.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ TEST(the_domain_is_read)
     struct fixture *f = *state;
     const struct domain *d = f->base->domain;
     assert_int_equal(d->attributes, 4);
-    assert_int_equal(d->attribute[0].kind, DOMAIN_INTEGER);
+    assert_ptr_equal(d->attribute[0].kind, &column_whole);
     assert_int_equal(d->attribute[0].size, 10);
     assert_int_equal(d->attribute[0].policy, DOMAIN_CLIP);
     assert_null(d->attribute[0].missing);
@@ -81,7 +82,7 @@ TEST(bins_are_read)
         uint64_t count;
         assert_int_equal(parse_edit(f, bins[i].find, bins[i].replace, &s), ERR_OK);
         a = &s->domain->attribute[i < 7 ? 0 : 2];
-        assert_int_equal(a->kind, DOMAIN_NUMERIC);
+        assert_ptr_equal(a->kind, &column_bins);
         assert_int_equal(a->whole, i < 7);
         assert_true(a->step == bins[i].step);
         assert_int_equal(a->values, bins[i].values);
@@ -203,7 +204,7 @@ TEST(the_rest_is_read)
     assert_string_equal(s->name, "test");
     assert_true(s->epsilon == 1 && s->delta == 1e-6);
     assert_int_equal(s->rows_per_person, 2);
-    assert_int_equal(s->noise, STUDY_BOX_MULLER);
+    assert_int_equal(s->noise, NOISE_BOX_MULLER);
     assert_int_equal(s->rounds, 4);
     assert_string_equal(s->server[2].name, "s2");
     assert_string_equal(s->server[2].host, "[::1]");
@@ -473,10 +474,10 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     s.delta = 1e-6;
     s.rounds = 10;
     s.rows_per_person = 1;
-    assert_true(price_slack(&s).marginal == tape_slack(TAPE_BOX_MULLER, TAPE_GAUSS).epsilon);
-    assert_true(price_slack(&s).select == tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).epsilon);
+    assert_true(price_slack(&s).marginal == tape_slack(NOISE_BOX_MULLER, TAPE_GAUSS).epsilon);
+    assert_true(price_slack(&s).select == tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).epsilon);
     expect_candidate(&s, 1 + tape_rounded_up(exp(s.epsilon)),
-                     tape_slack(TAPE_BOX_MULLER, TAPE_GUMBEL).tau);
+                     tape_slack(NOISE_BOX_MULLER, TAPE_GUMBEL).tau);
     for (double epsilon = 0.01; epsilon < 42.5; epsilon *= 1.3) {
         const struct ledger_limits limits = limits_at(&s, epsilon);
         assert_true(limits.rho > before);
@@ -493,14 +494,14 @@ TEST(slack_does_not_grow_with_a_large_epsilon)
     if (strstr(f->sink, words) == NULL)
         fail_msg("not \"%s\" but %s", words, f->sink);
     s.epsilon = 40;
-    assert_true(price_slack(&s).marginal == tape_ratio(TAPE_BOX_MULLER).epsilon);
+    assert_true(price_slack(&s).marginal == tape_ratio(NOISE_BOX_MULLER).epsilon);
     assert_true(price_slack(&s).select < 3e-4);
     expect_candidate(&s, 1, tape_select_ratio((double)s.workload->queries, sqrt(8 * 40)).tail);
     s.rows_per_person = 3;
     assert_true(price_epsilon_limit(&s) < limit - 1);
     discrete.delta = 1e-6;
     discrete.rounds = 10;
-    discrete.noise = STUDY_DISCRETE;
+    discrete.noise = NOISE_DISCRETE;
     assert_true(price_epsilon_limit(&discrete) > 50);
     s.delta = 1e-15; /* so small that nothing is left for any epsilon */
     s.rounds = 1000;

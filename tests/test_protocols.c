@@ -149,7 +149,7 @@ static enum err play(struct party *p, void *shared)
     for (size_t q = 0; q < QUERIES; q++)
         candidates[q] = (struct score_candidate){QUERIES - 1 - q, r->estimate[QUERIES - 1 - q]};
     TRY(load_counts(p, r, &counts));
-    tape_start(&tape, id, r->discrete ? TAPE_DISCRETE : TAPE_BOX_MULLER);
+    tape_start(&tape, id, r->discrete ? NOISE_DISCRETE : NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, TAPE_GUMBEL, QUERIES));
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, 266));
     three_put64(&r->gumbels, p, share64_view(tape.reel[TAPE_GUMBEL].samples, 0, QUERIES));
@@ -368,7 +368,7 @@ static enum err linear(struct party *p, void *shared)
     TRY(share64_new(&sums, FORMS));
     for (size_t k = 0; k < FORMS; k++)
         support_weigh(sums, k, counts_query(counts, query_of[k]), l->weight[k]);
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, FORMS));
     three_put64(&l->noise, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, FORMS));
     before = net_total(p->net);
@@ -451,7 +451,7 @@ static enum err select_of_many(struct party *p, void *shared)
     for (size_t q = 0; q < MANY; q++)
         ring64_copy(counts_query(counts, q), share64_view(x, q, 1));
     TRY(counts_finish(p, counts));
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     TRY(tape_reserve(p, &tape, TAPE_GUMBEL, MANY));
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, 1));
     c->rounds[p->index] = net_rounds(p->net);

@@ -422,7 +422,7 @@ TEST(portions_add_up_to_the_whole)
 #define SAMPLES 1280
 
 struct noise {
-    enum tape_noise noise;
+    enum noise_kind noise;
     enum tape_kind kind;
     bool checked;
     struct three_result out;
@@ -466,9 +466,9 @@ static void expect_samples(const struct three_result *out, size_t from, size_t n
 
 TEST(noise_is_made_by_all_lanes)
 {
-    static const struct noise kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
-                                         {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
-                                         {.noise = TAPE_DISCRETE, .kind = TAPE_GAUSS}};
+    static const struct noise kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = TAPE_GAUSS},
+                                         {.noise = NOISE_BOX_MULLER, .kind = TAPE_GUMBEL},
+                                         {.noise = NOISE_DISCRETE, .kind = TAPE_GAUSS}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct noise n = kinds[k];
         struct three_costs cost[3];
@@ -479,11 +479,11 @@ TEST(noise_is_made_by_all_lanes)
             assert_true(three_replicated(&n.out, 64));
             for (size_t lane = 0; lane < lanes; lane++)
                 expect_samples(&n.out, lane * part, part, n.kind == TAPE_GUMBEL);
-            if (n.noise != TAPE_DISCRETE)
+            if (n.noise != NOISE_DISCRETE)
                 assert_int_equal(cost[l].rounds, tape_cost(n.noise, n.kind)->plain.rounds);
             else if (cost[l].opened_calls[OPEN_REJECT_BIT] == cost[0].opened_calls[OPEN_REJECT_BIT])
                 assert_int_equal(cost[l].rounds, cost[0].rounds);
-            if (n.noise != TAPE_DISCRETE)
+            if (n.noise != NOISE_DISCRETE)
                 assert_int_equal(cost[l].opened_calls[OPEN_REJECT_BIT], 0);
         }
         three_result_free(&n.out);

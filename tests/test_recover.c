@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "netio/gate.h"
+#include "parties/exchange/message.h"
 #include "parties/exchange/price.h"
 #include "parties/server/recover.h"
 #include "parties/server/worker.h"

@@ -6,8 +6,8 @@
 #include "tests/support_cmocka.h"
 
 #include "base/file.h"
+#include "parties/exchange/message.h"
 #include "parties/exchange/receipt.h"
-#include "parties/exchange/request.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_process.h"

@@ -23,7 +23,7 @@ struct step {
 };
 
 struct script {
-    enum tape_noise noise;
+    enum noise_kind noise;
     enum tape_kind kind;
     size_t planned, steps;
     struct step step[6];
@@ -46,7 +46,7 @@ static enum err play(struct party *p, void *shared)
         rounds = net_rounds(p->net) - before;
         if (e == ERR_OK &&
             (tape.reel[s->kind].made != step->made ||
-             (s->noise == TAPE_DISCRETE
+             (s->noise == NOISE_DISCRETE
                   ? rounds < step->batches * cost->plain.rounds || rounds % cost->plain.rounds != 0
                   : rounds != step->batches * cost->plain.rounds)))
             e = ERR_DATA;
@@ -62,7 +62,7 @@ static enum err play(struct party *p, void *shared)
 TEST(a_plan_is_made_in_batches)
 {
     struct script small = {
-        .noise = TAPE_BOX_MULLER,
+        .noise = NOISE_BOX_MULLER,
         .kind = TAPE_GUMBEL,
         .planned = 1000,
         .steps = 5,
@@ -71,7 +71,7 @@ TEST(a_plan_is_made_in_batches)
                  {514, 512, 1024, 0}, /* to the end of the tape; two are left */
                  {3, 3, 1152, 1},     /* beyond the plan: what is missing, in words */
                  {300, 300, 1408, 1}}};
-    struct script none = {.noise = TAPE_BOX_MULLER,
+    struct script none = {.noise = NOISE_BOX_MULLER,
                           .kind = TAPE_GAUSS,
                           .steps = 2,
                           .step = {{3, 3, 128, 1}, {100, 100, 128, 0}}};
@@ -83,10 +83,11 @@ TEST(a_plan_is_made_in_batches)
 TEST(a_batch_costs_what_is_stated)
 {
     static const struct {
-        enum tape_noise noise;
+        enum noise_kind noise;
         enum tape_kind kind;
-    } kinds[] = {
-        {TAPE_BOX_MULLER, TAPE_GAUSS}, {TAPE_BOX_MULLER, TAPE_GUMBEL}, {TAPE_DISCRETE, TAPE_GAUSS}};
+    } kinds[] = {{NOISE_BOX_MULLER, TAPE_GAUSS},
+                 {NOISE_BOX_MULLER, TAPE_GUMBEL},
+                 {NOISE_DISCRETE, TAPE_GAUSS}};
     for (size_t k = 0; k < 3; k++) {
         const struct tape_cost *cost = tape_cost(kinds[k].noise, kinds[k].kind);
         const size_t batch = cost->batch;
@@ -104,7 +105,7 @@ TEST(a_batch_costs_what_is_stated)
 }
 
 struct proved {
-    enum tape_noise noise;
+    enum noise_kind noise;
     enum tape_kind kind;
     uint64_t rounds[3]; /* by server */
     double bytes[3];    /* a sample */
@@ -129,9 +130,9 @@ static enum err make_proved(struct party *p, void *shared)
 
 TEST(a_batch_that_is_proved_costs_what_is_stated)
 {
-    static const struct proved kinds[] = {{.noise = TAPE_BOX_MULLER, .kind = TAPE_GAUSS},
-                                          {.noise = TAPE_BOX_MULLER, .kind = TAPE_GUMBEL},
-                                          {.noise = TAPE_DISCRETE, .kind = TAPE_GAUSS}};
+    static const struct proved kinds[] = {{.noise = NOISE_BOX_MULLER, .kind = TAPE_GAUSS},
+                                          {.noise = NOISE_BOX_MULLER, .kind = TAPE_GUMBEL},
+                                          {.noise = NOISE_DISCRETE, .kind = TAPE_GAUSS}};
     for (size_t k = 0; k < 3; k++) {
         struct proved s = kinds[k];
         const struct tape_messages *stated = &tape_cost(s.noise, s.kind)->proved;
@@ -162,7 +163,7 @@ static enum err cut_and_return(struct party *p, void *shared)
     size_t used = 0;
     struct tape tape;
     enum err e = ERR_OK;
-    tape_start(&tape, id, TAPE_BOX_MULLER);
+    tape_start(&tape, id, NOISE_BOX_MULLER);
     tape_plan(&tape, TAPE_GAUSS, c->made);
     TRY(tape_reserve(p, &tape, TAPE_GAUSS, 100));
     three_put64(&c->all, p, share64_view(tape.reel[TAPE_GAUSS].samples, 0, c->made));
@@ -189,7 +190,7 @@ static enum err cut_and_return(struct party *p, void *shared)
     }
     c->held[p->index] = tape.reel[TAPE_GAUSS].samples.n;
     c->batches[p->index] = net_rounds(p->net) /
-                           tape_cost(TAPE_BOX_MULLER, TAPE_GAUSS)->plain.rounds;
+                           tape_cost(NOISE_BOX_MULLER, TAPE_GAUSS)->plain.rounds;
     tape_free(&tape);
     return e;
 }

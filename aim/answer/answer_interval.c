@@ -117,7 +117,7 @@ static double student_quantile(double level, double n)
 /* Narrows a range to the numbers that the conditions on this column leave. */
 static void narrow(const struct question *q, uint16_t column, double *least, double *most)
 {
-    const bool whole = q->domain->attribute[column].kind == DOMAIN_INTEGER;
+    const bool whole = !domain_has_bins(&q->domain->attribute[column]);
     double from = INFINITY, below = -INFINITY;
     for (unsigned k = 0; k < q->where.n; k++) {
         const struct values *v = case_values(&q->where.one[k], column);
@@ -137,12 +137,9 @@ static void keep_possible(const struct question *q, const struct question_item *
 {
     const struct domain_attribute *a = item->rows ? NULL : &q->domain->attribute[item->column];
     double least = -INFINITY, most = INFINITY;
-    if (a != NULL && a->kind == DOMAIN_INTEGER) {
-        least = (double)a->min;
-        most = (double)a->max;
-    } else if (a != NULL && a->kind == DOMAIN_NUMERIC) {
-        least = a->edges[0];
-        most = a->edges[a->values];
+    if (a != NULL) {
+        least = domain_number(a, 0);
+        most = domain_last(a);
     }
     switch (item->aggregate) {
     case AGGREGATE_COUNT:
@@ -170,7 +167,7 @@ static void keep_possible(const struct question *q, const struct question_item *
 static bool is_labels(const struct question *q, const struct question_item *item)
 {
     return item->aggregate == AGGREGATE_MODE &&
-           q->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL;
+           !domain_has_order(&q->domain->attribute[item->column]);
 }
 
 /*

@@ -37,7 +37,7 @@ struct density_part answer_part(const struct answering *w, uint16_t column, stru
     struct density_part sum = {0};
     if (code >= a->values)
         return (struct density_part){.share = v.missing ? 1 : 0};
-    if (a->kind == DOMAIN_CATEGORICAL)
+    if (!domain_has_order(a))
         return (struct density_part){.share = spans_hold(w->question, v, code)};
     for (uint32_t i = 0; i < v.spans; i++) {
         struct span s = w->question->pool.span[v.first + i];

@@ -21,7 +21,7 @@ struct cross {
 
 static bool numbers(const struct side *s)
 {
-    return s->a->kind != DOMAIN_CATEGORICAL;
+    return domain_has_order(s->a);
 }
 
 static double cell(const struct cross *t, uint32_t i, uint32_t k)

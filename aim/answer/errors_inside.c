@@ -88,7 +88,7 @@ enum err errors_inside(double *inside, const struct model *m, const struct measu
     const struct domain *d = model_domain(m);
     for (size_t i = 0; i < count; i++) {
         uint16_t column = x[i].clique.attribute[0];
-        if (x[i].clique.n == 1 && d->attribute[column].kind == DOMAIN_NUMERIC)
+        if (x[i].clique.n == 1 && domain_has_bins(&d->attribute[column]))
             TRY(inside_of(&inside[column], m, column, x[i].sigma, log));
     }
     return ERR_OK;

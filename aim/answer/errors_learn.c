@@ -26,7 +26,7 @@ static void draw_range(uint32_t *from, uint32_t *below, const struct domain_attr
                        struct random *r)
 {
     uint32_t x = (uint32_t)random_below(r, a->size), y = (uint32_t)random_below(r, a->size);
-    bool one = a->kind == DOMAIN_CATEGORICAL || random_below(r, 2) == 0;
+    bool one = !domain_has_order(a) || random_below(r, 2) == 0;
     *from = one || x < y ? x : y;
     *below = (one || x > y ? x : y) + 1;
 }

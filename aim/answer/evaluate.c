@@ -124,7 +124,7 @@ enum err evaluate_densities(const struct table *t, struct densities *inside)
         const struct domain_attribute *of = &t->domain->attribute[a];
         int64_t *counts CLEAN(memory_release) = NULL;
         double *rows CLEAN(memory_release) = NULL;
-        if (of->kind == DOMAIN_CATEGORICAL)
+        if (!domain_has_order(of))
             continue;
         TRY(memory_new(&counts, of->size));
         TRY(memory_new(&rows, of->size));

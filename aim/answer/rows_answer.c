@@ -14,15 +14,9 @@ static double place_of(const struct table *t, uint16_t column, size_t row)
     const uint16_t code = t->column[column][row];
     if (code >= a->values)
         return NAN;
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return code;
-    case DOMAIN_INTEGER:
-        return (double)a->min + code;
-    case DOMAIN_NUMERIC:
-        break;
-    }
-    return fmin(fmax(t->number[column][row], a->edges[0]), a->edges[a->values]);
+    return domain_has_bins(a)
+               ? fmin(fmax(t->number[column][row], domain_number(a, 0)), domain_last(a))
+               : domain_number(a, code);
 }
 
 static bool holds(const struct pool *p, struct values v, double x)

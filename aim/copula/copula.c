@@ -16,7 +16,7 @@ _Static_assert(COPULA_GROUPS_MOST <= FORMS_GROUPS_MOST, "forms of all groups may
 
 static bool has_labels(const struct domain_attribute *a)
 {
-    return a->kind == DOMAIN_CATEGORICAL && a->size > 2;
+    return !domain_has_order(a) && a->size > 2;
 }
 
 /* How many forms there are if no column has more than `groups` groups. */

@@ -201,7 +201,7 @@ enum err copula_densities(struct densities *out, const struct copula *c)
     for (size_t i = 0; i < d->attributes; i++) {
         const struct domain_attribute *a = &d->attribute[i];
         double *counts CLEAN(memory_release) = NULL;
-        if (a->kind == DOMAIN_CATEGORICAL)
+        if (!domain_has_order(a))
             continue;
         TRY(memory_new(&counts, a->size));
         for (uint32_t k = 0; k < a->size; k++)

@@ -24,7 +24,7 @@ static enum err code_by_code(struct copula_order *o)
 
 enum err copula_order_new(struct copula_order *o, const struct copula_column *c, double clip)
 {
-    const struct domain_attribute ordered = {.kind = DOMAIN_INTEGER, .size = c->size};
+    const struct domain_attribute ordered = {.kind = &column_whole, .size = c->size};
     double squares = 0;
     *o = (struct copula_order){.score = c->score[0]};
     TRY(copula_column_new(&o->twin, &ordered, 1));

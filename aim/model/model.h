@@ -33,13 +33,6 @@ struct measurement {
 
 uint64_t measurement_cells(const struct measurement *x, const struct domain *d);
 
-/* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
-struct zeros {
-    struct clique clique;
-    size_t cells;
-    const uint32_t *cell; /* row-major indices */
-};
-
 struct model;
 
 struct model_terms {

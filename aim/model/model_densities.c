@@ -20,7 +20,7 @@ enum err model_densities(struct densities *out, const struct model *m, struct lo
     struct densities all CLEAN(densities_clear) = {.attributes = d->attributes};
     TRY(memory_new(&all.of, d->attributes));
     for (uint16_t i = 0; i < d->attributes; i++)
-        if (d->attribute[i].kind != DOMAIN_CATEGORICAL)
+        if (domain_has_order(&d->attribute[i]))
             TRY(one(&all.of[i], m, i, log));
     *out = all;
     all = (struct densities){0};

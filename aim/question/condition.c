@@ -60,7 +60,7 @@ static enum err read_literal(struct parser *p, uint16_t column, double *value)
 {
     const struct domain_attribute *a = attribute_of(p, column);
     const struct token *t = &p->lexer.token;
-    if (a->kind == DOMAIN_CATEGORICAL)
+    if (!domain_has_order(a))
         return read_label(p, a, value);
     if (lexer_is(&p->lexer, "null"))
         return lexer_fail(&p->lexer, t->at, "nothing equals NULL: write %s IS NULL", a->name);
@@ -99,7 +99,7 @@ static struct values compared(struct pool *pool, const struct domain_attribute *
 /* If numbers have no step, a range of them can have rows, but no single number does. */
 static bool has_no_rows(const struct domain_attribute *a, double v)
 {
-    if (a->kind != DOMAIN_NUMERIC || a->step > 0)
+    if (!domain_has_bins(a) || a->step > 0)
         return false;
     for (uint32_t i = 0; i < a->values; i++)
         if (domain_spike(a, i) && a->edges[i] == v)
@@ -132,7 +132,7 @@ static enum err read_relation(struct parser *p, uint16_t column, struct values *
         return lexer_fail(&p->lexer, at,
                           "a comparison should stand here: =, <>, <, <=, >, >=, BETWEEN, IN, IS "
                           "NULL");
-    if (a->kind == DOMAIN_CATEGORICAL && relation > UNEQUAL)
+    if (!domain_has_order(a) && relation > UNEQUAL)
         return lexer_fail(&p->lexer, at, "labels have no order: %s can be compared by =, <> and IN",
                           a->name);
     TRY(lexer_next(&p->lexer));
@@ -147,7 +147,7 @@ static enum err read_between(struct parser *p, uint16_t column, struct values *v
 {
     const struct domain_attribute *a = attribute_of(p, column);
     double low = 0, high = 0;
-    if (a->kind == DOMAIN_CATEGORICAL)
+    if (!domain_has_order(a))
         return lexer_fail(&p->lexer, p->lexer.token.at,
                           "labels have no order: %s can be compared by =, <> and IN", a->name);
     TRY(lexer_next(&p->lexer));

@@ -99,7 +99,7 @@ static enum err read_argument(struct parser *p, struct question_item *item)
         return lexer_fail(&p->lexer, at, "DISTINCT is not answered by a model");
     TRY(parser_column(p, &item->column));
     TRY(parser_no_arithmetic(p));
-    if (p->domain->attribute[item->column].kind == DOMAIN_CATEGORICAL &&
+    if (!domain_has_order(&p->domain->attribute[item->column]) &&
         item->aggregate != AGGREGATE_COUNT && item->aggregate != AGGREGATE_MODE)
         return lexer_fail(&p->lexer, at, "%s has labels: only COUNT and MODE apply to it",
                           p->domain->attribute[item->column].name);

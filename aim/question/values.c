@@ -34,25 +34,18 @@ static struct values begin(const struct pool *p, bool missing)
 
 double values_before(const struct domain_attribute *a, double value)
 {
-    return a->kind == DOMAIN_NUMERIC ? value : ceil(value) - 0.5;
+    return domain_has_bins(a) ? value : ceil(value) - 0.5;
 }
 
 double values_after(const struct domain_attribute *a, double value)
 {
-    return a->kind == DOMAIN_NUMERIC ? nextafter(value, INFINITY) : floor(value) + 0.5;
+    return domain_has_bins(a) ? nextafter(value, INFINITY) : floor(value) + 0.5;
 }
 
 struct values values_known(struct pool *p, const struct domain_attribute *a)
 {
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return values_between(p, -0.5, a->values - 0.5);
-    case DOMAIN_INTEGER:
-        return values_between(p, (double)a->min - 0.5, (double)a->max + 0.5);
-    case DOMAIN_NUMERIC:
-        break;
-    }
-    return values_between(p, values_before(a, a->edges[0]), values_after(a, a->edges[a->values]));
+    return values_between(p, values_before(a, domain_number(a, 0)),
+                          values_after(a, domain_last(a)));
 }
 
 struct values values_every(struct pool *p, const struct domain_attribute *a)

@@ -1,5 +1,6 @@
 #include "aim/run/output.h"
 
+#include "aim/table/lists.h"
 #include "base/file.h"
 
 #include <jansson.h>
@@ -16,68 +17,18 @@ static json_t *unless(int failed, json_t *made)
     return NULL;
 }
 
-static json_t *strings(char *const *text, size_t n)
-{
-    json_t *list = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(list, json_string(text[i]));
-    return unless(failed, list);
-}
-
-static json_t *numbers(const double *value, size_t n)
-{
-    json_t *list = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(list, json_real(value[i]));
-    return unless(failed, list);
-}
-
-/* What is assumed about the numbers inside bins (aim/table/density.h). */
-static int set_inside(json_t *o, const struct domain_attribute *a)
-{
-    int failed = 0;
-    if (a->step > 0)
-        failed |= json_object_set_new(o, "step", json_real(a->step));
-    switch (a->tail) {
-    case DOMAIN_TAIL_TREND:
-        break;
-    case DOMAIN_TAIL_EXPONENTIAL:
-        failed |= json_object_set_new(o, "tail", json_string("exponential"));
-        break;
-    case DOMAIN_TAIL_TYPICAL:
-        failed |= json_object_set_new(o, "typical", json_real(a->typical));
-        break;
-    }
-    return failed;
-}
-
 static json_t *attribute_json(const struct domain_attribute *a)
 {
-    static const char *const kinds[] = {"categorical", "integer", "numeric"};
     json_t *o = json_object();
     int failed = json_object_set_new(o, "name", json_string(a->name)) |
-                 json_object_set_new(o, "kind", json_string(kinds[a->kind])) |
+                 json_object_set_new(o, "kind", json_string(a->kind->word)) |
                  json_object_set_new(o, "size", json_integer(a->size));
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        failed |= json_object_set_new(o, "labels", strings(a->labels, a->values));
-        break;
-    case DOMAIN_INTEGER:
-        failed |= json_object_set_new(o, "min", json_integer(a->min));
-        failed |= json_object_set_new(o, "max", json_integer(a->max));
-        break;
-    case DOMAIN_NUMERIC:
-        failed |= json_object_set_new(o, "edges", numbers(a->edges, (size_t)a->values + 1));
-        failed |= set_inside(o, a);
-        break;
-    }
+    failed |= a->kind->json(a, o);
     if (a->missing != NULL)
         failed |= json_object_set_new(o, "missing", json_string(a->missing));
     if (a->missing_too_count > 0)
         failed |= json_object_set_new(o, "missing_too",
-                                      strings(a->missing_too, a->missing_too_count));
+                                      list_texts(a->missing_too, a->missing_too_count));
     return unless(failed, o);
 }
 
@@ -91,7 +42,7 @@ static json_t *measurement_json(const struct domain *d, const struct measurement
     failed |= json_object_set_new(o, "attributes", names);
     if (x->sigma > 0) /* else it is known */
         failed |= json_object_set_new(o, "sigma", json_real(x->sigma));
-    failed |= json_object_set_new(o, "values", numbers(x->y, measurement_cells(x, d)));
+    failed |= json_object_set_new(o, "values", list_numbers(x->y, measurement_cells(x, d)));
     if (x->merges != NULL)
         failed |= json_object_set_new(o, "merged", json_true());
     if (x->total > 0)
@@ -161,7 +112,7 @@ static json_t *copula_json(const struct domain *d, const struct copula_result *c
     int failed = json_object_set_new(o, "sigma", json_real(c->sigma));
     for (size_t i = 0; i < d->attributes; i++)
         failed |= json_object_set_new(scores, d->attribute[i].name,
-                                      numbers(c->score[i], d->attribute[i].size));
+                                      list_numbers(c->score[i], d->attribute[i].size));
     for (size_t k = 0; k < c->forms; k++)
         failed |= json_array_append_new(forms, form_json(c, &c->form[k]));
     failed |= json_object_set_new(o, "scores", scores);

@@ -22,7 +22,7 @@ static enum err make_keys(struct database *db)
 static void tell_texts(const struct database *db)
 {
     for (size_t a = 0; a < db->domain->attributes; a++)
-        if (db->key[a].form == KEY_TEXT && db->domain->attribute[a].kind != DOMAIN_CATEGORICAL)
+        if (db->key[a].form == KEY_TEXT && domain_has_numbers(&db->domain->attribute[a]))
             log_info(db->log,
                      "%s: %s is no number in the database, so it is grouped by its text; a --query "
                      "that casts it to one may be faster",
@@ -67,7 +67,7 @@ static bool is_long(const struct database *db, const uint16_t *attribute, unsign
     for (unsigned i = 0; i < n; i++) {
         const struct domain_attribute *a = &db->domain->attribute[attribute[i]];
         cells *= a->size;
-        texts |= a->kind != DOMAIN_CATEGORICAL && db->key[attribute[i]].form == KEY_TEXT;
+        texts |= domain_has_numbers(a) && db->key[attribute[i]].form == KEY_TEXT;
     }
     return texts || cells > LONG_RESULT;
 }

@@ -18,11 +18,11 @@ static bool has_numbers(const struct domain_attribute *a, const struct odbc_colu
     case ODBC_TRUTH:
         return false;
     case ODBC_SINGLE:
-        return a->kind != DOMAIN_CATEGORICAL && whole;
+        return domain_has_numbers(a) && whole;
     case ODBC_WHOLE:
     case ODBC_DOUBLE:
     case ODBC_DECIMAL:
-        return a->kind != DOMAIN_CATEGORICAL;
+        return domain_has_numbers(a);
     }
     return false;
 }

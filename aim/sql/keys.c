@@ -161,7 +161,7 @@ static bool all_good(const double *x, size_t n, bool (*good)(double x))
 /* Tests all numbers that values are compared with. */
 static bool all_numbers(const struct domain_attribute *a, bool (*good)(double x))
 {
-    size_t edges = a->kind == DOMAIN_NUMERIC ? (size_t)a->values + 1 : 0;
+    size_t edges = domain_has_bins(a) ? (size_t)a->values + 1 : 0;
     return all_good(a->edges, edges, good) && all_good(a->missing_number, a->missing_numbers, good);
 }
 
@@ -221,16 +221,12 @@ static enum err numeric_key(struct key *k, const struct engine *e, const char *c
 
 static enum err find_key(struct key *k, const struct engine *e, const char *column)
 {
-    switch (k->attribute->kind) {
-    case DOMAIN_CATEGORICAL:
-        by_text(k, e, column);
-        return ERR_OK;
-    case DOMAIN_INTEGER:
-        return integer_key(k, e, column);
-    case DOMAIN_NUMERIC:
+    if (domain_has_bins(k->attribute))
         return numeric_key(k, e, column);
-    }
-    return ERR_MISUSE;
+    if (domain_has_numbers(k->attribute))
+        return integer_key(k, e, column);
+    by_text(k, e, column);
+    return ERR_OK;
 }
 
 enum err key_make(struct key *k, const struct engine *e, const char *quote,

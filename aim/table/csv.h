@@ -32,11 +32,6 @@ enum err table_read_csv(struct table **t, const struct domain *d, const char *pa
 enum err table_write_csv(const char *path, const struct table *t, const struct densities *densities,
                          uint64_t seed, struct log *log) MUST_CHECK;
 
-/* Draws a number for a row with this numeric code, in the short form in which it is written. */
-#define CSV_NUMBER 400
-void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
-              const struct density *density, uint16_t code, struct random *r);
-
 /* A field, in quotes where `quote` says so or its text needs them. */
 void csv_put(struct bytes *out, const char *text, bool quote);
 

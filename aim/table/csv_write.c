@@ -31,53 +31,22 @@ static void put_text(struct bytes *out, const char *text, bool quote)
     csv_put(out, text, quote || *text == ' ' || (n > 0 && text[n - 1] == ' '));
 }
 
-/* Multiples of a step have its digits; others have two digits more than the bin's width needs. */
-static int decimals_of(const struct domain_attribute *a, const struct density *density,
-                       uint16_t code)
-{
-    double digits = ceil(-log10(a->edges[code + 1] - a->edges[code])) + 2;
-    if (density_decimals(density) >= 0)
-        return density_decimals(density);
-    return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has all digits */
-}
-
-/* If a number's rounded text leaves its bin, draws again, and finally writes all digits. */
-void csv_draw(char text[CSV_NUMBER], const struct domain_attribute *a,
-              const struct density *density, uint16_t code, struct random *r)
-{
-    int decimals = decimals_of(a, density, code);
-    for (int trial = 0; trial < 8; trial++) {
-        double x = density_draw(density, code, trial < 7 ? random_double(r) : 0.5);
-        number_print(text, CSV_NUMBER, x, trial < 6 ? decimals : -1);
-        if (domain_code(a, text) == code)
-            break;
-    }
-}
-
 static void put_cell(struct bytes *out, const struct table *t, const struct densities *densities,
                      size_t row, size_t attribute, struct random *r)
 {
     const struct domain_attribute *a = &t->domain->attribute[attribute];
     uint16_t code = t->column[attribute][row];
     bool alone = t->domain->attributes == 1; /* a lone empty field would be a blank line */
-    char text[CSV_NUMBER];
+    char text[COLUMN_TEXT];
     if (code >= a->values) {
         put_text(out, a->missing, alone);
         return;
     }
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        put_text(out, a->labels[code], false);
-        break;
-    case DOMAIN_INTEGER:
-        snprintf(text, sizeof text, "%lld", (long long)a->min + code);
+    if (domain_has_bins(a)) {
+        a->kind->draw(a, code, densities->of[attribute], r, text);
         bytes_put_text(out, text);
-        break;
-    case DOMAIN_NUMERIC:
-        csv_draw(text, a, densities->of[attribute], code, r);
-        bytes_put_text(out, text);
-        break;
-    }
+    } else
+        put_text(out, domain_text(a, code, 0, text), false);
 }
 
 /* Where lines go: a file draft, or standard output. */

@@ -156,10 +156,10 @@ double density_tilt(const struct density *d, uint32_t code)
 
 /* --- making it -------------------------------------------------------------------------------- */
 
-static void integer_bin(struct density *d, const struct domain_attribute *a, uint32_t code)
+static void one_number(struct density *d, const struct domain_attribute *a, uint32_t code)
 {
-    d->bin[code] = (struct bin){
-        .low = (double)(a->min + code), .width = 1, .values = 1, .first = a->min + (int64_t)code};
+    const double x = domain_number(a, code);
+    d->bin[code] = (struct bin){.low = x, .width = 1, .values = 1, .first = (int64_t)x};
 }
 
 static void numeric_bin(struct density *d, const struct domain_attribute *a, uint32_t code)
@@ -267,11 +267,11 @@ enum err density_new(struct density **out, const struct domain_attribute *a, con
     TRY(memory_new(&d, 1));
     TRY(memory_new(&d->bin, a->values));
     d->bins = a->values;
-    d->distance = a->kind == DOMAIN_INTEGER ? 1 : a->step;
+    d->distance = domain_has_bins(a) ? a->step : 1;
     d->stepped = d->distance > 0 && step_of(d->distance, &d->step);
     for (uint32_t code = 0; code < d->bins; code++)
-        (a->kind == DOMAIN_INTEGER ? integer_bin : numeric_bin)(d, a, code);
-    if (a->kind == DOMAIN_NUMERIC)
+        (domain_has_bins(a) ? numeric_bin : one_number)(d, a, code);
+    if (domain_has_bins(a))
         tilt_all(d, a, counts);
     return memory_hand_over(out, &d);
 }
@@ -289,7 +289,7 @@ enum err densities_even(struct densities *out, const struct domain *d)
     struct densities all CLEAN(densities_clear) = {.attributes = d->attributes};
     TRY(memory_new(&all.of, d->attributes));
     for (size_t i = 0; i < d->attributes; i++)
-        if (d->attribute[i].kind != DOMAIN_CATEGORICAL)
+        if (domain_has_order(&d->attribute[i]))
             TRY(density_new(&all.of[i], &d->attribute[i], NULL));
     *out = all;
     all = (struct densities){0};

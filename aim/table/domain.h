@@ -14,19 +14,11 @@
 #ifndef TREFOIL_AIM_TABLE_DOMAIN_H
 #define TREFOIL_AIM_TABLE_DOMAIN_H
 
-#include "base/bytes.h"
-#include "base/error.h"
-#include "base/log.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "aim/table/kind.h"
 
 #define DOMAIN_ATTRIBUTES_MAX 256
 #define DOMAIN_SIZE_MAX 65535
 #define DOMAIN_NO_CODE UINT32_MAX
-
-enum domain_kind { DOMAIN_CATEGORICAL, DOMAIN_INTEGER, DOMAIN_NUMERIC };
 
 /*
  * What to do with a value outside an attribute's range or list: refuse the table; take the nearest
@@ -40,7 +32,7 @@ enum domain_tail { DOMAIN_TAIL_TREND, DOMAIN_TAIL_EXPONENTIAL, DOMAIN_TAIL_TYPIC
 
 struct domain_attribute {
     char *name;
-    enum domain_kind kind;
+    const struct column_kind *kind;
     enum domain_policy policy; /* clip: integer and numeric only; as missing: `missing` only */
     uint32_t size;             /* number of codes, including the missing one */
     char **labels;             /* categorical: the labels of codes 0 .. (without the missing one) */
@@ -107,7 +99,52 @@ enum err domain_set_step(struct domain *d, double step, bool whole, struct log *
 enum err domain_set_tail(struct domain *d, enum domain_tail tail, double typical,
                          struct log *log) MUST_CHECK;
 
-/* Whether a numeric code is a spike. */
+/* --- what differs by kind (aim/table/kind.h) -------------------------------------------------- */
+
+/* Whether codes ascend with numbers that they stand for; else they are labels. */
+static inline bool domain_has_order(const struct domain_attribute *a)
+{
+    return a->kind->order;
+}
+
+/* Whether codes are bins, ranges of numbers; else each stands for one value. */
+static inline bool domain_has_bins(const struct domain_attribute *a)
+{
+    return a->kind->bins;
+}
+
+/* Whether values are written as decimal numbers. */
+static inline bool domain_has_numbers(const struct domain_attribute *a)
+{
+    return a->kind->numbers;
+}
+
+/* The number of a code, the least one of a bin; a code without order is its own number. */
+static inline double domain_number(const struct domain_attribute *a, uint32_t code)
+{
+    return a->kind->number(a, code);
+}
+
+/* The largest number. */
+static inline double domain_last(const struct domain_attribute *a)
+{
+    return domain_number(a, a->values - !domain_has_bins(a));
+}
+
+/* A code as text, of a bin its least number, with so many digits; 0: as many as matter. */
+static inline const char *domain_text(const struct domain_attribute *a, uint32_t code, int digits,
+                                      char room[COLUMN_TEXT])
+{
+    return a->kind->text(a, code, digits, room);
+}
+
+/* The least number and the largest: "0 to 9". Only with an order. */
+#define DOMAIN_RANGE (2 * COLUMN_TEXT + 4)
+const char *domain_range(const struct domain_attribute *a, int digits, char room[DOMAIN_RANGE]);
+
+/* --- bins ------------------------------------------------------------------------------------- */
+
+/* Whether a code is a spike. */
 bool domain_spike(const struct domain_attribute *a, uint32_t code);
 /*
  * The numbers of a bin that are multiples of the step: how many, and the first as a multiple

@@ -6,7 +6,7 @@
 
 bool domain_spike(const struct domain_attribute *a, uint32_t code)
 {
-    return a->edges[code] == a->edges[code + 1];
+    return domain_has_bins(a) && a->edges[code] == a->edges[code + 1];
 }
 
 /* Whether a spike before the bin has taken its lower edge. */
@@ -79,7 +79,7 @@ static bool amid_multiples(const struct domain_attribute *a, uint32_t code, doub
 
 enum err domain_check_missing(const struct domain_attribute *a, struct log *log)
 {
-    for (uint32_t i = 0; a->kind == DOMAIN_NUMERIC && i < a->missing_numbers; i++) {
+    for (uint32_t i = 0; domain_has_bins(a) && i < a->missing_numbers; i++) {
         const double x = a->missing_number[i];
         const uint32_t code = domain_bin(a, x);
         if (code == DOMAIN_NO_CODE)

@@ -1,6 +1,5 @@
-#include "aim/table/domain.h"
+#include "aim/table/domain_private.h"
 
-#include "base/encoding.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -26,26 +25,13 @@ static void write_more(const struct domain_attribute *a, struct bytes *out)
 static void attribute_write(const struct domain_attribute *a, struct bytes *out)
 {
     bytes_put_string(out, a->name);
-    bytes_put_u8(out, (uint8_t)a->kind | (has_more(a) ? MORE : 0));
+    bytes_put_u8(out, a->kind->byte | (has_more(a) ? MORE : 0));
     bytes_put_u8(out, (uint8_t)a->policy);
     bytes_put_u8(out, a->missing != NULL);
     if (a->missing != NULL)
         bytes_put_string(out, a->missing);
     bytes_put_u32(out, a->values);
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        for (uint32_t i = 0; i < a->values; i++)
-            bytes_put_string(out, a->labels[i]);
-        break;
-    case DOMAIN_INTEGER:
-        bytes_put_u64(out, (uint64_t)a->min);
-        bytes_put_u64(out, (uint64_t)a->max);
-        break;
-    case DOMAIN_NUMERIC:
-        for (uint32_t i = 0; i <= a->values; i++)
-            bytes_put_double(out, a->edges[i]);
-        break;
-    }
+    a->kind->write(a, out);
     if (has_more(a))
         write_more(a, out);
 }
@@ -68,50 +54,6 @@ enum err domain_compare(const struct domain *a, const struct domain *b, bool *sa
     return ERR_OK;
 }
 
-/* A file may hold no more than a study may. */
-static enum err read_text(struct reader *r, char **text)
-{
-    TRY(reader_text(r, text));
-    return encoding_steers(*text) ? ERR_FORMAT : ERR_OK;
-}
-
-static enum err read_labels(struct domain_attribute *a, struct reader *r)
-{
-    TRY(memory_new(&a->labels, a->values));
-    for (uint32_t i = 0; i < a->values; i++)
-        TRY(read_text(r, &a->labels[i]));
-    return ERR_OK;
-}
-
-static enum err read_range(struct domain_attribute *a, struct reader *r)
-{
-    a->min = (int64_t)reader_u64(r);
-    a->max = (int64_t)reader_u64(r);
-    return r->failed || (uint64_t)a->max - (uint64_t)a->min != (uint64_t)a->values - 1 ? ERR_FORMAT
-                                                                                       : ERR_OK;
-}
-
-static enum err read_edges(struct domain_attribute *a, struct reader *r)
-{
-    TRY(memory_new(&a->edges, (size_t)a->values + 1));
-    for (uint32_t i = 0; i <= a->values; i++)
-        a->edges[i] = reader_double(r);
-    return r->failed ? ERR_FORMAT : ERR_OK;
-}
-
-static enum err read_values(struct domain_attribute *a, struct reader *r)
-{
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return read_labels(a, r);
-    case DOMAIN_INTEGER:
-        return read_range(a, r);
-    case DOMAIN_NUMERIC:
-        return read_edges(a, r);
-    }
-    return ERR_FORMAT;
-}
-
 static enum err read_missing_too(struct domain_attribute *a, struct reader *r)
 {
     uint32_t count = reader_u32(r);
@@ -119,7 +61,7 @@ static enum err read_missing_too(struct domain_attribute *a, struct reader *r)
         return ERR_FORMAT;
     TRY(memory_new(&a->missing_too, count));
     while (a->missing_too_count < count)
-        TRY(read_text(r, &a->missing_too[a->missing_too_count++]));
+        TRY(domain_read_text(r, &a->missing_too[a->missing_too_count++]));
     return ERR_OK;
 }
 
@@ -132,7 +74,7 @@ static enum err read_more(struct domain_attribute *a, struct reader *r)
     a->typical = reader_double(r);
     if (r->failed || whole > 1 || tail > DOMAIN_TAIL_TYPICAL)
         return ERR_FORMAT;
-    if (a->kind != DOMAIN_NUMERIC && (a->step != 0 || whole != 0 || tail != 0 || a->typical != 0))
+    if (!domain_has_bins(a) && (a->step != 0 || whole != 0 || tail != 0 || a->typical != 0))
         return ERR_FORMAT;
     a->whole = whole == 1;
     a->tail = (enum domain_tail)tail;
@@ -143,41 +85,26 @@ static enum err read_more(struct domain_attribute *a, struct reader *r)
 static enum err read_attribute(struct domain_attribute *a, struct reader *r)
 {
     uint8_t kind, policy, missing;
-    TRY(read_text(r, &a->name));
+    TRY(domain_read_text(r, &a->name));
     kind = reader_u8(r);
     policy = reader_u8(r);
     missing = reader_u8(r);
     if (missing == 1)
-        TRY(read_text(r, &a->missing));
+        TRY(domain_read_text(r, &a->missing));
     a->values = reader_u32(r);
-    if (r->failed || missing > 1 || (kind & ~MORE) > DOMAIN_NUMERIC || policy > DOMAIN_AS_MISSING ||
+    if (r->failed || missing > 1 || (kind & ~MORE) >= COLUMN_KINDS || policy > DOMAIN_AS_MISSING ||
         a->values == 0 || a->values > DOMAIN_SIZE_MAX)
         return ERR_FORMAT;
-    a->kind = (enum domain_kind)(kind & ~MORE);
+    a->kind = column_kinds[kind & ~MORE];
     a->policy = (enum domain_policy)policy;
-    TRY(read_values(a, r));
+    TRY(a->kind->read(a, r));
     return (kind & MORE) != 0 ? read_more(a, r) : ERR_OK;
-}
-
-static enum err add_values(struct domain *d, const struct domain_attribute *a, struct log *log)
-{
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return domain_add_categorical(d, a->name, (const char *const *)a->labels, a->values,
-                                      a->missing, a->policy, log);
-    case DOMAIN_INTEGER:
-        return domain_add_integer(d, a->name, a->min, a->max, a->missing, a->policy, log);
-    case DOMAIN_NUMERIC:
-        return domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing,
-                                  a->policy, log);
-    }
-    return ERR_STUDY;
 }
 
 /* Adds a copy of an attribute at the end of d. */
 static enum err add(struct domain *d, const struct domain_attribute *a, struct log *log)
 {
-    TRY(add_values(d, a, log));
+    TRY(a->kind->add(d, a, log));
     TRY(domain_set_missing(d, (const char *const *)a->missing_too, a->missing_too_count, log));
     if (a->step != 0)
         TRY(domain_set_step(d, a->step, a->whole, log));

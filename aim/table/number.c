@@ -143,3 +143,10 @@ void number_print(char *text, size_t size, double value, int decimals)
         memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
     }
 }
+
+void number_shortest(char *text, size_t size, double value)
+{
+    snprintf(text, size, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        number_print(text, size, value, -1);
+}

@@ -174,7 +174,7 @@ static void changed_value(struct rows *r, uint32_t attribute, size_t field, uint
 static uint32_t code_of(const struct rows *r, const struct domain_attribute *a, char *text)
 {
     char *comma;
-    if (r->o.decimal != ',' || a->kind == DOMAIN_CATEGORICAL || domain_missing_text(a, text))
+    if (r->o.decimal != ',' || !domain_has_numbers(a) || domain_missing_text(a, text))
         return domain_code(a, text);
     comma = strchr(text, ',');
     if (strchr(text, '.') != NULL)
@@ -231,7 +231,7 @@ static void take_number(struct rows *r, uint32_t attribute, uint32_t code, const
 {
     const struct domain_attribute *a = &r->domain->attribute[attribute];
     double x;
-    bool number = a->kind != DOMAIN_CATEGORICAL && (r->o.moments != NULL || r->numbers != NULL) &&
+    bool number = domain_has_numbers(a) && (r->o.moments != NULL || r->numbers != NULL) &&
                   number_double(text, &x) && !domain_missing_number(a, x);
     if (number && r->o.moments != NULL)
         add_number(&r->o.moments[attribute], a, code, x);

@@ -19,19 +19,10 @@ static int describe_labels(const struct domain_attribute *a, char *text, size_t 
 
 void rows_allowed(const struct domain_attribute *a, char *text, size_t size)
 {
-    int n = 0;
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        n = describe_labels(a, text, size);
-        break;
-    case DOMAIN_INTEGER:
-        n = snprintf(text, size, "a whole number from %lld to %lld", (long long)a->min,
-                     (long long)a->max);
-        break;
-    case DOMAIN_NUMERIC:
-        n = snprintf(text, size, "a number from %g to %g", a->edges[0], a->edges[a->values]);
-        break;
-    }
+    char range[DOMAIN_RANGE];
+    const int n = !domain_has_order(a) ? describe_labels(a, text, size)
+                                       : snprintf(text, size, "a %s from %s", a->kind->noun,
+                                                  domain_range(a, 6, range));
     if (a->missing != NULL && n >= 0 && (size_t)n < size)
         snprintf(text + n, size - (size_t)n, ", or '%s' if missing", a->missing);
 }
@@ -64,7 +55,7 @@ void rows_shown(const struct domain_attribute *a, char decimal, const char *text
     if (!utf8)
         snprintf(hint, ROWS_HINT, " (not UTF-8 but %s, it seems: save the file as UTF-8)",
                  encoding_guess(text));
-    else if (a->kind == DOMAIN_CATEGORICAL)
+    else if (!domain_has_order(a))
         rows_accents(text, (const char *const *)a->labels, a->values, hint);
     else if (strchr(text, decimal == ',' ? '.' : ',') != NULL)
         snprintf(hint, ROWS_HINT, " (numbers have a decimal %s here)",

@@ -11,7 +11,7 @@ static enum err reserve(struct table *t, size_t capacity)
 {
     for (size_t a = 0; a < t->domain->attributes; a++) {
         TRY(memory_extend(&t->column[a], capacity));
-        if (t->number != NULL && t->domain->attribute[a].kind != DOMAIN_CATEGORICAL)
+        if (t->number != NULL && domain_has_order(&t->domain->attribute[a]))
             TRY(memory_extend(&t->number[a], capacity));
     }
     if (t->key != NULL)

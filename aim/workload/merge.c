@@ -176,9 +176,8 @@ static enum err choose_one(struct merges *m, uint16_t attribute, const struct do
 {
     uint32_t *first CLEAN(memory_release) = NULL, groups = 0;
     TRY(memory_new(&first, a->size));
-    TRY(a->kind == DOMAIN_CATEGORICAL
-            ? join_labels(first, a->values, counts, least->labels)
-            : join_neighbours(first, a->values, counts, least->neighbours));
+    TRY(domain_has_order(a) ? join_neighbours(first, a->values, counts, least->neighbours)
+                            : join_labels(first, a->values, counts, least->labels));
     for (uint32_t code = a->values; code < a->size; code++)
         first[code] = code;
     for (uint32_t code = 0; code < a->size; code++)
@@ -196,7 +195,7 @@ uint32_t merges_expect(const struct domain_attribute *a, double rows, double sig
 {
     const uint32_t codes = a->values;
     const struct merges_least least = merges_least(rows, sigma);
-    const bool labels = a->kind == DOMAIN_CATEGORICAL;
+    const bool labels = !domain_has_order(a);
     const double each = rows / codes, most = labels ? least.labels : least.neighbours,
                  groups = codes / fmax(1, ceil(most / each));
     if (codes < 2)
@@ -389,7 +388,7 @@ static enum err read_one(struct merges *m, const struct domain *d, struct reader
     TRY(memory_new(&group, a->size));
     m->group[i] = group;
     for (uint32_t code = 0; code < a->size; code++) {
-        uint32_t lowest = a->kind == DOMAIN_CATEGORICAL || code == 0 ? 0 : group[code - 1];
+        uint32_t lowest = !domain_has_order(a) || code == 0 ? 0 : group[code - 1];
         if (code >= a->values)
             lowest = groups;
         group[code] = reader_u32(r);

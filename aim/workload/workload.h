@@ -19,6 +19,13 @@ struct clique {
     uint16_t attribute[CLIQUE_MAX]; /* ascending, no repeats */
 };
 
+/* Cells of a clique that cannot occur, by public knowledge: "pregnant x male". */
+struct zeros {
+    struct clique clique;
+    size_t cells;
+    const uint32_t *cell; /* row-major indices */
+};
+
 bool clique_equal(const struct clique *a, const struct clique *b);
 /* Two cliques for qsort(): by size, then lexicographically. */
 int clique_compare(const void *a, const void *b);

@@ -57,6 +57,7 @@ void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, c
         const struct domain_attribute *a = &d->attribute[c->attribute[i]];
         uint64_t rest = cell;
         uint32_t code;
+        char room[COLUMN_TEXT];
         for (unsigned k = c->n; k-- > i + 1;)
             rest /= d->attribute[c->attribute[k]].size;
         code = (uint32_t)(rest % a->size);
@@ -66,12 +67,8 @@ void known_cell(const struct domain *d, const struct clique *c, uint64_t cell, c
         if (code >= a->values)
             n += (size_t)snprintf(text + n, size - n, "%.40s",
                                   a->missing[0] != '\0' ? a->missing : "(empty)");
-        else if (a->kind == DOMAIN_CATEGORICAL)
-            n += (size_t)snprintf(text + n, size - n, "%.40s", a->labels[code]);
         else
-            n += (size_t)snprintf(text + n, size - n, "%.10g",
-                                  a->kind == DOMAIN_INTEGER ? (double)a->min + code
-                                                            : a->edges[code]);
+            n += (size_t)snprintf(text + n, size - n, "%.40s", domain_text(a, code, 10, room));
     }
 }
 
@@ -149,7 +146,7 @@ static enum err find_cell(const struct known_reading *r, uint64_t *cell, bool *b
         char allowed[300], shown[ROWS_SHOWN], hint[ROWS_HINT];
         while (r->column[field] != c->attribute[i])
             field++;
-        *binned |= a->kind == DOMAIN_NUMERIC;
+        *binned |= domain_has_bins(a);
         if (!domain_fits(a, r->field[field])) {
             rows_allowed(a, allowed, sizeof allowed);
             rows_shown(a, '.', r->field[field], shown, hint);

@@ -162,7 +162,7 @@ static enum err compare_columns(struct evaluation *s)
     TRY(memory_new(&s->pair, d->attributes * (d->attributes - 1) / 2));
     for (uint16_t a = 0; a < d->attributes; a++) {
         struct evaluation_column *c = &s->column[s->columns];
-        if (d->attribute[a].kind == DOMAIN_CATEGORICAL)
+        if (!domain_has_order(&d->attribute[a]))
             continue;
         *c = (struct evaluation_column){.attribute = a, .real = evaluate_column(s->real, a)};
         s->deviation[a] = c->real.deviation;

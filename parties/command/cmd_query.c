@@ -104,22 +104,16 @@ static enum err load_errors(struct asking *k, const char *path)
 
 static void print_column(const struct domain_attribute *a)
 {
+    char range[DOMAIN_RANGE];
     printf("%s: ", a->name);
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        for (uint32_t i = 0; i < a->values; i++)
-            printf("%s'%s'", i > 0 ? ", " : "", a->labels[i]);
-        break;
-    case DOMAIN_INTEGER:
-        printf("whole numbers from %lld to %lld", (long long)a->min, (long long)a->max);
-        break;
-    case DOMAIN_NUMERIC:
-        printf("numbers from %.10g to %.10g in %u bins", a->edges[0], a->edges[a->values],
-               a->values);
-        if (a->step > 0)
-            printf(", multiples of %.10g", a->step);
-        break;
-    }
+    for (uint32_t i = 0; !domain_has_order(a) && i < a->values; i++)
+        printf("%s'%s'", i > 0 ? ", " : "", a->labels[i]);
+    if (domain_has_order(a))
+        printf("%ss from %s", a->kind->noun, domain_range(a, 10, range));
+    if (domain_has_bins(a))
+        printf(" in %u bins", a->values);
+    if (a->step > 0)
+        printf(", multiples of %.10g", a->step);
     printf("%s\n", a->missing != NULL ? "; or missing" : "");
 }
 

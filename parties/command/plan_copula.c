@@ -30,7 +30,7 @@ static uint64_t latents_of(const struct study *s)
     uint64_t latents = 0;
     for (size_t i = 0; i < s->domain->attributes; i++) {
         const struct domain_attribute *a = &s->domain->attribute[i];
-        const bool labels = a->kind == DOMAIN_CATEGORICAL && a->size > 2 && most > 1;
+        const bool labels = !domain_has_order(a) && a->size > 2 && most > 1;
         latents += !labels ? 1 : (a->size < most ? a->size : most) - 1;
     }
     return latents;

@@ -88,7 +88,7 @@ static enum err add_up(struct work *w, const struct study *s)
 {
     const struct workload *load = s->workload;
     const struct price_noise noise = price_noise(s);
-    const bool discrete = price_tape_noise(s) == TAPE_DISCRETE;
+    const bool discrete = s->noise == NOISE_DISCRETE;
     double cells = 0, record;
     for (size_t q = 0; q < load->queries; q++)
         cells += tally_counts(s, q) ? (double)load->query[q].cells : 0;

@@ -5,6 +5,7 @@
 #include "parties/exchange/price.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/link.h"
+#include "protocols/tape.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,7 +51,7 @@ static double batches(uint64_t samples, const struct tape_cost *cost)
 static struct work noise_work(const struct study *study, enum study_security security)
 {
     const struct price_noise noise = price_noise(study);
-    const enum tape_noise kind = price_tape_noise(study);
+    const enum noise_kind kind = study->noise;
     const struct tape_cost *of_gauss = tape_cost(kind, TAPE_GAUSS),
                            *of_gumbel = tape_cost(kind, TAPE_GUMBEL);
     double per_s;

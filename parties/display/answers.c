@@ -15,24 +15,10 @@
 
 /* --- one value -------------------------------------------------------------------------------- */
 
-/* Uses as few digits as give the number back. */
-static void put_number(char text[CELL], double v)
-{
-    snprintf(text, CELL, "%.15g", v);
-    if (strtod(text, NULL) != v)
-        number_print(text, CELL, v, -1);
-}
-
 static void put_code(char text[CELL], const struct domain_attribute *a, uint32_t code)
 {
-    if (code >= a->values)
-        snprintf(text, CELL, "NULL");
-    else if (a->kind == DOMAIN_CATEGORICAL)
-        snprintf(text, CELL, "%s", a->labels[code]);
-    else if (a->kind == DOMAIN_INTEGER)
-        snprintf(text, CELL, "%lld", (long long)a->min + code);
-    else
-        put_number(text, a->edges[code]);
+    char room[COLUMN_TEXT];
+    snprintf(text, CELL, "%s", code >= a->values ? "NULL" : domain_text(a, code, 0, room));
 }
 
 /* Uses six digits, or all before the point. */
@@ -283,7 +269,7 @@ static void csv_head(struct bytes *out, const struct answers_entry *e)
 static void csv_number(struct bytes *out, double v)
 {
     char text[CELL];
-    put_number(text, v);
+    number_shortest(text, CELL, v);
     csv_field(out, text, false);
 }
 
@@ -294,7 +280,7 @@ static void csv_value(struct bytes *out, const struct question *q, size_t item, 
     if (known && aggregate_is_code(q->item[item].aggregate))
         put_code(text, question_item_column(q, item), (uint32_t)value);
     else if (known)
-        put_number(text, value);
+        number_shortest(text, CELL, value);
     csv_field(out, text, first);
 }
 

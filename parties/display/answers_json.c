@@ -3,17 +3,13 @@
 
 static json_t *code_json(const struct domain_attribute *a, uint32_t code)
 {
+    char room[COLUMN_TEXT];
     if (code >= a->values)
         return json_null();
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        return json_string(a->labels[code]);
-    case DOMAIN_INTEGER:
-        return json_integer(a->min + (json_int_t)code);
-    case DOMAIN_NUMERIC:
-        break;
-    }
-    return json_real(a->edges[code]);
+    if (!domain_has_numbers(a))
+        return json_string(domain_text(a, code, 0, room));
+    return domain_has_bins(a) ? json_real(domain_number(a, code))
+                              : json_integer((json_int_t)domain_number(a, code));
 }
 
 static json_t *number_json(const struct question *q, size_t item, bool known, double number)

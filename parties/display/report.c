@@ -170,12 +170,12 @@ static void what_was_run(const struct report *r)
                           : "the choices and the counts");
 }
 
-static const char *how_noise_is_made(enum study_noise noise)
+static const char *how_noise_is_made(enum noise_kind noise)
 {
     switch (noise) {
-    case STUDY_BOX_MULLER:
+    case NOISE_BOX_MULLER:
         return "in finite precision";
-    case STUDY_DISCRETE:
+    case NOISE_DISCRETE:
         return "by exact coins";
     }
     return "";

@@ -48,7 +48,7 @@ static double round_up(double v)
 static double tilt_of(const struct plot *p, size_t i)
 {
     const struct report_slot *slot = &p->s->slot[i];
-    if (p->s->a->kind != DOMAIN_NUMERIC || slot->codes > 1)
+    if (slot->codes > 1)
         return 0;
     return density_tilt(p->r->inside.of[p->s->a - p->r->domain->attribute], slot->first);
 }
@@ -157,7 +157,7 @@ static void draw_axes(const struct plot *p)
              REPORT_WIDTH - LEFT, LEFT, y_of(p, 0), REPORT_WIDTH - LEFT);
     text_put(out, "<text x=\"%g\" y=\"%g\" class=\"t\">axis ends at %.6g rows%s", LEFT, TOP - 6,
              p->high, s->to_scale ? "" : " a bin");
-    if (s->a->kind == DOMAIN_INTEGER && s->slot[0].codes == 1)
+    if (!domain_has_bins(s->a) && s->slot[0].codes == 1)
         text_put(out, " a value");
     else if (s->to_scale)
         text_put(out, " per %.6g", s->narrowest);

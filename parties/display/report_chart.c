@@ -159,7 +159,7 @@ enum err report_chart_attribute(const struct report *r, uint16_t attribute)
         TRY(report_bins(r, &c.slots, c.bar));
     draw_names(&c);
     say_scale(&c);
-    if (c.a->kind == DOMAIN_NUMERIC)
+    if (domain_has_bins(c.a))
         say_inside(&c);
     text_put(r->out, "</figure>\n");
     return ERR_OK;

@@ -270,7 +270,7 @@ static void draw(const struct heat *h)
 
 static bool has_ranges(const struct report *r, uint16_t attribute)
 {
-    return r->domain->attribute[attribute].kind != DOMAIN_CATEGORICAL;
+    return domain_has_order(&r->domain->attribute[attribute]);
 }
 
 /* An attribute of numbers goes across, if there is one: its labels need no room. */

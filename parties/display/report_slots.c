@@ -28,27 +28,15 @@ static bool is_missing(const struct domain_attribute *a, uint32_t code)
 /* Whether a code stands for a range of numbers, and has a place on an axis. */
 static bool is_range(const struct domain_attribute *a, uint32_t code)
 {
-    return !is_missing(a, code) &&
-           (a->kind == DOMAIN_INTEGER || (a->kind == DOMAIN_NUMERIC && !domain_spike(a, code)));
-}
-
-static double low_of(const struct domain_attribute *a, uint32_t code)
-{
-    return a->kind == DOMAIN_INTEGER ? (double)a->min + code : a->edges[code];
-}
-
-/* An integer takes the part of the axis up to the next one. */
-static double high_of(const struct domain_attribute *a, uint32_t code)
-{
-    return a->kind == DOMAIN_INTEGER ? (double)a->min + code + 1 : a->edges[code + 1];
+    return !is_missing(a, code) && domain_has_order(a) && !domain_spike(a, code);
 }
 
 static enum slot_kind kind_of(const struct domain_attribute *a, uint32_t code)
 {
-    return is_missing(a, code)         ? SLOT_MISSING
-           : is_range(a, code)         ? SLOT_NUMBERS
-           : a->kind == DOMAIN_NUMERIC ? SLOT_ONE_NUMBER
-                                       : SLOT_LABEL;
+    return is_missing(a, code)   ? SLOT_MISSING
+           : is_range(a, code)   ? SLOT_NUMBERS
+           : domain_has_order(a) ? SLOT_ONE_NUMBER
+                                 : SLOT_LABEL;
 }
 
 /* Begins a slot with a code, which is alone in it unless join_slot() adds others. */
@@ -58,8 +46,10 @@ static void begin_slot(struct report_slots *s, uint32_t code)
     const enum slot_kind kind = kind_of(a, code);
     struct report_slot *slot = &s->slot[s->count];
     *slot = (struct report_slot){.kind = kind, .first = code, .codes = 1};
-    if (kind == SLOT_NUMBERS)
-        *slot = (struct report_slot){kind, code, 1, low_of(a, code), high_of(a, code)};
+    if (kind == SLOT_NUMBERS) {
+        slot->low = domain_number(a, code);
+        slot->high = domain_number(a, code + 1); /* a value takes the axis up to the next one */
+    }
     s->of[code] = (uint32_t)s->count++;
 }
 
@@ -68,7 +58,7 @@ static void join_slot(struct report_slots *s, uint32_t code)
     struct report_slot *slot = &s->slot[s->count - 1];
     slot->codes++;
     if (slot->kind == SLOT_NUMBERS)
-        slot->high = high_of(s->a, code);
+        slot->high = domain_number(s->a, code + 1);
     else
         slot->kind = SLOT_OTHERS;
     s->of[code] = (uint32_t)s->count - 1;
@@ -162,8 +152,7 @@ void report_slots_place(const struct report_slots *s, double width, double *at)
 
 double report_slots_last(const struct report_slots *s)
 {
-    const double high = s->slot[s->ranges - 1].high;
-    return s->a->kind == DOMAIN_INTEGER ? high - 1 : high;
+    return s->slot[s->ranges - 1].high - !domain_has_bins(s->a);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -188,7 +177,7 @@ void report_slots_clear(struct report_slots *s)
 static void put_range(const struct report_slots *s, const struct report_slot *slot,
                       struct bytes *out)
 {
-    if (s->a->kind == DOMAIN_NUMERIC)
+    if (domain_has_bins(s->a))
         text_put(out, "%.6g to %.6g", slot->low, slot->high);
     else if (slot->codes == 1)
         text_put(out, "%.0f", slot->low);

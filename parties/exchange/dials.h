@@ -3,7 +3,7 @@
 #define TREFOIL_PARTIES_EXCHANGE_DIALS_H
 
 #include "netio/dial.h"
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 #include "parties/study/keys.h"
 #include "parties/study/study.h"
 #include "parties/study/token.h"

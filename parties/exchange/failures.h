@@ -2,7 +2,7 @@
 #ifndef TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 #define TREFOIL_PARTIES_EXCHANGE_FAILURES_H
 
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 #include "parties/study/study.h"
 
 /*

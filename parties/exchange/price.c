@@ -26,23 +26,12 @@ _Static_assert(SCORE_MULTIPLIER_MIN == MEASURE_MULTIPLIER_MIN &&
                    SCORE_MULTIPLIER_MAX == MEASURE_MULTIPLIER_MAX,
                "multipliers");
 
-enum tape_noise price_tape_noise(const struct study *study)
-{
-    switch (study->noise) {
-    case STUDY_BOX_MULLER:
-        return TAPE_BOX_MULLER;
-    case STUDY_DISCRETE:
-        return TAPE_DISCRETE;
-    }
-    return TAPE_BOX_MULLER;
-}
-
 /* --- slack ------------------------------------------------------------------------------------ */
 
 static struct ask_slack by_variation(const struct study *study)
 {
-    const struct tape_slack gauss = tape_slack(price_tape_noise(study), TAPE_GAUSS),
-                            gumbel = tape_slack(price_tape_noise(study), TAPE_GUMBEL);
+    const struct tape_slack gauss = tape_slack(study->noise, TAPE_GAUSS),
+                            gumbel = tape_slack(study->noise, TAPE_GUMBEL);
     const double factor = 1 + tape_rounded_up(exp(study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon,
                               .select = gumbel.epsilon,
@@ -53,7 +42,7 @@ static struct ask_slack by_variation(const struct study *study)
 static struct ask_slack by_ratio(const struct study *study)
 {
     /* a selection of all rows of a person at e costs e^2 / 8, and rho is below epsilon */
-    const struct tape_ratio gauss = tape_ratio(price_tape_noise(study)),
+    const struct tape_ratio gauss = tape_ratio(study->noise),
                             gumbel = tape_select_ratio((double)study->workload->queries,
                                                        sqrt(8 * study->epsilon));
     return (struct ask_slack){.marginal = gauss.epsilon,
@@ -133,7 +122,7 @@ static enum err check_epsilon(const struct study *study, const struct ask_slack 
                     "an epsilon of %g is more than the noise circuits allow: at most %.1f with a "
                     "delta of %g and %llu measured marginals; lower epsilon or raise delta%s",
                     study->epsilon, limit, study->delta, (unsigned long long)measured(study),
-                    study->noise == STUDY_BOX_MULLER ? "; noise: discrete allows more" : "");
+                    study->noise == NOISE_BOX_MULLER ? "; noise: discrete allows more" : "");
 }
 
 enum err price_limits(const struct study *study, struct ledger_limits *limits, struct log *log)

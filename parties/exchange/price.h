@@ -10,10 +10,6 @@
 #include "aim/budget/schedule.h"
 #include "aim/run/look.h"
 #include "parties/study/study.h"
-#include "protocols/tape.h"
-
-/* How the study's noise is made. */
-enum tape_noise price_tape_noise(const struct study *study);
 
 /*
  * Slack of the noise circuits, in the ledger's units; from protocols/ and mpc/circuits/argmax.h.

@@ -119,7 +119,7 @@ static void print_unknown(FILE *out, const struct column *c, size_t count)
     const char *before = "Least and largest are not known where the database holds numbers as "
                          "texts:\n";
     for (size_t i = 0; i < count; i++)
-        if (c[i].attribute->kind != DOMAIN_CATEGORICAL && !c[i].moments->numbers && c[i].has > 0) {
+        if (domain_has_numbers(c[i].attribute) && !c[i].moments->numbers && c[i].has > 0) {
             fprintf(out, "%s%s", before, c[i].attribute->name);
             before = ", ";
         }
@@ -136,17 +136,12 @@ static double percent(size_t part, size_t of)
 
 static enum err put_value(const struct domain_attribute *a, uint32_t code, struct bytes *text)
 {
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
-        text_put(text, "is '%s'", a->labels[code]);
-        break;
-    case DOMAIN_INTEGER:
-        text_put(text, "is %" PRId64, a->min + code);
-        break;
-    case DOMAIN_NUMERIC:
-        text_put(text, "lies from %g to %g", a->edges[code], a->edges[code + 1]);
-        break;
-    }
+    char from[COLUMN_TEXT], to[COLUMN_TEXT];
+    if (domain_has_bins(a))
+        text_put(text, "lies from %s to %s", domain_text(a, code, 6, from),
+                 domain_text(a, code + 1, 6, to));
+    else
+        text_put(text, domain_has_numbers(a) ? "is %s" : "is '%s'", domain_text(a, code, 6, from));
     bytes_put_u8(text, 0);
     return bytes_ok(text);
 }

@@ -5,7 +5,7 @@
 #include "base/secret.h"
 #include "base/words.h"
 #include "parties/exchange/dials.h"
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
 #define TREFOIL_PARTIES_OWNER_SERVER_STATUS_H
 
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 #include "parties/exchange/upload_entry.h"
 #include "parties/study/study.h"
 

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "netio/dial.h"
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 #include "parties/study/study_ports.h"
 
 #include <stdatomic.h>

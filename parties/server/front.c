@@ -4,6 +4,7 @@
 #include "base/date.h"
 #include "base/memory.h"
 #include "base/rate.h"
+#include "parties/exchange/request.h"
 #include "parties/server/assembly.h"
 #include "parties/server/forward.h"
 #include "parties/server/intake.h"
@@ -140,14 +141,13 @@ static enum err take_alive(struct front *f, const struct intake_message *m)
 }
 
 /* Passes a request to the worker once it is whole. */
-static enum err take_request(struct front *f, const struct intake_message *m,
-                             const struct bytes *message)
+static enum err take_request(struct front *f, const struct intake_message *m)
 {
     const struct bytes *whole;
     enum err e;
-    if (message->size < REQUEST_HEAD_SIZE)
+    if (m->whole->size < REQUEST_HEAD_SIZE)
         return tell(f, m, ERR_FORMAT, "the request is cut");
-    e = assembly_add(f->assembly, m->who, m->from, message);
+    e = assembly_add(f->assembly, m->who, m->from, m->whole);
     if (e == ERR_RANGE)
         return tell(f, m, ERR_FORMAT, "the request is longer than any of this study");
     if (e != ERR_OK || m->kind == MESSAGE_PIECE)
@@ -162,32 +162,28 @@ static enum err take_request(struct front *f, const struct intake_message *m,
                : tell(f, m, e, "this server is busy with other requests, or about to end");
 }
 
-/* Each kind of message may come only from some roles, and only to some servers. */
-static enum err sort(struct front *f, const struct intake_message *m, enum role role,
-                     const struct bytes *message)
+/* What is done with a message of each kind (parties/exchange/message.h), here or by the intake. */
+static const struct {
+    enum err (*front)(struct front *f, const struct intake_message *m);
+    enum err (*intake)(struct intake *in, const struct intake_message *m);
+} handlers[MESSAGE_KINDS] = {
+    [MESSAGE_UPLOAD] = {.intake = intake_upload},     [MESSAGE_FORWARD] = {.intake = intake_vector},
+    [MESSAGE_STATUS] = {.intake = intake_status},     [MESSAGE_REQUEST] = {.front = take_request},
+    [MESSAGE_REPLACE] = {.intake = intake_upload},    [MESSAGE_PART] = {.intake = intake_part},
+    [MESSAGE_WITHDRAW] = {.intake = intake_withdraw}, [MESSAGE_LEDGER] = {.front = tell_debit},
+    [MESSAGE_ALIVE] = {.front = take_alive},          [MESSAGE_HEAD] = {.intake = intake_head},
+    [MESSAGE_PIECE] = {.front = take_request},
+};
+
+static enum err handle(struct front *f, const struct intake_message *m, enum role role)
 {
-    const uint8_t kind = m->kind;
-    if (kind == MESSAGE_STATUS)
-        return intake_status(&f->intake, m);
-    if (kind == MESSAGE_HEAD)
-        return intake_head(&f->intake, m);
-    if (role == ROLE_OWNER && (kind == MESSAGE_UPLOAD || kind == MESSAGE_REPLACE))
-        return intake_upload(&f->intake, m);
-    if (role == ROLE_OWNER && kind == MESSAGE_PART && f->site->index == 1)
-        return intake_part(&f->intake, m);
-    if (role == ROLE_OWNER && kind == MESSAGE_WITHDRAW)
-        return intake_withdraw(&f->intake, m);
-    if (role == ROLE_SERVER && kind == MESSAGE_FORWARD && m->who == 1 && f->site->index == 2)
-        return intake_vector(&f->intake, m);
-    if (role == ROLE_SERVER && kind == MESSAGE_LEDGER)
-        return tell_debit(f, m);
-    if (role == ROLE_ANALYST && (kind == MESSAGE_REQUEST || kind == MESSAGE_PIECE))
-        return take_request(f, m, message);
-    if (role == ROLE_ANALYST && kind == MESSAGE_ALIVE)
-        return take_alive(f, m);
-    log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server", kind,
-             (unsigned)role, m->who);
-    return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
+    if (!message_allowed(m->kind, role, m->who, f->site->index)) {
+        log_warn(f->site->log, "a message of kind %u from user %u:%u is not for this server",
+                 m->kind, (unsigned)role, m->who);
+        return tell(f, m, ERR_REFUSED, "this key may not ask that of this server");
+    }
+    return handlers[m->kind].front != NULL ? handlers[m->kind].front(f, m)
+                                           : handlers[m->kind].intake(&f->intake, m);
 }
 
 /* A guest shows the token that makes it an owner. What follows it is then the message. */
@@ -235,7 +231,8 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
                                .kind = message->data[0],
                                .who = from->user & 0xffffff,
                                .p = message->data + 1,
-                               .n = message->size - 1};
+                               .n = message->size - 1,
+                               .whole = message};
     enum role role = from->guest ? ROLE_OWNER : (enum role)(from->user >> 24);
     bool refused, known = true;
     if (from->guest)
@@ -245,7 +242,7 @@ static enum err take(struct front *f, const struct gate_client *from, const stru
     if (too_fast(f, role, &m))
         return tell(f, &m, ERR_AGAIN, "too many messages from this key");
     TRY(check_dates(f, &m, role, &refused));
-    return refused ? ERR_OK : sort(f, &m, role, message);
+    return refused ? ERR_OK : handle(f, &m, role);
 }
 
 /* --- batches of them -------------------------------------------------------------------------- */

@@ -392,7 +392,7 @@ static enum err put_status(const struct intake *in, uint32_t asks, struct bytes 
     return put_open(in, asks, out);
 }
 
-enum err intake_status(const struct intake *in, const struct intake_message *m)
+enum err intake_status(struct intake *in, const struct intake_message *m)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     return answer(in, m, put_status(in, m->from->guest ? m->who : NOBODY, &out), "", not_known,
@@ -401,7 +401,7 @@ enum err intake_status(const struct intake *in, const struct intake_message *m)
 
 /* --- the ledger ------------------------------------------------------------------------------- */
 
-enum err intake_head(const struct intake *in, const struct intake_message *m)
+enum err intake_head(struct intake *in, const struct intake_message *m)
 {
     struct bytes out CLEAN(bytes_clear) = {0};
     struct head head;

@@ -8,8 +8,8 @@
 #ifndef TREFOIL_PARTIES_SERVER_INTAKE_H
 #define TREFOIL_PARTIES_SERVER_INTAKE_H
 
+#include "parties/exchange/message.h"
 #include "parties/exchange/receipt.h"
-#include "parties/exchange/request.h"
 #include "parties/server/outbox.h"
 #include "parties/server/site.h"
 
@@ -39,6 +39,7 @@ struct intake_message {
     uint32_t who;     /* index of the owner or server */
     const uint8_t *p; /* what follows the kind */
     size_t n;
+    const struct bytes *whole; /* the message as it came */
 };
 
 /* Tells all who wait for the vector `id` what became of it; NULL: all who wait for any vector. */
@@ -58,8 +59,8 @@ enum err intake_vector(struct intake *in, const struct intake_message *m) MUST_C
 /* MESSAGE_WITHDRAW: terms digest. */
 enum err intake_withdraw(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_STATUS */
-enum err intake_status(const struct intake *in, const struct intake_message *m) MUST_CHECK;
+enum err intake_status(struct intake *in, const struct intake_message *m) MUST_CHECK;
 /* MESSAGE_HEAD: terms digest, debits that the client has seen (u64). */
-enum err intake_head(const struct intake *in, const struct intake_message *m) MUST_CHECK;
+enum err intake_head(struct intake *in, const struct intake_message *m) MUST_CHECK;
 
 #endif

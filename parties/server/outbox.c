@@ -1,7 +1,7 @@
 #include "parties/server/outbox.h"
 
 #include "base/memory.h"
-#include "parties/exchange/request.h"
+#include "parties/exchange/message.h"
 
 struct outbox_item {
     struct gate_client to;

@@ -1,5 +1,6 @@
 #include "parties/server/recover.h"
 
+#include "netio/transport.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/price.h"
 

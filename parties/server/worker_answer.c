@@ -1,4 +1,5 @@
 /* Answers to analysts, at every server alike. */
+#include "parties/exchange/message.h"
 #include "parties/server/collect.h"
 #include "parties/server/worker_private.h"
 

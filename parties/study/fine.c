@@ -26,8 +26,8 @@ static void print_column(FILE *out, const struct domain_attribute *a, double row
 {
     const double each = rows / a->values, noise = BAND * sigma;
     const uint32_t most = fine_values_most(rows, sigma);
-    const char *what = a->kind == DOMAIN_INTEGER ? "values" : "bins";
-    if (a->kind == DOMAIN_CATEGORICAL || a->values <= most)
+    const char *what = domain_has_bins(a) ? "bins" : "values";
+    if (!domain_has_order(a) || a->values <= most)
         return;
     fprintf(out, "  %s: %" PRIu32 " %s of about %.3g rows, each with noise of +-%.3g", a->name,
             a->values, what, each, noise);

@@ -113,18 +113,18 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
 static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
                            const yaml_node_t *security, const yaml_node_t *late_uploads)
 {
-    const char *const noises[] = {study_noise_word(STUDY_BOX_MULLER),
-                                  study_noise_word(STUDY_DISCRETE)};
+    const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
+                                             study_noise_word(NOISE_DISCRETE)};
     const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
     const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
                                       study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
-    size_t kind[4] = {STUDY_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
-    TRY(yaml_choice(r->file, noise, "noise", noises, 2, &kind[0]));
+    size_t kind[4] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
+    TRY(yaml_choice(r->file, noise, "noise", noises, NOISE_KINDS, &kind[0]));
     TRY(yaml_choice(r->file, score, "score", scores, 2, &kind[1]));
     TRY(yaml_choice(r->file, security, "security", securities, 2, &kind[2]));
     TRY(yaml_choice(r->file, late_uploads, "late_uploads", late, 2, &kind[3]));
-    r->study->noise = (enum study_noise)kind[0];
+    r->study->noise = (enum noise_kind)kind[0];
     r->study->score = (enum aim_score)kind[1];
     r->study->security = (enum study_security)kind[2];
     r->study->late_join = kind[3] == 1;
@@ -294,7 +294,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
     TRY(memory_new(&s, 1));
     *s = (struct study){
         .rows_per_person = 1,
-        .noise = STUDY_BOX_MULLER,
+        .noise = NOISE_BOX_MULLER,
         .connect_s = 30,
         .round_s = 120,
         .max_mib = 80,

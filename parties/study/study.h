@@ -14,12 +14,12 @@
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
 #include "aim/budget/score.h"
-#include "aim/model/model.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
 #include "aim/workload/workload.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/noise.h"
 #include "base/terms.h"
 #include "parties/study/keys.h"
 
@@ -44,9 +44,8 @@
 
 enum role { ROLE_SERVER = 1, ROLE_OWNER, ROLE_ANALYST };
 
-enum study_noise { STUDY_BOX_MULLER, STUDY_DISCRETE };
 /* The word in the file, which is also what is hashed. */
-const char *study_noise_word(enum study_noise noise);
+const char *study_noise_word(enum noise_kind noise);
 const char *study_score_word(enum aim_score score);
 
 /* What a run makes of the counts: AIM's rounds, or a Gaussian copula (aim/run/copula_run.h). */
@@ -125,7 +124,7 @@ struct study {
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */
     struct study_link link;
-    enum study_noise noise;
+    enum noise_kind noise;
     enum aim_score score;
     enum study_method method;
     unsigned rounds; /* the most, if annealed; 0 for a copula */

@@ -244,7 +244,7 @@ static enum err read_bins(struct reading *r, const struct column *c, struct bins
 
 enum err study_add_bins(struct reading *r, const struct column *c)
 {
-    struct bins b CLEAN(bins_clear) = {.whole = c->kind == DOMAIN_INTEGER};
+    struct bins b CLEAN(bins_clear) = {.whole = c->kind == &column_whole};
     struct domain *d = r->study->domain;
     const yaml_node_t *step = c->part[COLUMN_STEP];
     TRY(read_bins(r, c, &b));

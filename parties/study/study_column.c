@@ -8,10 +8,6 @@ const char *const study_column_keys[COLUMN_KEYS] = {
     [COLUMN_TAIL] = "tail",
 };
 
-const char *const study_column_kinds[] = {[DOMAIN_CATEGORICAL] = "categorical",
-                                          [DOMAIN_INTEGER] = "integer",
-                                          [DOMAIN_NUMERIC] = "numeric"};
-
 enum err study_check_keys(struct reading *r, const struct column *c, unsigned needed,
                           unsigned refused)
 {
@@ -19,12 +15,12 @@ enum err study_check_keys(struct reading *r, const struct column *c, unsigned ne
         if ((refused >> k & 1) != 0 && c->part[k] != NULL)
             return yaml_error(r->file, c->part[k],
                               "the %s attribute %.64s takes no \"%s\" here; leave it out",
-                              study_column_kinds[c->kind], c->name, study_column_keys[k]);
+                              c->kind->word, c->name, study_column_keys[k]);
     for (unsigned k = 0; k < COLUMN_KEYS; k++)
         if ((needed >> k & 1) != 0 && c->part[k] == NULL)
             return yaml_error(r->file, c->node,
-                              "the %s attribute %.64s lacks the key \"%s\"; add it",
-                              study_column_kinds[c->kind], c->name, study_column_keys[k]);
+                              "the %s attribute %.64s lacks the key \"%s\"; add it", c->kind->word,
+                              c->name, study_column_keys[k]);
     return ERR_OK;
 }
 

@@ -22,7 +22,6 @@ enum {
     COLUMN_KEYS
 };
 extern const char *const study_column_keys[COLUMN_KEYS];
-extern const char *const study_column_kinds[]; /* by enum domain_kind */
 
 /* Sets of keys, for study_check_keys(). */
 enum {
@@ -41,7 +40,7 @@ enum {
 #define COLUMN_WHOLE_MAX 1000000000000000LL /* for whole numbers */
 
 struct column {
-    enum domain_kind kind; /* as written: an integer column with bins becomes a numeric one */
+    const struct column_kind *kind; /* as written: an integer column may have bins after all */
     const char *name;
     const char *missing; /* what is written for a missing value; NULL: the column has none */
     const char *missing_too[COLUMN_MISSING_MAX]; /* what else is read as one */

@@ -27,6 +27,8 @@ static enum err add_categorical(struct reading *r, const struct column *c)
 static enum err add_integer(struct reading *r, const struct column *c)
 {
     int64_t min, max;
+    if (c->part[COLUMN_EDGES] != NULL || c->part[COLUMN_BINS] != NULL)
+        return study_add_bins(r, c);
     TRY(study_check_keys(r, c, HAS_MIN | HAS_MAX, HAS_VALUES | HAS_INSIDE));
     TRY(yaml_integer(r->file, c->part[COLUMN_MIN], "min", -COLUMN_WHOLE_MAX, COLUMN_WHOLE_MAX,
                      &min));
@@ -36,6 +38,17 @@ static enum err add_integer(struct reading *r, const struct column *c)
         domain_add_integer(r->study->domain, c->name, min, max, c->missing, c->policy, &r->quiet),
         c->node));
     return study_add_missing(r, c);
+}
+
+static enum err read_kind(struct reading *r, struct column *c)
+{
+    const char *words[COLUMN_KINDS];
+    size_t kind = 0;
+    for (size_t k = 0; k < COLUMN_KINDS; k++)
+        words[k] = column_kinds[k]->word;
+    TRY(yaml_choice(r->file, c->part[COLUMN_KIND], "kind", words, COLUMN_KINDS, &kind));
+    c->kind = column_kinds[kind];
+    return ERR_OK;
 }
 
 /* A text or a list of them; the first is what is written for a missing value, unless `write` is. */
@@ -72,27 +85,31 @@ static enum err read_policy(struct reading *r, struct column *c)
         [DOMAIN_REJECT] = "error", [DOMAIN_CLIP] = "clip", [DOMAIN_AS_MISSING] = "missing"};
     const yaml_node_t *outside = c->part[COLUMN_OUTSIDE];
     /* servers can see a refusal, so the default is a policy that refuses nothing */
-    size_t policy = c->kind != DOMAIN_CATEGORICAL ? DOMAIN_CLIP
-                    : c->missing != NULL          ? DOMAIN_AS_MISSING
-                                                  : DOMAIN_REJECT;
+    size_t policy = c->kind->order       ? DOMAIN_CLIP
+                    : c->missing != NULL ? DOMAIN_AS_MISSING
+                                         : DOMAIN_REJECT;
     TRY(yaml_choice(r->file, outside, "outside", policies, 3, &policy));
     c->policy = (enum domain_policy)policy;
     if (c->policy == DOMAIN_AS_MISSING && c->missing == NULL)
         return yaml_error(r->file, outside,
                           "outside: missing needs \"missing\" beside it, the text of a missing "
                           "value; add it");
-    if (c->policy == DOMAIN_CLIP && c->kind == DOMAIN_CATEGORICAL)
+    if (c->policy == DOMAIN_CLIP && !c->kind->order)
         return yaml_error(r->file, outside,
                           "texts have no order to clip to; use outside: error or missing");
     return ERR_OK;
 }
+
+/* By the byte of a kind. */
+static enum err (*const add_values[])(struct reading *r, const struct column *c) = {
+    add_categorical, add_integer, study_add_bins};
+_Static_assert(sizeof add_values / sizeof *add_values == COLUMN_KINDS, "a study may have any kind");
 
 /* `name` is the key of a mapping of attributes, or NULL in a list. */
 static enum err read_attribute(struct reading *r, const yaml_node_t *node, const yaml_node_t *name)
 {
     struct column c = {.node = node};
     struct yaml_key keys[COLUMN_KEYS];
-    size_t kind;
     for (size_t k = 0; k < COLUMN_KEYS; k++)
         keys[k] = (struct yaml_key){study_column_keys[k], k == COLUMN_KIND, &c.part[k]};
     TRY(yaml_mapping(r->file, node, "an attribute", keys, COLUMN_KEYS));
@@ -109,21 +126,10 @@ static enum err read_attribute(struct reading *r, const yaml_node_t *node, const
                           LABEL_SIZE - 1);
     if (domain_find(r->study->domain, c.name) != DOMAIN_NO_CODE)
         return yaml_error(r->file, name, "there is an attribute %s already; rename one", c.name);
-    TRY(yaml_choice(r->file, c.part[COLUMN_KIND], "kind", study_column_kinds, 3, &kind));
-    c.kind = (enum domain_kind)kind;
+    TRY(read_kind(r, &c));
     TRY(read_missing(r, &c));
     TRY(read_policy(r, &c));
-    switch (c.kind) {
-    case DOMAIN_CATEGORICAL:
-        return add_categorical(r, &c);
-    case DOMAIN_INTEGER:
-        if (c.part[COLUMN_EDGES] == NULL && c.part[COLUMN_BINS] == NULL)
-            return add_integer(r, &c);
-        return study_add_bins(r, &c);
-    case DOMAIN_NUMERIC:
-        return study_add_bins(r, &c);
-    }
-    return ERR_STUDY;
+    return add_values[c.kind->byte](r, &c);
 }
 
 static int by_name(const void *a, const void *b)

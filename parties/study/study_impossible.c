@@ -26,7 +26,7 @@ static enum err read_value(struct reading *r, const yaml_node_t *node, uint16_t 
     code = domain_code(&strict, text);
     if (code == DOMAIN_NO_CODE)
         return yaml_error(r->file, node, "%.64s has no value \"%.64s\"", strict.name, text);
-    if (strict.kind == DOMAIN_NUMERIC && code < strict.values && !domain_spike(&strict, code))
+    if (domain_has_bins(&strict) && code < strict.values && !domain_spike(&strict, code))
         return yaml_error(
             r->file, node,
             "%.64s is cut into bins; name whole bins by their edges: {from: %g, to: %g}",
@@ -70,10 +70,10 @@ static enum err read_range(struct reading *r, const yaml_node_t *node, uint16_t 
     const struct domain_attribute *a = &r->study->domain->attribute[attribute];
     uint32_t first, end;
     TRY(yaml_mapping(r->file, node, a->name, keys, 2));
-    if (a->kind == DOMAIN_CATEGORICAL)
+    if (!domain_has_order(a))
         return yaml_error(r->file, node, "%.64s has texts, which have no range; list them",
                           a->name);
-    if (a->kind == DOMAIN_INTEGER) {
+    if (!domain_has_bins(a)) {
         int64_t from, to;
         TRY(yaml_integer(r->file, first_node, "from", a->min, a->max, &from));
         TRY(yaml_integer(r->file, last_node, "to", from, a->max, &to));

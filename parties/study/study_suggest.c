@@ -82,7 +82,7 @@ enum err study_suggest(FILE *out, const struct study *study)
     for (size_t i = 0; i < study->domain->attributes; i++) {
         const struct domain_attribute *a = &study->domain->attribute[i];
         double usual;
-        if (a->kind != DOMAIN_NUMERIC)
+        if (!domain_has_bins(a))
             continue;
         TRY(usual_width(a, &usual));
         suggest_step(&s, a);

@@ -56,12 +56,12 @@ static void put_budget(const struct study *s, struct bytes *b)
     bytes_put_u8(b, s->enforce_person);
 }
 
-const char *study_noise_word(enum study_noise noise)
+const char *study_noise_word(enum noise_kind noise)
 {
     switch (noise) {
-    case STUDY_BOX_MULLER:
+    case NOISE_BOX_MULLER:
         return "box-muller";
-    case STUDY_DISCRETE:
+    case NOISE_DISCRETE:
         return "discrete";
     }
     return NULL;

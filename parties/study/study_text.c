@@ -36,22 +36,15 @@ static uint32_t spikes_of(const struct domain_attribute *a)
 
 static void describe_values(FILE *out, size_t *at, const struct domain_attribute *a)
 {
-    char text[128];
-    uint32_t bins;
-    switch (a->kind) {
-    case DOMAIN_CATEGORICAL:
+    const uint32_t bins = a->values - spikes_of(a);
+    char range[DOMAIN_RANGE], text[sizeof range + 64];
+    if (!domain_has_order(a))
         snprintf(text, sizeof text, "%u %s", a->values, plural(a->values, "value", "values"));
-        break;
-    case DOMAIN_INTEGER:
-        snprintf(text, sizeof text, "whole numbers %lld to %lld", (long long)a->min,
-                 (long long)a->max);
-        break;
-    case DOMAIN_NUMERIC:
-        bins = a->values - spikes_of(a);
-        snprintf(text, sizeof text, "%s%g to %g in %u %s", a->whole ? "whole numbers " : "",
-                 a->edges[0], a->edges[a->values], bins, plural(bins, "bin", "bins"));
-        break;
-    }
+    else if (!domain_has_bins(a))
+        snprintf(text, sizeof text, "%ss %s", a->kind->noun, domain_range(a, 6, range));
+    else
+        snprintf(text, sizeof text, "%s%s in %u %s", a->whole ? "whole numbers " : "",
+                 domain_range(a, 6, range), bins, plural(bins, "bin", "bins"));
     wrap(out, at, text, a->missing != NULL ? "," : ";");
 }
 
@@ -107,7 +100,7 @@ static void describe_attribute(FILE *out, const struct domain_attribute *a)
     fprintf(out, "  %-20s", a->name);
     describe_values(out, &at, a);
     describe_missing(out, &at, a);
-    if (a->kind == DOMAIN_NUMERIC)
+    if (domain_has_bins(a))
         describe_inside(out, &at, a);
     switch (a->policy) {
     case DOMAIN_REJECT:

@@ -16,6 +16,7 @@
 #define TREFOIL_PARTIES_SETTINGS_THREE_AHEAD_H
 
 #include "parties/store/store_ahead.h"
+#include "protocols/tape.h"
 
 /* The blocks that a session may still take. */
 struct ahead {

@@ -16,7 +16,7 @@
 static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
     const struct price_noise noise = price_noise(g->study);
-    tape_start(&g->tape, id, price_tape_noise(g->study));
+    tape_start(&g->tape, id, g->study->noise);
     tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
     tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
 }

@@ -140,7 +140,7 @@ static enum err make_block(struct making *m, enum tape_kind kind)
 static enum err make_blocks(struct making *m)
 {
     enum tape_kind kind;
-    tape_start(&m->tape, m->t->session->id, price_tape_noise(m->t->site->study));
+    tape_start(&m->tape, m->t->session->id, m->t->site->study->noise);
     net_enter(m->t->net, NET_NOISE);
     TRY(compare(m));
     while (m->heard == GO_ON && next_kind(m, &kind)) {

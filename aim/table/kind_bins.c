@@ -1,0 +1,134 @@
+/* Columns of numbers in bins, some of which may hold one number only. */
+#include "aim/table/density.h"
+#include "aim/table/domain_private.h"
+#include "aim/table/lists.h"
+#include "aim/table/number.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static uint32_t code_of(const struct domain_attribute *a, const char *text)
+{
+    double v;
+    int64_t whole;
+    if (!number_double(text, &v) || (a->whole && !number_integer(text, &whole)))
+        return DOMAIN_NO_CODE;
+    if (a->policy == DOMAIN_CLIP)
+        v = fmin(fmax(v, a->edges[0]), a->edges[a->values]);
+    return domain_bin(a, v);
+}
+
+static double number_of(const struct domain_attribute *a, uint32_t code)
+{
+    return a->edges[code];
+}
+
+static const char *text_of(const struct domain_attribute *a, uint32_t code, int digits,
+                           char room[COLUMN_TEXT])
+{
+    if (digits > 0)
+        snprintf(room, COLUMN_TEXT, "%.*g", digits, a->edges[code]);
+    else
+        number_shortest(room, COLUMN_TEXT, a->edges[code]);
+    return room;
+}
+
+/* Multiples of a step have its digits; others have two digits more than the bin's width needs. */
+static int decimals_of(const struct domain_attribute *a, const struct density *density,
+                       uint32_t code)
+{
+    double digits = ceil(-log10(a->edges[code + 1] - a->edges[code])) + 2;
+    if (density_decimals(density) >= 0)
+        return density_decimals(density);
+    return digits < 0 ? 0 : digits > 30 ? -1 : (int)digits; /* a spike has all digits */
+}
+
+/* If a number's rounded text leaves its bin, draws again, and finally writes all digits. */
+static void draw(const struct domain_attribute *a, uint32_t code, const struct density *density,
+                 struct random *r, char text[COLUMN_TEXT])
+{
+    int decimals = decimals_of(a, density, code);
+    for (int trial = 0; trial < 8; trial++) {
+        double x = density_draw(density, code, trial < 7 ? random_double(r) : 0.5);
+        number_print(text, COLUMN_TEXT, x, trial < 6 ? decimals : -1);
+        if (domain_code(a, text) == code)
+            break;
+    }
+}
+
+static void write_values(const struct domain_attribute *a, struct bytes *out)
+{
+    for (uint32_t i = 0; i <= a->values; i++)
+        bytes_put_double(out, a->edges[i]);
+}
+
+static enum err read_values(struct domain_attribute *a, struct reader *r)
+{
+    TRY(memory_new(&a->edges, (size_t)a->values + 1));
+    for (uint32_t i = 0; i <= a->values; i++)
+        a->edges[i] = reader_double(r);
+    return r->failed ? ERR_FORMAT : ERR_OK;
+}
+
+static enum err add_copy(struct domain *d, const struct domain_attribute *a, struct log *log)
+{
+    return domain_add_numeric(d, a->name, a->edges, (size_t)a->values + 1, a->missing, a->policy,
+                              log);
+}
+
+/* With what is assumed about the numbers inside bins (aim/table/density.h). */
+static int set_json(const struct domain_attribute *a, json_t *object)
+{
+    int failed = json_object_set_new(object, "edges",
+                                     list_numbers(a->edges, (size_t)a->values + 1));
+    if (a->step > 0)
+        failed |= json_object_set_new(object, "step", json_real(a->step));
+    switch (a->tail) {
+    case DOMAIN_TAIL_TREND:
+        break;
+    case DOMAIN_TAIL_EXPONENTIAL:
+        failed |= json_object_set_new(object, "tail", json_string("exponential"));
+        break;
+    case DOMAIN_TAIL_TYPICAL:
+        failed |= json_object_set_new(object, "typical", json_real(a->typical));
+        break;
+    }
+    return failed;
+}
+
+const struct column_kind column_bins = {.byte = 2,
+                                        .word = "numeric",
+                                        .noun = "number",
+                                        .order = true,
+                                        .bins = true,
+                                        .numbers = true,
+                                        .code = code_of,
+                                        .number = number_of,
+                                        .text = text_of,
+                                        .draw = draw,
+                                        .write = write_values,
+                                        .read = read_values,
+                                        .add = add_copy,
+                                        .json = set_json};
+
+enum err domain_add_numeric(struct domain *d, const char *name, const double *edges, size_t count,
+                            const char *missing, enum domain_policy policy, struct log *log)
+{
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &column_bins,
+                                                               .policy = policy};
+    TRY(domain_check_new(d, &a, name, missing, log));
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(edges[i]) || (i > 0 && edges[i] < edges[i - 1]) ||
+            (i > 1 && edges[i] == edges[i - 2]))
+            return log_fail(log, ERR_STUDY,
+                            "attribute %s: edge %zu (%g) is not a number above the one before",
+                            name, i + 1, edges[i]);
+    if (count >= 2 && count <= DOMAIN_SIZE_MAX + 1) {
+        TRY(memory_new(&a.edges, count));
+        for (size_t i = 0; i < count; i++)
+            a.edges[i] = edges[i] + 0.0; /* -0 and 0 mean the same */
+    }
+    return domain_append(d, &a, count > 0 ? count - 1 : 0, name, missing, log);
+}

@@ -1,0 +1,135 @@
+/* Columns of labels, which have no order. */
+#include "aim/table/domain_private.h"
+#include "aim/table/lists.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t code_of(const struct domain_attribute *a, const char *text)
+{
+    uint32_t low = 0, high = a->values;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int c = strcmp(text, a->labels[a->order[middle]]);
+        if (c == 0)
+            return a->order[middle];
+        if (c < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return DOMAIN_NO_CODE;
+}
+
+static double number_of(const struct domain_attribute *a, uint32_t code)
+{
+    (void)a;
+    return code;
+}
+
+static const char *text_of(const struct domain_attribute *a, uint32_t code, int digits,
+                           char room[COLUMN_TEXT])
+{
+    (void)digits;
+    (void)room;
+    return a->labels[code];
+}
+
+static void write_values(const struct domain_attribute *a, struct bytes *out)
+{
+    for (uint32_t i = 0; i < a->values; i++)
+        bytes_put_string(out, a->labels[i]);
+}
+
+static enum err read_values(struct domain_attribute *a, struct reader *r)
+{
+    TRY(memory_new(&a->labels, a->values));
+    for (uint32_t i = 0; i < a->values; i++)
+        TRY(domain_read_text(r, &a->labels[i]));
+    return ERR_OK;
+}
+
+static enum err add_copy(struct domain *d, const struct domain_attribute *a, struct log *log)
+{
+    return domain_add_categorical(d, a->name, (const char *const *)a->labels, a->values, a->missing,
+                                  a->policy, log);
+}
+
+static int set_json(const struct domain_attribute *a, json_t *object)
+{
+    return json_object_set_new(object, "labels", list_texts(a->labels, a->values));
+}
+
+const struct column_kind column_labels = {.byte = 0,
+                                          .word = "categorical",
+                                          .noun = "label",
+                                          .code = code_of,
+                                          .number = number_of,
+                                          .text = text_of,
+                                          .write = write_values,
+                                          .read = read_values,
+                                          .add = add_copy,
+                                          .json = set_json};
+
+/* --- adding one ------------------------------------------------------------------------------- */
+
+static int by_label(const void *a, const void *b, void *labels)
+{
+    char *const *l = labels;
+    uint32_t i, j;
+    memcpy(&i, a, sizeof i);
+    memcpy(&j, b, sizeof j);
+    return strcmp(l[i], l[j]);
+}
+
+static enum err copy_labels(struct domain_attribute *a, const char *const *labels, size_t count)
+{
+    TRY(memory_new(&a->labels, count));
+    TRY(memory_new(&a->order, count));
+    for (size_t i = 0; i < count; i++) {
+        a->values = (uint32_t)(i + 1);
+        a->order[i] = (uint32_t)i;
+        a->labels[i] = memory_string(labels[i]);
+        if (a->labels[i] == NULL)
+            return ERR_NOMEM;
+    }
+    qsort_r(a->order, count, sizeof *a->order, by_label, a->labels);
+    return ERR_OK;
+}
+
+static enum err check_labels(const struct domain_attribute *a, const char *name, struct log *log)
+{
+    for (uint32_t i = 0; i < a->values; i++) {
+        const char *label = a->labels[a->order[i]];
+        if (*label == '\0')
+            return log_fail(
+                log, ERR_STUDY,
+                "attribute %s: label %u is empty; an empty cell is written as 'missing'", name,
+                a->order[i] + 1);
+        if (domain_spaced(label))
+            return log_fail(
+                log, ERR_STUDY,
+                "attribute %s: label '%s' has spaces around it, which are taken off when files "
+                "are read; remove them",
+                name, label);
+        if (i > 0 && strcmp(label, a->labels[a->order[i - 1]]) == 0)
+            return log_fail(log, ERR_STUDY, "attribute %s: label '%s' is listed twice", name,
+                            label);
+    }
+    return ERR_OK;
+}
+
+enum err domain_add_categorical(struct domain *d, const char *name, const char *const *labels,
+                                size_t count, const char *missing, enum domain_policy policy,
+                                struct log *log)
+{
+    struct domain_attribute a CLEAN(domain_attribute_clear) = {.kind = &column_labels,
+                                                               .policy = policy};
+    TRY(domain_check_new(d, &a, name, missing, log));
+    if (count > 0 && count <= DOMAIN_SIZE_MAX) {
+        TRY(copy_labels(&a, labels, count));
+        TRY(check_labels(&a, name, log));
+    }
+    return domain_append(d, &a, count, name, missing, log);
+}

@@ -1,0 +1,55 @@
+/*
+ * parties/exchange/message.h - messages between programs and gates, and answers to them.
+ *
+ * docs/formats.md has the payloads byte by byte. message.c says from whom servers take a message,
+ * and which of them; parties/server/front.c has what they do with it.
+ */
+#ifndef TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
+#define TREFOIL_PARTIES_EXCHANGE_MESSAGE_H
+
+#include "base/bytes.h"
+#include "parties/study/study.h"
+
+/* The first byte of every message to a gate. */
+enum message_kind {
+    MESSAGE_UPLOAD = 1,   /* terms digest, then parties/exchange/upload.h */
+    MESSAGE_FORWARD = 2,  /* bytes of a vector (parties/server/intake.h) */
+    MESSAGE_STATUS = 3,   /* what each owner has here (parties/server/intake.h) */
+    MESSAGE_REQUEST = 4,  /* attempt, debits seen at this server, request or the rest of it */
+    MESSAGE_REPLACE = 6,  /* an upload that replaces the owner's last one */
+    MESSAGE_PART = 7,     /* id, first (u64), bytes of the vector from there on */
+    MESSAGE_WITHDRAW = 8, /* terms digest */
+    MESSAGE_LEDGER = 9,   /* a debit, for trefoil recover; parties/server/recover.h */
+    MESSAGE_ALIVE = 10,   /* a run whose program is alive; parties/exchange/pulse.h */
+    MESSAGE_HEAD = 11,    /* terms digest, debits seen (u64); parties/exchange/head.h */
+    MESSAGE_PIECE = 12,   /* like MESSAGE_REQUEST, a part of a request; not answered */
+    MESSAGE_TOKEN = 13,   /* of a key that the study does not list: parties/server/seats.h */
+    MESSAGE_KINDS
+};
+
+/*
+ * Whether server `at` takes a message of this kind from person `who` of a role. It does not take a
+ * token, which only makes its sender an owner.
+ */
+bool message_allowed(uint8_t kind, enum role role, size_t who, unsigned at);
+
+/* No message is much longer: longer vectors and requests are sent in parts of this many bytes. */
+#define MESSAGE_PART_MAX ((size_t)256 << 10)
+
+/* A token and what follows it: what a key that the server does not know may send. */
+#define MESSAGE_TOKEN_MOST ((size_t)2048)
+
+/* Every answer from a gate: a status, words for people, then a payload. */
+struct reply {
+    uint8_t kind; /* of the message that it answers */
+    enum err status;
+    char text[512];         /* after reading, without anything that could control a terminal */
+    const uint8_t *payload; /* within the message that was read */
+    size_t size;
+};
+enum err reply_write(uint8_t kind, enum err status, const char *text, const void *payload, size_t n,
+                     struct bytes *out) MUST_CHECK;
+/* ERR_MISMATCH, with words in r->text, for an answer in another version. */
+enum err reply_read(struct reply *r, const struct bytes *message) MUST_CHECK;
+
+#endif
