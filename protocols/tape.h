@@ -1,10 +1,10 @@
 /*
  * protocols/tape.h - noise made ahead of time and used once.
  *
- * A tape holds shared unit Gaussians of either kind (lattice 2^-20) and Gumbels (grid 2^-24) in order. A range is
- * named by (tape id, kind, offset, length); the servers take ranges in the same order, so that all
- * three hold shares of the same samples. What was taken cannot be taken again: its place on the
- * tape is wiped. LEAKS: nothing but how many samples are made.
+ * A tape holds shared unit Gaussians of either kind (lattice 2^-20) and Gumbels (grid 2^-24) in
+ * order. A range is named by (tape id, kind, offset, length); the servers take ranges in the same
+ * order, so that all three hold shares of the same samples. What was taken cannot be taken again:
+ * its place on the tape is wiped. LEAKS: nothing but how many samples are made.
  *
  * Making samples takes the same rounds however many they are, so they are made in batches, as large
  * as 256 MiB of working memory at each server allow: what is missing, or a whole batch if the plan
