@@ -301,12 +301,6 @@ void three_step_clear(struct engine_step *step)
     *step = (struct engine_step){0};
 }
 
-bool three_is_unfinished(const struct engine_step *s)
-{
-    const struct three_step *own = three_step(s);
-    return s->ask->kind == ASK_SELECT && !counts_finished(own->scope.counts, own->select.squared);
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static enum err finish_counts(struct three *g, const struct engine_step *s)

@@ -101,6 +101,12 @@ enum err three_return_stake(void *self, void *stake)
 
 /* --- what all must agree on ------------------------------------------------------------------- */
 
+bool three_is_unfinished(const struct engine_step *s)
+{
+    const struct three_step *own = three_step(s);
+    return s->ask->kind == ASK_SELECT && !counts_finished(own->scope.counts, own->select.squared);
+}
+
 static enum err digest_step(const struct engine_step *s, uint8_t digest[REQUEST_DIGEST_SIZE])
 {
     const struct three_step *own = three_step(s);

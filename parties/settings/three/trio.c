@@ -125,21 +125,6 @@ static enum err verdict(void *self, struct log *log)
     return log != NULL ? guard_allows(&t->guard, log) : guard_verdict(&t->guard);
 }
 
-/*
- * Where nothing is proved, no statement is a failure: a server may have come to it through a lie.
- */
-struct setting_failure trio_failed(void *self, enum err e)
-{
-    struct trio *t = self;
-    struct check_failure failure = {0};
-    if (e == ERR_CHEAT && t->site->study->security == STUDY_ABORT)
-        guard_catches(&t->guard);
-    if (t->party != NULL)
-        failure = check_failure(t->party);
-    return (struct setting_failure){failure.failed ? net_phase_name(failure.phase) : NULL,
-                                    failure.check};
-}
-
 const struct setting trio_setting = {.check = check,
                                      .start = start,
                                      .stop = stop,

@@ -73,7 +73,7 @@ void trio_drop(void *self);
 /* trio_idle.c. */
 enum err trio_idle(void *self, bool *done) MUST_CHECK;
 
-/* trio.c. */
+/* trio_lanes.c. */
 struct setting_failure trio_failed(void *self, enum err e);
 
 #endif

@@ -265,3 +265,18 @@ void trio_close_lanes(struct trio *t)
     t->net = NULL;
     t->lanes = t->here = t->all = 0;
 }
+
+/*
+ * Where nothing is proved, no statement is a failure: a server may have come to it through a lie.
+ */
+struct setting_failure trio_failed(void *self, enum err e)
+{
+    struct trio *t = self;
+    struct check_failure failure = {0};
+    if (e == ERR_CHEAT && t->site->study->security == STUDY_ABORT)
+        guard_catches(&t->guard);
+    if (t->party != NULL)
+        failure = check_failure(t->party);
+    return (struct setting_failure){failure.failed ? net_phase_name(failure.phase) : NULL,
+                                    failure.check};
+}
