@@ -421,6 +421,21 @@ TEST(a_run_that_loses_round_after_round_stops)
     end(&c);
 }
 
+/* Its turn has come, and a server still has requests of those before it to answer. */
+TEST(a_run_that_waited_for_its_turn_goes_on_waiting)
+{
+    struct scene c;
+    unsigned lost = 0;
+    begin(&c, NULL);
+    c.remote.wait_ms = 3600 * 1000;
+    add_step(&c, ERR_BUSY, "another run is in progress");
+    add_step(&c, ERR_AGAIN, "this server is busy with other requests, or about to end");
+    add_opened(&c, RHO, 0);
+    add_values(&c, NULL, c.s.study->workload->query[0].cells);
+    assert_int_equal(measure(&c, &lost), ERR_OK);
+    end(&c);
+}
+
 /*
  * A server left as it was when the run began. Once it is back rows are missing, and waiting cannot
  * help.

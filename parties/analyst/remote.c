@@ -122,24 +122,24 @@ static enum err ask(struct remote *r, const struct bytes *request, struct bytes 
  * If a server is not there, this fails at once. It waits for its turn, and for a server that leaves
  * while the session is made. For a shorter time it also waits for servers that wait for each other:
  * one may hold a session whose third server died silently, until deadlines.round is over; a try
- * takes deadlines.connect. If a server lacks rows when it is back, this waits no longer than that:
- * perhaps nobody has sent them.
+ * takes deadlines.connect. If a server is not ready after such a wait, this waits no longer than
+ * that: perhaps it lacks rows, and nobody has sent them.
  */
 static enum err begin(struct remote *r)
 {
     const int64_t wait = clock_now_ms() + r->wait_ms;
     const int64_t soon_ms = 1000 * ((int64_t)r->study->round_s + r->study->connect_s);
     int64_t soon = clock_now_ms() + soon_ms, pause = PAUSE_MS;
-    bool left = false, held, shortly;
+    bool waited = false, held, shortly;
     enum err e;
     do {
         e = open_session(r);
-        left = left || e == ERR_PEER;
+        waited = waited || e == ERR_PEER || e == ERR_BUSY;
         held = e == ERR_BUSY || (e == ERR_TIMEOUT && client_answered(r->client));
-        if (left && e != ERR_AGAIN)
-            soon = clock_now_ms() + soon_ms; /* from when it is back */
-        shortly = (!left || e == ERR_AGAIN) && e != ERR_BUSY && soon < wait;
-    } while ((left || held) && try_again(r, e, shortly ? soon : wait, &pause));
+        if (waited && e != ERR_AGAIN)
+            soon = clock_now_ms() + soon_ms; /* from when that was over */
+        shortly = (!waited || e == ERR_AGAIN) && e != ERR_BUSY && soon < wait;
+    } while ((waited || held) && try_again(r, e, shortly ? soon : wait, &pause));
     return e;
 }
 
