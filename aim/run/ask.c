@@ -1,6 +1,5 @@
 #include "aim/run/ask.h"
 
-#include "aim/budget/forms.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -129,8 +128,7 @@ bool ask_alike(const struct ask *a, const struct ask *b)
            (a->weights == 0 || memcmp(a->weight, b->weight, a->weights * sizeof *a->weight) == 0);
 }
 
-/* The factors of a request for forms, then their groups. */
-static struct products products_of(const struct ask *a, const struct workload *w)
+struct products ask_forms(const struct ask *a, const struct workload *w)
 {
     return (struct products){w, a->weight, a->weight + a->weights / 2};
 }
@@ -152,7 +150,7 @@ uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selecte
     case ASK_SELECT:
         return cells_of(a, w, (uint32_t)selected);
     case ASK_FORMS:
-        p = products_of(a, w);
+        p = ask_forms(a, w);
         return products_count(&p);
     case ASK_LOOK:
         return 1;
@@ -249,7 +247,7 @@ static enum err price_selection(struct ask_price *p, const struct ask *a, const 
 static enum err price_forms(struct ask_price *p, const struct ask *a, const struct ask_terms *t,
                             struct log *log)
 {
-    const struct products products = products_of(a, t->workload);
+    const struct products products = ask_forms(a, t->workload);
     mpz_t squared;
     TRY(products_check(&products, t->domain, &t->bounds, log));
     mpz_init(squared);

@@ -30,6 +30,7 @@
 #ifndef TREFOIL_AIM_RUN_ASK_H
 #define TREFOIL_AIM_RUN_ASK_H
 
+#include "aim/budget/forms.h"
 #include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
 #include "aim/workload/merge.h"
@@ -81,6 +82,8 @@ void ask_clear(struct ask *a);
 bool ask_alike(const struct ask *a, const struct ask *b);
 /* How many values the answer has; `selected` is read only if the request selects. */
 uint64_t ask_cells(const struct ask *a, const struct workload *w, size_t selected);
+/* What a request for forms sums; borrows its weights. */
+struct products ask_forms(const struct ask *a, const struct workload *w);
 
 /* --- the price -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,5 @@
 #include "aim/run/plaintext.h"
 
-#include "aim/budget/forms.h"
 #include "aim/budget/score.h"
 #include "aim/workload/merge.h"
 #include "aim/workload/tabulate.h"
@@ -171,7 +170,7 @@ static enum err select_worst(struct plaintext *p, const struct ask *a, struct to
 
 static enum err open_forms(struct plaintext *p, const struct ask *a, struct told *t)
 {
-    const struct products products = {p->workload, a->weight, a->weight + a->weights / 2};
+    const struct products products = ask_forms(a, p->workload);
     size_t *start CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, p->workload->queries));
     for (size_t q = 0; q < p->workload->queries; q++)

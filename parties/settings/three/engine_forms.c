@@ -32,8 +32,7 @@ enum err three_open_forms(struct three *g, const struct engine_step *step, struc
 {
     const struct ask *a = step->ask;
     struct share64 sums CLEAN(share64_free) = {0};
-    struct summing s = {.g = g,
-                        .products = {g->study->workload, a->weight, a->weight + a->weights / 2}};
+    struct summing s = {.g = g, .products = ask_forms(a, g->study->workload)};
     TRY(share64_new(&sums, step->price.cells));
     s.sums = sums;
     if (study_counts_pairs(g->study)) {
