@@ -21,6 +21,44 @@
 
 #include <string.h>
 
+/* --- what is there ---------------------------------------------------------------------------- */
+
+void trio_show(void *self)
+{
+    const struct trio *t = self;
+    const struct price_ahead sizes = price_ahead(t->site->study);
+    struct ahead_blocks here;
+    if (store_ahead(t->site->store, &here) != ERR_OK)
+        return;
+    for (unsigned k = 0; k < TAPE_KINDS; k++) {
+        atomic_store(&t->site->status.ahead[k], here.count[k] * sizes.samples[k]);
+        atomic_store(&t->site->status.ahead_most[k], sizes.blocks[k] * sizes.samples[k]);
+    }
+}
+
+void trio_drop(void *self)
+{
+    const struct trio *t = self;
+    static const struct ahead_blocks none;
+    if (!site_is_spent(t->site))
+        return;
+    if (store_ahead_keep(t->site->store, &none) != ERR_OK)
+        log_warn(t->site->log, "noise that was made ahead stays on disk, though the budget is "
+                               "spent; mend the disk and start the server again, which deletes it");
+    trio_show(self);
+}
+
+enum err trio_greet(void *self)
+{
+    struct trio *t = self;
+    struct ahead_blocks own;
+    TRY(store_ahead(t->site->store, &own));
+    ahead_talk(&t->ahead, t->net, &own);
+    return ERR_OK;
+}
+
+/* --- making it -------------------------------------------------------------------------------- */
+
 enum idle_wish {
     GO_ON,
     LATER, /* somebody asks for something, or this server ends */
@@ -68,7 +106,7 @@ static enum err ask_all(struct idle_making *m)
 static enum err set_topic(struct idle_making *m)
 {
     uint8_t digest[32], topic[SESSION_ID_SIZE];
-    round_ahead_digest(&m->t->ahead, digest);
+    ahead_digest(&m->t->ahead, digest);
     hash_labelled(topic, "trefoil-ahead-1", digest, sizeof digest, NULL, 0);
     TRY(crew_topic(m->t->party, m->t->session, topic));
     return record_alike(m->t->party, digest, sizeof digest);
@@ -77,12 +115,11 @@ static enum err set_topic(struct idle_making *m)
 static enum err compare(struct idle_making *m)
 {
     struct trio *t = m->t;
-    size_t dropped;
     TRY(store_ahead(t->site->store, &m->blocks));
-    round_ahead(&t->ahead, t->net, &m->blocks);
+    ahead_talk(&t->ahead, t->net, &m->blocks);
     TRY(ask_all(m));
     m->blocks = t->ahead.common;
-    TRY(store_ahead_keep(t->site->store, &m->blocks, &dropped));
+    TRY(store_ahead_keep(t->site->store, &m->blocks));
     return set_topic(m);
 }
 
