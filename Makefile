@@ -361,7 +361,7 @@ $(OUT)/bench/bench_scale: | $(if $(RANKS),$(OUT)/bench/scale_ranks)
 # Of the product, it links the shared library alone.
 $(OUT)/tests/test_library: $(TEST_SUPPORT) $(HARNESS) $(SHARED_LINK)
 	$(say) LINK $@
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(filter %.o,$^) $(filter %.a,$^) -o $@ -L$(OUT) -ltrefoil -lm -Wl,-rpath,'$$ORIGIN/..' $(TEST_LIBS)
 
 # In these, one of its servers alters what it sends or says, or leaves.
 $(OUT)/tests/test_cheat: WRAP := $(addprefix -Wl$(comma)--wrap=,party_new convert_to_bits bitonic_merge move_known \
