@@ -98,7 +98,9 @@ static void open_one(struct bench *b, unsigned i, uint32_t round, const char *re
                               .what = strcmp(reason, "NOISY_MARGINAL") == 0 ? "sex*age,ward" : "-"};
     snprintf(o.reason, sizeof o.reason, "%s", reason);
     memset(o.request, (int)round, sizeof o.request);
-    assert_int_equal(audit_write(b->audit[i], &o), ERR_OK);
+    assert_int_equal(
+        audit_note(b->audit[i], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
 }
 
 /* Two rounds at all three, with signatures around each. */
@@ -308,7 +310,10 @@ TEST(a_recovery_explains_lost_lines)
     write_file(path, &before, before.size); /* the backup */
     assert_int_equal(open_log(&b, 0), ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_DATA);
-    assert_int_equal(audit_recovered(b.audit[0], 1, 2), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[0],
+                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
+        ERR_OK);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
     assert_non_null(strstr(words, "was recovered since"));
 }
@@ -517,9 +522,13 @@ TEST(logs_that_do_not_belong_together_are_told)
     b = bench_new();
     other = bench_new();
     snprintf(o.reason, sizeof o.reason, "NOISY_MARGINAL");
-    assert_int_equal(audit_write(b.audit[0], &o), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
     o.values = 5;
-    assert_int_equal(audit_write(b.audit[1], &o), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_OK);
     for (unsigned i = 0; i < 3; i++) {
         log_path(i < 2 ? &b : &other, i, path);
         assert_int_equal(audit_file_read(&f[i], path, &quiet), ERR_OK);
@@ -627,7 +636,10 @@ TEST(nothing_is_told_twice)
     audit_close(&b.audit[0]);
     assert_int_equal(remove(path), 0);
     assert_int_equal(open_log(&b, 0), ERR_OK);
-    assert_int_equal(audit_recovered(b.audit[0], 1, 2), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[0],
+                   &(const struct audit_entry){.kind = AUDIT_RECOVERED, .from = 1, .to = 2}),
+        ERR_OK);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         open_one(&b, i, 2, "NOISY_MARGINAL");
     open_one(&b, 2, 3, "NOISY_MARGINAL"); /* which the others did not reach */
@@ -653,11 +665,15 @@ TEST(a_check_that_failed_is_listed)
     struct bench b = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_caught(b.audit[1], &caught), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    assert_int_equal(audit_caught(b.audit[0], &caught), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 2);
     assert_int_equal(compare(&b, 3, words, sizeof words), ERR_OK);
@@ -671,7 +687,9 @@ TEST(a_statement_that_cannot_be_is_listed)
     struct bench b = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_caught(b.audit[1], &caught), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_CAUGHT, .caught = caught}),
+        ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 4    a server stated what cannot be so: it departed"), 1);
     bench_free(&b);
@@ -687,12 +705,16 @@ TEST(a_round_that_was_lost_is_listed)
     char words[8192];
     fill(&b);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
-        assert_int_equal(audit_lost(b.audit[i], &lost), ERR_OK);
+        assert_int_equal(
+            audit_note(b.audit[i], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
+            ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
     lost.round = 5;
-    assert_int_equal(audit_lost(b.audit[1], &lost), ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LOST, .lost = lost}),
+        ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, "round 5    is lost"), 1);
     assert_int_equal(times(words, "says the same"), 1);
@@ -703,14 +725,17 @@ TEST(a_round_that_was_lost_is_listed)
 /* A debit that was dropped is listed, and what was spent may be less after it. */
 TEST(a_debit_that_was_dropped_is_listed)
 {
-    const uint8_t head[32] = {7};
     static const char told[] = "trefoil recover dropped debit 4, which no other server had";
     const struct audit_opening less = {.reason = "SORTED", .what = "-"};
     struct bench b = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_dropped(b.audit[1], 4, head), ERR_OK);
-    assert_int_equal(audit_write(b.audit[1], &less), ERR_OK);
+    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_DROPPED,
+                                                                        .head = {4, {7}}}),
+                     ERR_OK);
+    assert_int_equal(
+        audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = less}),
+        ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     bench_free(&b);
@@ -724,12 +749,18 @@ TEST(an_upload_that_was_left_out_is_listed)
     struct bench b = bench_new();
     char words[8192];
     fill(&b);
-    assert_int_equal(audit_left_out(b.audit[1], &left_out), ERR_OK);
+    assert_int_equal(audit_note(b.audit[1], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 1);
-    assert_int_equal(audit_left_out(b.audit[0], &left_out), ERR_OK);
-    assert_int_equal(audit_left_out(b.audit[2], &left_out), ERR_OK);
+    assert_int_equal(audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
+    assert_int_equal(audit_note(b.audit[2], &(const struct audit_entry){.kind = AUDIT_LEFT_OUT,
+                                                                        .left_out = left_out}),
+                     ERR_OK);
     describe_all(&b, words, sizeof words);
     assert_int_equal(times(words, told), 1);
     assert_int_equal(times(words, "says the same"), 2);
@@ -791,7 +822,9 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &no), 0);
     quiet.buffer = said;
     quiet.buffer_size = sizeof said;
-    assert_int_equal(audit_write(b.audit[0], &o), ERR_SYSTEM);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_SYSTEM);
     quiet.buffer = NULL;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_non_null(strstr(said, "audit.log: File too large; nothing is opened without it"));
@@ -811,7 +844,9 @@ TEST(a_line_that_is_not_written_whole_is_taken_back)
     /* and what others have cut off is noticed at once */
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(truncate(path, st.st_size - 1), 0);
-    assert_int_equal(audit_write(b.audit[0], &o), ERR_DATA);
+    assert_int_equal(
+        audit_note(b.audit[0], &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = o}),
+        ERR_DATA);
 }
 
 TEST(what_is_no_file_is_no_log)

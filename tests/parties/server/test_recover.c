@@ -337,7 +337,9 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
         snprintf(line.reason, sizeof line.reason, a->made ? "REJECT_BIT" : "SELECTED_INDEX");
         memcpy(line.run, r.run, sizeof line.run);
         if (a->made || a->opened)
-            assert_int_equal(audit_write(c.audit, &line), ERR_OK);
+            assert_int_equal(audit_note(c.audit, &(const struct audit_entry){.kind = AUDIT_OPEN,
+                                                                             .opening = line}),
+                             ERR_OK);
         e = recover(&c, &from, &to, words);
         if (e != a->lie.e || strstr(words, a->lie.says) == NULL)
             fail_msg("row %zu: %s: %s", k, error_text(e), words);
@@ -346,7 +348,9 @@ TEST(a_debit_that_nobody_else_has_is_dropped)
             fail_msg("row %zu: %u debits: %s", k, (unsigned)count, words);
         /* less is spent than before, and the log says why */
         line.spent = 0;
-        assert_int_equal(audit_write(c.audit, &line), ERR_OK);
+        assert_int_equal(
+            audit_note(c.audit, &(const struct audit_entry){.kind = AUDIT_OPEN, .opening = line}),
+            ERR_OK);
         e = audit_file_read(&log, support_path(&c.b.s, "server0/audit.log"), &quiet);
         assert_int_equal(e, a->dropped || !(a->made || a->opened) ? ERR_OK : ERR_DATA);
         assert_int_equal(a->dropped,
