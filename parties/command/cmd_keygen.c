@@ -36,12 +36,13 @@ static const char help[] =
     "  trefoil keygen --show from-b.txt --name hospital-b --into study.yaml\n"
     "  trefoil keygen hospital-a-2027.key --renew hospital-a.key --until 2027-12-31\n";
 
-struct wish {
+struct keygen_wish {
     const char *file, *show, *renew, *until, *name, *into;
     bool force;
 };
 
-static enum err print(const struct public_identity *who, const struct wish *w, struct log *log)
+static enum err print(const struct public_identity *who, const struct keygen_wish *w,
+                      struct log *log)
 {
     const char *name = w->name;
     char text[KEYS_TEXT_SIZE];
@@ -61,7 +62,7 @@ static enum err print(const struct public_identity *who, const struct wish *w, s
     return ERR_OK;
 }
 
-static enum err check_wish(const struct wish *w, uint32_t *last_day, struct log *log)
+static enum err check_wish(const struct keygen_wish *w, uint32_t *last_day, struct log *log)
 {
     if ((w->show == NULL) == (w->file == NULL))
         return log_fail(log, ERR_USAGE,
@@ -105,7 +106,7 @@ static bool read_public(const char *path, struct public_identity *who)
     return false;
 }
 
-static enum err show(const struct wish *w, struct log *log)
+static enum err show(const struct keygen_wish *w, struct log *log)
 {
     struct identity *identity CLEAN(identity_free) = NULL;
     struct public_identity who;
@@ -115,7 +116,7 @@ static enum err show(const struct wish *w, struct log *log)
     return print(&identity->public, w, log);
 }
 
-static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
+static enum err make(const struct keygen_wish *w, uint32_t last_day, struct log *log)
 {
     struct identity *base CLEAN(identity_free) = NULL;
     struct identity *made CLEAN(identity_free) = NULL;
@@ -133,7 +134,7 @@ static enum err make(const struct wish *w, uint32_t last_day, struct log *log)
 
 static enum err run(int argc, char **argv, struct log *log)
 {
-    struct wish w = {0};
+    struct keygen_wish w = {0};
     uint32_t last_day = 0;
     const struct command_option options[] = {
         {.name = "show", .value = &w.show},   {.name = "name", .value = &w.name},

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The nodes of the file's keys. */
-struct top {
+struct study_top {
     const yaml_node_t *name, *domain, *impossible, *workload, *budget, *noise, *score, *method,
         *copula, *rounds, *security, *servers, *owners, *least, *late, *analysts, *retain,
         *deadlines, *model, *version, *revoked, *signatures, *person, *link, *open;
@@ -134,7 +134,7 @@ static enum err choose(struct reading *r, const yaml_node_t *node, const char *w
 }
 
 /* The first of the words is the default. */
-static enum err read_kinds(struct reading *r, const struct top *t)
+static enum err read_kinds(struct reading *r, const struct study_top *t)
 {
     const char *const methods[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
     const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
@@ -252,7 +252,7 @@ static enum err read_least(struct reading *r, const yaml_node_t *least, const ya
                                &s->min_owners);
 }
 
-static enum err read_keys(struct reading *r, struct top *t)
+static enum err read_keys(struct reading *r, struct study_top *t)
 {
     const yaml_node_t *root = yaml_root(r->file);
     const struct yaml_key keys[] = {
@@ -292,7 +292,7 @@ static enum err read_keys(struct reading *r, struct top *t)
 }
 
 /* The columns, and what refers to them: that waits until they are sound. */
-static enum err read_columns(struct reading *r, const struct top *t)
+static enum err read_columns(struct reading *r, const struct study_top *t)
 {
     const unsigned before = r->mistakes;
     if (t->domain == NULL)
@@ -311,7 +311,7 @@ static enum err read_columns(struct reading *r, const struct top *t)
 static enum err read_study(struct reading *r)
 {
     struct study *s = r->study;
-    struct top t = {0};
+    struct study_top t = {0};
     TRY(study_go_on(r, read_keys(r, &t)));
     if (t.name != NULL)
         TRY(study_go_on(r, study_read_name(r, t.name, "study", s->name)));

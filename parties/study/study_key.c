@@ -7,18 +7,18 @@
 #include <sys/stat.h>
 
 /* Somebody in the file: where the name ends, the key if there is one, and how they are written. */
-struct place {
+struct key_place {
     const yaml_node_t *item, *name, *key;
 };
 
 /* The item of a list that has this name. */
 static enum err find_item(const struct yaml_file *file, const yaml_node_t *list, const char *name,
-                          struct place *place)
+                          struct key_place *place)
 {
     size_t items, entries;
     TRY(yaml_list(file, list, "a list", 0, SIZE_MAX, &items));
     for (size_t i = 0; i < items && place->name == NULL; i++) {
-        struct place p = {.item = yaml_item(file, list, i)};
+        struct key_place p = {.item = yaml_item(file, list, i)};
         if (!yaml_is_mapping(p.item))
             continue;
         TRY(yaml_entries(file, p.item, "an item", YAML_KEYS_MAX, &entries));
@@ -39,7 +39,7 @@ static enum err find_item(const struct yaml_file *file, const yaml_node_t *list,
 }
 
 static enum err find(const struct yaml_file *file, const char *path, const char *name,
-                     struct place *place, struct log *log)
+                     struct key_place *place, struct log *log)
 {
     const yaml_node_t *people[3];
     size_t entries, count = 0;
@@ -71,7 +71,7 @@ static size_t bytes_before(const struct bytes *text, size_t characters)
 }
 
 /* The text with the key in the place of the old one, or behind the name. */
-static enum err put(const struct bytes *text, const struct place *p, const char *key,
+static enum err put(const struct bytes *text, const struct key_place *p, const char *key,
                     struct bytes *out)
 {
     const yaml_node_t *old = p->key != NULL ? p->key : p->name;
@@ -108,7 +108,7 @@ enum err study_put_key(const char *path, const char *name, const struct public_i
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study *study CLEAN(study_free) = NULL;
     struct public_identity old;
-    struct place place = {0};
+    struct key_place place = {0};
     char key[KEYS_TEXT_SIZE];
     const char *given;
     struct stat st;
