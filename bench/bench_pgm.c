@@ -27,7 +27,7 @@
 #include "bench/data.h"
 #include "bench/figures.h"
 #include "bench/generated.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/generated.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <math.h>
 #include <stdio.h>
