@@ -2,8 +2,9 @@
  * The estimator and central AIM, measured. Two uses:
  *
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N] [--smoke]
- *       PART: nursery, bp, aim or wide. Reference figures are in reference/baselines.md. AIM runs
- *       on six tables with 5 seeds and T = 10 at (1, 1e-5), and annealed; adult also with T = 32.
+ *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md. AIM runs
+ *       on six tables with 5 seeds and T = 10 at (1, 1e-5), annealed, and in sweeps, which also run
+ *       alone; adult also with T = 32.
  *       --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
@@ -44,7 +45,7 @@ struct bench {
     struct log *log;
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
-    bool smoke;
+    bool smoke, sweeps_only;
 };
 
 /* --- cases ----------------------------------------------------------------------------------- */
@@ -307,8 +308,11 @@ static void bench_bp(const struct bench *b, json_t *out)
 /* --- AIM on tables --------------------------------------------------------------------------- */
 
 struct aim_figures {
-    double l1, l1_model, cpu, loss, rounds, peak;
+    double l1, l1_model, cpu, loss, rounds, peak, scores;
 };
+
+/* How a run goes on after the one-ways: T rounds, annealed if T is 0, or in sweeps if it is this. */
+#define SWEEPS UINT32_MAX
 
 static struct aim_options aim_terms(const struct bench_data *c, unsigned rounds)
 {
@@ -316,7 +320,8 @@ static struct aim_options aim_terms(const struct bench_data *c, unsigned rounds)
                                 .workload = c->workload,
                                 .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
                                 .annealed = rounds == 0,
-                                .rounds = rounds,
+                                .rounds = rounds != SWEEPS ? rounds : 0,
+                                .sweeps = rounds == SWEEPS ? AIM_SWEEPS : 0,
                                 .bounds = {.bits = 21}};
 }
 
@@ -349,6 +354,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
     if (e == ERR_OK) {
         f->loss = result->loss;
         f->rounds = (double)result->rounds - 1;
+        f->scores = result->sweeps > 0 ? (double)result->scores[0].candidates : 0;
     }
     table_free(&rows);
     aim_result_free(&result);
@@ -356,7 +362,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
     return e;
 }
 
-/* In a process of its own, for its peak memory. Annealed where rounds is 0. */
+/* In a process of its own, for its peak memory. */
 static enum err aim_apart(const struct bench *b, const char *name, unsigned rounds, uint64_t seed,
                           struct aim_figures *f)
 {
@@ -400,28 +406,40 @@ static void bench_aim_one(const struct bench *b, const char *name, unsigned roun
         sum.loss += f.loss / n;
         sum.rounds += f.rounds / n;
         sum.peak = fmax(sum.peak, f.peak);
+        sum.scores = fmax(sum.scores, f.scores);
     }
     scatter = sqrt(fmax(0, square - sum.l1 * sum.l1) / fmax(1, n - 1));
     printf("%-14s %-8s rounds %5.1f  L1 %.4f +- %.4f  of model %.4f  %7.3f CPU s  %5.0f MiB  loss "
            "%.5g\n",
-           name, rounds == 0 ? "annealed" : "fixed", sum.rounds, sum.l1, scatter, sum.l1_model,
-           sum.cpu, sum.peak, sum.loss);
-    json_array_append_new(list,
-                          json_pack("{sssbsisfsfsfsfsfsf}", "table", name, "annealed", rounds == 0,
-                                    "seeds", (int)b->seeds, "l1", sum.l1, "l1_standard_error",
-                                    scatter, "l1_model", sum.l1_model, "cpu_s", sum.cpu, "peak_mib",
-                                    sum.peak, "rounds", sum.rounds));
+           name,
+           rounds == 0        ? "annealed"
+           : rounds == SWEEPS ? "sweeps"
+                              : "fixed",
+           sum.rounds, sum.l1, scatter, sum.l1_model, sum.cpu, sum.peak, sum.loss);
+    if (rounds == SWEEPS)
+        json_array_append_new(list, json_pack("{sssfsfsfsfsf}", "table", name, "l1", sum.l1,
+                                              "l1_se", scatter, "cpu_s", sum.cpu, "requests",
+                                              sum.rounds + 1, "scores", sum.scores));
+    else
+        json_array_append_new(list, json_pack("{sssbsisfsfsfsfsfsf}", "table", name, "annealed",
+                                              rounds == 0, "seeds", (int)b->seeds, "l1", sum.l1,
+                                              "l1_standard_error", scatter, "l1_model",
+                                              sum.l1_model, "cpu_s", sum.cpu, "peak_mib", sum.peak,
+                                              "rounds", sum.rounds));
 }
 
 static void bench_aim(const struct bench *b, json_t *out)
 {
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps"};
-    json_t *list = figures_list(out, "aim");
+    json_t *list = figures_list(out, "aim"), *sweeps = figures_list(out, "sweeps");
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
         if (data_absent(tables[i]))
+            continue;
+        bench_aim_one(b, tables[i], SWEEPS, sweeps);
+        if (b->sweeps_only)
             continue;
         bench_aim_one(b, tables[i], b->rounds, list);
         if (b->rounds != 10)
@@ -530,6 +548,8 @@ int main(int argc, char **argv)
         {.name = "marginal", .text = marginal, .given = &marginals, .most = MARGINALS_MAX},
     };
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.sweeps_only = only != NULL && strcmp(only, "sweeps") == 0;
+    only = b.sweeps_only ? "aim" : only;
     b.smoke = f.smoke;
     b.seeds = f.smoke ? 1 : b.seeds;
     if (file == NULL)
