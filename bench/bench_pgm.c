@@ -3,9 +3,10 @@
  *
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N]
  *             [--epsilon E] [--smoke]
- *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md. Part aim
- *       has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with T = 10,
- *       annealed and in sweeps (part sweeps: only these), a copula; adult also with T = 32. --smoke: one seed, small sizes.
+ *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md.
+ *       Part aim has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with
+ *       T = 10, annealed and in sweeps (part sweeps: only these), a copula; adult also with T = 32.
+ *       --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
  *       and the marginals asked for. A case is
