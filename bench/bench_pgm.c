@@ -312,12 +312,14 @@ struct aim_figures {
 
 static struct aim_options aim_terms(const struct bench_data *c, unsigned rounds)
 {
-    return (struct aim_options){.domain = c->domain,
-                                .workload = c->workload,
-                                .limits = {.rho = budget_rho(1, 1e-5), .epsilon_slack = 1},
-                                .annealed = rounds == 0,
-                                .rounds = rounds,
-                                .bounds = {.bits = 21}};
+    return (struct aim_options){
+        .domain = c->domain,
+        .workload = c->workload,
+        .limits = {.rho = budget_rho(ACCOUNTING_GAUSSIAN, 1, 1e-5), .epsilon_slack = 1},
+        .accounting = ACCOUNTING_GAUSSIAN,
+        .annealed = rounds == 0,
+        .rounds = rounds,
+        .bounds = {.bits = 21}};
 }
 
 static enum err aim_once(const struct bench_data *c, const struct aim_options *o, uint64_t seed,
