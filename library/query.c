@@ -2,7 +2,7 @@
 #include "aim/answer/answer.h"
 #include "aim/question/questions.h"
 #include "base/memory.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
-#include "library/private.h"
+#include "library/trefoil_private.h"
 
 #include <inttypes.h>
 #include <math.h>

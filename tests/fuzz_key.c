@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

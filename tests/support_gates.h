@@ -6,7 +6,7 @@
 #define TREFOIL_TESTS_SUPPORT_GATES_H
 
 #include "base/bytes.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "tests/support_study.h"
 
 struct gates;

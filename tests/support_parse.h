@@ -10,7 +10,7 @@
 #include "aim/table/table.h"
 #include "base/bytes.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <stdlib.h>

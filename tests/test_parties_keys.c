@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/secret.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"

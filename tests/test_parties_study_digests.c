@@ -3,7 +3,7 @@
 #include "tests/support_parse.h"
 
 #include "base/bytes.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 #include <sodium.h>

@@ -1,6 +1,6 @@
 #include "base/date.h"
 #include "parties/command/command.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 
 static const char help[] =

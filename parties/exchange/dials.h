@@ -4,7 +4,7 @@
 
 #include "netio/dial.h"
 #include "parties/exchange/message.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 #include "parties/study/study.h"
 #include "parties/study/token.h"
 

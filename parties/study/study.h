@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "base/noise.h"
 #include "base/terms.h"
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include <stdbool.h>
 #include <stddef.h>

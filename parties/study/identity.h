@@ -1,5 +1,5 @@
 /*
- * parties/study/keys.h - who somebody is: an Ed25519 key that signs a CURVE key.
+ * parties/study/identity.h - who somebody is: an Ed25519 key that signs a CURVE key.
  *
  * The Ed25519 key is the identity: it signs receipts and amendments. ZeroMQ's CURVE needs a key of
  * another kind (X25519). The identity signs that key, for ever or until the end of some day (UTC).
@@ -10,8 +10,8 @@
  * docs/formats.md describes a public identity's text, which is unique, and key files, whose parts
  * must belong together, so that damage is noticed.
  */
-#ifndef TREFOIL_PARTIES_STUDY_KEYS_H
-#define TREFOIL_PARTIES_STUDY_KEYS_H
+#ifndef TREFOIL_PARTIES_STUDY_IDENTITY_H
+#define TREFOIL_PARTIES_STUDY_IDENTITY_H
 
 #include "base/error.h"
 #include "base/log.h"

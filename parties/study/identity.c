@@ -1,4 +1,4 @@
-#include "parties/study/keys.h"
+#include "parties/study/identity.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
