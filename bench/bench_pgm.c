@@ -142,7 +142,7 @@ static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
 }
 
 static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iterations,
-                         struct model **m, struct fit_result *fitted, double *seconds,
+                         struct model **m, struct model_fitted *fitted, double *seconds,
                          struct log *log)
 {
     double start = cpu_s();
@@ -184,7 +184,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, cons
 {
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     enum err e;
     TRY(case_read(&c, path, log));
@@ -209,7 +209,7 @@ static void bench_nursery(const struct bench *b, json_t *out)
     char path[4096];
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     json_t *losses = figures_object(out, "nursery_plain_loss");
     snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());
@@ -324,7 +324,7 @@ static enum err aim_once(const struct bench_data *c, const struct aim_options *o
                          struct aim_figures *f, struct log *log)
 {
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p = NULL;
     struct aim_result *result = NULL;
     struct table *rows = NULL;

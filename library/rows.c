@@ -87,9 +87,9 @@ static enum err check_rows(const struct trefoil *model, size_t rows, struct log 
 static enum err sample(const struct trefoil *model, size_t rows, uint64_t seed,
                        enum trefoil_sampling sampling, struct trefoil_rows **out, struct log *log)
 {
-    static const enum sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
-                                        [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
-                                        [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
+    static const enum released_sampling how[] = {[TREFOIL_USUAL] = SAMPLING_ANY,
+                                                 [TREFOIL_ROUNDED] = SAMPLING_ROUNDED,
+                                                 [TREFOIL_INDEPENDENT] = SAMPLING_INDEPENDENT};
     struct trefoil_rows *made CLEAN(trefoil_rows_free) = NULL;
     struct table *t CLEAN(table_free) = NULL;
     struct drawn *d;

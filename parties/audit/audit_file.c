@@ -33,13 +33,13 @@ void audit_signed_words(const uint8_t terms[32], unsigned server, const struct a
 /* --- words of a line -------------------------------------------------------------------------- */
 
 /* Walks over words with single spaces between them. */
-struct words {
+struct audit_words {
     char *next;
     bool failed;
     char none[1]; /* the word after the last one */
 };
 
-static char *word(struct words *w)
+static char *word(struct audit_words *w)
 {
     char *begin = w->next, *end;
     if (w->failed || begin == NULL || *begin == '\0') {
@@ -54,13 +54,13 @@ static char *word(struct words *w)
     return begin;
 }
 
-static void expect(struct words *w, const char *text)
+static void expect(struct audit_words *w, const char *text)
 {
     if (strcmp(word(w), text) != 0)
         w->failed = true;
 }
 
-static uint64_t number(struct words *w, const char *name, uint64_t most)
+static uint64_t number(struct audit_words *w, const char *name, uint64_t most)
 {
     char *text, *end = NULL;
     uint64_t v;
@@ -73,7 +73,7 @@ static uint64_t number(struct words *w, const char *name, uint64_t most)
     return v;
 }
 
-static double real(struct words *w, const char *name)
+static double real(struct audit_words *w, const char *name)
 {
     char *text, *end = NULL;
     double v;
@@ -85,14 +85,14 @@ static double real(struct words *w, const char *name)
     return v;
 }
 
-static void hex(struct words *w, const char *name, uint8_t *out, size_t n)
+static void hex(struct audit_words *w, const char *name, uint8_t *out, size_t n)
 {
     expect(w, name);
     if (!text_hex(word(w), out, n))
         w->failed = true;
 }
 
-static void copy(struct words *w, const char *text, char *to, size_t size)
+static void copy(struct audit_words *w, const char *text, char *to, size_t size)
 {
     if (strlen(text) >= size)
         w->failed = true;
@@ -100,14 +100,14 @@ static void copy(struct words *w, const char *text, char *to, size_t size)
         memcpy(to, text, strlen(text) + 1);
 }
 
-static unsigned server_of(struct words *w)
+static unsigned server_of(struct audit_words *w)
 {
     return (unsigned)(number(w, "server", STUDY_SERVERS - 1) % STUDY_SERVERS);
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-static void read_first(struct audit_file *f, struct words *w)
+static void read_first(struct audit_file *f, struct audit_words *w)
 {
     expect(w, AUDIT_LABEL);
     expect(w, "study");
@@ -131,7 +131,7 @@ static void read_first(struct audit_file *f, struct words *w)
     expect(w, study_security_word(f->security));
 }
 
-static void read_opening(struct audit_entry *entry, struct words *w)
+static void read_opening(struct audit_entry *entry, struct audit_words *w)
 {
     struct audit_opening *o = &entry->opening;
     char *what;
@@ -149,7 +149,7 @@ static void read_opening(struct audit_entry *entry, struct words *w)
         o->what = entry->what = memory_string(what);
 }
 
-static void read_head(struct audit_entry *entry, struct words *w)
+static void read_head(struct audit_entry *entry, struct audit_words *w)
 {
     entry->server = server_of(w);
     entry->head.entries = number(w, "entries", UINT64_MAX);
@@ -158,7 +158,7 @@ static void read_head(struct audit_entry *entry, struct words *w)
         hex(w, "signature", entry->signature, sizeof entry->signature);
 }
 
-static void read_left_out(struct audit_left_out *l, struct words *w)
+static void read_left_out(struct audit_left_out *l, struct audit_words *w)
 {
     hex(w, "run", l->run, sizeof l->run);
     expect(w, "owner");
@@ -166,7 +166,7 @@ static void read_left_out(struct audit_left_out *l, struct words *w)
     w->failed = w->failed || !study_good_name(l->owner);
 }
 
-static void read_lost(struct audit_lost *l, struct words *w)
+static void read_lost(struct audit_lost *l, struct audit_words *w)
 {
     hex(w, "run", l->run, sizeof l->run);
     l->round = (uint32_t)number(w, "round", UINT32_MAX);
@@ -175,7 +175,7 @@ static void read_lost(struct audit_lost *l, struct words *w)
     copy(w, word(w), l->why, sizeof l->why);
 }
 
-static void read_caught(struct audit_caught *c, struct words *w)
+static void read_caught(struct audit_caught *c, struct audit_words *w)
 {
     hex(w, "run", c->run, sizeof c->run);
     c->round = (uint32_t)number(w, "round", UINT32_MAX);
@@ -189,7 +189,7 @@ static const char *const kinds[AUDIT_KINDS] = {"log",  "open",      "seen",   "s
 
 static enum err read_words(struct audit_file *f, struct audit_entry *entry, char *text)
 {
-    struct words w = {.next = text};
+    struct audit_words w = {.next = text};
     char *kind, *end = NULL, *count = word(&w);
     unsigned k = 0;
     if (strtoull(count, &end, 10) != f->entries || *end != '\0')

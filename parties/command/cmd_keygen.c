@@ -30,9 +30,9 @@ static const char help[] =
 
 static void print(const struct public_identity *who, const char *name)
 {
-    char text[KEYS_TEXT_SIZE];
+    char text[IDENTITY_TEXT_SIZE];
     public_identity_text(who, text);
-    const struct phrase fingerprint = public_identity_fingerprint(who);
+    const struct words_text fingerprint = public_identity_fingerprint(who);
     if (name != NULL)
         printf("  - name: %s\n    key: %s\n# fingerprint %s\n", name, text, fingerprint.text);
     else

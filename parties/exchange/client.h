@@ -64,6 +64,6 @@ enum err client_close(struct client *client,
                       struct net_counters stats[STUDY_SERVERS][NET_PHASES]) MUST_CHECK;
 
 /* The traffic so far between the analyst and all servers. */
-struct traffic client_traffic(const struct client *client);
+struct dials_traffic client_traffic(const struct client *client);
 
 #endif

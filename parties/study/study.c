@@ -12,8 +12,8 @@
 
 /* --- budget, noise, deadlines, model ---------------------------------------------------------- */
 
-static enum err read_budget(struct reading *r, const yaml_node_t *node, const yaml_node_t *person,
-                            const yaml_node_t *link)
+static enum err read_budget(struct study_reading *r, const yaml_node_t *node,
+                            const yaml_node_t *person, const yaml_node_t *link)
 {
     struct study *s = r->study;
     const yaml_node_t *epsilon, *delta, *rows, *enforce;
@@ -29,7 +29,7 @@ static enum err read_budget(struct reading *r, const yaml_node_t *node, const ya
 }
 
 /* The parameters of a copula. */
-static enum err read_copula(struct reading *r, const yaml_node_t *node)
+static enum err read_copula(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *clip, *share;
@@ -45,7 +45,7 @@ static enum err read_copula(struct reading *r, const yaml_node_t *node)
 }
 
 /* A number of rounds, or "annealed": as many as the budget allows, at most 16 for each column. */
-static enum err read_rounds(struct reading *r, const yaml_node_t *node)
+static enum err read_rounds(struct study_reading *r, const yaml_node_t *node)
 {
     const char *text;
     TRY(yaml_text(r->file, node, "rounds", &text));
@@ -56,14 +56,14 @@ static enum err read_rounds(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err lacks(struct reading *r, const char *key)
+static enum err lacks(struct study_reading *r, const char *key)
 {
     return yaml_error(r->file, yaml_root(r->file), "the study file lacks the key \"%s\"; add it",
                       key);
 }
 
 /* What a run makes, and the marginals that matter. A copula uses all pairs, whatever these are. */
-static enum err read_method(struct reading *r, const yaml_node_t *method,
+static enum err read_method(struct study_reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
     const char *const words[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
@@ -81,9 +81,9 @@ static enum err read_method(struct reading *r, const yaml_node_t *method,
 }
 
 /* AIM has rounds, a copula has none. */
-static enum err read_course(struct reading *r, const yaml_node_t *rounds, const yaml_node_t *copula,
-                            const yaml_node_t *score, const yaml_node_t *late,
-                            const yaml_node_t *impossible)
+static enum err read_course(struct study_reading *r, const yaml_node_t *rounds,
+                            const yaml_node_t *copula, const yaml_node_t *score,
+                            const yaml_node_t *late, const yaml_node_t *impossible)
 {
     switch (r->study->method) {
     case STUDY_AIM:
@@ -110,8 +110,9 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
 }
 
 /* Keys whose value is one of a few words; the first of each is the default. */
-static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
-                           const yaml_node_t *security, const yaml_node_t *late_uploads)
+static enum err read_kinds(struct study_reading *r, const yaml_node_t *noise,
+                           const yaml_node_t *score, const yaml_node_t *security,
+                           const yaml_node_t *late_uploads)
 {
     const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
                                              study_noise_word(NOISE_DISCRETE)};
@@ -145,7 +146,7 @@ size_t study_candidates_most(const struct study *study)
 /*
  * Every marginal of the closure may be a candidate, and what a selection costs is paid before it.
  */
-static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
+static enum err check_candidates(struct study_reading *r, const yaml_node_t *workload)
 {
     const struct study *s = r->study;
     const size_t most = study_candidates_most(s);
@@ -159,7 +160,7 @@ static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
         s->workload->queries, study_security_word(s->security), most);
 }
 
-static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,
+static enum err read_date(struct study_reading *r, const yaml_node_t *node, const char *what,
                           int64_t *seconds)
 {
     const char *text;
@@ -172,7 +173,7 @@ static enum err read_date(struct reading *r, const yaml_node_t *node, const char
     return ERR_OK;
 }
 
-static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
+static enum err read_deadlines(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *connect, *round, *uploads;
@@ -186,7 +187,7 @@ static enum err read_deadlines(struct reading *r, const yaml_node_t *node)
     return read_date(r, uploads, "uploads", &s->uploads_until);
 }
 
-static enum err read_model(struct reading *r, const yaml_node_t *node)
+static enum err read_model(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     const yaml_node_t *mib, *iterations, *final, *apart;
@@ -209,7 +210,8 @@ static enum err read_model(struct reading *r, const yaml_node_t *node)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* By default all listed owners; nobody knows how many owners with tokens will come. */
-static enum err read_least(struct reading *r, const yaml_node_t *least, const yaml_node_t *open)
+static enum err read_least(struct study_reading *r, const yaml_node_t *least,
+                           const yaml_node_t *open)
 {
     struct study *s = r->study;
     if (open != NULL && least == NULL)
@@ -221,7 +223,7 @@ static enum err read_least(struct reading *r, const yaml_node_t *least, const ya
                                &s->min_owners);
 }
 
-static enum err read_study(struct reading *r)
+static enum err read_study(struct study_reading *r)
 {
     struct study *s = r->study;
     const yaml_node_t *root = yaml_root(r->file), *name, *domain, *impossible, *workload, *budget,
@@ -273,7 +275,8 @@ static enum err read_study(struct reading *r)
                           "which of a person's rows count must not change during a run, as it may "
                           "where rows come late; with enforce_person write wait");
     TRY(owners == NULL && open == NULL ? lacks(r, "owners") : ERR_OK);
-    TRY(study_read_people(r, &(const struct people_nodes){servers, owners, open, link, analysts}));
+    TRY(study_read_people(
+        r, &(const struct study_people_nodes){servers, owners, open, link, analysts}));
     TRY(study_read_unsigned(r, retain, "retain_days", 1, 3650, &s->retain_days));
     TRY(read_least(r, least, open));
     TRY(read_deadlines(r, deadlines));
@@ -287,7 +290,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
 {
     struct yaml_file *file CLEAN(yaml_close) = NULL;
     struct study *s CLEAN(study_free) = NULL;
-    struct reading r;
+    struct study_reading r;
     enum err e;
     *study = NULL;
     TRY(yaml_parse(&file, path, text, n, log));
@@ -304,7 +307,7 @@ enum err study_parse(struct study **study, const char *path, const void *text, s
         .final_iterations = 1000,
         .roster_version = 1,
     };
-    r = (struct reading){.file = file, .path = path, .log = log, .study = s};
+    r = (struct study_reading){.file = file, .path = path, .log = log, .study = s};
     r.quiet = (struct log){.buffer = r.note, .buffer_size = sizeof r.note, .level = LOG_ERROR};
     e = read_study(&r);
     if (e == ERR_NOMEM)

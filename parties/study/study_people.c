@@ -35,7 +35,7 @@ static bool parse_endpoint(const char *text, struct study_server *server)
     return good_host(server->host) && port <= 65535 - (STUDY_PORTS - 1);
 }
 
-static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t index)
+static enum err read_endpoint(struct study_reading *r, const yaml_node_t *node, size_t index)
 {
     struct study_server *server = r->study->server;
     const char *text;
@@ -57,7 +57,8 @@ static enum err read_endpoint(struct reading *r, const yaml_node_t *node, size_t
 }
 
 /* Hosts of a server's other machines. */
-static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct study_server *server)
+static enum err read_ranks(struct study_reading *r, const yaml_node_t *node,
+                           struct study_server *server)
 {
     size_t count;
     if (node == NULL)
@@ -77,7 +78,8 @@ static enum err read_ranks(struct reading *r, const yaml_node_t *node, struct st
     return ERR_OK;
 }
 
-static enum err read_servers(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_servers(struct study_reading *r, const yaml_node_t *node,
+                             struct study_people *people)
 {
     const yaml_node_t *name, *endpoint, *key, *ranks;
     const struct yaml_key keys[] = {{"name", true, &name},
@@ -93,13 +95,14 @@ static enum err read_servers(struct reading *r, const yaml_node_t *node, struct 
         TRY(read_endpoint(r, endpoint, i));
         TRY(study_read_key(r, key, &s->key));
         TRY(read_ranks(r, ranks, s));
-        people->person[people->count++] = (struct person){
+        people->person[people->count++] = (struct study_participant){
             .name = s->name, .key = &s->key, .name_node = name, .key_node = key};
     }
     return ERR_OK;
 }
 
-static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct people *people)
+static enum err read_analysts(struct study_reading *r, const yaml_node_t *node,
+                              struct study_people *people)
 {
     const yaml_node_t *name, *key;
     const struct yaml_key keys[] = {{"name", true, &name}, {"key", true, &key}};
@@ -108,7 +111,7 @@ static enum err read_analysts(struct reading *r, const yaml_node_t *node, struct
         TRY(yaml_mapping(r->file, yaml_item(r->file, node, i), "an analyst", keys, 2));
         TRY(study_read_name(r, name, "name", a->name));
         TRY(study_read_key(r, key, &a->key));
-        people->person[people->count++] = (struct person){
+        people->person[people->count++] = (struct study_participant){
             .name = a->name, .key = &a->key, .name_node = name, .key_node = key};
     }
     return ERR_OK;
@@ -120,15 +123,15 @@ _Static_assert(STUDY_NAME_SIZE == 32, "names are compared as keys are");
 /* Equal ones are in the order of the file. */
 static int by_bytes(const void *x, const void *y)
 {
-    const struct person *a = x, *b = y;
+    const struct study_participant *a = x, *b = y;
     size_t i = a->name_node->start_mark.index, k = b->name_node->start_mark.index;
     int order = memcmp(a->once, b->once, 32);
     return order != 0 ? order : (i > k) - (i < k);
 }
 
-static enum err check_unique(struct reading *r, struct people *people)
+static enum err check_unique(struct study_reading *r, struct study_people *people)
 {
-    struct person *p = people->person;
+    struct study_participant *p = people->person;
     for (unsigned pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < people->count; i++)
             p[i].once = pass == 0 ? p[i].name
@@ -150,11 +153,11 @@ static enum err check_unique(struct reading *r, struct people *people)
     return ERR_OK;
 }
 
-enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
+enum err study_read_people(struct study_reading *r, const struct study_people_nodes *nodes)
 {
     struct study *s = r->study;
-    struct person *persons CLEAN(memory_release) = NULL;
-    struct people people = {0};
+    struct study_participant *persons CLEAN(memory_release) = NULL;
+    struct study_people people = {0};
     size_t n_owners = 0, n_analysts;
     if (nodes->owners != NULL)
         TRY(yaml_list(r->file, nodes->owners, "owners", 1, STUDY_OWNERS_MAX, &n_owners));
@@ -177,7 +180,7 @@ enum err study_read_people(struct reading *r, const struct people_nodes *nodes)
 
 /* --- the roster's own parts ------------------------------------------------------------------- */
 
-static enum err read_revoked(struct reading *r, const yaml_node_t *node)
+static enum err read_revoked(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     size_t count;
@@ -197,7 +200,7 @@ static enum err read_revoked(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-static enum err read_signatures(struct reading *r, const yaml_node_t *node)
+static enum err read_signatures(struct study_reading *r, const yaml_node_t *node)
 {
     struct study *s = r->study;
     struct yaml_key keys[STUDY_SERVERS];
@@ -213,7 +216,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
         if (part[i] == NULL)
             continue;
         TRY(yaml_text(r->file, part[i], "a signature", &text));
-        e = keys_signature_parse(s->signature[i].bytes, text);
+        e = identity_signature_parse(s->signature[i].bytes, text);
         if (e == ERR_MISMATCH)
             return yaml_error(r->file, part[i],
                               "the signature of %s is of a later trefoil; this one, %s, reads "
@@ -229,7 +232,7 @@ static enum err read_signatures(struct reading *r, const yaml_node_t *node)
     return ERR_OK;
 }
 
-enum err study_read_roster(struct reading *r, const yaml_node_t *version,
+enum err study_read_roster(struct study_reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures)
 {
     TRY(study_read_unsigned(r, version, "roster", 1, 1000000, &r->study->roster_version));

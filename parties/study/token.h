@@ -21,7 +21,7 @@
 struct token {
     uint32_t number; /* below the study's open_owners.max */
     uint8_t sign[32];
-    uint8_t signature[KEYS_SIGNATURE_SIZE];
+    uint8_t signature[IDENTITY_SIGNATURE_SIZE];
 };
 
 /* ERR_DATA for the study's issuer's own key. */
