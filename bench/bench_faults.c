@@ -17,9 +17,9 @@
 #include "base/secret.h"
 #include "bench/data.h"
 #include "bench/figures.h"
+#include "harness/process.h"
 #include "netio/net.h"
 #include "parties/command/command.h"
-#include "tests/support_process.h"
 
 #include <jansson.h>
 #include <signal.h>

@@ -28,7 +28,7 @@
 #include "bench/cpu.h"
 #include "bench/data.h"
 #include "bench/figures.h"
-#include "tests/support_model.h"
+#include "harness/model.h"
 
 #include <jansson.h>
 #include <math.h>

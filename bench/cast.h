@@ -8,8 +8,8 @@
 #ifndef TREFOIL_BENCH_CAST_H
 #define TREFOIL_BENCH_CAST_H
 
+#include "harness/process.h"
 #include "parties/study/token.h"
-#include "tests/support_process.h"
 
 #include <jansson.h>
 

@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "bench/figures.h"
-#include "tests/support_postgres.h"
-#include "tests/support_process.h"
+#include "harness/postgres.h"
+#include "harness/process.h"
 
 #include <string.h>
 #include <unistd.h>

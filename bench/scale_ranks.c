@@ -24,13 +24,13 @@
 #include "bench/cpu.h"
 #include "bench/figures.h"
 #include "bench/recording.h"
+#include "harness/session.h"
+#include "harness/transport.h"
 #include "mpc/move/crew.h"
 #include "parties/settings/three/ranks_mpi.h"
 #include "parties/settings/three/tally.h"
 #include "parties/study/study_uploads.h"
 #include "protocols/tape.h"
-#include "tests/support_session.h"
-#include "tests/support_transport.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #include "bench/data.h"
 #include "bench/program.h"
 #include "bench/study_text.h"
-#include "tests/support_process.h"
+#include "harness/process.h"
 
 #include <math.h>
 #include <stdlib.h>

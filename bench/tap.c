@@ -1,8 +1,8 @@
 #include "bench/tap.h"
 
 #include "base/memory.h"
+#include "harness/process.h"
 #include "parties/study/study_ports.h"
-#include "tests/support_process.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "bench/cpu.h"
 #include "bench/study_text.h"
-#include "tests/support_process.h"
+#include "harness/process.h"
 
 #include <math.h>
 #include <string.h>
