@@ -10,8 +10,9 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     const double rho = look_leaves(&o->look, &o->limits);
-    return o->sweeps > 0 ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
-                         : schedule_start(o->workload->one_ways, o->rounds, o->annealed, rho);
+    return o->sweeps > 0
+               ? schedule_sweeps(o->workload->one_ways, o->sweeps, rho)
+               : schedule_start(o->workload->one_ways, o->rounds, o->annealed, rho, o->accounting);
 }
 
 double aim_sigma(const struct aim_options *o)
@@ -69,7 +70,7 @@ static enum err record(struct loop *l, uint32_t query, uint64_t m, uint64_t popu
     return ERR_OK;
 }
 
-enum err loop_take(struct loop *l, const struct told *told)
+enum err loop_take(struct loop *l, const struct ask_told *told)
 {
     const int64_t *values = told->value;
     for (uint32_t k = 0; k < l->ask.queries; k++) {
@@ -137,7 +138,7 @@ static enum err choose_merges(struct loop *l)
 /* All one-ways: the closure begins with them. */
 static enum err measure_one_ways(struct loop *l)
 {
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(l->backend->ask(l->backend->self, &l->ask, &told));
     TRY(loop_debit_lost(l, told.lost));
     TRY(loop_take(l, &told));
@@ -243,7 +244,7 @@ static enum err round_zero(struct loop *l)
 }
 
 /* Takes in what was measured, fits, and notes how far the marginal moved. */
-static enum err learn(struct loop *l, struct aim_round *r, const struct told *told)
+static enum err learn(struct loop *l, struct aim_round *r, const struct ask_told *told)
 {
     const struct measurement *x = &l->result->measurement[l->result->measurements],
                              as = about(l, r->query);
@@ -262,7 +263,7 @@ static enum err learn(struct loop *l, struct aim_round *r, const struct told *to
 static enum err choose_and_learn(struct loop *l, struct aim_round *r)
 {
     const struct aim_options *o = l->options;
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     TRY(loop_choose(l, &told, &r->query));
     l->name = clique_name(&o->workload->query[r->query].clique, o->domain);
     return learn(l, r, &told);
@@ -378,7 +379,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
                      .log = log,
                      .ask.price = &l.price,
                      .terms = {options->domain, options->workload, options->bounds, options->score,
-                               options->slack}};
+                               options->slack, options->accounting}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));

@@ -79,7 +79,7 @@ static enum err settle(void *loop)
     return loop_settle(loop);
 }
 
-enum err loop_ask(struct loop *l, struct told *told)
+enum err loop_ask(struct loop *l, struct ask_told *told)
 {
     const struct aim_backend *b = l->backend;
     enum err e;
@@ -95,7 +95,7 @@ enum err loop_ask(struct loop *l, struct told *told)
     return loop_debit_lost(l, told->lost);
 }
 
-enum err loop_choose(struct loop *l, struct told *told, uint32_t *query)
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query)
 {
     TRY(loop_ask(l, told));
     if (told->selected >= l->ask.queries)

@@ -41,9 +41,9 @@ enum err loop_fit_final(const struct aim_options *o, struct aim_result *r,
 /* Finds the candidates of a round that may use up to this share of what a model may hold. */
 void loop_find_candidates(struct loop *l, double share);
 /* Asks for what is priced and debited, with estimates if it needs them; debits lost rounds. */
-enum err loop_ask(struct loop *l, struct told *told) MUST_CHECK;
+enum err loop_ask(struct loop *l, struct ask_told *told) MUST_CHECK;
 /* Has one of the candidates selected and measured. *query: which. */
-enum err loop_choose(struct loop *l, struct told *told, uint32_t *query) MUST_CHECK;
+enum err loop_choose(struct loop *l, struct ask_told *told, uint32_t *query) MUST_CHECK;
 
 /* --- parts of a round (loop.c) ---------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ enum err loop_price(struct loop *l, struct log *log) MUST_CHECK;
 /* Debits the request once more for each time it could not be answered. */
 enum err loop_debit_lost(struct loop *l, unsigned lost) MUST_CHECK;
 /* Takes in all marginals of a measurement. */
-enum err loop_take(struct loop *l, const struct told *told) MUST_CHECK;
+enum err loop_take(struct loop *l, const struct ask_told *told) MUST_CHECK;
 /* Adds how far the model is from measurements, from this one on, to `before` of a round; or, with
  * the noise that they have, to `after`. */
 enum err loop_compare(struct loop *l, size_t from, bool before, struct aim_round *r) MUST_CHECK;

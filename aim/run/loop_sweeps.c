@@ -29,7 +29,7 @@ static double share_of(const struct loop *l)
     return (ledger_spent(l->ledger) + k * k * rho) / l->options->limits.rho;
 }
 
-static enum err ask(struct loop *l, struct told *told)
+static enum err ask(struct loop *l, struct ask_told *told)
 {
     struct log *log = l->options->stop_when_spent ? NULL : l->log;
     TRY(loop_price(l, l->log));
@@ -37,7 +37,7 @@ static enum err ask(struct loop *l, struct told *told)
     return loop_ask(l, told);
 }
 
-static enum err keep_scores(struct loop *l, const struct told *told)
+static enum err keep_scores(struct loop *l, const struct ask_told *told)
 {
     const struct ask *a = &l->ask;
     struct aim_scores *s = &l->result->scores[l->result->sweeps++];
@@ -53,7 +53,7 @@ static enum err keep_scores(struct loop *l, const struct told *told)
 
 static enum err open_scores(struct loop *l, struct aim_round *r)
 {
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     struct ask *a = &l->ask;
     const double rho = rho_of(l);
     a->kind = ASK_SCORES;
@@ -68,7 +68,7 @@ static enum err open_scores(struct loop *l, struct aim_round *r)
 
 static enum err measure_set(struct loop *l, struct aim_round *r)
 {
-    struct told told CLEAN(told_clear) = {0};
+    struct ask_told told CLEAN(told_clear) = {0};
     const size_t from = l->result->measurements;
     struct ask *a = &l->ask;
     a->kind = ASK_MEASURE;
