@@ -3,9 +3,10 @@
  *
  *   bench_pgm [--json FILE] [--only PART] [--table NAME] [--seeds N] [--rounds N]
  *             [--epsilon E] [--smoke]
- *       PART: nursery, bp, aim or wide. Reference figures are in reference/baselines.md. Part aim
- *       has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with T = 10 and
- *       annealed, a copula; adult also with T = 32. --smoke: one seed, small sizes.
+ *       PART: nursery, bp, aim, sweeps or wide. Reference figures are in reference/baselines.md.
+ *       Part aim has six tables and those of bench/generated.h, 5 seeds at (1, 1e-5): AIM with
+ *       T = 10, annealed and in sweeps (part sweeps: only these), a copula; adult also with T = 32.
+ *       --smoke: one seed, small sizes.
  *   bench_pgm --case FILE [--iterations N] [--plain] [--marginal a,b]...
  *       Fits one case, with --plain by the reference's mirror descent, and prints loss, CPU seconds
  *       and the marginals asked for. A case is
@@ -45,7 +46,7 @@ struct bench {
     const char *table; /* NULL: all */
     unsigned seeds, rounds;
     double epsilon;
-    bool smoke;
+    bool smoke, sweeps; /* sweeps alone */
 };
 
 /* --- cases ----------------------------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static enum err case_read(struct pgm_case *c, const char *path, struct log *log)
 }
 
 static enum err case_fit(const struct pgm_case *c, bool plain, unsigned iterations,
-                         struct model **m, struct fit_result *fitted, double *seconds,
+                         struct model **m, struct model_fitted *fitted, double *seconds,
                          struct log *log)
 {
     double start = cpu_s();
@@ -185,7 +186,7 @@ static enum err run_case(const char *path, bool plain, unsigned iterations, cons
 {
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     enum err e;
     TRY(case_read(&c, path, log));
@@ -210,7 +211,7 @@ static void bench_nursery(const struct bench *b, json_t *out)
     char path[4096];
     struct pgm_case c;
     struct model *m = NULL;
-    struct fit_result fitted;
+    struct model_fitted fitted;
     double seconds;
     json_t *losses = figures_object(out, "nursery_plain_loss");
     snprintf(path, sizeof path, "%s/../reference/pgm_nursery.json", data_folder());
@@ -322,12 +323,16 @@ static void bench_aim(const struct bench *b, json_t *out)
     static const char *const tables[] = {"adult",    "adult_pgm",     "nursery",
                                          "mushroom", "breast_cancer", "compas_caps",
                                          "dense",    "parity",        "wide"};
-    json_t *aim = figures_list(out, "aim"), *copula = figures_list(out, "copula");
+    json_t *aim = figures_list(out, "aim"), *copula = figures_list(out, "copula"),
+           *sweeps = figures_list(out, "sweeps");
     const size_t count = sizeof tables / sizeof *tables - (b->smoke ? 1 : 0); /* wide takes long */
     for (size_t i = 0; i < count; i++) {
         if (b->table != NULL && strcmp(b->table, tables[i]) != 0)
             continue;
         if (!generated_is(tables[i]) && data_absent(tables[i]))
+            continue;
+        bench_aim_one(b, tables[i], CENTRAL_SWEEPS, 0, sweeps);
+        if (b->sweeps)
             continue;
         bench_aim_one(b, tables[i], CENTRAL_FIXED, b->rounds, aim);
         if (b->rounds != 10)
@@ -399,6 +404,8 @@ int main(int argc, char **argv)
         {.name = "marginal", .text = marginal, .given = &marginals, .most = MARGINALS_MAX},
     };
     figures_begin(&f, argc, argv, options, sizeof options / sizeof *options);
+    b.sweeps = only != NULL && strcmp(only, "sweeps") == 0;
+    only = b.sweeps ? "aim" : only;
     b.smoke = f.smoke;
     b.seeds = f.smoke ? 1 : b.seeds;
     if (file == NULL)

@@ -18,18 +18,19 @@
 bool measure_permits(const struct counts *counts, uint64_t m);
 
 /*
- * values receives the cells of all queries, one after another (no padding). The Gaussians (one a
- * cell) must have been reserved. ERR_REFUSED unless m is permitted.
+ * values receives the cells of all queries, one after another (no padding), m[k] times those of
+ * query k. The Gaussians (one a cell) must have been reserved. ERR_REFUSED unless all m are
+ * permitted.
  */
 enum err measure_open(struct party *p, const struct counts *counts, struct tape *tape,
-                      const uint32_t *queries, size_t count, uint64_t m,
+                      const uint32_t *queries, size_t count, const uint64_t *m,
                       int64_t *values) MUST_CHECK;
 
 /*
  * The same for sums that are no marginal. The caller must know that m times each does not wrap: a
  * number below 2^32 where m is permitted; products, with an m of 1 (aim/budget/forms.h).
  */
-enum err measure_open_sums(struct party *p, enum open_reason reason, struct share64 sums,
+enum err measure_open_sums(struct party *p, enum party_reason reason, struct share64 sums,
                            struct tape *tape, uint64_t m, int64_t *values) MUST_CHECK;
 
 #endif

@@ -11,7 +11,7 @@ struct plaintext {
     const struct workload *workload;
     struct log *log;
     int64_t *counts;
-    struct noise_source noise;
+    struct plaintext_noise noise;
     struct random random; /* behind `noise` where none was given */
 };
 
@@ -32,13 +32,13 @@ static enum err draw_gumbel(void *self, size_t n, int64_t *out)
     return ERR_OK;
 }
 
-struct noise_source noise_from_random(struct random *r)
+struct plaintext_noise noise_from_random(struct random *r)
 {
-    return (struct noise_source){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
+    return (struct plaintext_noise){.self = r, .gauss = draw_gauss, .gumbel = draw_gumbel};
 }
 
 static enum err empty(struct plaintext **out, const struct workload *w,
-                      const struct noise_source *noise, struct log *log)
+                      const struct plaintext_noise *noise, struct log *log)
 {
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     *out = NULL;
@@ -56,7 +56,7 @@ static enum err empty(struct plaintext **out, const struct workload *w,
 }
 
 enum err plaintext_new(struct plaintext **p, const struct workload *w, const struct table *t,
-                       const struct noise_source *noise, struct log *log)
+                       const struct plaintext_noise *noise, struct log *log)
 {
     enum err e;
     TRY(empty(p, w, noise, log));
@@ -67,7 +67,7 @@ enum err plaintext_new(struct plaintext **p, const struct workload *w, const str
 }
 
 enum err plaintext_new_counts(struct plaintext **p, const struct workload *w, const int64_t *counts,
-                              const struct noise_source *noise, struct log *log)
+                              const struct plaintext_noise *noise, struct log *log)
 {
     TRY(empty(p, w, noise, log));
     memcpy((*p)->counts, counts, w->cells * sizeof *counts);
@@ -111,8 +111,8 @@ static enum err counts_of(const struct plaintext *p, uint32_t query, const struc
     return ERR_OK;
 }
 
-/* values = noise + multiplier * counts; *cells is the number of them. */
-static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t query,
+/* values = noise + m * counts; *cells is the number of them. */
+static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t query, uint64_t m,
                             int64_t *values, uint64_t *cells)
 {
     int64_t *own CLEAN(memory_release) = NULL;
@@ -121,16 +121,16 @@ static enum err measure_one(struct plaintext *p, const struct ask *a, uint32_t q
     *cells = merges_query_cells(a->merges, &p->workload->query[query]);
     TRY(p->noise.gauss(p->noise.self, *cells, values));
     for (uint64_t i = 0; i < *cells; i++)
-        values[i] += (int64_t)a->multiplier * counts[i];
+        values[i] += (int64_t)m * counts[i];
     return ERR_OK;
 }
 
-static enum err measure(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err measure(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
     int64_t *value = t->value;
     uint64_t cells;
     for (uint32_t k = 0; k < a->queries; k++, value += cells)
-        TRY(measure_one(p, a, a->query[k], value, &cells));
+        TRY(measure_one(p, a, a->query[k], ask_multiplier(a, k), value, &cells));
     return ERR_OK;
 }
 
@@ -147,7 +147,7 @@ static enum err score_of(const struct plaintext *p, const struct ask *a, uint32_
     return ERR_OK;
 }
 
-static enum err select_worst(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err select_worst(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
     int64_t *noise CLEAN(memory_release) = NULL;
     const uint64_t *estimate = a->estimate;
@@ -168,18 +168,33 @@ static enum err select_worst(struct plaintext *p, const struct ask *a, struct to
     return ERR_OK;
 }
 
-static enum err open_forms(struct plaintext *p, const struct ask *a, struct told *t)
+static enum err open_forms(struct plaintext *p, const struct ask *a, struct ask_told *t)
 {
-    const struct products products = ask_forms(a, p->workload);
+    const struct forms products = ask_forms(a, p->workload);
     size_t *start CLEAN(memory_release) = NULL;
     TRY(memory_new(&start, p->workload->queries));
     for (size_t q = 0; q < p->workload->queries; q++)
         start[q] = (size_t)p->workload->query[q].offset;
     TRY(p->noise.gauss(p->noise.self, t->values, t->value));
-    return products_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
+    return forms_add(&products, (const uint64_t *)p->counts, start, (uint64_t *)t->value);
 }
 
-static enum err answer(void *self, const struct ask *a, struct told *t)
+static enum err open_scores(struct plaintext *p, const struct ask *a, struct ask_told *t)
+{
+    const uint64_t *estimate = a->estimate;
+    TRY(p->noise.gauss(p->noise.self, t->values, t->value));
+    for (uint32_t k = 0; k < a->queries; k++) {
+        const uint64_t cells = merges_query_cells(a->merges, &p->workload->query[a->query[k]]);
+        int64_t *own CLEAN(memory_release) = NULL;
+        const int64_t *counts;
+        TRY(counts_of(p, a->query[k], a->merges, &counts, &own));
+        t->value[k] += (int64_t)score_distance(a->multiplier, cells, counts, estimate);
+        estimate += cells;
+    }
+    return ERR_OK;
+}
+
+static enum err answer(void *self, const struct ask *a, struct ask_told *t)
 {
     struct plaintext *p = self;
     uint64_t cells;
@@ -193,16 +208,18 @@ static enum err answer(void *self, const struct ask *a, struct told *t)
     case ASK_MEASURE:
         return measure(p, a, t);
     case ASK_SELECT:
-        return measure_one(p, a, a->query[t->selected], t->value, &cells);
+        return measure_one(p, a, a->query[t->selected], a->multiplier, t->value, &cells);
     case ASK_FORMS:
         return open_forms(p, a, t);
+    case ASK_SCORES:
+        return open_scores(p, a, t);
     case ASK_LOOK:
         break; /* it has counts, and no rows to link */
     }
     return ERR_MISUSE;
 }
 
-enum err plaintext_look(const struct noise_source *noise, uint64_t number, uint64_t multiplier,
+enum err plaintext_look(const struct plaintext_noise *noise, uint64_t number, uint64_t multiplier,
                         int64_t *value)
 {
     struct random random;

@@ -49,6 +49,8 @@ static enum err load_measurements(struct refit *f, const char *folder, struct lo
     f->result->measurement = found.measurement;
     f->result->measurements = found.measurements;
     found.measurement = NULL;
+    f->result->sweep = found.sweep;
+    found.sweep = NULL;
     f->result->merges = found.merges;
     found.merges = NULL;
     if (found.knowns > KNOWN_MAX)
@@ -68,7 +70,7 @@ static enum err add_known_zeros(struct refit *f)
     for (size_t i = 0; i < f->known.count; i++) {
         const struct measurement *m = &f->known.margin[i];
         const uint64_t cells = clique_cells(&m->clique, s->domain);
-        struct zeros z = {.clique = m->clique};
+        struct workload_zeros z = {.clique = m->clique};
         uint32_t *cell;
         TRY(memory_new(&cell, cells));
         z.cell = cell;

@@ -19,7 +19,7 @@ struct schema {
     const char *lookup; /* tables whose values may be read, with commas between them; or NULL */
     struct bytes connection;
     struct odbc *odbc;
-    const struct engine *engine;
+    const struct sql_engine *engine;
     struct log *log;
 };
 

@@ -135,11 +135,8 @@ TEST(a_study_goes_on_whatever_the_clocks_do)
     assert_int_equal(share(&c, 1), 0);
     assert_int_equal(status(&c), 0);
     assert_true(told(&c, "  o0                   held by all three, "));
-    {
-        const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                                 "--out", file(&c, "out"), NULL};
-        run = support_start(file(&c, "run.log"), a);
-    }
+    run = START(file(&c, "run.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                file(&c, "out"));
     for (unsigned k = 0; k < sizeof jumps / sizeof *jumps; k++) {
         char round[16];
         snprintf(round, sizeof round, "\n%u/", 2 * k + 1);
@@ -170,7 +167,7 @@ TEST(a_key_expires_by_the_servers_clock)
 {
     const struct support_options o = {.owners = OWNERS};
     struct identity *old = NULL, *renewed = NULL;
-    char was[KEYS_TEXT_SIZE], is[KEYS_TEXT_SIZE];
+    char was[IDENTITY_TEXT_SIZE], is[IDENTITY_TEXT_SIZE];
     struct scene c CLEAN(scene_free);
     scene_new(&c, &o);
     assert_int_equal(identity_load(&old, file(&c, "o0.key"), &quiet), ERR_OK);
@@ -195,7 +192,7 @@ TEST(uploads_end_and_are_due_by_the_servers_clock)
     char more[128];
     const struct support_options o = {.owners = OWNERS, .more = "retain_days: 30\n"};
     struct scene c CLEAN(scene_free);
-    const struct phrase until = date_text(date_now() + 10 * DAY);
+    const struct words_text until = date_text(date_now() + 10 * DAY);
     snprintf(more, sizeof more, "deadlines: {uploads: %s, ", until.text);
     scene_new(&c, &o);
     assert_true(support_edit(c.s.path, file(&c, "new.yaml"),

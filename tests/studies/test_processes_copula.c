@@ -14,10 +14,8 @@ static const char lines[] = "method: copula\n";
 
 static int run_into(struct scene *c, const char *out, const char *more, const char *value)
 {
-    const char *const a[] = {"run",   c->s.path,          "--key", file(c, "a.key"),
-                             "--out", file(c, "%s", out), more,    value,
-                             NULL};
-    return support_run(file(c, "%s.log", out), 60, a);
+    return COMMAND(file(c, "%s.log", out), 60, "run", c->s.path, "--key", file(c, "a.key"), "--out",
+                   file(c, "%s", out), more, value);
 }
 
 static struct copula *model_of(struct scene *c, const char *out, struct domain **d)
@@ -46,7 +44,7 @@ static void check_forms(struct scene *c, const char *path)
     const json_t *groups = json_object_get(copula, "groups");
     size_t k, n = json_array_size(json_object_get(copula, "forms"));
     assert_true(sigma > 0);
-    assert_in_range(n, products_pairs(d->attributes) + 1, copula_forms_most(d)); /* of labels */
+    assert_in_range(n, forms_pairs(d->attributes) + 1, copula_forms_most(d)); /* of labels */
     json_array_foreach(json_object_get(copula, "forms"), k, form)
     {
         const json_t *score[2], *group[2], *pair = json_object_get(form, "attributes");
@@ -89,7 +87,7 @@ static void check_openings(struct scene *c)
         assert_string_equal(line[0]->reason, "NOISY_MARGINAL");
         assert_string_equal(line[1]->reason, "NOISY_FORM");
         assert_string_equal(line[1]->what, "pairs:age,sex,ward,bmi,died");
-        assert_in_range(line[1]->values, products_pairs(c->s.study->domain->attributes) + 1,
+        assert_in_range(line[1]->values, forms_pairs(c->s.study->domain->attributes) + 1,
                         copula_forms_most(c->s.study->domain));
         assert_true(fabs(line[0]->cost + line[1]->cost - line[1]->spent) < 1e-9);
         assert_true(line[0]->cost > 0 && line[1]->cost > 0);
@@ -169,12 +167,11 @@ TEST(a_copula_goes_on_after_its_analyst_was_killed)
                                       .more = "security: abort\n",
                                       .round_s = 20};
     struct scene c CLEAN(scene_free) = scene_new(&o);
-    const char *const a[] = {"run",   c.s.path,        "--key", file(&c, "a.key"),
-                             "--out", file(&c, "out"), NULL};
     share_everything(&c);
     for (unsigned k = 0; k < 2; k++) {
         const char *const until = file(&c, k == 0 ? "out/run.state" : "out/loop.state");
-        pid_t run = support_start(file(&c, "out.log"), a);
+        pid_t run = START(file(&c, "out.log"), "run", c.s.path, "--key", file(&c, "a.key"), "--out",
+                          file(&c, "out"));
         const double end = support_deadline(60);
         while (access(until, F_OK) != 0)
             assert_true(support_again(end));

@@ -37,10 +37,9 @@ static void scene_new(struct scene *c, const struct support_options *o)
     assert_int_equal(support_study_new(&c->s, o, &quiet), ERR_OK);
     assert_true(support_serve_all(&c->s, c->s.path, c->server));
     for (unsigned i = 0; i < c->s.owners; i++) {
-        const char *const a[] = {
-            "share", c->s.path, file(c, "o.csv"), "--key", file(c, "o%u.key", i), NULL};
         assert_int_equal(support_csv(file(c, "o.csv"), c->s.study->domain, 400, 10 + i), ERR_OK);
-        assert_int_equal(support_run(file(c, "share.log"), 30, a), 0);
+        EXPECT(0, file(c, "share.log"), 30, "share", c->s.path, file(c, "o.csv"), "--key",
+               file(c, "o%u.key", i));
     }
     assert_int_equal(bounds_new(&c->bounds, c->s.study, &quiet), ERR_OK);
     assert_int_equal(release_loop_options(c->s.study, c->bounds, &c->options, &quiet), ERR_OK);
@@ -333,7 +332,7 @@ static struct request products(struct scene *c, uint32_t sequence, int64_t facto
 {
     struct request r = {
         .sequence = sequence,
-        .ask = {.kind = ASK_FORMS, .weights = 2 * products_codes(c->s.study->workload)}};
+        .ask = {.kind = ASK_FORMS, .weights = 2 * forms_codes(c->s.study->workload)}};
     r.ask.weight = memory_array(r.ask.weights, sizeof *r.ask.weight);
     for (size_t k = 0; k < r.ask.weights / 2; k++)
         r.ask.weight[k] = k % 2 == 0 ? factor : -factor;
@@ -366,7 +365,7 @@ static void forms_that_do_not_fit_are_refused(struct scene *c)
 /* The price of the forms; the same request again, and no other, is free. */
 static void forms_are_bound(struct scene *c, uint32_t sequence, int64_t factor)
 {
-    const double pairs = (double)products_pairs(c->s.study->workload->one_ways);
+    const double pairs = (double)forms_pairs(c->s.study->workload->one_ways);
     const double whole = remaining(c), u = (double)factor;
     struct bytes first CLEAN(bytes_clear) = {0}, again CLEAN(bytes_clear) = {0};
     struct request r CLEAN(request_clear) = products(c, sequence, factor);

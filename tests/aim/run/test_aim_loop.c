@@ -74,7 +74,7 @@ static struct aim_result *run_seeded(const struct stage *s, const struct aim_opt
                                      uint64_t seed)
 {
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     struct aim_result *result;
@@ -145,7 +145,8 @@ struct strict {
     struct ledger *ledger;
     char order[4096]; /* g: Gaussians of one query, u: Gumbels of one select */
     unsigned last_round;
-    bool loses; /* loses the answer of a round, once: it is paid for twice */
+    size_t scores; /* that were opened */
+    bool loses;    /* loses the answer of a round, once: it is paid for twice */
     unsigned lost_round;
 };
 
@@ -175,54 +176,84 @@ static void strict_debit(struct strict *s, const mpq_t cost, unsigned round, uns
         assert_int_equal(ledger_debit(s->ledger, cost, NULL), ERR_OK);
 }
 
-static void strict_measure(struct strict *s, const struct ask *a, struct told *told)
+static void strict_measure(struct strict *s, const struct ask *a, struct ask_told *told)
 {
-    mpq_t cost;
-    mpq_init(cost);
+    mpq_t cost, one;
+    mpq_inits(cost, one, (mpq_ptr)NULL);
     assert_int_equal(a->round, s->last_round == UINT32_MAX ? 0 : s->last_round);
     ledger_measure_cost(cost, a->multiplier, a->queries);
+    for (size_t k = 0; k < a->weights; k++) {
+        assert_true(a->weight[k] >= SCORE_MULTIPLIER_MIN && a->multiplier == 0);
+        assert_true(k == 0 || a->query[k] > a->query[k - 1]);
+        ledger_measure_cost(one, (uint64_t)a->weight[k], 1);
+        mpq_add(cost, cost, one);
+    }
+    assert_int_equal(mpq_cmp(cost, a->price->cost), 0);
+    strict_debit(s, cost, a->round, &told->lost);
+    mpq_clears(cost, one, (mpq_ptr)NULL);
+}
+
+/* The sum of squares that a row moves: m for each candidate. */
+static void strict_scores(struct strict *s, const struct ask *a, struct ask_told *told)
+{
+    const struct ask_terms terms = {
+        .domain = s->stage->domain, .workload = s->stage->workload, .bounds = s->options->bounds};
+    mpq_t cost;
+    assert_int_equal(ask_check_estimates(a, &terms, NULL), ERR_OK);
+    assert_in_range(a->multiplier, SCORES_MULTIPLIER_MIN, SCORE_MULTIPLIER_MAX);
+    s->last_round = a->round + 1;
+    s->scores += a->queries;
+    mpq_init(cost);
+    mpq_set_ui(cost, a->queries * a->multiplier * a->multiplier, 1);
+    mpq_div_2exp(cost, cost, 41);
+    assert_int_equal(mpq_cmp(cost, a->price->cost), 0);
     strict_debit(s, cost, a->round, &told->lost);
     mpq_clear(cost);
 }
 
-static void strict_select(struct strict *s, const struct ask *a, struct told *told)
+static void strict_select(struct strict *s, const struct ask *a, struct ask_told *told)
 {
     const uint64_t *estimate = a->estimate;
     uint64_t scale[64], penalty[64];
-    struct select_terms terms = {.domain = s->stage->domain,
-                                 .workload = s->stage->workload,
-                                 .merges = a->merges,
-                                 .query = a->query,
-                                 .candidates = a->queries,
-                                 .epsilon = a->epsilon,
-                                 .sigma = a->sigma,
-                                 .bounds = s->options->bounds};
-    struct select_plan plan;
+    struct score_terms terms = {.domain = s->stage->domain,
+                                .workload = s->stage->workload,
+                                .merges = a->merges,
+                                .query = a->query,
+                                .candidates = a->queries,
+                                .epsilon = a->epsilon,
+                                .sigma = a->sigma,
+                                .bounds = s->options->bounds};
+    struct score_plan plan;
     mpq_t cost;
     mpq_init(cost);
     s->last_round = a->round;
     assert_in_range(a->queries, 1, 64);
-    assert_int_equal(select_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
+    assert_int_equal(score_plan(&terms, scale, penalty, &plan, NULL), ERR_OK);
     assert_int_equal(plan.shift, a->price->plan.shift);
     for (uint32_t i = 0; i < a->queries; i++) {
         assert_true(a->price->scale[i] == scale[i] && a->price->penalty[i] == penalty[i]);
-        assert_int_equal(select_check_estimates(&terms, a->query[i], estimate, NULL), ERR_OK);
+        assert_int_equal(select_check_estimates(&terms, a->query[i], ask_grid(a), estimate, NULL),
+                         ERR_OK);
         estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
     }
     assert_ptr_equal(estimate, a->estimate + a->estimates);
-    assert_int_equal(ledger_select_cost(cost, a->epsilon, s->options->slack.select), ERR_OK);
+    assert_int_equal(ledger_select_cost(cost, s->options->accounting, a->epsilon,
+                                        s->options->slack.select, a->multiplier),
+                     ERR_OK);
     strict_debit(s, cost, a->round, &told->lost);
     ledger_measure_cost(cost, a->multiplier, 1);
     strict_debit(s, cost, a->round, &told->lost);
     mpq_clear(cost);
 }
 
-static enum err strict_ask(void *self, const struct ask *a, struct told *told)
+static enum err strict_ask(void *self, const struct ask *a, struct ask_told *told)
 {
     struct strict *s = self;
     const struct aim_backend inner = plaintext_backend(s->inner);
     if (a->kind == ASK_SELECT)
         strict_select(s, a, told);
+    else if (a->kind == ASK_SCORES)
+        strict_scores(s, a, told);
     else
         strict_measure(s, a, told);
     return inner.ask(inner.self, a, told);
@@ -234,7 +265,7 @@ TEST(servers_would_accept_every_request)
     for (unsigned k = 1; k <= 3; k++) {
         struct aim_options o = options_of(&s, 0.03 * k * k, 1 + 3 * k);
         struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
-        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
         o.limits.rows_per_person = k;
@@ -253,6 +284,39 @@ TEST(servers_would_accept_every_request)
     }
 }
 
+/* One-ways, then in each sweep scores, a Gaussian each, and a set; and all of the budget. */
+TEST(servers_would_accept_sweeps)
+{
+    struct stage s CLEAN(stage_free) = stage_new(ROWS);
+    for (unsigned k = 1; k <= 4; k++) {
+        struct aim_options o = options_of(&s, 0.03 * k * k, 0);
+        struct strict strict = {.stage = &s, .options = &o, .last_round = UINT32_MAX};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
+        struct aim_backend backend = {.self = &strict, .ask = strict_ask};
+        struct aim_result *result CLEAN(aim_result_free) = NULL;
+        double error;
+        o.sweeps = k;
+        o.limits.epsilon_slack = 1;
+        o.limits.rows_per_person = k;
+        random_seed_u64(&strict.random, k);
+        assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
+        assert_int_equal(plaintext_new(&strict.inner, s.workload, s.table, &noise, NULL), ERR_OK);
+        assert_int_equal(aim_run(&result, &o, &backend, NULL), ERR_OK);
+        assert_int_equal(result->rounds, 1 + 2 * k);
+        assert_int_equal(result->sweeps, k);
+        assert_int_equal(strict.scores, k * s.workload->queries);
+        assert_true(ledger_spent(strict.ledger) == result->round[2 * k].spent);
+        assert_true(result->round[2 * k].last &&
+                    ledger_remaining(strict.ledger) < 1e-3 * o.limits.rho);
+        assert_true(fabs(result->round[0].spent / o.limits.rho - 0.15) < 1e-3);
+        assert_null(strchr(strict.order, 'u'));
+        assert_int_equal(model_error(result->model, s.workload, s.table, &error, NULL), ERR_OK);
+        assert_true(error < 0.2); /* 0.62 if columns were independent */
+        plaintext_free(&strict.inner);
+        ledger_free(&strict.ledger);
+    }
+}
+
 /*
  * What servers debit and cannot answer is spent: the run knows this, and ends when there is no room
  * for another round.
@@ -260,19 +324,20 @@ TEST(servers_would_accept_every_request)
 TEST(what_is_lost_is_spent)
 {
     struct stage s CLEAN(stage_free) = stage_new(ROWS);
-    for (unsigned k = 0; k < 8; k++) {
+    for (unsigned k = 0; k < 12; k++) {
         struct aim_options o = options_of(&s, 0.03, 7);
         struct strict strict = {.stage = &s,
                                 .options = &o,
                                 .last_round = UINT32_MAX,
                                 .loses = true,
                                 .lost_round = k % 2 == 0 ? 0 : 3};
-        struct noise_source noise = {&strict, strict_gauss, strict_gumbel};
+        struct plaintext_noise noise = {&strict, strict_gauss, strict_gumbel};
         struct aim_backend backend = {.self = &strict, .ask = strict_ask};
         struct aim_result *result;
-        bool stops = (k & 2) != 0, annealed = (k & 4) != 0;
-        enum err expected = stops || annealed ? ERR_OK : ERR_BUDGET;
+        bool stops = (k & 2) != 0, annealed = (k & 4) != 0, sweeps = k >= 8;
+        enum err expected = stops || annealed || sweeps ? ERR_OK : ERR_BUDGET;
         o.annealed = annealed;
+        o.sweeps = sweeps ? 2 : 0;
         o.stop_when_spent = stops;
         random_seed_u64(&strict.random, k);
         assert_int_equal(ledger_new(&strict.ledger, &o.limits, NULL), ERR_OK);
@@ -282,7 +347,7 @@ TEST(what_is_lost_is_spent)
             const struct aim_round *last = &result->round[result->rounds - 1];
             assert_true(ledger_spent(strict.ledger) == last->spent);
             assert_true(last->last);
-            assert_true(annealed || result->rounds < o.rounds + 1);
+            assert_true(annealed || sweeps || result->rounds < o.rounds + 1);
         }
         aim_result_free(&result);
         plaintext_free(&strict.inner);
@@ -320,7 +385,7 @@ TEST(budgets_that_cannot_work_are_refused)
 TEST(the_lowest_index_wins_ties)
 {
     struct stage s CLEAN(stage_free) = stage_new(100);
-    struct noise_source noise = {NULL, support_no_noise, support_no_noise};
+    struct plaintext_noise noise = {NULL, support_no_noise, support_no_noise};
     uint64_t estimate[12] = {0}, scale[3] = {1 << 14, 1 << 14, 1 << 14}, penalty[3] = {1, 0, 0};
     uint32_t query[3] = {0};
     const struct ask_price price = {.plan.shift = 24, .scale = scale, .penalty = penalty};
@@ -331,7 +396,7 @@ TEST(the_lowest_index_wins_ties)
     assert_int_equal(plaintext_new(&p, s.workload, s.table, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (size_t first = 1;; first--) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         assert_int_equal(told.selected, first);
         if (first == 0)
@@ -339,7 +404,7 @@ TEST(the_lowest_index_wins_ties)
         penalty[0] = 0;
     }
     query[1] = 9999;
-    assert_int_equal(backend.ask(backend.self, &ask, &(struct told){0}), ERR_REFUSED);
+    assert_int_equal(backend.ask(backend.self, &ask, &(struct ask_told){0}), ERR_REFUSED);
 }
 
 /* Selection frequencies against the exact softmax of the scores. */
@@ -355,7 +420,7 @@ TEST(selection_follows_the_softmax)
     const struct ask ask = {
         .kind = ASK_SELECT, .queries = 3, .query = query, .estimate = estimate, .price = &price};
     struct random r;
-    struct noise_source noise = noise_from_random(&r);
+    struct plaintext_noise noise = noise_from_random(&r);
     struct plaintext *p CLEAN(plaintext_free) = NULL;
     struct aim_backend backend;
     int seen[3] = {0};
@@ -368,7 +433,7 @@ TEST(selection_follows_the_softmax)
     assert_int_equal(plaintext_new_counts(&p, s.workload, counts, &noise, NULL), ERR_OK);
     backend = plaintext_backend(p);
     for (int i = 0; i < TRIALS; i++) {
-        struct told told CLEAN(told_clear) = {0};
+        struct ask_told told CLEAN(told_clear) = {0};
         assert_int_equal(backend.ask(backend.self, &ask, &told), ERR_OK);
         seen[told.selected]++;
     }

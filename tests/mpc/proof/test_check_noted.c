@@ -30,7 +30,7 @@ struct found {
     size_t words[RECORD_PRODUCTS + 1]; /* of relations of bits, by list */
 };
 
-static word128 word_of(enum ring ring, const void *v, size_t i)
+static word128 word_of(enum share_ring ring, const void *v, size_t i)
 {
     word128 w = 0;
     if (v != NULL)
@@ -145,7 +145,7 @@ static struct found all_hold(enum err (*job)(struct party *p, const struct share
             word128 sum = 0;
             for (unsigned s = 0; s < 3; s++)
                 sum = ring == RING_BITS ? sum ^ f.off[s][ring][q] : sum + f.off[s][ring][q];
-            sum = word_of((enum ring)ring, &sum, 0);
+            sum = word_of((enum share_ring)ring, &sum, 0);
             if (sum != 0)
                 fail_msg("ring %u, relation %zu of %zu is off by %llx", ring, q, f.count[ring],
                          (unsigned long long)sum);
@@ -246,7 +246,7 @@ static enum err scores(struct party *p, const struct share64 *x, const struct pl
     if (e == ERR_OK)
         e = cached_new(p, &kept, numbers, &planes);
     if (e == ERR_OK)
-        e = cached_distance(p, out, kept, spans);
+        e = cached_distance(p, out, kept, spans, 1 << CACHED_GRID);
     for (unsigned width = 1; e == ERR_OK && width <= 64; width += 9)
         e = compare_top_bit(p, planes_plane(&planes, 0), *x, width);
     cached_free(&kept);

@@ -48,11 +48,11 @@ static void amend(const char *from, const char *to, const char *const *pairs)
 
 static void sign_with(struct scene *c, const char *study, unsigned server)
 {
-    const char *const a[] = {"roster", "sign", study, "--key", file(c, "s%u.key", server), NULL};
-    assert_int_equal(support_run(file(c, "sign.log"), 10, a), 0);
+    EXPECT(0, file(c, "sign.log"), 10, "roster", "sign", study, "--key",
+           file(c, "s%u.key", server));
 }
 
-static void key_text(const char *path, char text[KEYS_TEXT_SIZE])
+static void key_text(const char *path, char text[IDENTITY_TEXT_SIZE])
 {
     struct identity *id CLEAN(identity_free) = NULL;
     assert_int_equal(identity_load(&id, path, NULL), ERR_OK);
@@ -90,11 +90,8 @@ TEST(signatures_gather_in_the_file)
     support_study_file(&c.s, "third.yaml", third);
     /* the first roster needs none, and accepts none */
     expect_signatures(&c, c.s.path, ROSTER_UNSIGNED, ROSTER_UNSIGNED, ROSTER_UNSIGNED);
-    {
-        const char *const a[] = {"roster", "sign", c.s.path, "--key", file(&c, "s0.key"), NULL};
-        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
-        assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
-    }
+    EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", c.s.path, "--key", file(&c, "s0.key"));
+    assert_true(support_contains(file(&c, "sign.log"), "roster: 2"));
     amend(c.s.path, second,
           (const char *const[]){"study: test\n", "study: test # kept\nroster: 2\n", NULL});
     assert_int_equal(chmod(second, 0640), 0);
@@ -139,7 +136,7 @@ TEST(any_form_of_the_block_is_replaced)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         char head[256];
         struct identity *me = NULL;
-        char text[KEYS_SIGNATURE_TEXT_SIZE];
+        char text[IDENTITY_SIGNATURE_TEXT_SIZE];
         enum err e;
         snprintf(head, sizeof head, "roster: 2\n%sstudy: test\n", forms[i]);
         amend(c.s.path, file(&c, "form.yaml"), (const char *const[]){"study: test\n", head, NULL});
@@ -169,7 +166,7 @@ TEST(what_cannot_be_signed_is_left_alone)
     };
     struct scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
-    char path[SUPPORT_PATH], text[KEYS_SIGNATURE_TEXT_SIZE];
+    char path[SUPPORT_PATH], text[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     support_study_file(&c.s, "form.yaml", path);
     assert_int_equal(identity_load(&me, file(&c, "s1.key"), NULL), ERR_OK);
@@ -197,7 +194,7 @@ TEST(the_last_line_is_ended_before_it_is_signed)
     struct scene c CLEAN(scene_free);
     struct identity *me CLEAN(identity_free) = NULL;
     struct bytes text CLEAN(bytes_clear) = {0};
-    char signature[KEYS_SIGNATURE_TEXT_SIZE];
+    char signature[IDENTITY_SIGNATURE_TEXT_SIZE];
     scene_new(&c);
     amend(c.s.path, file(&c, "cut.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
@@ -217,11 +214,8 @@ TEST(only_servers_sign)
     amend(c.s.path, file(&c, "a.yaml"),
           (const char *const[]){"study: test\n", "study: test\nroster: 2\n", NULL});
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &before, NULL), ERR_OK);
-    {
-        const char *const a[] = {"roster",           "sign", file(&c, "a.yaml"), "--key",
-                                 file(&c, "o0.key"), NULL};
-        assert_int_equal(support_run(file(&c, "sign.log"), 10, a), 3);
-    }
+    EXPECT(3, file(&c, "sign.log"), 10, "roster", "sign", file(&c, "a.yaml"), "--key",
+           file(&c, "o0.key"));
     assert_int_equal(file_read(file(&c, "a.yaml"), 1 << 20, &after, NULL), ERR_OK);
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
@@ -234,18 +228,13 @@ TEST(only_servers_sign)
 TEST(amendments_are_told_in_words)
 {
     struct scene c CLEAN(scene_free);
-    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o0_new[KEYS_TEXT_SIZE],
-        revoked[KEYS_TEXT_SIZE + 64];
+    char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
+        o0_new[IDENTITY_TEXT_SIZE], revoked[IDENTITY_TEXT_SIZE + 64];
     const char *output;
     scene_new(&c);
-    {
-        const char *const renew[] = {
-            "keygen",  file(&c, "o0-new.key"), "--renew", file(&c, "o0.key"),
-            "--until", "2199-12-31",           NULL};
-        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o0-new.key"), "--renew",
+           file(&c, "o0.key"), "--until", "2199-12-31");
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o1-new.key"));
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "o0-new.key"), o0_new);
@@ -255,11 +244,9 @@ TEST(amendments_are_told_in_words)
         /* o1's old key last, since it is also in `revoked` */
         const char *const pairs[] = {o0,          o0_new,          o1,      o1_new, "round: 40",
                                      "round: 50", "study: test\n", revoked, NULL};
-        const char *const show[] = {"roster",  "show",   file(&c, "second.yaml"),
-                                    "--since", c.s.path, NULL};
         amend(c.s.path, file(&c, "second.yaml"), pairs);
         output = file(&c, "show.log");
-        assert_int_equal(support_run(output, 10, show), 0);
+        EXPECT(0, output, 10, "roster", "show", file(&c, "second.yaml"), "--since", c.s.path);
     }
     output = file(&c, "show.log");
     assert_true(support_contains(output, "owner o0: a renewed key of the same identity, good until "
@@ -268,14 +255,11 @@ TEST(amendments_are_told_in_words)
     assert_true(support_contains(output, "revoked: a key of"));
     assert_true(support_contains(output, "deadlines.round: 40 -> 50"));
     assert_true(support_contains(output, "server 0, s0: has not signed"));
-    {
-        const char *const show[] = {"roster",  "show",   file(&c, "other.yaml"),
-                                    "--since", c.s.path, NULL};
-        amend(c.s.path, file(&c, "other.yaml"),
-              (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
-        assert_int_equal(support_run(file(&c, "show2.log"), 10, show), 3);
-        assert_true(support_contains(file(&c, "show2.log"), "budget"));
-    }
+    amend(c.s.path, file(&c, "other.yaml"),
+          (const char *const[]){"epsilon: 1", "epsilon: 2", NULL});
+    EXPECT(3, file(&c, "show2.log"), 10, "roster", "show", file(&c, "other.yaml"), "--since",
+           c.s.path);
+    assert_true(support_contains(file(&c, "show2.log"), "budget"));
 }
 
 /* The changes from one study to another, and what the new one says of itself. */
@@ -294,17 +278,15 @@ TEST(every_change_is_told)
 {
     struct scene c CLEAN(scene_free);
     struct study *study CLEAN(study_free) = NULL;
-    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[KEYS_TEXT_SIZE], revoked[KEYS_TEXT_SIZE + 64],
-        added[KEYS_TEXT_SIZE + 64], words[4096], endpoint[2][96];
+    char a[SUPPORT_PATH], b[SUPPORT_PATH], key[IDENTITY_TEXT_SIZE],
+        revoked[IDENTITY_TEXT_SIZE + 64], added[IDENTITY_TEXT_SIZE + 64], words[4096],
+        endpoint[2][96];
     scene_new(&c);
     support_study_file(&c.s, "a.yaml", a);
     support_study_file(&c.s, "b.yaml", b);
     key_text(file(&c, "o1.key"), key);
     snprintf(revoked, sizeof revoked, "study: test\nroster: 2\nrevoked: [%s]\n", key);
-    {
-        const char *const other[] = {"keygen", file(&c, "new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "new.key"));
     key_text(file(&c, "new.key"), key);
     snprintf(added, sizeof added, "analysts:\n  - name: b\n    key: %s\n", key);
     for (unsigned i = 0; i < 2; i++)
@@ -353,12 +335,10 @@ TEST(every_change_is_told)
 /* Its exit code if it ends at once; 0 once it serves. */
 static int serve(struct scene *c, unsigned i, const char *study)
 {
-    const char *const a[] = {
-        "serve",    study,       "--key", file(c, "s%u.key", i), "--folder", file(c, "server%u", i),
-        "--listen", "127.0.0.1", NULL};
     const char *log = file(c, "server%u.log", i);
     unlink(log);
-    c->server[i] = support_start(log, a);
+    c->server[i] = START(log, "serve", study, "--key", file(c, "s%u.key", i), "--folder",
+                         file(c, "server%u", i), "--listen", "127.0.0.1");
     for (double end = support_deadline(10); support_again(end);) {
         if (support_contains(log, "is ready"))
             return 0;
@@ -379,24 +359,23 @@ static void restart(struct scene *c, unsigned i, const char *study)
 
 static int share(struct scene *c, const char *study, const char *key, unsigned data)
 {
-    const char *const a[] = {"share", study, file(c, "o%u.csv", data), "--key", file(c, "%s", key),
-                             NULL};
     unlink(file(c, "share.log"));
-    return support_run(file(c, "share.log"), 60, a);
+    return COMMAND(file(c, "share.log"), 60, "share", study, file(c, "o%u.csv", data), "--key",
+                   file(c, "%s", key));
 }
 
 static int run_study(struct scene *c, const char *study)
 {
-    const char *const a[] = {"run",   study,          "--key", file(c, "a.key"),
-                             "--out", file(c, "out"), NULL};
     unlink(file(c, "run.log"));
-    return support_run(file(c, "run.log"), 60, a);
+    return COMMAND(file(c, "run.log"), 60, "run", study, "--key", file(c, "a.key"), "--out",
+                   file(c, "out"));
 }
 
 TEST(amended_in_the_middle_of_collecting)
 {
     struct scene c CLEAN(scene_free);
-    char o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], o2[KEYS_TEXT_SIZE], o2_new[KEYS_TEXT_SIZE];
+    char o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE], o2[IDENTITY_TEXT_SIZE],
+        o2_new[IDENTITY_TEXT_SIZE];
     const char *const renew[] = {"keygen", NULL, "--renew", NULL, NULL};
     const char *renewal[5];
     scene_new(&c);
@@ -411,10 +390,7 @@ TEST(amended_in_the_middle_of_collecting)
     renewal[1] = file(&c, "o2-new.key");
     renewal[3] = file(&c, "o2.key");
     assert_int_equal(support_run(file(&c, "keygen.log"), 10, renewal), 0);
-    {
-        const char *const other[] = {"keygen", file(&c, "o1-new.key"), NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, other), 0);
-    }
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "o1-new.key"));
     key_text(file(&c, "o1.key"), o1);
     key_text(file(&c, "o2.key"), o2);
     key_text(file(&c, "o1-new.key"), o1_new);
@@ -464,7 +440,7 @@ TEST(amended_in_the_middle_of_collecting)
 TEST(a_server_renews_its_key)
 {
     struct scene c CLEAN(scene_free);
-    char s1[KEYS_TEXT_SIZE], s1_new[KEYS_TEXT_SIZE], soon[64];
+    char s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], soon[64];
     scene_new(&c);
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(serve(&c, i, c.s.path), 0);
@@ -474,13 +450,9 @@ TEST(a_server_renews_its_key)
         assert_int_equal(share(&c, c.s.path, key, i), 0);
     }
     key_text(file(&c, "s1.key"), s1);
-    const struct phrase day = date_day_text(date_today() + 3);
-    {
-        const char *const renew[] = {
-            "keygen", file(&c, "new.key"), "--renew", file(&c, "s1.key"), "--until", day.text,
-            NULL};
-        assert_int_equal(support_run(file(&c, "keygen.log"), 10, renew), 0);
-    }
+    const struct words_text day = date_day_text(date_today() + 3);
+    EXPECT(0, file(&c, "keygen.log"), 10, "keygen", file(&c, "new.key"), "--renew",
+           file(&c, "s1.key"), "--until", day.text);
     key_text(file(&c, "new.key"), s1_new);
     amend(c.s.path, file(&c, "second.yaml"),
           (const char *const[]){s1, s1_new, "study: test\n", "study: test\nroster: 2\n", NULL});
@@ -495,11 +467,8 @@ TEST(a_server_renews_its_key)
     assert_true(support_contains(file(&c, "server1.log"), soon));
     restart(&c, 0, file(&c, "second.yaml"));
     restart(&c, 2, file(&c, "second.yaml"));
-    {
-        const char *const a[] = {"check", file(&c, "second.yaml"), "--receipt",
-                                 file(&c, "o1.test.receipt"), NULL};
-        assert_int_equal(support_run(file(&c, "check.log"), 10, a), 0);
-    }
+    EXPECT(0, file(&c, "check.log"), 10, "check", file(&c, "second.yaml"), "--receipt",
+           file(&c, "o1.test.receipt"));
     assert_int_equal(run_study(&c, file(&c, "second.yaml")), 0);
 }
 
@@ -548,8 +517,9 @@ TEST(keys_that_were_good_are_turned_away)
 {
     struct scene c CLEAN(scene_free);
     struct identity *old = NULL, *expired = NULL;
-    char o0[KEYS_TEXT_SIZE], o1[KEYS_TEXT_SIZE], o1_new[KEYS_TEXT_SIZE], s1[KEYS_TEXT_SIZE],
-        s1_new[KEYS_TEXT_SIZE], head[KEYS_TEXT_SIZE + 64], text[512];
+    char o0[IDENTITY_TEXT_SIZE], o1[IDENTITY_TEXT_SIZE], o1_new[IDENTITY_TEXT_SIZE],
+        s1[IDENTITY_TEXT_SIZE], s1_new[IDENTITY_TEXT_SIZE], head[IDENTITY_TEXT_SIZE + 64],
+        text[512];
     scene_new(&c);
     key_text(file(&c, "o0.key"), o0);
     key_text(file(&c, "o1.key"), o1);
