@@ -19,7 +19,7 @@ static const char help[] =
     "  --header DATA.csv   the names and their order; nothing else is read\n"
     "  --from PUBLIC.csv   kinds and values of rows that are published or invented, never\n"
     "                    those of owners: a domain taken from data tells about them\n"
-    "  --sql CONNECTION --table T   the schema of a table, no rows: types, CHECK, ENUM\n"
+    "  --sql CONNECTION, --table T   the schema of a table, no rows: types, CHECK, ENUM\n"
     "  --lookup L,M      with --sql: tables of public codes, such as wards, that foreign\n"
     "                    keys refer to; their keys become values\n"
     "  --force           overwrite FILE\n"
