@@ -79,16 +79,6 @@ static void warn_of_key(const struct study *study, const struct public_identity 
             return;
 }
 
-/* The most that the study admits; owners of a batch have the same rows. */
-static uint64_t most_rows(const struct study *study)
-{
-    uint64_t rows = (uint64_t)study->open.most * study->open.each.max_rows;
-    for (size_t i = 0; i < study->owners; i++)
-        if (study->owner[i].batch == i)
-            rows += study_batch_most(study, i);
-    return rows;
-}
-
 /*
  * What a study may say, and should not. Whoever held even odds that a row is there may be sure to e
  * to the epsilon to one: beyond 10, that is 22,000 to one, and protects hardly anybody. A program
@@ -96,7 +86,7 @@ static uint64_t most_rows(const struct study *study)
  */
 static void warn_of_choices(const struct study *study, struct log *log)
 {
-    const uint64_t rows = most_rows(study);
+    const uint64_t rows = study_rows_most(study);
     if (study->epsilon > UNWISE_EPSILON)
         log_warn(
             log,

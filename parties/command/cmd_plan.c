@@ -6,10 +6,7 @@
 #include "netio/session.h"
 #include "parties/analyst/release.h"
 #include "parties/command/command.h"
-#include "parties/command/plan_copula.h"
-#include "parties/command/plan_noise.h"
-#include "parties/command/plan_ranks.h"
-#include "parties/command/plan_servers.h"
+#include "parties/command/plan.h"
 #include "parties/exchange/bounds.h"
 #include "parties/exchange/price.h"
 #include "parties/study/expect.h"
@@ -61,9 +58,7 @@ struct plan_asked {
 static void count(struct plan_asked *p)
 {
     const struct workload *w = p->study->workload;
-    for (size_t i = 0; i < p->study->owners; i++)
-        p->rows += p->study->owner[i].batch == i ? study_batch_most(p->study, i) : 0;
-    p->rows += (uint64_t)p->study->open.most * p->study->open.each.max_rows;
+    p->rows = study_rows_most(p->study);
     for (uint32_t q = 0; q < w->queries; q++) {
         if (q < w->one_ways)
             p->one_way_cells += w->query[q].cells;

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "parties/study/study_parse.h"
-#include "parties/study/study_terms.h"
 
 #include <string.h>
 
@@ -66,9 +65,8 @@ static enum err lacks(struct reading *r, const char *key)
 static enum err read_method(struct reading *r, const yaml_node_t *method,
                             const yaml_node_t *workload)
 {
-    const char *const words[] = {study_method_word(STUDY_AIM), study_method_word(STUDY_COPULA)};
     size_t kind = STUDY_AIM;
-    TRY(yaml_choice(r->file, method, "method", words, 2, &kind));
+    TRY(yaml_choice(r->file, method, "method", study_method_words, 2, &kind));
     r->study->method = (enum study_method)kind;
     if (kind == STUDY_COPULA && r->study->domain->attributes < 2)
         return yaml_error(r->file, method, "method: copula needs two attributes at least");
@@ -113,16 +111,11 @@ static enum err read_course(struct reading *r, const yaml_node_t *rounds, const 
 static enum err read_kinds(struct reading *r, const yaml_node_t *noise, const yaml_node_t *score,
                            const yaml_node_t *security, const yaml_node_t *late_uploads)
 {
-    const char *const noises[NOISE_KINDS] = {study_noise_word(NOISE_BOX_MULLER),
-                                             study_noise_word(NOISE_DISCRETE)};
-    const char *const scores[] = {study_score_word(AIM_L1), study_score_word(AIM_L2)};
-    const char *const securities[] = {study_security_word(STUDY_SEMI_HONEST),
-                                      study_security_word(STUDY_ABORT)};
     static const char *const late[] = {"wait", "join"};
     size_t kind[4] = {NOISE_BOX_MULLER, AIM_L1, STUDY_SEMI_HONEST, 0};
-    TRY(yaml_choice(r->file, noise, "noise", noises, NOISE_KINDS, &kind[0]));
-    TRY(yaml_choice(r->file, score, "score", scores, 2, &kind[1]));
-    TRY(yaml_choice(r->file, security, "security", securities, 2, &kind[2]));
+    TRY(yaml_choice(r->file, noise, "noise", study_noise_words, NOISE_KINDS, &kind[0]));
+    TRY(yaml_choice(r->file, score, "score", study_score_words, 2, &kind[1]));
+    TRY(yaml_choice(r->file, security, "security", study_security_words, 2, &kind[2]));
     TRY(yaml_choice(r->file, late_uploads, "late_uploads", late, 2, &kind[3]));
     r->study->noise = (enum noise_kind)kind[0];
     r->study->score = (enum aim_score)kind[1];
@@ -156,7 +149,7 @@ static enum err check_candidates(struct reading *r, const yaml_node_t *workload)
         "the workload has %zu marginals with the smaller ones they contain; with "
         "security: %s a round selects from at most %zu. List fewer marginals, or ones "
         "of fewer attributes",
-        s->workload->queries, study_security_word(s->security), most);
+        s->workload->queries, study_security_words[s->security], most);
 }
 
 static enum err read_date(struct reading *r, const yaml_node_t *node, const char *what,

@@ -93,4 +93,7 @@ enum err study_find_count_bits(struct reading *r, const yaml_node_t *owners) MUS
 enum err study_read_roster(struct reading *r, const yaml_node_t *version,
                            const yaml_node_t *revoked, const yaml_node_t *signatures) MUST_CHECK;
 
+/* Fills in `terms` and `roster` (study_terms.c). */
+enum err study_digest(struct study *study) MUST_CHECK;
+
 #endif

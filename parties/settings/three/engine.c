@@ -189,7 +189,7 @@ static enum err check_kind(const struct three *g, const struct ask *a)
     if (a->kind != other[g->study->method])
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED, "a study of method: %s has no %s",
-                    study_method_word(g->study->method),
+                    study_method_words[g->study->method],
                     a->kind == ASK_FORMS ? "forms" : "selections");
 }
 
@@ -211,7 +211,7 @@ static enum err check_candidates(const struct three *g, const struct ask *a)
         return ERR_OK;
     return log_fail(g->log, ERR_REFUSED,
                     "select: the request has %u candidates; with security: %s %zu are allowed",
-                    a->queries, study_security_word(g->study->security), most);
+                    a->queries, study_security_words[g->study->security], most);
 }
 
 /* Whether there are counts of all marginals that a request names. */
