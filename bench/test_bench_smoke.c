@@ -100,7 +100,8 @@ static const struct smoke {
     {"pgm",
      "nursery_plain_loss.100 nursery_plain_loss.10000 nursery_seconds_to_41_72 "
      "nursery_propagations_to_41_72 aim.0.l1 aim.0.l1_standard_error aim.0.l1_model aim.0.cpu_s "
-     "aim.0.peak_mib aim.0.rounds aim.0.seeds bp_ms.0.cells bp_ms.0.ms bp_ms.0.peak_mib "
+     "aim.0.peak_mib aim.0.rounds aim.0.seeds copula.0.l1 copula.0.cpu_s bp_ms.0.cells bp_ms.0.ms "
+     "bp_ms.0.peak_mib "
      "wide.0.rows wide.0.rounds wide.0.cpu_s wide.0.l1 wide.0.peak_mib",
      ""},
 };

@@ -5,6 +5,7 @@
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
 #include "bench/flaim/trees.h"
+#include "bench/generated.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,6 +106,33 @@ TEST(synthfs_clients_have_features_of_their_own)
 }
 
 /* A label that follows another column can be learned; a random one cannot. */
+/* How far the target is from even within the other columns' cells, from 0 to 1.5. */
+static double shown(const struct bench_data *c, const struct clique *q)
+{
+    const uint64_t cells = clique_cells(q, c->domain);
+    int64_t *count CLEAN(memory_release) = memory_array(cells, sizeof *count);
+    double off = 0;
+    tabulate_marginal(c->table, q, count);
+    for (uint64_t i = 0; i < cells; i += 4) {
+        const double all = (double)(count[i] + count[i + 1] + count[i + 2] + count[i + 3]);
+        for (uint64_t k = i; k < i + 4; k++)
+            off += fabs((double)count[k] - all / 4);
+    }
+    return off / (double)c->table->rows;
+}
+
+TEST(a_target_of_three_columns_shows_in_no_two_of_them)
+{
+    static const struct clique whole = {4, {2, 5, 9, 12}},
+                               parts[] = {{3, {2, 5, 12}}, {3, {2, 9, 12}}, {3, {5, 9, 12}}};
+    struct bench_data c CLEAN(bench_data_clear) = {0};
+    assert_int_equal(generated_make(&c, "parity", GENERATED_ROWS, NULL), ERR_OK);
+    assert_true(shown(&c, &whole) > 1.4);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(shown(&c, &parts[i]) < 0.3);
+    assert_int_equal(generated_make(&c, "nursery", GENERATED_ROWS, NULL), ERR_RANGE);
+}
+
 TEST(trees_learn_what_can_be_learned)
 {
     const char *reason;

@@ -93,7 +93,7 @@ static struct expect judge(const struct study *s, const struct questions_next *n
                            const struct densities *even, double sigma)
 {
     const struct question *q = next->question;
-    const double rows = (double)study_rows_most(s), lines = lines_of(q);
+    const double rows = (double)study_rows(s, true), lines = lines_of(q);
     struct expect e = {.together = true};
     size_t n = 0;
     for (size_t i = 0; i < next->size && n + 1 < sizeof e.text; i++) {
