@@ -229,7 +229,8 @@ static enum err price_selection(struct ask_price *p, const struct ask *a, const 
     p->delta_slack += ask_delta(t->slack.candidate, a->queries);
     mpq_init(selecting);
     if (a->epsilon > 0 && a->epsilon < 100 && a->sigma > 0 && a->sigma < 1e6)
-        e = ledger_select_cost(selecting, a->epsilon, t->slack.select);
+        e = ledger_select_cost(selecting, t->accounting, a->epsilon, t->slack.select,
+                               a->multiplier);
     mpq_add(p->cost, selecting, p->measuring);
     mpq_clear(selecting);
     if (e != ERR_OK)

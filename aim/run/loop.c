@@ -10,7 +10,7 @@
 static struct schedule start_of(const struct aim_options *o)
 {
     return schedule_start(o->workload->one_ways, o->rounds, o->annealed,
-                          look_leaves(&o->look, &o->limits));
+                          look_leaves(&o->look, &o->limits), o->accounting);
 }
 
 double aim_sigma(const struct aim_options *o)
@@ -350,7 +350,7 @@ enum err aim_run(struct aim_result **result, const struct aim_options *options,
                      .log = log,
                      .ask.price = &l.price,
                      .terms = {options->domain, options->workload, options->bounds, options->score,
-                               options->slack}};
+                               options->slack, options->accounting}};
     enum err e;
     *result = NULL;
     TRY(memory_new(&l.result, 1));

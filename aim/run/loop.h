@@ -65,8 +65,9 @@ struct aim_options {
     const struct domain *domain;
     const struct workload *workload;
     struct ledger_limits limits; /* from budget_plan() */
-    bool annealed;               /* aim/budget/schedule.h */
-    unsigned rounds;             /* T; if annealed T0, 0 for 16 d */
+    enum accounting accounting;
+    bool annealed;   /* aim/budget/schedule.h */
+    unsigned rounds; /* T; if annealed T0, 0 for 16 d */
     struct score_bounds bounds;
     enum aim_score score;
     struct ask_slack slack;            /* of the backend's noise */

@@ -13,6 +13,7 @@
 #ifndef TREFOIL_PARTIES_STUDY_STUDY_H
 #define TREFOIL_PARTIES_STUDY_STUDY_H
 
+#include "aim/budget/ledger.h"
 #include "aim/budget/score.h"
 #include "aim/table/domain.h"
 #include "aim/table/person_key.h"
@@ -52,7 +53,8 @@ enum study_security { STUDY_SEMI_HONEST, STUDY_ABORT };
 
 /* The words in the file, which are also what is hashed. */
 extern const char *const study_noise_words[NOISE_KINDS],
-    *const study_score_words[2], *const study_method_words[2], *const study_security_words[2];
+    *const study_score_words[2], *const study_accounting_words[2],
+                                     *const study_method_words[2], *const study_security_words[2];
 
 enum study_form { STUDY_AUTO, STUDY_COUNTS, STUDY_RECORDS };
 
@@ -119,6 +121,7 @@ struct study {
     struct workload *asked;    /* what the file says matters: for a copula what eval compares */
     char *questions;           /* the file that the workload is made for, or NULL */
     double epsilon, delta;
+    enum accounting accounting;
     unsigned rows_per_person;
     struct study_person person;
     bool enforce_person; /* servers enforce rows_per_person, over all owners */

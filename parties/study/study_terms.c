@@ -44,20 +44,24 @@ static void put_budget(const struct study *s, struct bytes *b)
     bytes_put_double(b, s->epsilon);
     bytes_put_double(b, s->delta);
     bytes_put_u32(b, s->rows_per_person);
-    if (s->person.columns == 0)
-        return; /* studies from before the key keep their terms */
-    bytes_put_u64(b, s->person.columns);
-    for (size_t k = 0; k < s->person.columns; k++)
-        bytes_put_string(b, s->person.column[k]);
-    bytes_put_u8(b, s->person.form.composed);
-    bytes_put_u8(b, s->person.form.caseless);
-    bytes_put_u8(b, s->person.form.spaceless);
-    bytes_put_u8(b, s->enforce_person);
+    if (s->person.columns > 0) { /* studies from before this key, or the next, keep their terms */
+        bytes_put_u64(b, s->person.columns);
+        for (size_t k = 0; k < s->person.columns; k++)
+            bytes_put_string(b, s->person.column[k]);
+        bytes_put_u8(b, s->person.form.composed);
+        bytes_put_u8(b, s->person.form.caseless);
+        bytes_put_u8(b, s->person.form.spaceless);
+        bytes_put_u8(b, s->enforce_person);
+    }
+    if (s->accounting != ACCOUNTING_ZCDP)
+        bytes_put_string(b, study_accounting_words[s->accounting]);
 }
 
 const char *const study_noise_words[NOISE_KINDS] = {
     [NOISE_BOX_MULLER] = "box-muller", [NOISE_DISCRETE] = "discrete"};
 const char *const study_score_words[] = {[AIM_L1] = "l1", [AIM_L2] = "l2"};
+const char *const study_accounting_words[] = {
+    [ACCOUNTING_ZCDP] = "zcdp", [ACCOUNTING_GAUSSIAN] = "gaussian"};
 const char *const study_method_words[] = {[STUDY_AIM] = "aim", [STUDY_COPULA] = "copula"};
 const char *const study_security_words[] = {
     [STUDY_SEMI_HONEST] = "semi-honest", [STUDY_ABORT] = "abort"};

@@ -256,7 +256,8 @@ static enum err prepare(const struct three *g, struct engine_step *s)
                                     .workload = g->study->workload,
                                     .bounds = own->scope.bounds,
                                     .score = g->study->score,
-                                    .slack = g->slack};
+                                    .slack = g->slack,
+                                    .accounting = g->study->accounting};
     TRY(check_kind(g, s->ask));
     TRY(check_counted(g, s->ask));
     TRY(check_multiplier(g, s));

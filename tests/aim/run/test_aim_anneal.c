@@ -229,12 +229,13 @@ TEST(random_schedules_never_exceed_the_budget)
     for (int trial = 0; trial < 3000; trial++) {
         size_t d = 1 + (size_t)random_below(&r, 30);
         bool annealed = random_below(&r, 4) > 0;
+        enum accounting accounting = (enum accounting)(trial % 2);
         unsigned k = 1 + (unsigned)random_below(&r, 3);
         struct ledger_limits limits = {.rho = exp(-6 + 8 * random_double(&r)),
                                        .rows_per_person = k};
         unsigned rounds = (unsigned)random_below(&r, 40), fire = (unsigned)random_below(&r, 4);
         double rho = limits.rho / (k * k), slack = 1e-9;
-        struct schedule s = schedule_start(d, rounds, annealed, rho);
+        struct schedule s = schedule_start(d, rounds, annealed, rho, accounting);
         struct ledger *l;
         mpq_t cost, more;
         uint64_t m;
@@ -250,7 +251,8 @@ TEST(random_schedules_never_exceed_the_budget)
             if (measure_multiplier(s.sigma, &m, NULL) != ERR_OK)
                 break;
             ledger_measure_cost(cost, m, 1);
-            assert_int_equal(ledger_select_cost(more, s.epsilon - slack, slack), ERR_OK);
+            assert_int_equal(ledger_select_cost(more, accounting, s.epsilon - slack, slack, m),
+                             ERR_OK);
             mpq_add(cost, cost, more);
             assert_int_equal(ledger_debit(l, cost, NULL), ERR_OK);
             schedule_next(&s, random_below(&r, 4) < fire ? 0 : 1e30, 10,

@@ -210,7 +210,9 @@ static void strict_select(struct strict *s, const struct ask *a, struct ask_told
         estimate += merges_query_cells(a->merges, &s->stage->workload->query[a->query[i]]);
     }
     assert_ptr_equal(estimate, a->estimate + a->estimates);
-    assert_int_equal(ledger_select_cost(cost, a->epsilon, s->options->slack.select), ERR_OK);
+    assert_int_equal(ledger_select_cost(cost, s->options->accounting, a->epsilon,
+                                        s->options->slack.select, a->multiplier),
+                     ERR_OK);
     strict_debit(s, cost, a->round, &told->lost);
     ledger_measure_cost(cost, a->multiplier, 1);
     strict_debit(s, cost, a->round, &told->lost);
