@@ -4,7 +4,7 @@
 
 static const char help[] =
     "usage: trefoil init [FILE] [--columns CODEBOOK.csv | --header DATA.csv |\n"
-    "                    --from PUBLIC.csv | --sql CONNECTION --table T [--lookup L]]\n"
+    "                    --from PUBLIC.csv | --sql CONNECTION --table T [--lookup TABLES]]\n"
     "                    [--force]\n"
     "\n"
     "Writes a commented example of a study file to FILE, or to study.yaml. Edit it until\n"
@@ -20,8 +20,8 @@ static const char help[] =
     "  --from PUBLIC.csv   kinds and values of rows that are published or invented, never\n"
     "                    those of owners: a domain taken from data tells about them\n"
     "  --sql CONNECTION, --table T   the schema of a table, no rows: types, CHECK, ENUM\n"
-    "  --lookup L,M      with --sql: tables of public codes, such as wards, that foreign\n"
-    "                    keys refer to; their keys become values\n"
+    "  --lookup TABLES   with --sql: tables of public codes, such as wards,units, that\n"
+    "                    foreign keys refer to; their keys become values\n"
     "  --force           overwrite FILE\n"
     "\n"
     "The file says what the columns were written from, and check repeats it.\n"
