@@ -17,8 +17,8 @@ static void start_tape(struct three *g, const uint8_t id[TAPE_ID_SIZE])
 {
     const struct price_noise noise = price_noise(g->study);
     tape_start(&g->tape, id, g->study->noise);
-    tape_plan(&g->tape, TAPE_GAUSS, noise.gauss);
-    tape_plan(&g->tape, TAPE_GUMBEL, noise.gumbel);
+    tape_plan(&g->tape, NOISE_GAUSS, noise.gauss);
+    tape_plan(&g->tape, NOISE_GUMBEL, noise.gumbel);
 }
 
 /* --- security --------------------------------------------------------------------------------- */
@@ -287,8 +287,8 @@ static enum err prepare(const struct three *g, struct engine_step *s)
     TRY(take_multipliers(g, s));
     TRY(check_candidates(g, s->ask));
     TRY(ask_price(&s->price, s->ask, &terms, g->log));
-    own->noise[TAPE_GAUSS] = s->price.cells;
-    own->noise[TAPE_GUMBEL] = s->price.candidates;
+    own->noise[NOISE_GAUSS] = s->price.cells;
+    own->noise[NOISE_GUMBEL] = s->price.candidates;
     s->place = three_next(g, s);
     if (!ask_estimates(s->ask))
         return ERR_OK;
