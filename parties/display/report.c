@@ -223,7 +223,7 @@ static void what_is_guaranteed(const struct report *r)
                  s->link.on ? ", where those that were joined are one" : "");
     text_put(r->out,
              "<p>Each server kept the budget by itself: &rho; = %.4g (%s), of which %.4g is spent",
-             report_number(r->stats, "rho"), study_accounting_word(s->accounting), spent);
+             report_number(r->stats, "rho"), study_accounting_words[s->accounting], spent);
     if (s->accounting == ACCOUNTING_GAUSSIAN)
         text_put(r->out, ", as private as one count with Gaussian noise of standard deviation %.3g",
                  ledger_deviation(spent));
