@@ -1,5 +1,4 @@
 /* Synthetic rows, and marginals. */
-#include "aim/table/csv.h"
 #include "aim/table/number.h"
 #include "base/memory.h"
 #include "library/trefoil_private.h"
