@@ -1,6 +1,7 @@
 /* Synthetic rows, and marginals. */
 #include "aim/table/number.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "library/trefoil_private.h"
 
 #include <inttypes.h>
