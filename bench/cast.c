@@ -8,7 +8,7 @@
 #include "netio/dial.h"
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 

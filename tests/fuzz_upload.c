@@ -3,7 +3,7 @@
  * accepted is written back byte for byte.
  */
 #include "base/secret.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "tests/fuzz.h"
 
 #include <string.h>

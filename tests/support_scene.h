@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "parties/analyst/central.h"
 #include "parties/audit/audit_file.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "parties/display/progress.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/columns.h"
+#include "parties/setting/upload.h"
 #include "tests/support_command.h"
 #include "tests/support_study.h"
 

@@ -11,7 +11,7 @@
 #include "aim/run/loop.h"
 #include "aim/workload/tabulate.h"
 #include "base/memory.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
 #include "parties/study/study_uploads.h"
 

@@ -6,8 +6,8 @@
 
 #include "aim/table/join.h"
 #include "base/file.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/source.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_text.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_domain.h"

@@ -6,7 +6,7 @@
 
 #include "parties/exchange/message.h"
 #include "parties/exchange/request.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "parties/exchange/price.h"
 #include "parties/exchange/request.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/pack.h"
+#include "parties/setting/upload.h"
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 

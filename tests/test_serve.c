@@ -7,7 +7,7 @@
 #include "base/date.h"
 #include "base/file.h"
 #include "netio/gate.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study_ports.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"

@@ -3,7 +3,6 @@
 #include "base/secret.h"
 #include "parties/command/command.h"
 #include "parties/exchange/price.h"
-#include "parties/exchange/upload.h"
 #include "parties/owner/announce.h"
 #include "parties/owner/book.h"
 #include "parties/owner/columns.h"
@@ -13,6 +12,7 @@
 #include "parties/owner/pin.h"
 #include "parties/owner/self.h"
 #include "parties/owner/source.h"
+#include "parties/setting/upload.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_uploads.h"
 
@@ -108,7 +108,7 @@ struct share {
     struct study *study;
     struct identity *me;
     struct self self;
-    unsigned form; /* as parties/exchange/upload.h numbers it */
+    unsigned form; /* as parties/setting/upload.h numbers it */
     uint64_t bytes;
     struct source source;
     struct bytes packed; /* counts or records */

@@ -12,7 +12,7 @@
 
 /* The first byte of every message to a gate. */
 enum message_kind {
-    MESSAGE_UPLOAD = 1,   /* terms digest, then parties/exchange/upload.h */
+    MESSAGE_UPLOAD = 1,   /* terms digest, then parties/setting/upload.h */
     MESSAGE_FORWARD = 2,  /* bytes of a vector (parties/server/intake.h) */
     MESSAGE_STATUS = 3,   /* what each owner has here (parties/server/intake.h) */
     MESSAGE_REQUEST = 4,  /* attempt, debits seen at this server, request or the rest of it */

@@ -13,9 +13,9 @@
 #include "parties/display/progress.h"
 #include "parties/exchange/dials.h"
 #include "parties/exchange/receipt.h"
-#include "parties/exchange/upload.h"
 #include "parties/exchange/witness.h"
 #include "parties/owner/server_status.h"
+#include "parties/setting/upload.h"
 #include "parties/study/token.h"
 
 struct courier_options {

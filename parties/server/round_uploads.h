@@ -25,7 +25,7 @@
 
 #include "base/log.h"
 #include "netio/net.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/store/store_rounds.h"
 
 struct round_uploads {

@@ -23,7 +23,7 @@
 #define TREFOIL_PARTIES_SETTING_ENGINE_H
 
 #include "aim/run/ask.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/store/store_ledger.h"
 
 #define ENGINE_TOPIC 32 /* bytes */

@@ -17,8 +17,8 @@
 #ifndef TREFOIL_PARTIES_STORE_STORE_H
 #define TREFOIL_PARTIES_STORE_STORE_H
 
-#include "parties/exchange/upload.h"
 #include "parties/exchange/upload_entry.h"
+#include "parties/setting/upload.h"
 #include "parties/study/study.h"
 
 struct store;

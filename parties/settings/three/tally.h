@@ -14,7 +14,7 @@
 #include "aim/budget/forms.h"
 #include "mpc/party/party.h"
 #include "parties/exchange/bounds.h"
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 #include "parties/settings/three/keyed.h"
 #include "protocols/portion.h"
 

@@ -1,4 +1,4 @@
-#include "parties/exchange/upload.h"
+#include "parties/setting/upload.h"
 
 #include "base/secret.h"
 

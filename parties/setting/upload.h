@@ -1,5 +1,5 @@
 /*
- * parties/exchange/upload.h - what an owner sends, and what a server stores of it.
+ * parties/setting/upload.h - what an owner sends, and what a server stores of it.
  *
  *   owner -> server 0   id, form, commitments, salts 0 and 1, seed 0, seed 1
  *   owner -> server 1   id, form, commitments, salts 1 and 2, seed 1, the vector (component 2)
@@ -24,8 +24,8 @@
  * Servers tell everybody whom they admit an upload's digest. Somebody who guesses the table can
  * check the guess against it only with both keys.
  */
-#ifndef TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
-#define TREFOIL_PARTIES_EXCHANGE_UPLOAD_H
+#ifndef TREFOIL_PARTIES_SETTING_UPLOAD_H
+#define TREFOIL_PARTIES_SETTING_UPLOAD_H
 
 #include "base/bytes.h"
 #include "parties/study/study_uploads.h"
