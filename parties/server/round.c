@@ -39,7 +39,7 @@ static void take_head(struct reader *in, struct audit_head *head)
     reader_copy(in, head->hash, sizeof head->hash);
 }
 
-void round_digest_stake(const struct store_stake *stake, uint8_t digest[32])
+void round_digest_stake(const struct stake_place *stake, uint8_t digest[32])
 {
     uint8_t bytes[sizeof stake->of + STAKE_KINDS * 2 * sizeof(uint64_t)];
     uint8_t *to = put(bytes, stake->of, sizeof stake->of);

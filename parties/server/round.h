@@ -125,7 +125,7 @@ struct round_talk {
 void round_agree(struct round_talk *talk, const struct round_statement *own);
 
 /* The digest of a stake's place, as a statement has it. */
-void round_digest_stake(const struct store_stake *stake, uint8_t digest[32]);
+void round_digest_stake(const struct stake_place *stake, uint8_t digest[32]);
 /*
  * A topic, for party_topic(): a digest of what the three must say alike, under a label, and of
  * where in the session they are. round_topic() takes everything in a statement that must be alike.
