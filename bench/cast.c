@@ -9,6 +9,7 @@
 #include "parties/exchange/client.h"
 #include "parties/exchange/dials.h"
 #include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_ports.h"
 #include "parties/study/study_uploads.h"
 
@@ -168,8 +169,9 @@ static void make_parts(struct cast *c, unsigned owner, struct upload parts[STUDY
     uint8_t *at = bytes_extend(&packed, (size_t)study_upload_bytes(study, owner));
     cast_must(at != NULL, "memory");
     at[0] = (uint8_t)owner;
-    cast_done(upload_make(parts, &c->owner[owner], owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                          study->terms.digest, study_upload_form(study, owner), &packed),
+    cast_done(upload_make(parts, &three_split, &c->owner[owner], owner,
+                          (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                          study_upload_form(study, owner), &packed),
               "an upload");
     bytes_clear(&packed);
 }

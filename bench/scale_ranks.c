@@ -98,10 +98,11 @@ static void fill(struct scene *c, const struct measure *m, unsigned owner)
     const struct study *study = c->cast.s.study;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
         struct upload *u = &c->upload[i][owner];
+        u->split = &three_split;
+        u->whole = true;
         u->owner = owner;
         u->form = (uint8_t)study_upload_form(study, owner);
         for (unsigned slot = 0; slot < 2; slot++) {
-            u->has[slot] = true;
             u->seed[slot][0] = (uint8_t)((i + slot) % 3 + 1);
             integer_put(u->seed[slot] + 1, owner, 4);
         }

@@ -1,11 +1,12 @@
 #include "tests/support_stores.h"
+#include "parties/settings/three/split.h"
 
 #include "parties/study/study_uploads.h"
 
 enum err open_store(struct bench *b, unsigned i)
 {
-    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, b->server[i], i,
-                      &quiet);
+    return store_open(&b->store[i], support_path(&b->s, "server%u", i), b->s.study, &three_split,
+                      b->server[i], i, &quiet);
 }
 
 struct bench bench_new(void)
@@ -26,8 +27,9 @@ struct bench bench_of(const struct support_options *o)
     assert_int_equal(identity_load(&b.owner, support_path(&b.s, "o1.key"), &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(b.s.study, 1));
     packed.data[3] = 7;
-    assert_int_equal(upload_make(b.parts, b.owner, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 b.s.study->terms.digest, study_upload_form(b.s.study, 1), &packed),
+    assert_int_equal(upload_make(b.parts, &three_split, b.owner, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, b.s.study->terms.digest,
+                                 study_upload_form(b.s.study, 1), &packed),
                      ERR_OK);
     bytes_clear(&packed);
     return b;

@@ -6,6 +6,7 @@
 
 #include "parties/server/collect.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
 
@@ -49,9 +50,9 @@ static void make_part(struct lists *l, unsigned owner)
     assert_int_equal(identity_load(&me, path, &quiet), ERR_OK);
     bytes_extend(&packed, study_upload_bytes(l->b.s.study, owner));
     memset(packed.data, 0, packed.size);
-    assert_int_equal(upload_make(l->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 l->b.s.study->terms.digest, study_upload_form(l->b.s.study, owner),
-                                 &packed),
+    assert_int_equal(upload_make(l->parts[owner], &three_split, me, owner,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, l->b.s.study->terms.digest,
+                                 study_upload_form(l->b.s.study, owner), &packed),
                      ERR_OK);
     identity_free(&me);
 }
@@ -134,6 +135,7 @@ static enum err count(struct lists *l, struct three *g, const struct session *se
     const unsigned i = g->party->index;
     atomic_uint adding = 0;
     struct play c CLEAN(forget) = {.study = l->b.s.study,
+                                   .split = &three_split,
                                    .store = l->b.store[i],
                                    .net = g->party->net,
                                    .engine = three_table(g),

@@ -7,6 +7,7 @@
 #include "parties/exchange/message.h"
 #include "parties/exchange/request.h"
 #include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_caller.h"
 #include "tests/support_process.h"
@@ -187,8 +188,9 @@ static void owner_new(struct owner *w, struct scene *c, unsigned owner, unsigned
         support_caller_new(&w->at[i], &c->s, key, i);
     memset(bytes_extend(&packed, study_upload_bytes(study, owner)), 0,
            study_upload_bytes(study, owner));
-    assert_int_equal(upload_make(w->part, w->at[0].me, of, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, study_upload_form(study, owner), &packed),
+    assert_int_equal(upload_make(w->part, &three_split, w->at[0].me, of,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 study_upload_form(study, owner), &packed),
                      ERR_OK);
 }
 
@@ -299,7 +301,7 @@ TEST(parts_that_do_not_fit_begin_anew)
     owner_new(&w, c, 0, 0);
     p = w.part[1].vector.data;
     n = w.part[1].vector.size;
-    w.part[1].has[1] = false;
+    w.part[1].whole = false;
     say_upload(&w, c, 1);
     assert_int_equal(support_caller_hear(&w.at[1]), ERR_OK);
     assert_true(held(&w) == 0 && w.at[1].reply.payload[0] == 0);

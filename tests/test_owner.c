@@ -13,6 +13,7 @@
 #include "parties/owner/owner_secret.h"
 #include "parties/owner/pack.h"
 #include "parties/owner/pin.h"
+#include "parties/settings/three/split.h"
 #include "tests/support_command.h"
 #include "tests/support_gates.h"
 #include "tests/support_process.h"
@@ -216,8 +217,9 @@ static void scene_new(struct scene *c)
     for (unsigned i = 0; i < STUDY_SERVERS; i++)
         assert_int_equal(identity_load(&c->server[i], file(c, "s%u.key", i), &c->log), ERR_OK);
     assert_non_null(p);
-    assert_int_equal(upload_make(c->parts, c->me, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study->terms.digest, UPLOAD_RECORDS, &packed),
+    assert_int_equal(upload_make(c->parts, &three_split, c->me, 0,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
+                                 UPLOAD_RECORDS, &packed),
                      ERR_OK);
     upload_digest(&c->parts[0], c->s.study->terms.digest, c->digest);
     bytes_clear(&packed);
@@ -495,7 +497,7 @@ TEST(what_is_held_is_told_in_words)
                                             .time = 1000000000,
                                             .bytes = 5000};
     }
-    server_status_describe(out, s.study, status);
+    server_status_describe(out, s.study, &three_split, status);
     fclose(out);
     support_says(words, "Server 0, s0: roster 1; no run has begun");
     support_says(words, "Server 1, s1: roster 2 (this file has another); no run has begun");

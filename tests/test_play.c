@@ -17,6 +17,7 @@
 #include "parties/server/round.h"
 #include "parties/setting/upload.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_private.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
@@ -99,7 +100,8 @@ static void open_folder(struct stage *c, unsigned i, const char *kind, struct st
     char name[24], path[SUPPORT_PATH];
     snprintf(name, sizeof name, "%s%u", kind, i);
     support_study_file(&c->s, name, path);
-    assert_int_equal(store_open(store, path, c->s.study, c->server[i], i, &quiet), ERR_OK);
+    assert_int_equal(store_open(store, path, c->s.study, &three_split, c->server[i], i, &quiet),
+                     ERR_OK);
     if (strcmp(kind, "server") == 0)
         assert_int_equal(audit_open(&c->audit[i], path, c->s.study, c->server[i], i, &quiet),
                          ERR_OK);
@@ -133,9 +135,9 @@ static void make_upload(struct stage *c)
     bytes_extend(&packed, study_upload_bytes(c->s.study, 0));
     memset(packed.data, 0, packed.size);
     packed.data[3] = 7;
-    assert_int_equal(upload_make(c->parts, owner, 0, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 c->s.study->terms.digest, study_upload_form(c->s.study, 0),
-                                 &packed),
+    assert_int_equal(upload_make(c->parts, &three_split, owner, 0,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, c->s.study->terms.digest,
+                                 study_upload_form(c->s.study, 0), &packed),
                      ERR_OK);
     bytes_clear(&packed);
     identity_free(&owner);
@@ -349,6 +351,7 @@ static enum err play_with(struct stage *c, struct party *p, struct three *g, str
     uint8_t digest[REQUEST_DIGEST_SIZE] = {3};
     struct ledger_limits limits = c->limits;
     struct play play = {.study = &mask->study,
+                        .split = &three_split,
                         .me = c->server[i],
                         .limits = &limits,
                         .store = cheat == OTHER_LEDGER ? c->forged[i] : c->store[i],

@@ -9,6 +9,7 @@
 #include "parties/exchange/request.h"
 #include "parties/owner/pack.h"
 #include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_rounds.h"
 #include "parties/study/study_uploads.h"
 
@@ -367,7 +368,9 @@ static void mislead(struct scene *c, unsigned i)
     bytes_put_string(&noise, "noise");
     bytes_extend(&ids, UPLOAD_ID_SIZE);
     assert_int_equal(identity_load(&me, file(c, "s%u.key", i), &quiet), ERR_OK);
-    assert_int_equal(store_open(&store, file(c, "server%u", i), c->s.study, me, i, &quiet), ERR_OK);
+    assert_int_equal(
+        store_open(&store, file(c, "server%u", i), c->s.study, &three_split, me, i, &quiet),
+        ERR_OK);
     assert_int_equal(price_limits(c->s.study, &limits, &quiet), ERR_OK);
     assert_int_equal(store_ledger(store, &limits, &ledger, &head), ERR_OK);
     assert_int_equal(ledger_debit(ledger, cost, &quiet), ERR_OK);
@@ -555,7 +558,7 @@ static void take_on_id(struct upload parts[3], const uint8_t terms[32], const ui
         if (c == 2)
             put_field(&hash, holder->vector.data, holder->vector.size);
         else
-            put_field(&hash, holder->seed[slot], MASK_SEED_SIZE);
+            put_field(&hash, holder->seed[slot], SPLIT_SEED);
         crypto_hash_sha256_final(&hash, commitment);
         for (unsigned i = 0; i < 3; i++)
             memcpy(parts[i].commitment[c], commitment, sizeof commitment);
@@ -573,8 +576,9 @@ static void make_upload(struct scene *c, size_t rows, struct identity **me, stru
     assert_int_equal(identity_load(me, file(c, "o1.key"), &quiet), ERR_OK);
     assert_int_equal(support_table(&t, study->domain, rows, 77), ERR_OK);
     assert_int_equal(pack_table(study, 1, study_upload_form(study, 1), t, &packed), ERR_OK);
-    assert_int_equal(upload_make(parts, *me, 1, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, study_upload_form(study, 1), &packed),
+    assert_int_equal(upload_make(parts, &three_split, *me, 1,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 study_upload_form(study, 1), &packed),
                      ERR_OK);
 }
 

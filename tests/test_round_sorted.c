@@ -7,6 +7,7 @@
 #include "parties/server/collect.h"
 #include "parties/server/round.h"
 #include "parties/settings/three/engine.h"
+#include "parties/settings/three/split.h"
 #include "parties/store/store_sorted.h"
 #include "parties/study/study_uploads.h"
 #include "tests/support_session.h"
@@ -50,8 +51,9 @@ static void make_parts(struct sorting *s, unsigned owner)
     bytes_extend(&packed, study_upload_bytes(study, owner));
     memset(packed.data, 0, packed.size);
     packed.data[0] = owner == 0 ? 1 : 2;
-    assert_int_equal(upload_make(s->parts[owner], me, owner, (const uint8_t[UPLOAD_SECRET_SIZE]){1},
-                                 study->terms.digest, UPLOAD_RECORDS, &packed),
+    assert_int_equal(upload_make(s->parts[owner], &three_split, me, owner,
+                                 (const uint8_t[UPLOAD_SECRET_SIZE]){1}, study->terms.digest,
+                                 UPLOAD_RECORDS, &packed),
                      ERR_OK);
 }
 
@@ -159,6 +161,7 @@ static enum err count(struct sorting *s, struct three *g, const struct session *
     atomic_uint adding = 0;
     struct log log = {.buffer = s->said[i], .buffer_size = sizeof s->said[i], .level = LOG_ERROR};
     struct play c CLEAN(forget) = {.study = s->b.s.study,
+                                   .split = &three_split,
                                    .store = s->b.store[i],
                                    .net = g->party->net,
                                    .engine = three_table(g),

@@ -10,6 +10,7 @@
 #include "protocols/discrete.h"
 #include "protocols/gauss.h"
 #include "protocols/gumbel.h"
+#include "protocols/mask.h"
 #include "tests/support_all.h"
 #include "tests/support_whole.h"
 #include "tests/support_wire.h"

@@ -3,6 +3,7 @@
 #include "parties/command/command.h"
 #include "parties/server/recover.h"
 #include "parties/settings/three/guard.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
 
 #include <inttypes.h>
@@ -84,7 +85,7 @@ static void clear(struct recover *r)
 static enum err open_folder(struct recover *r, const char *folder, unsigned index, struct log *log)
 {
     TRY(check_folder(folder, log));
-    TRY(store_open(&r->store, folder, r->study, r->me, index, log));
+    TRY(store_open(&r->store, folder, r->study, &three_split, r->me, index, log));
     return audit_open(&r->audit, folder, r->study, r->me, index, log);
 }
 

@@ -13,6 +13,7 @@
 #include "parties/owner/self.h"
 #include "parties/owner/source.h"
 #include "parties/setting/upload.h"
+#include "parties/settings/three/split.h"
 #include "parties/study/roster.h"
 #include "parties/study/study_uploads.h"
 
@@ -113,6 +114,7 @@ struct share {
     struct source source;
     struct bytes packed; /* counts or records */
     bool made;           /* `parts` are made */
+    const struct split *split;
     struct upload parts[STUDY_SERVERS];
     struct progress progress;
     struct witness witness; /* of the servers' ledgers */
@@ -126,6 +128,7 @@ struct share {
 static enum err load(struct share *s)
 {
     TRY(study_load(&s->study, s->study_path, s->log));
+    s->split = &three_split;
     TRY(identity_load(&s->me, s->key, s->log));
     TRY(self_find(&s->self, s->study, &s->me->public, s->token_path, s->status, s->log));
     TRY(roster_check(s->study, s->log));
@@ -151,8 +154,8 @@ static enum err make_parts(struct share *s)
     s->made = secret != NULL;
     if (!s->made)
         return ERR_OK;
-    return upload_make(s->parts, s->me, (uint32_t)s->self.owner, secret, s->study->terms.digest,
-                       s->form, &s->packed);
+    return upload_make(s->parts, s->split, s->me, (uint32_t)s->self.owner, secret,
+                       s->study->terms.digest, s->form, &s->packed);
 }
 
 static void announce(const struct share *s)
@@ -161,6 +164,7 @@ static void announce(const struct share *s)
         .study = s->study,
         .owner = s->self.owner,
         .rows = s->source.rows,
+        .split = s->split,
         .form = s->form,
         .first = s->made ? &s->parts[0] : NULL,
         .person = s->data.options.rows.person,
@@ -309,7 +313,7 @@ static enum err tell_status(struct share *s)
         ledgers = courier_status(courier, status);
     part(s, &courier);
     if (e == ERR_OK)
-        server_status_describe(stdout, s->study, status);
+        server_status_describe(stdout, s->study, s->split, status);
     if (e == ERR_OK)
         e = ledgers;
     for (unsigned i = 0; i < STUDY_SERVERS; i++) {
@@ -356,7 +360,7 @@ static enum err share_data(struct share *s)
     TRY(pin_check(s->key, s->study, s->fingerprint, &known, s->log));
     TRY(load_book(s));
     TRY(pack_choose_form(s->study, s->self.owner, s->as, &s->form, s->log));
-    s->bytes = study_form_bytes(s->study, s->self.owner, s->form);
+    s->bytes = s->split->bytes(s->study, s->self.owner, s->form);
     TRY(load_data(s));
     TRY(source_check_impossible(&s->source, s->study, s->log));
     TRY(make_parts(s));

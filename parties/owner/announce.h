@@ -8,6 +8,7 @@
 struct announce {
     const struct study *study;
     size_t owner, rows;
+    const struct split *split;
     unsigned form;              /* as parties/setting/upload.h numbers it */
     const struct upload *first; /* server 0's part; NULL if it is not made */
     const char *person;         /* the column by which rows per person were checked, or NULL */

@@ -3,7 +3,7 @@
  *
  * After a failure that may pass (a server that is down, a connection that is cut, a full disk at
  * the server) the courier tries again. The pauses double, and vary at random so that owners do not
- * all come back at once. A long vector goes in parts, each acknowledged when it is on server 1's
+ * all come back at once. A long vector goes in parts, each acknowledged when it is on the server's
  * disk, and goes on where it was cut. A failure that cannot pass (other terms, a refused key) ends
  * the upload, and is told in the server's words.
  */

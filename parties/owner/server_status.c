@@ -32,8 +32,8 @@ void server_status_clear(struct server_status *h)
 }
 
 /* Says what one server has from an owner. */
-static void describe_entry(FILE *out, const struct study *study, unsigned server,
-                           const struct server_status *h, size_t owner)
+static void describe_entry(FILE *out, const struct study *study, const struct split *split,
+                           unsigned server, const struct server_status *h, size_t owner)
 {
     const struct upload_entry *entry;
     fprintf(out, "    server %u (%s) ", server, study->server[server].name);
@@ -42,10 +42,10 @@ static void describe_entry(FILE *out, const struct study *study, unsigned server
         return;
     }
     entry = &h->entry[owner];
-    if (entry->state == UPLOAD_INCOMPLETE && server == 1)
+    if (entry->state == UPLOAD_INCOMPLETE && server == split->given)
         fprintf(out, "has %s of it\n", words_bytes(entry->bytes).text);
     else if (entry->state == UPLOAD_INCOMPLETE)
-        fputs("waits until server 1 has passed it on\n", out);
+        fprintf(out, "waits until server %u has passed it on\n", split->given);
     else
         fputs(entry->state == UPLOAD_COMPLETE  ? "has stored its part\n"
               : entry->state == UPLOAD_NOTHING ? "has nothing\n"
@@ -78,7 +78,7 @@ static struct at_servers count_servers(const struct server_status status[STUDY_S
 }
 
 /* *left_out: as it is, a run would not count it. Nobody knows what a silent server has. */
-static void describe_owner(FILE *out, const struct study *study,
+static void describe_owner(FILE *out, const struct study *study, const struct split *split,
                            const struct server_status status[STUDY_SERVERS], size_t owner,
                            bool *left_out)
 {
@@ -104,7 +104,7 @@ static void describe_owner(FILE *out, const struct study *study,
         *left_out = at.in[UPLOAD_COMPLETE] < at.answer;
         fputs(*left_out ? "incomplete\n" : "held by the servers that answer\n", out);
         for (unsigned i = 0; i < STUDY_SERVERS; i++)
-            describe_entry(out, study, i, &status[i], owner);
+            describe_entry(out, study, split, i, &status[i], owner);
     }
 }
 
@@ -166,7 +166,7 @@ static void describe_due(FILE *out, int64_t due)
         fprintf(out, "The servers' operators are due to purge them from %s on.\n", date.text);
 }
 
-void server_status_describe(FILE *out, const struct study *study,
+void server_status_describe(FILE *out, const struct study *study, const struct split *split,
                             const struct server_status status[STUDY_SERVERS])
 {
     size_t incomplete = 0;
@@ -174,7 +174,7 @@ void server_status_describe(FILE *out, const struct study *study,
     fputs("Uploads:\n", out);
     for (size_t i = 0; i < study->owners; i++) {
         bool left_out;
-        describe_owner(out, study, status, i, &left_out);
+        describe_owner(out, study, split, status, i, &left_out);
         incomplete += left_out;
     }
     describe_open(out, study, status);

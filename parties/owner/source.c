@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "parties/owner/pack.h"
-#include "parties/setting/upload.h"
+#include "parties/study/study_uploads.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -106,10 +106,10 @@ static enum err leave_out_damaged(const struct play *p, struct round_uploads *u)
     return ERR_OK;
 }
 
-/* Server 1 passes on again what server 2, restored from a backup, no longer holds. */
+/* Vectors are passed on again if the server that had them was restored, and lacks them. */
 static enum err pass_on_again(const struct play *p, const struct bytes *lacking)
 {
-    if (net_index(p->net) == 1)
+    if (net_index(p->net) == p->split->given)
         for (size_t at = 0; at < lacking->size; at += UPLOAD_ID_SIZE)
             TRY(store_forwarded(p->store, lacking->data + at, false));
     return ERR_OK;
@@ -143,7 +143,7 @@ static enum err load_one(const struct play *p, const struct upload_name *name, s
                         "the upload of %s cannot be read here; this server's log says why",
                         study_owner_name(p->study, name->owner).text);
     group->count++;
-    group->bytes += study_form_bytes(p->study, u->owner, u->form);
+    group->bytes += u->split->bytes(p->study, u->owner, u->form);
     return ERR_OK;
 }
 
@@ -292,7 +292,7 @@ static enum err enough_are_sorted(const struct play *p)
 
 enum err collect_uploads(struct play *p, const uint8_t run[REQUEST_RUN_SIZE], bool late)
 {
-    struct round_uploads u CLEAN(clear) = {.study = p->study};
+    struct round_uploads u CLEAN(clear) = {.study = p->study, .passed = p->split->passed};
     enum err e, passed;
     TRY(store_uploads(p->store, &u.upload, &u.count));
     if (late)

@@ -37,6 +37,7 @@
 
 #include "parties/server/openings.h"
 #include "parties/setting/engine.h"
+#include "parties/setting/split.h"
 #include "parties/store/store_rounds.h"
 
 #include <stdatomic.h>
@@ -44,6 +45,7 @@
 /* A server's state for all rounds of a session; it borrows what it points to. */
 struct play {
     const struct study *study;
+    const struct split *split;
     const struct identity *me;
     const struct ledger_limits *limits; /* of a ledger without debits */
     struct store *store;

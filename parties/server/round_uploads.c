@@ -265,11 +265,11 @@ static enum err check_counted(const struct lists *l, const struct study *study, 
     return e;
 }
 
-/* Finds the uploads that server 2 has lost: it needs their vectors from server 1 again. */
+/* Finds the uploads of which that server has lost the vectors, which it needs again. */
 static enum err find_lacking(const struct lists *l, struct round_uploads *u)
 {
-    for (size_t i = 0; i < u->count; i++)
-        if (held_at(l, 2, u->upload[i].id) == NULL)
+    for (size_t i = 0; i < u->count && u->passed != SPLIT_NOBODY; i++)
+        if (held_at(l, u->passed, u->upload[i].id) == NULL)
             bytes_put(&u->lacking, u->upload[i].id, UPLOAD_ID_SIZE);
     return bytes_ok(&u->lacking);
 }

@@ -36,7 +36,8 @@ struct round_uploads {
     struct upload_name *upload; /* complete uploads here, ordered by id */
     size_t count;
     size_t kept;          /* how many of these are counted; they are moved to the front */
-    struct bytes lacking; /* ids of those here that server 2 does not hold whole */
+    unsigned passed;      /* the server that others pass vectors on to, or SPLIT_NOBODY */
+    struct bytes lacking; /* ids of those here that it does not hold whole */
 };
 
 /*

@@ -84,7 +84,7 @@ static enum err open_folder(struct site *site, const char *folder)
     const struct study *study = site->study;
     TRY(bounds_new(&site->bounds, study, site->log));
     TRY(price_limits(study, &site->limits, site->log)); /* a study that cannot run takes no data */
-    TRY(store_open(&site->store, folder, study, site->me, site->index, site->log));
+    TRY(store_open(&site->store, folder, study, site->split, site->me, site->index, site->log));
     TRY(store_check_purged(site->store));
     return audit_open(&site->audit, folder, study, site->me, site->index, site->log);
 }
@@ -113,7 +113,7 @@ static enum err start(struct server *s)
     struct site *site = &s->site;
     TRY(open_folder(site, s->o.folder));
     TRY(open_links(s));
-    if (site->index == 1)
+    if (site->index == site->split->given && site->split->passed != SPLIT_NOBODY)
         TRY(forward_start(&site->forward, site));
     TRY(front_new(&s->front, site));
     TRY(worker_start(&s->worker, site, s->o.setting));
@@ -218,6 +218,7 @@ enum err server_run(const struct server_options *options)
     s->o = *options;
     s->log = *options->log;
     s->site.study = options->study;
+    s->site.split = options->setting->split;
     s->site.me = options->me;
     s->site.stop = options->stop;
     s->site.log = &s->log;
@@ -239,7 +240,8 @@ static enum err purge(const struct server_options *o)
     char path[FILE_PATH];
     struct roster_person self;
     TRY(roster_find(o->study, &o->me->public, ROLE_SERVER, &self, o->log));
-    TRY(store_open(&store, o->folder, o->study, o->me, (unsigned)self.index, o->log));
+    TRY(store_open(&store, o->folder, o->study, o->setting->split, o->me, (unsigned)self.index,
+                   o->log));
     TRY(store_purge(store, o->me, &statement));
     TRY(file_path(path, o->log, "%s/purge.txt", o->folder));
     TRY(file_write(path, 0644, statement.data, statement.size, o->log));

@@ -10,6 +10,7 @@
 
 #include "netio/net.h"
 #include "parties/setting/engine.h"
+#include "parties/setting/split.h"
 
 struct openings;
 struct site;
@@ -29,6 +30,7 @@ struct setting_failure {
 
 /* `self` is what `start` has made; one thread calls all others. */
 struct setting {
+    const struct split *split; /* how owners' data are split */
     /* Before anything is made: ERR_USAGE, logged, if this server of the study cannot have that. */
     enum err (*check)(const struct site *site);
     /* If it fails, `stop` cleans up. */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/secret.h"
 #include "parties/settings/three/ranks.h"
+#include "parties/settings/three/split.h"
 
 #include <string.h>
 
@@ -125,7 +126,8 @@ static enum err verdict(void *self, struct log *log)
     return log != NULL ? guard_allows(&t->guard, log) : guard_verdict(&t->guard);
 }
 
-const struct setting trio_setting = {.check = check,
+const struct setting trio_setting = {.split = &three_split,
+                                     .check = check,
                                      .start = start,
                                      .stop = stop,
                                      .open = open_session,
